@@ -144,10 +144,20 @@ skip() { tap_count=$((tap_count + 1)); printf 'ok %d # SKIP %s\n' $tap_count "$1
 
 skip_all() { printf '1..0 # SKIP %s\n' "$1"; exit 0; }
 
-# need COMMAND…: skips the whole test where one is missing.
+# need COMMAND…: skips the whole test where one is missing, and says what brings it.
 need() {
 	for tap_need; do
-		have "$tap_need" || skip_all "'$tap_need' is not installed"
+		have "$tap_need" && continue
+		case $tap_need in
+		pgrep | ps) tap_package=procps ;;
+		ip | ss) tap_package=iproute2 ;;
+		ssh | ssh-keygen | ssh-agent | ssh-add) tap_package=openssh-client ;;
+		setpriv | unshare | flock | mountpoint | nsenter | wipefs) tap_package=util-linux ;;
+		nm) tap_package=binutils ;;
+		systemd-nspawn) tap_package=systemd-container ;;
+		*) tap_package=$tap_need ;;
+		esac
+		skip_all "'$tap_need' is not installed; 'apt-get install $tap_package' brings it"
 	done
 }
 
