@@ -141,6 +141,8 @@ is "$(json '[.alias, .accelerator.value, .rdma_type.value, .region] | map(tostri
 	"changed: some given, one taken away, the rest stays"
 out=$(operator POST /np/v1/skus '{"alias":"cork","gpus":8}')
 refused 400 name_taken alias "an alias is there once" "$out"
+out=$(operator POST /np/v1/skus "{\"alias\":\"$(printf 'x%.0s' {1..128})\",\"gpus\":8}")
+is "$(http_status) $(json .error.code <<<"$out")" "422 invalid" "a name that no agent takes"
 out=$(operator POST /np/v1/skus '{"alias":"x","gpus":8,"properties":{"colour":"red"}}')
 is "$(http_status) $(json .error.code <<<"$out")" "422 unknown_field" "an unknown property is refused"
 operator PATCH /np/v1/skus/nowhere '{"alias":"y"}' >/dev/null

@@ -57,6 +57,10 @@ done
 no 422 in_the_past '' "a start in the past" "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"zone\":\"richmond\",\"start_at\":$((NOW - HOUR)),\"end_at\":$END}"
 no 404 not_found image_id "an image that is not there" "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"zone\":\"richmond\",\"end_at\":$END,\"image_id\":\"vmi_abc\"}"
 no 422 unknown_field colour "a field that is not there" '{"desired_count":1,"max_price_per_node_hour":2000,"colour":"red"}'
+data="\"desired_count\":1,\"max_price_per_node_hour\":2000,\"zone\":\"richmond\",\"end_at\":$END,\"cloud_init_user_data\""
+no 422 invalid cloud_init_user_data "user data that is no base64 would stop a whole agent" "{$data:\"A\"}"
+no 422 invalid cloud_init_user_data "nor wrongly padded" "{$data:\"AA=\"}"
+no 422 invalid cloud_init_user_data "nor more than an agent takes" "{$data:\"$(head -c 90112 /dev/zero | tr '\0' A)\"}"
 no 501 not_implemented forward_443 "what this market does not have" "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"zone\":\"richmond\",\"end_at\":$END,\"forward_443\":true}"
 out=$(as "$STRANGER" POST /np/v1/tokens '{"scopes":["read","trade"]}')
 as "$(json .token <<<"$out")" POST /v1/nodes "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"zone\":\"richmond\",\"end_at\":$END}" >/dev/null
@@ -133,6 +137,10 @@ is "$(http_status) $(json '[.id == "'"$FOO"'", .current_vm.id != "'"$VM"'", (.vm
 is "$(money)" "$before" "it costs nothing"
 user_data() { as "$ACME" GET '/v2/instances?include=cloud_init_user_data' | json '[.data[] | select(.name == "foo" and .status != "terminated")][0].cloud_init_user_data'; }
 is "$(user_data)" "IyEvYmluL3NoCg==" "with its user data"
+for bad in A AA= '*'; do
+	out=$(as "$ACME" PUT "/v1/nodes/$FOO/redeploy" "{\"cloud_init_user_data\":\"$bad\"}")
+	refused 422 invalid cloud_init_user_data "never with user data such as '$bad'" "$out"
+done
 as "$ACME" PUT "/v1/nodes/$FOO/redeploy" '{"override_empty":false}' >/dev/null
 is "$(user_data)" "IyEvYmluL3NoCg==" "which the next one inherits"
 as "$ACME" PUT "/v1/nodes/$FOO/redeploy" '{"override_empty":true}' >/dev/null

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/api/render.h"
@@ -47,6 +48,21 @@ bool body_money(const struct request *q, struct reply *r, const json_t *body, co
 		return true;
 	api_refuse(q, r, REASON_INVALID, name, "'%s' must be dollars with up to six decimals, such as \"12.500000\"",
 		name);
+	return false;
+}
+
+bool body_user_data(const struct request *q, struct reply *r, const char *name, const char **out)
+{
+	const char *text = body_text(q->body, name);
+	int64_t size = text ? base64_size(text) : 0;
+
+	if (size >= 0 && size <= USER_DATA_MAX) {
+		*out = text && *text ? text : NULL;
+		return true;
+	}
+	api_refuse(q, r, REASON_INVALID, name,
+		size < 0 ? "user data must be base64, padded, on one line"
+			 : "user data may have up to 64 KiB before encoding");
 	return false;
 }
 

@@ -91,6 +91,9 @@ bool body_bool(const json_t *body, const char *name, bool fallback);
 /* A price or an amount as a decimal string. true, or refused (422, naming the field). absent: *out stays. */
 bool body_price(const struct request *q, struct reply *r, const json_t *body, const char *name, int64_t *out);
 bool body_money(const struct request *q, struct reply *r, const json_t *body, const char *name, int64_t *out);
+/* Base64, padded, of at most USER_DATA_MAX bytes, as an agent takes it; *out NULL: absent or empty. */
+enum { USER_DATA_MAX = 64 * 1024 };
+bool body_user_data(const struct request *q, struct reply *r, const char *name, const char **out);
 /* Unix seconds on the minute. */
 bool body_minute(const struct request *q, struct reply *r, const json_t *body, const char *name, int64_t *out);
 

@@ -10,7 +10,7 @@
 /* ---- Agents ---------------------------------------------------------------------------------- */
 
 static const struct schema_field join[] = {
-	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.ShortName", 0, 0, NULL },
 	{ "public_key", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 44, 44, "Ed25519: 32 bytes in base64" },
 	{ "machine", SCHEMA_STRING, FIELD_REQUIRED, LINE, 1, 255, "identifies this machine" },
 	{ "inventory", SCHEMA_REF, FIELD_NULL, "np.Inventory", 0, 0, NULL },

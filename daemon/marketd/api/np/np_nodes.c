@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/render.h"
 
-enum { USER_DATA_MAX = 64 * 1024, SSH_PORT = 22 };
+enum { SSH_PORT = 22 };
 
 static bool np_nodes_lives(const struct instance *i)
 {
@@ -121,18 +120,16 @@ static int np_nodes_get_node(struct api *api, const struct request *q, struct re
 static int put_user_data(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = find_instance(market_engine(api->market), q->account, q->parts[0]);
-	const char *text = body_text(q->body, "user_data");
-	struct event ev = { .kind = EVENT_INSTANCE_CHANGE, .u.instance_change = { .priority = -1, .user_data = text } };
+	struct event ev = { .kind = EVENT_INSTANCE_CHANGE,
+		.u.instance_change = { .priority = -1, .user_data = body_text(q->body, "user_data") } };
+	const char *checked;
 	struct fail why = { 0 };
-	int64_t size = base64_size(text);
 	int rc;
 
 	if (!i)
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' in this account", q->parts[0]);
-	if (size < 0 || size > USER_DATA_MAX)
-		return api_refuse(q, r, REASON_INVALID, "user_data",
-			size < 0 ? "user data must be base64, padded, on one line"
-				 : "user data may have 64 KiB before it is encoded");
+	if (!body_user_data(q, r, "user_data", &checked))
+		return r->status;
 	if (!np_nodes_lives(i))
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the instance has ended");
 	ev.account = i->account;

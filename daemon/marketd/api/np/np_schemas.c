@@ -180,14 +180,14 @@ static const struct schema_field sku_properties_of[] = {
 };
 
 static const struct schema_field create_sku[] = {
-	{ "alias", SCHEMA_REF, FIELD_REQUIRED, "np.Name", 0, 0, NULL },
+	{ "alias", SCHEMA_REF, FIELD_REQUIRED, "np.ShortName", 0, 0, NULL },
 	{ "gpus", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 1024, "of a node; 0: a CPU node" },
 	{ "properties", SCHEMA_REF, FIELD_NULL, "np.SkuProperties", 0, 0, NULL },
 	{ 0 },
 };
 
 static const struct schema_field patch_sku[] = {
-	{ "alias", SCHEMA_REF, FIELD_NULL, "np.Name", 0, 0, NULL },
+	{ "alias", SCHEMA_REF, FIELD_NULL, "np.ShortName", 0, 0, NULL },
 	{ "properties", SCHEMA_REF, FIELD_NULL, "np.SkuProperties", 0, 0, "given ones replace, null removes" },
 	{ 0 },
 };
@@ -378,6 +378,8 @@ static const struct schema_field lease[] = {
 const struct schema schema_np[] = {
 	{ "np.Name", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, NAME_BYTES - 10, NULL, NULL,
 		"letters, digits, '.', '_', '-'" },
+	{ "np.ShortName", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, 127, NULL, NULL,
+		"letters, digits, '.', '_', '-'; as long as an agent takes it" },
 	{ "np.Time", SCHEMA_INTEGER, NULL, 0, SECONDS_MAX, NULL, NULL, "Unix seconds" },
 	{ "np.Dollars", SCHEMA_STRING, MONEY_TEXT_OF, 1, 32, NULL, NULL, "dollars, to the micro-dollar" },
 	{ "np.Scope", SCHEMA_ENUM, "read|trade|nodes|tokens|host|admin|join", 0, 0, NULL, NULL,

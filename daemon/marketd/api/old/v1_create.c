@@ -140,7 +140,8 @@ static bool v1_create_read_rest(const struct engine *e, const struct request *q,
 
 	w->cents = body_int(q->body, "max_price_per_node_hour", 0);
 	w->image = IMAGE_ID;
-	w->user_data = body_text(q->body, "cloud_init_user_data");
+	if (!body_user_data(q, r, "cloud_init_user_data", &w->user_data))
+		return false;
 	if (image && !find_image(image, &w->image)) {
 		api_refuse(q, r, REASON_NOT_FOUND, "image_id", "no image '%s'", image);
 		return false;
@@ -149,7 +150,7 @@ static bool v1_create_read_rest(const struct engine *e, const struct request *q,
 		api_refuse(q, r, REASON_NOT_IMPLEMENTED, "forward_443", "this market forwards no ports");
 		return false;
 	}
-	if (!w->user_data)
+	if (!body_text(q->body, "cloud_init_user_data"))
 		w->user_data = w->script = old_script(e, w->account);
 	return true;
 }

@@ -270,13 +270,15 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 {
 	const struct engine *e = market_engine(api->market);
 	bool override = body_bool(q->body, "override_empty", false);
-	const char *image_text = body_text(q->body, "image_id"), *data = body_text(q->body, "cloud_init_user_data");
+	const char *image_text = body_text(q->body, "image_id"), *data;
 	const struct instance *named = engine_instance_named(e, n->pool->account, n->pool->name);
 	uint64_t image = IMAGE_ID;
 	char *kept = NULL;
 	struct fail why = { 0 };
 	int rc;
 
+	if (!body_user_data(q, r, "cloud_init_user_data", &data))
+		return r->status;
 	if (n->released || !v1_node_alive(n))
 		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s; nothing to replace",
 			node_status(n));
@@ -290,7 +292,7 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 			n->pool->name);
 	if (!override) {
 		image = image_text ? image : n->vm->image;
-		kept = data || !n->vm->user_data ? NULL : strdup(n->vm->user_data);
+		kept = body_text(q->body, "cloud_init_user_data") || !n->vm->user_data ? NULL : strdup(n->vm->user_data);
 	}
 	rc = replace_vm(api, q, n, image, data ? data : kept, &why);
 	free(kept);

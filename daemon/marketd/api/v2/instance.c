@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "market/reason.h"
 #include "marketd/api/v2/v2.h"
 #include "marketd/api/render.h"
 
-enum { USER_DATA_MAX = 64 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 4 << 20, MICROS = 1000000 };
+enum { LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 4 << 20, MICROS = 1000000 };
 #define LOGS_TIME_MAX (INT64_MAX / MICROS - 1)
 
 /* ---- What a body says --------------------------------------------------------------------- */
@@ -25,21 +24,6 @@ bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image
 		return true;
 	api_refuse_as(q, r, 422, REASON_NOT_FOUND, "image",
 		"no image '%s'; GET /v2/images?workspace=" PUBLIC_WORKSPACE " lists the images", text ? text : "");
-	return false;
-}
-
-bool v2_instance_user_data(const struct request *q, struct reply *r, const char **user_data)
-{
-	const char *text = body_text(q->body, "cloud_init_user_data");
-	int64_t size = text ? base64_size(text) : 0;
-
-	if (size >= 0 && size <= USER_DATA_MAX) {
-		*user_data = text && *text ? text : NULL;
-		return true;
-	}
-	api_refuse(q, r, REASON_INVALID, "cloud_init_user_data",
-		size < 0 ? "user data must be base64, padded, on one line"
-			 : "user data may have up to 64 KiB before encoding");
 	return false;
 }
 
@@ -184,7 +168,8 @@ static bool instance_replaceable(struct api *api, const struct request *q, struc
 		api_refuse(q, r, REASON_NAME_TAKEN, "name", "an instance '%s' already exists", name);
 		return false;
 	}
-	return v2_instance_image(q, r, &ev->u.instance.image) && v2_instance_user_data(q, r, &ev->u.instance.user_data);
+	return v2_instance_image(q, r, &ev->u.instance.image) &&
+		body_user_data(q, r, "cloud_init_user_data", &ev->u.instance.user_data);
 }
 
 /* Copies the old one's texts: stopping it may move them. */

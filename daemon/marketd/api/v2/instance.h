@@ -7,8 +7,6 @@
 
 /* Of a request's body. false: refused, naming the field. */
 bool v2_instance_image(const struct request *q, struct reply *r, uint64_t *image);
-bool v2_instance_user_data(const struct request *q, struct reply *r,
-	const char **user_data); /* base64, at most 64 KiB in it */
 /* priority_level of this object: *priority stays if it is absent. */
 bool v2_instance_priority(const struct request *q, struct reply *r, const json_t *body, int32_t *priority);
 

@@ -47,7 +47,8 @@ static int instances_create(struct api *api, const struct request *q, struct rep
 		return api_refuse_as(q, r, 422, REASON_NOT_FOUND, "instance_sku", "no instance SKU '%s'", sku);
 	ev.u.instance.pool = p->id;
 	ev.u.instance.sku = s->id;
-	if (!v2_instance_image(q, r, &ev.u.instance.image) || !v2_instance_user_data(q, r, &ev.u.instance.user_data) ||
+	if (!v2_instance_image(q, r, &ev.u.instance.image) ||
+		!body_user_data(q, r, "cloud_init_user_data", &ev.u.instance.user_data) ||
 	    !v2_instance_priority(q, r, q->body, &ev.u.instance.priority) ||
 	    !(ev.name = name_read(api, q, r, IDENT_INSTANCE, room)))
 		return r->status;
