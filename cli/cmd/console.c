@@ -86,20 +86,20 @@ static void console_put_json(struct console *c, const struct model_log *l)
 static int console_take(void *arg, const struct model_log *l)
 {
 	struct console *c = arg;
+	struct model_log line = *l;
 
 	c->seq = l->seq;
+	if (c->lines && line.len && line.data[line.len - 1] == '\n')
+		line.len--;
 	if (c->np->format == FORMAT_JSONL) {
-		console_put_json(c, l);
-	} else if (c->np->tty_out) { /* a node's output must not control the terminal */
-		size_t len = l->len;
-
-		while (c->lines && len && (l->data[len - 1] == '\r' || l->data[len - 1] == '\n'))
-			len--;
-		print_safe(c->np->out, l->data, len);
-		if (c->lines)
-			putc('\n', c->np->out);
+		console_put_json(c, &line);
 	} else {
-		fwrite(l->data, 1, l->len, c->np->out);
+		while (c->np->tty_out && c->lines && line.len && line.data[line.len - 1] == '\r')
+			line.len--;
+		if (c->np->tty_out) /* a node's output must not control the terminal */
+			print_safe(c->np->out, line.data, line.len);
+		else
+			fwrite(line.data, 1, line.len, c->np->out);
 		if (c->lines)
 			putc('\n', c->np->out);
 	}

@@ -229,7 +229,7 @@ is "$(as "$ACME" GET /np/v1/nodes/vm1 | json .ssh.port)" 2202 "moved, it is"
 # lines FIRST COUNT: a body.
 lines() {
 	jq -cn --argjson first "$1" --argjson n "$2" --argjson at "$NOW" \
-		'{first:$first, lines:[range($n) | {at:($at * 1000000 + ($first + .) * 1000), data:("line \($first + .)\n" | @base64)}]}'
+		'{first:$first, lines:[range($n) | {at:($at * 1000000 + ($first + .) * 1000), data:("line \($first + .)" | @base64)}]}'
 }
 out=$(as "$S2" POST "/np/v1/instances/$INST/console" "$(lines 1 5)")
 is "$(http_status) $(json .next <<<"$out")" "200 6" "a console begins"
@@ -254,6 +254,7 @@ is "$(http_status)" 422 "and base64"
 out=$(as "$ACME" GET "/v2/instances/$INST/logs")
 is "$(json '[.data[].seqnum] | join(" ")' <<<"$out")" "1 2 3 4 5 6 7 8" "the buyer reads it, each line once"
 is "$(json '.data[3].data' <<<"$out" | base64 -d)" "line 4" "as it was written"
+is "$(json '.data | all(.data | @base64d | endswith("\n"))' <<<"$out")" true "each with its end, for clients that join them"
 is "$(json '.data[3] | [.timestamp_realtime, .np_at_micros] | join(" ")' <<<"$out")" "$NOW ${NOW}004000" "when it was"
 shape InstanceLogChunk "$(json '.data[0]' <<<"$out")" "in SF Compute's shape"
 seqs() { as "$ACME" GET "/v2/instances/$INST/logs?$1" | json '[.data[].seqnum] | join(" ")'; }
@@ -264,6 +265,7 @@ is "$(seqs "realtime_timestamp_after=$((NOW + 1))") $(seqs "realtime_timestamp_b
 is "$(seqs "realtime_timestamp_after=$NOW&realtime_timestamp_before=$NOW&limit=2")" "1 2" "both ends counted"
 out=$(as "$ACME" GET "/v0/vms/logs2?instance_id=vm_${INST#inst_}&since_seqnum=7&order_by=seqnum_asc")
 is "$(json '[.data[] | .seqnum, (.data | implode)] | join(" ")' <<<"$out" | tr -d '\n')" "7 line 7 8 line 8" "the first generation's clients too"
+is "$(json '.data | all(.data[-1] == 10)' <<<"$out")" true "which print only what a newline ends"
 as "$STRANGER" GET "/v2/instances/$INST/logs" >/dev/null
 is "$(http_status)" 404 "a stranger reads nothing"
 

@@ -198,9 +198,15 @@ said GET /v0/vms/instances 200 '.data | type' array
 said GET /v0/procurements 200 .object list
 said GET "/preview/v2/images?workspace=sfc%3Aworkspace%3Aacme%3Adefault" 200 .object list
 for flag in procurements infiniband-preview zones; do
-	as "$ACME" GET "/v2/feature_flags/$flag" >/dev/null
-	like "$(http_status)" '^(200|404|405)$' "GET /v2/feature_flags/$flag"
+	said GET "/v2/feature_flags/$flag" 200 .enabled true
+	told v2.FeatureFlag "$out" "(as documented)"
+	said GET "/preview/v2/feature_flags/$flag" 200 .enabled true
 done
+said GET /v2/feature_flags/other 404 .error.type not_found
+ID=$(as "$ACME" GET /v1/account/me | json .id)
+said GET "/preview/v2/images?workspace=sfc%3Aworkspace%3A$ID%3Adefault" 200 '.data[0].name' debian-12
+said GET "/v2/workspaces/sfc%3Aworkspace%3A$ID%3Adefault" 200 .name default
+said GET "/v2/workspaces/sfc%3Aworkspace%3A$(as "$STRANGER" GET /v1/account/me | json .id)%3Adefault" 404 .error.type not_found
 said GET "/v0/quote?side=buy&quantity=1&min_start_date=$(iso $E | sed 's/:/%3A/g')&max_start_date=$(iso $E | sed 's/:/%3A/g')&min_duration=6480&max_duration=10800&cluster=richmond" 200 .quote.zone richmond
 said GET /v0/zones/richmond 200 .name richmond
 said POST /v0/orders 201 .status filled \
@@ -215,5 +221,12 @@ SELL=$(json .id <<<"$out")
 said GET '/v0/orders?exclude_cancelled=true&sort_by=start_time&sort_direction=ASC' 200 .object list
 said GET '/v0/orders?side=buy&min_duration=3600&only_open=true&exclude_cancelled=true&sort_by=start_time&sort_direction=ASC' 200 '.data | length' 0
 said DELETE "/v0/orders/$SELL" 200 .object pending '{}'
+# Its clients ask for the hardware of one zone and the name of another, and send the zone of a quote for any.
+v2_sku landsend 8 '{"accelerator":"h200"}' >/dev/null
+as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host hopper landsend)/offers" '{"price_dollars_per_node_hour":"30.00"}' >/dev/null
+said GET "/v0/quote?side=buy&instance_type=h100v&quantity=1&min_start_date=NOW&max_start_date=NOW&min_duration=3240&max_duration=7200&cluster=landsend" 200 .quote.zone landsend
+said GET /v0/zones/landsend 200 .available_capacity[0].start_timestamp $((NOW + 10 * HOUR + 60))
+said POST /v1/nodes 201 '.data[0].zone' landsend \
+	"{\"desired_count\":1,\"max_price_per_node_hour\":3000,\"any_zone\":true,\"zone\":\"landsend\",\"node_type\":\"reserved\",\"end_at\":$((NOW + 12 * HOUR))}"
 said GET /v0/ping 200 '.message' pong
 done_testing

@@ -134,6 +134,7 @@ before=$(money)
 out=$(as "$ACME" PUT "/v1/nodes/$FOO/redeploy" '{"cloud_init_user_data":"IyEvYmluL3NoCg==","override_empty":false}')
 is "$(http_status) $(json '[.id == "'"$FOO"'", .current_vm.id != "'"$VM"'", (.vms.data | length), .vms.data[0].status, .status] | map(tostring) | join(" ")' <<<"$out")" \
 	"200 true true 2 Destroyed pending" "a new machine in the node; the old one is kept in its history"
+is "$(json '.data // .vms.data | .[0] | [.start_at, .end_at] | map(tostring) | join(" ")' <<<"$out")" "$((NOW + 60)) $((NOW + 120))" "which began and ended"
 is "$(money)" "$before" "it costs nothing"
 user_data() { as "$ACME" GET '/v2/instances?include=cloud_init_user_data' | json '[.data[] | select(.name == "foo" and .status != "terminated")][0].cloud_init_user_data'; }
 is "$(user_data)" "IyEvYmluL3NoCg==" "with its user data"
@@ -181,6 +182,7 @@ refused 409 wrong_state id "nor deleted while it renews itself" "$out"
 PROC=$(as "$ACME" GET /v1/nodes/auto | json .procurement_id)
 out=$(as "$ACME" PATCH "/v0/procurements/$PROC" '{"buy_limit_price_per_gpu_hour":200}')
 is "$(http_status) $(json .buy_limit_price_per_gpu_hour <<<"$out")" "200 200" "its cap is changed as the old client does it"
+is "$(as "$ACME" GET /v1/nodes/auto | json .max_price_per_node_hour)" 1600 "and the node shows the cap in force"
 out=$(as "$ACME" PATCH /v1/nodes/auto/release)
 is "$(http_status) $(json '[.status, .procurement_id] | map(tostring) | join(" ")' <<<"$out")" "200 released null" "released it renews no more"
 spent=$(money)

@@ -138,7 +138,7 @@ shape ImageListEntry "$(jq '.data[0]' <<<"$got")" "so has one"
 is "$(json '[.data[] | .name, .is_public, .upload_status] | map(tostring) | join(" ")' <<<"$got")" "debian-12 true completed" "the one that there is"
 IMAGE=$(json '.data[0].id' <<<"$got")
 is "$(as "$ACME" GET "/v2/images?workspace=sfc:workspace:sfcompute:public&starting_after=$(json .cursor <<<"$got")" | json '.data | length')" 0 "after it there is none"
-is "$(as "$ACME" GET /v2/images | json '.data | length')$(as "$ACME" GET '/v2/images?workspace=default' | json '.data | length')" 00 "an account has none of its own"
+is "$(as "$ACME" GET /v2/images | json '.data | length')$(as "$ACME" GET '/v2/images?workspace=default' | json '.data | length')" 11 "it is in every list: everybody has it"
 refused 404 not_found workspace "another's workspace" "$(as "$ACME" GET '/v2/images?workspace=sfc:workspace:stranger:default')"
 for name in "$IMAGE" "vmi_${IMAGE#image_}" debian-12 sfc:image:sfcompute:public:debian-12; do
 	is "$(as "$ACME" GET "/v2/images/$name" | json .id)" "$IMAGE" "found as ${name%%_*}"

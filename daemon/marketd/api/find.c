@@ -10,6 +10,19 @@
 #include "base/str.h"
 #include "marketd/api/render.h"
 
+/* The account that a resource path names, by its name or its id. */
+static const struct account *find_owner(const struct engine *e, const char *text, size_t len)
+{
+	char room[NAME_BYTES + 1];
+	uint64_t id;
+
+	if (len >= sizeof room)
+		return NULL;
+	memcpy(room, text, len);
+	room[len] = '\0';
+	return ident_parse(IDENT_ACCOUNT, room, &id) ? engine_account(e, id) : engine_account_named(e, room);
+}
+
 /*
  * The name at the end of "sfc:KIND:<account>:default:<name>"; text itself if it is no path; NULL
  * if the path is not this account's (0: any; then *account becomes that of the path).
@@ -30,15 +43,8 @@ static const char *find_name_in(const struct engine *e, const char *kind, const 
 	name = workspace ? strchr(workspace + 1, ':') : NULL;
 	if (!name || (size_t)(name - workspace - 1) != strlen("default") || !str_starts(workspace + 1, "default"))
 		return NULL;
-	if (*account) {
-		a = engine_account(e, *account);
-	} else {
-		char room[NAME_BYTES + 1];
-
-		snprintf(room, sizeof room, "%.*s", (int)(workspace - owner), owner);
-		a = engine_account_named(e, room);
-	}
-	if (!a || strlen(a->name) != (size_t)(workspace - owner) || strncmp(a->name, owner, strlen(a->name)) != 0)
+	a = find_owner(e, owner, (size_t)(workspace - owner));
+	if (!a || (*account && a->id != *account))
 		return NULL;
 	*account = a->id;
 	return name + 1;
@@ -108,14 +114,19 @@ bool find_image(const char *text, uint64_t *image)
 
 bool find_workspace(const struct engine *e, uint64_t account, const char *text)
 {
-	const struct account *a = engine_account(e, account);
+	static const char start[] = "sfc:workspace:";
+	const struct account *a;
+	const char *owner, *workspace;
 	uint64_t id;
-	char path[NAME_BYTES + 32];
 
 	if (ident_parse(IDENT_WORKSPACE, text, &id))
 		return account ? id == account : engine_account(e, id) != NULL;
-	if (!a)
+	if (!engine_account(e, account))
 		return false;
-	snprintf(path, sizeof path, "sfc:workspace:%s:default", a->name);
-	return strcmp(text, "default") == 0 || strcmp(text, path) == 0;
+	if (!str_starts(text, start))
+		return strcmp(text, "default") == 0;
+	owner = text + strlen(start);
+	workspace = strchr(owner, ':');
+	a = workspace && strcmp(workspace, ":default") == 0 ? find_owner(e, owner, (size_t)(workspace - owner)) : NULL;
+	return a && a->id == account;
 }

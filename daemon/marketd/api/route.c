@@ -44,6 +44,17 @@ static int fill_parts(struct request *q, const struct path_shape *shape, const s
 	return 0;
 }
 
+/* The first of the scopes that would do. */
+static const char *scope_needed(int32_t scopes)
+{
+	static const char *const words[] = { "read", "trade", "nodes", "tokens", "host", "admin", "join", "agent" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (scopes & (1 << i))
+			return words[i];
+	return "admin";
+}
+
 static int check_who(struct request *q, const struct route *route, struct reply *r)
 {
 	if (q->local)
@@ -54,7 +65,8 @@ static int check_who(struct request *q, const struct route *route, struct reply 
 		return api_refuse(q, r, q->refused ? q->refused : REASON_UNAUTHENTICATED, NULL, "%s",
 			reason_row(q->refused ? q->refused : REASON_UNAUTHENTICATED)->text);
 	if (!(q->scopes & (route->scopes | SCOPE_ADMIN)))
-		return api_refuse(q, r, REASON_FORBIDDEN, NULL, "this token's scopes do not allow %s", route->path);
+		return api_refuse(q, r, REASON_FORBIDDEN, NULL, "%s needs a token with the scope '%s'", route->path,
+			scope_needed(route->scopes));
 	return 0;
 }
 

@@ -42,7 +42,7 @@ static json_t *zone_json(const struct engine *e, const struct sku *s)
 {
 	json_t *facts = s->properties ? json_loads(s->properties, 0, NULL) : NULL;
 	const char *rdma = json_string_value(json_object_get(facts, "rdma_type"));
-	int64_t from = engine_minute(e) + 1;
+	int64_t from = engine_minute(e) + 1; /* an order for now begins here; clients look for what began by now */
 	json_t *capacity = json_array(), *made;
 	struct spans spans = { 0 };
 	char room[64];
@@ -50,7 +50,8 @@ static json_t *zone_json(const struct engine *e, const struct sku *s)
 	if (engine_availability(e, s->id, from, from + HORIZON_MINUTES, &spans) == 0)
 		for (size_t i = 0; i < spans.count; i++)
 			json_array_append_new(capacity,
-				json_pack("{s:I, s:I, s:i}", "start_timestamp", (json_int_t)spans.list[i].start * 60,
+				json_pack("{s:I, s:I, s:i}", "start_timestamp",
+					(json_int_t)(spans.list[i].start == from ? from - 1 : spans.list[i].start) * 60,
 					"end_timestamp", (json_int_t)spans.list[i].end * 60, "quantity",
 					(int)spans.list[i].nodes));
 	free(spans.list);

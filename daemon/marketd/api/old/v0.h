@@ -19,8 +19,8 @@ bool v0_type_is(const struct sku *s, const char *type);
 const char *v0_type(const struct sku *s);            /* the name of this SKU: its alias */
 
 /*
- * The SKU for an order that names a type or a cluster (either may be NULL): of those that match, the one
- * on which it fills most cheaply, else the first. 0: none matches.
+ * The SKU for an order that names a type or a cluster (either may be NULL): the cluster, whatever type old
+ * clients send with it; else, of the type, the one on which it fills most cheaply, else the first. 0: none.
  */
 uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster);
 

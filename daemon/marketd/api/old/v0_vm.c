@@ -133,6 +133,9 @@ static int log_row(void *arg, const struct log_line *l)
 
 	for (size_t i = 0; i < l->len; i++)
 		json_array_append_new(data, json_integer(((const unsigned char *)l->data)[i]));
+	/* Clients join the rows, and print what a newline ends. */
+	if (!l->len || ((const char *)l->data)[l->len - 1] != '\n')
+		json_array_append_new(data, json_integer('\n'));
 	json_array_append_new(p->list,
 		json_pack("{s:o, s:o, s:I, s:I, s:I, s:o}", "instance_id", old_id(IDENT_INSTANCE, "vm", p->vm),
 			"realtime_timestamp", v0_iso(l->at / MICROS), "monotonic_timestamp_sec",

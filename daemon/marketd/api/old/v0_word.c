@@ -122,7 +122,7 @@ uint64_t v0_pick(const struct engine *e, const struct event *order, const char *
 	int64_t cost = 0;
 
 	if (cluster)
-		return named && (!type || v0_type_is(named, type)) ? named->id : 0;
+		return named ? named->id : 0;
 	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
 		struct event ev = *order;
 		struct quote quote;

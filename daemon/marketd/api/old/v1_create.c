@@ -204,6 +204,7 @@ static uint64_t any_zone(const struct engine *e, const struct wish *w, bool infi
 	return best ? best : first;
 }
 
+/* Clients that asked for a quote of any zone send its zone along with 'any_zone': the zone decides. */
 static bool v1_create_read_zone(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
 	const char *zone = body_text(q->body, "zone");
@@ -211,10 +212,6 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 	     infiniband = body_bool(q->body, "_preview_enable_infiniband", false);
 	const struct sku *s = zone ? find_sku(e, zone) : NULL;
 
-	if (zone && any) {
-		api_refuse(q, r, REASON_INVALID, "zone", "give 'zone' or 'any_zone', not both");
-		return false;
-	}
 	if (!zone && !any && !w->reserved) {
 		api_refuse(q, r, REASON_INVALID, "zone", "'zone' or 'any_zone' is required for an autoreserved node");
 		return false;

@@ -161,13 +161,20 @@ static json_t *vm_json(const struct node *n, const struct instance *i)
 {
 	static const char *const words[] = { "Pending", "Running", "Destroyed", "NodeFailure" };
 	bool live = i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
+	int64_t start = i->placed_at || i->status != INSTANCE_RUNNING ? i->placed_at : i->updated_at;
 	int64_t end = live ? n->end * 60 : i->updated_at;
 
 	return json_pack("{s:s, s:o, s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "object", "vm", "id",
 		old_id(IDENT_INSTANCE, "vm", i->id), "status", words[i->status], "created_at",
-		(json_int_t)i->created_at, "updated_at", (json_int_t)i->updated_at, "start_at",
-		number_or_null(i->status == INSTANCE_RUNNING ? i->updated_at : 0), "end_at", number_or_null(end),
-		"image_id", old_id(IDENT_IMAGE, "vmi", i->image), "zone", render_text(n->sku ? n->sku->alias : ""));
+		(json_int_t)i->created_at, "updated_at", (json_int_t)i->updated_at, "start_at", number_or_null(start),
+		"end_at", number_or_null(end), "image_id", old_id(IDENT_IMAGE, "vmi", i->image), "zone",
+		render_text(n->sku ? n->sku->alias : ""));
+}
+
+/* Its cap in cents: that of the procurement, which clients change by itself, else what was asked for. */
+static int64_t node_cap(const struct node *n)
+{
+	return n->procurement ? cents_up(n->procurement->max_buy * 60) : tag_number(n, "sfc_max_price_cents");
 }
 
 json_t *node_json(const struct engine *e, const struct node *n, const struct vms *v)
@@ -193,7 +200,7 @@ json_t *node_json(const struct engine *e, const struct node *n, const struct vms
 		(json_int_t)(n->vm ? n->vm->updated_at : n->pool->created_at), "start_at",
 		number_or_null(tag_number(n, "sfc_start_at")), "end_at", number_or_null(end), "deleted_at",
 		"procurement_id", n->procurement ? render_id(IDENT_PROCUREMENT, n->procurement->id) : json_null(),
-		"max_price_per_node_hour", number_or_null(tag_number(n, "sfc_max_price_cents")), "node_type",
+		"max_price_per_node_hour", number_or_null(node_cap(n)), "node_type",
 		n->reserved ? "reserved" : "autoreserved", "vms", "object", "list", "data", list, "current_vm",
 		vm ? vm_json(n, vm) : json_null());
 }

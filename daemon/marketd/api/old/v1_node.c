@@ -292,7 +292,8 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 			n->pool->name);
 	if (!override) {
 		image = image_text ? image : n->vm->image;
-		kept = body_text(q->body, "cloud_init_user_data") || !n->vm->user_data ? NULL : strdup(n->vm->user_data);
+		kept = body_text(q->body, "cloud_init_user_data") || !n->vm->user_data ? NULL
+										       : strdup(n->vm->user_data);
 	}
 	rc = replace_vm(api, q, n, image, data ? data : kept, &why);
 	free(kept);

@@ -98,6 +98,18 @@ static int flags_list(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, json_pack("{s:s, s:[], s:b}", "object", "list", "data", "has_more", 0));
 }
 
+/* What old clients hide behind a flag, and this market always has. */
+static int flags_get(struct api *api, const struct request *q, struct reply *r)
+{
+	static const char *const on[] = { "procurements", "zones", "infiniband-preview" };
+
+	(void)api;
+	for (size_t i = 0; i < sizeof on / sizeof *on; i++)
+		if (strcmp(q->parts[0], on[i]) == 0)
+			return api_json(q, r, 200, json_pack("{s:b}", "enabled", 1));
+	return api_refuse(q, r, REASON_NOT_FOUND, "feature_flag", "no feature flag '%s'", q->parts[0]);
+}
+
 static int flags_set(struct api *api, const struct request *q, struct reply *r)
 {
 	(void)api;
@@ -124,7 +136,7 @@ static bool image_wanted(const struct request *q)
 	return !api_query(q, "id");
 }
 
-/* The one image is in the public workspace; accounts have none. */
+/* The one image is everybody's: a client that lists those of its own workspace must get to know it too. */
 static int images_list(struct api *api, const struct request *q, struct reply *r)
 {
 	const char *workspace = api_query(q, "workspace");
@@ -133,12 +145,8 @@ static int images_list(struct api *api, const struct request *q, struct reply *r
 
 	if (!paging_read(q, r, CURSOR_IMAGES, LIMIT_MAX, &g))
 		return r->status;
-	if (!workspace || !is_public(workspace)) {
-		if (!workspace_check(api, q, r, workspace, "workspace"))
-			return r->status;
-		page_init(&page, &g);
-		return page_answer(q, r, &page);
-	}
+	if (workspace && !is_public(workspace) && !workspace_check(api, q, r, workspace, "workspace"))
+		return r->status;
 	page_init(&page, &g);
 	if (image_wanted(q) && (!g.started || (g.back ? g.from[0] > IMAGE_ID : g.from[0] < IMAGE_ID)))
 		page_add(&page, IMAGE_ID, render_image());
@@ -217,6 +225,9 @@ const struct route api_v2_account[] = {
 	{ METHOD_GET, "/v2/users/{id}", users_get, SCOPE_READ, 0, "Get user", NULL, NULL, "UserResponse", 200 },
 	{ METHOD_GET, "/v2/feature_flags", flags_list, SCOPE_READ, 0, "List feature flags", NULL, NULL,
 		"ListUserFeatureFlagsResponse", 200 },
+	{ METHOD_GET, "/v2/feature_flags/{feature_flag}", flags_get, SCOPE_READ, 0,
+		"Get whether the market has what old clients show only with this flag", NULL, NULL, "v2.FeatureFlag",
+		200 },
 	{ METHOD_POST, "/v2/feature_flags/{feature_flag}", flags_set, SCOPE_READ, 0, "Enroll in a feature flag", NULL,
 		"SetEnrollmentRequest", "SetEnrollmentResponse", 200 },
 	{ 0 },

@@ -246,9 +246,16 @@ struct log_pages { json_t *list; size_t bytes; };
 static int log_chunk(void *arg, const struct log_line *l)
 {
 	struct log_pages *p = arg;
-	char *data = base64_make(l->data, l->len);
+	bool ended = l->len && ((const char *)l->data)[l->len - 1] == '\n';
+	char *line = malloc(l->len + 1), *data;
 	json_t *made;
 
+	if (!line)
+		return -ENOMEM;
+	memcpy(line, l->data, l->len);
+	line[l->len] = '\n'; /* clients join the chunks */
+	data = base64_make(line, l->len + !ended);
+	free(line);
 	if (!data)
 		return -ENOMEM;
 	made = json_pack("{s:I, s:I, s:I, s:I, s:s, s:I}", "timestamp_realtime", (json_int_t)(l->at / MICROS),

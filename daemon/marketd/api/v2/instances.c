@@ -49,8 +49,8 @@ static int instances_create(struct api *api, const struct request *q, struct rep
 	ev.u.instance.sku = s->id;
 	if (!v2_instance_image(q, r, &ev.u.instance.image) ||
 		!body_user_data(q, r, "cloud_init_user_data", &ev.u.instance.user_data) ||
-	    !v2_instance_priority(q, r, q->body, &ev.u.instance.priority) ||
-	    !(ev.name = name_read(api, q, r, IDENT_INSTANCE, room)))
+		!v2_instance_priority(q, r, q->body, &ev.u.instance.priority) ||
+		!(ev.name = name_read(api, q, r, IDENT_INSTANCE, room)))
 		return r->status;
 	return v2_instance_make(api, q, r, &ev);
 }

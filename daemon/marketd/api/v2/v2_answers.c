@@ -200,6 +200,8 @@ static const struct schema_field flags[] = {
 	FIELDS_END,
 };
 
+static const struct schema_field feature_flag[] = { FIELD_FLAG("enabled", MUST), FIELDS_END };
+
 static const struct schema_field enrollment[] = {
 	FIELD_WORD("object", MUST, "feature_flag"),
 	FIELD_TEXT("feature_flag", MUST),
@@ -285,6 +287,7 @@ const struct schema schema_v2_answers[] = {
 	SHAPE("UserFeatureFlag", flag, NULL),
 	SHAPE("ListUserFeatureFlagsResponse", flags, NULL),
 	SHAPE("SetEnrollmentResponse", enrollment, NULL),
+	SHAPE("v2.FeatureFlag", feature_flag, NULL),
 	SHAPE("OrderbookDepthResponse", depth, NULL),
 	SHAPE("OrderbookQuoteResponse", quote, NULL),
 	SHAPE("ListOrderbookFillsResponse", fills, NULL),
