@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "marketd/api/np/np.h"
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
@@ -32,7 +33,7 @@ struct server {
 	int signals;
 	struct loop_watch signal_watch;
 	char where[WHERE_MAX];
-	int64_t next_retry, watched;
+	int64_t next_retry, watched, minute;
 	bool ending, lost;
 };
 
@@ -304,6 +305,19 @@ static void keep_watch(struct server *s)
 		log_at(s->log, LOG_WARN, "cannot take the hosts of an agent down or up: %s", f.text);
 }
 
+/* What the older APIs promise to do by themselves. */
+static void keep_promises(struct server *s)
+{
+	int64_t minute = engine_minute(market_engine(s->market));
+	struct fail f = { 0 };
+
+	if (minute == s->minute || !market_ready(s->market))
+		return;
+	s->minute = minute;
+	if (old_minute(&s->api, &f) != 0)
+		log_at(s->log, LOG_WARN, "cannot make the nodes of an order yet: %s", f.text);
+}
+
 /* One turn: sleeps until something is due, moves the clock, answers all that is ready with one commit. */
 static void serve_turn(struct server *s)
 {
@@ -322,6 +336,7 @@ static void serve_turn(struct server *s)
 			break; /* they stay ready until http_turn() handles them */
 	keep_time(s);
 	keep_watch(s);
+	keep_promises(s);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {
 		log_at(s->log, LOG_ERROR, "another nanopod-marketd has taken over this market; stopping");

@@ -24,6 +24,10 @@ PRICE=$(json .quote.price <<<"$out")
 is "$PRICE" 6000 "two for two hours, at the dearer one's price"
 out=$(post "{\"side\":\"buy\",\"instance_type\":\"h100i\",\"quantity\":2,\"start_at\":$(json '.quote.start_at | tojson' <<<"$out"),\"end_at\":$(json '.quote.end_at | tojson' <<<"$out"),\"price\":$PRICE,\"flags\":{\"ioc\":true}}")
 is "$(json .status <<<"$out")" filled "a quote, posted as it stands, fills"
+vms() { as "$ACME" GET /v0/vms/instances | json '.data | length'; }
+is "$(vms)" 2 "and makes its two machines, for which its clients have no request"
+is "$(as "$ACME" GET /v2/instances | json '[.data[] | (.name | endswith("-1") or endswith("-2")), (.name | startswith("contract-")), .pool.name[:9]] | unique | map(tostring) | join(" ")')" \
+	"true contract-" "named after its contract, in its pool"
 out=$(as "$ACME" GET "/v0/quote?side=buy&instance_type=a100&quantity=1&duration=3600")
 is "$(json '[.quote, .no_quote_reason] | map(tostring) | join(" ")' <<<"$out")" "null no_matching_clusters" "a type that is not there"
 out=$(as "$ACME" GET "/v0/quote?side=buy&instance_type=h100i&quantity=9&duration=3600")
@@ -42,11 +46,11 @@ is "$(http_status) $(json '[.object, .status] | join(" ")' <<<"$out") $((before 
 BUY=$(json .id <<<"$out")
 out=$(as "$ACME" GET "/v0/orders/$BUY")
 is "$(json '[.object, .side, .status, .instance_type, .quantity, .price, .executed, .execution_price, .cancelled, .rejected, .flags.ioc, .cluster, .duration] | map(tostring) | join(" ")' <<<"$out")" \
-	"order buy filled richmond 1 4858 true 1180 false false true richmond 3540" "and how it is told"
+	"order buy filled h100v 1 4858 true 1180 false false true richmond 3540" "and how it is told"
 told v0.Order "$out" "in the fields of the document"
 before=$(money)
 out=$(post "{\"side\":\"buy\",\"instance_type\":\"h100v\",\"quantity\":1,\"start_at\":\"$(iso $((NOW + 5 * HOUR)))\",\"end_at\":\"$(iso $((NOW + 6 * HOUR)))\",\"price\":1199,\"flags\":{\"ioc\":true}}")
-is "$(http_status) $(json .status <<<"$out") $(money)" "201 cancelled $before" "a cent too little does not fill, and costs nothing"
+is "$(http_status) $(json .status <<<"$out") $(money) $(vms)" "201 cancelled $before 3" "a cent too little does not fill, costs nothing and makes nothing"
 is "$(as "$ACME" GET "/v0/orders/$(json .id <<<"$out")" | json '[.status, .rejected_reason] | join(" ")')" "cancelled price_too_low" "and says why"
 is "$(as "$ACME" GET /v2/pools | json '[.data[].name | select(startswith("contract-"))] | length')" 2 "no empty pool is left behind"
 out=$(post "{\"side\":\"buy\",\"instance_type\":\"h100v\",\"quantity\":3,\"start_at\":\"$(iso $((NOW + 5 * HOUR)))\",\"end_at\":\"$(iso $((NOW + 6 * HOUR)))\",\"price\":1000}")
@@ -102,7 +106,7 @@ is "$(json '[.object, (.data | length), .has_more] | map(tostring) | join(" ")' 
 CONT=$(json '.data[] | select(.shape.quantities[0] == 2) | .id' <<<"$out")
 out=$(as "$ACME" GET "/v0/contracts/$CONT")
 is "$(json '[.object, .status, .instance_type, .state, .is_node, (.shape.quantities | join(",")), (.shape.intervals | join(","))] | map(tostring) | join(" ")' <<<"$out")" \
-	"contract active richmond Upcoming false 2,0 $(iso $((NOW + HOUR)) | sed 's/[.]000//'),$(iso $((NOW + 3 * HOUR)) | sed 's/[.]000//')" "its shape"
+	"contract active h100i Upcoming false 2,0 $(iso $((NOW + HOUR)) | sed 's/[.]000//'),$(iso $((NOW + 3 * HOUR)) | sed 's/[.]000//')" "its shape"
 is "$(as "$ACME" GET '/v0/contracts?state=Active' | json '.data | length') $(as "$ACME" GET '/v0/contracts?state=Upcoming' | json '.data | length')" "0 3" "by state"
 as "$STRANGER" GET "/v0/contracts/$CONT" >/dev/null
 is "$(http_status)" 404 "a stranger sees none"
@@ -134,7 +138,7 @@ out=$(as "$ACME" POST /v1/nodes "{\"desired_count\":1,\"max_price_per_node_hour\
 VM=$(json '.data[0].current_vm.id' <<<"$out")
 is "$(as "$ACME" GET '/v2/instances?include=cloud_init_user_data' | json '.data[] | select(.name == "n1") | .cloud_init_user_data')" "$(printf '#!x' | openssl base64)" "a new machine gets it"
 told v0.VmList "$(as "$ACME" GET /v0/vms/instances)" "VMs, as documented"
-is "$(as "$ACME" GET /v0/vms/instances | json '.data[0] | [.id, .cluster_id, .current_status] | join(" ")')" "$VM richmond Pending" "machines"
+is "$(as "$ACME" GET /v0/vms/instances | json '.data[] | [.id, .cluster_id, .current_status] | join(" ")' | grep "^$VM")" "$VM richmond Pending" "machines"
 as "$ACME" GET "/v0/vms/ssh?vm_id=$VM" >/dev/null
 is "$(http_status)" 404 "no SSH before the agent said so"
 v2_clock $((NOW + 10 * HOUR + 60))
@@ -223,10 +227,25 @@ said GET '/v0/orders?side=buy&min_duration=3600&only_open=true&exclude_cancelled
 said DELETE "/v0/orders/$SELL" 200 .object pending '{}'
 # Its clients ask for the hardware of one zone and the name of another, and send the zone of a quote for any.
 v2_sku landsend 8 '{"accelerator":"h200"}' >/dev/null
+rest="\"start_at\":\"$(iso $((NOW + 20 * HOUR)))\",\"end_at\":\"$(iso $((NOW + 21 * HOUR)))\",\"flags\":{\"ioc\":false}}"
+said POST /v0/orders 201 .status pending "{\"side\":\"buy\",\"cluster\":\"landsend\",\"quantity\":1,\"price\":3000,$rest"
+LATER=$(json .id <<<"$out") had=$(vms)
 as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host hopper landsend)/offers" '{"price_dollars_per_node_hour":"30.00"}' >/dev/null
 said GET "/v0/quote?side=buy&instance_type=h100v&quantity=1&min_start_date=NOW&max_start_date=NOW&min_duration=3240&max_duration=7200&cluster=landsend" 200 .quote.zone landsend
 said GET /v0/zones/landsend 200 .available_capacity[0].start_timestamp $((NOW + 10 * HOUR + 60))
 said POST /v1/nodes 201 '.data[0].zone' landsend \
 	"{\"desired_count\":1,\"max_price_per_node_hour\":3000,\"any_zone\":true,\"zone\":\"landsend\",\"node_type\":\"reserved\",\"end_at\":$((NOW + 12 * HOUR))}"
+is "$(as "$ACME" GET "/v0/orders/$LATER" | json .status)" filled "an order that rested fills when somebody sells"
+v2_clock $((NOW + 10 * HOUR + 120))
+is "$(vms)" $((had + 2)) "and a minute later its machine is made (the other is the node's)"
+marketd_kill
+marketd_start --test-clock=$((NOW + 10 * HOUR + 120))
+v2_clock $((NOW + 10 * HOUR + 180))
+is "$(vms)" $((had + 2)) "once, also after kill -9"
+# Two zones have the hardware, neither at this price: the order waits for the cheaper one.
+v2_sku yerba 8 '{"accelerator":"h100"}' >/dev/null
+as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host yerba1 yerba)/offers" '{"price_dollars_per_node_hour":"9.60"}' >/dev/null
+said POST /v0/orders 201 .status pending "{\"side\":\"buy\",\"instance_type\":\"h100v\",\"quantity\":1,\"price\":400,$rest"
+said GET "/v0/orders/$(json .id <<<"$out")" 200 '[.status, .instance_type, .cluster] | join(" ")' "open h100v yerba"
 said GET /v0/ping 200 '.message' pong
 done_testing

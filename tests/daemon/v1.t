@@ -216,10 +216,23 @@ as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host rack30 richmond)/offers" "{\"price_do
 out=$(create "{\"desired_count\":2,\"max_price_per_node_hour\":2000,\"names\":[\"b1\",\"b2\"],\"zone\":\"richmond\",\"start_at\":$((DAY20 + HOUR)),\"end_at\":$((DAY20 + 2 * HOUR))}")
 is "$(http_status) $(as "$ACME" GET /v2/pools | json '[.data[].name] | sort | join(" ")') $(money)" "422 $before $cash" "one of two is none"
 
+# ---- Any zone, while it waits ---------------------------------------------------------------------------------------------------------
+out=$(create '{"desired_count":1,"max_price_per_node_hour":1100,"names":["roamer"],"any_zone":true,"node_type":"autoreserved"}')
+is "$(json '.data[0] | [.zone, .status] | join(" ")' <<<"$out")" "richmond awaitingcapacity" "no zone has it at this price"
+v2_sku yerba 8 '{"accelerator":"h100"}' >/dev/null
+as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host yerba1 yerba)/offers" '{"price_dollars_per_node_hour":"9.60"}' >/dev/null
+before=$(money)
+v2_clock $((END + 9 * HOUR + 60))
+is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .current_vm.status, .node_type] | join(" ")')" "yerba Pending autoreserved" "once another has, it is there"
+ok "and buys there" test "$(money)" -lt "$before"
+is "$(as "$ACME" GET "/v0/procurements/$(as "$ACME" GET /v1/nodes/roamer | json .procurement_id)" | json '[.instance_type, .desired_quantity] | map(tostring) | join(" ")')" "yerba 1" "by the same procurement"
+v2_clock $((END + 9 * HOUR + 180))
+is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, (.vms.data | length)] | map(tostring) | join(" ")')" "yerba pending 2" "where it gets its host, and stays"
+
 # ---- After the end of the process ------------------------------------------------------------------------------------------------------
 as "$ACME" GET /v1/nodes >"$TMP/before"
 marketd_kill
-marketd_start --test-clock=$((END + 9 * HOUR))
+marketd_start --test-clock=$((END + 9 * HOUR + 180))
 as "$ACME" GET /v1/nodes >"$TMP/after"
 ok "after kill -9 all nodes are as they were" cmp "$TMP/before" "$TMP/after"
 

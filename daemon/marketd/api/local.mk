@@ -62,11 +62,13 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_trades.c \
 	daemon/marketd/api/np/np_work.c
 libapi_la_SOURCES += \
+	daemon/marketd/api/old/old_pick.c \
 	daemon/marketd/api/old/old_schemas.c \
 	daemon/marketd/api/old/v0.c \
 	daemon/marketd/api/old/v0.h \
 	daemon/marketd/api/old/v0_contract.c \
 	daemon/marketd/api/old/v0_list.c \
+	daemon/marketd/api/old/v0_nodes.c \
 	daemon/marketd/api/old/v0_order.c \
 	daemon/marketd/api/old/v0_procurement.c \
 	daemon/marketd/api/old/v0_quote.c \
@@ -76,5 +78,6 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/old/v1.h \
 	daemon/marketd/api/old/v1_create.c \
 	daemon/marketd/api/old/v1_model.c \
-	daemon/marketd/api/old/v1_node.c
+	daemon/marketd/api/old/v1_node.c \
+	daemon/marketd/api/old/v1_zone.c
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)

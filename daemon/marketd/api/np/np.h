@@ -26,6 +26,12 @@ extern const struct route api_v0_vm_routes[];       /* v0_vm.c */
 extern const struct route api_v0_procurement_routes[];
 extern const struct route api_v0_routes[];          /* api_v0.c: zones, me, tokens, ping */
 
+/*
+ * Call when a minute began: nodes of /v0's filled orders are made, those of /v1 in any zone look for a better one.
+ * 0 or a reason.
+ */
+int old_minute(struct api *api, struct fail *f); /* v0.c */
+
 /* A token of any kind. */
 #define NP_ANY (SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN)
 

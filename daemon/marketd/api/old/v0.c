@@ -167,6 +167,15 @@ static int v0_post_token(struct api *api, const struct request *q, struct reply 
 	return api_json(q, r, 201, o);
 }
 
+/* ---- As time goes on -------------------------------------------------------------------------------- */
+
+int old_minute(struct api *api, struct fail *f)
+{
+	int nodes = v0_nodes_minute(api, f), zones = v1_zone_minute(api, f);
+
+	return nodes ? nodes : zones;
+}
+
 const struct route api_v0_routes[] = {
 	{ METHOD_GET, "/v0/zones", list_zones, SCOPE_READ, 0, "List zones: SKUs, and what is on sale of them", NULL,
 		NULL, "v0.ZoneList", 200 },

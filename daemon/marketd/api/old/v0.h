@@ -20,9 +20,21 @@ const char *v0_type(const struct sku *s);            /* the name of this SKU: it
 
 /*
  * The SKU for an order that names a type or a cluster (either may be NULL): the cluster, whatever type old
- * clients send with it; else, of the type, the one on which it fills most cheaply, else the first. 0: none.
+ * clients send with it; else, of the type, what old_pick() finds. 0: none.
  */
-uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster);
+uint64_t v0_pick(const struct engine *e, const struct event *order, enum old_wait wait, const char *type,
+	const char *cluster);
+
+/* ---- v0_nodes.c --------------------------------------------------------------------- */
+
+enum { TYPE_BYTES = NAME_BYTES + 1 };
+
+char *v0_nodes_new_tags(const char *type, uint64_t sku); /* of the pool of a new contract; malloc'd */
+/* The type that a pool's contract was asked for by; else the SKU's own name. */
+const char *v0_asked_type(const struct engine *e, uint64_t pool, const struct sku *s, char room[TYPE_BYTES]);
+/* After a buy: makes its nodes, or lets the market make them once it fills. */
+void v0_nodes_follow(struct api *api, const struct order *o);
+int v0_nodes_minute(struct api *api, struct fail *why);
 
 /* ---- v0_contract.c ------------------------------------------------------------------ */
 

@@ -112,11 +112,12 @@ static bool is_node(const struct pool *p)
 static json_t *contract_json(const struct engine *e, const struct v0_contract *c, const struct shape *s)
 {
 	const struct sku *sku = engine_sku(e, c->sku);
+	char type[TYPE_BYTES];
 
 	return json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:[], s:s, s:s, s:s, s:b}", "object", "contract", "status",
 		"active", "id", render_id(IDENT_CONTRACT, c->order), "created_at", v0_iso(c->created_at),
-		"instance_type", v0_type(sku), "shape", shape_json(s), "colocate_with", "cluster_id", v0_type(sku),
-		"zone", v0_type(sku), "state", state_word(s, engine_minute(e)), "is_node",
+		"instance_type", v0_asked_type(e, c->pool, sku, type), "shape", shape_json(s), "colocate_with",
+		"cluster_id", v0_type(sku), "zone", v0_type(sku), "state", state_word(s, engine_minute(e)), "is_node",
 		(int)is_node(engine_pool(e, c->pool)));
 }
 

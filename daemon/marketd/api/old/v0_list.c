@@ -45,15 +45,17 @@ static int64_t filled_cents(const struct order *o)
 static json_t *order_json(const struct engine *e, const struct order *o)
 {
 	const struct sku *s = engine_sku(e, o->sku);
+	char type[TYPE_BYTES];
 	bool filled = o->status == ORDER_FILLED, cancelled = o->status == ORDER_CANCELLED;
 	json_t *made = json_pack(
 		"{s:s, s:o, s:s, s:s, s:s, s:i, s:o, s:o, s:I, s:{s:b, s:b, s:b, s:b}, s:b, s:b, s:b, s:o, s:I}",
 		"object", "order", "id", render_id(IDENT_ORDER, o->id), "side", o->side == SIDE_SELL ? "sell" : "buy",
-		"status", v0_list_status_word(o), "instance_type", v0_type(s), "quantity", (int)o->nodes, "start_at",
-		v0_iso(o->start * 60), "end_at", v0_iso(o->end * 60), "price", (json_int_t)total_cents(o), "flags",
-		"ioc", !(o->flags & ORDER_STANDING), "post_only", 0, "market", 0, "prorate", 1, "executed", (int)filled,
-		"cancelled", (int)cancelled, "rejected", (int)(o->status == ORDER_REJECTED), "created_at",
-		v0_iso(o->created_at), "duration", (json_int_t)(o->end - o->start) * 60);
+		"status", v0_list_status_word(o), "instance_type", v0_asked_type(e, o->pool, s, type), "quantity",
+		(int)o->nodes, "start_at", v0_iso(o->start * 60), "end_at", v0_iso(o->end * 60), "price",
+		(json_int_t)total_cents(o), "flags", "ioc", !(o->flags & ORDER_STANDING), "post_only", 0, "market", 0,
+		"prorate", 1, "executed", (int)filled, "cancelled", (int)cancelled, "rejected",
+		(int)(o->status == ORDER_REJECTED), "created_at", v0_iso(o->created_at), "duration",
+		(json_int_t)(o->end - o->start) * 60);
 
 	json_object_set_new(made, "cluster", json_string(v0_type(s)));
 	if (filled)

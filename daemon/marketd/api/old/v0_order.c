@@ -6,6 +6,7 @@
 #include "marketd/api/old/v0.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "market/reason.h"
@@ -113,7 +114,7 @@ static bool v0_order_read_sku(struct api *api, const struct request *q, struct r
 		api_refuse(q, r, REASON_INVALID, "instance_type", "give 'instance_type', 'cluster' or 'colocate_with'");
 		return false;
 	}
-	ev->u.order.sku = v0_pick(market_engine(api->market), ev, type, cluster);
+	ev->u.order.sku = v0_pick(market_engine(api->market), ev, WAIT_FOR_PRICE, type, cluster);
 	if (!ev->u.order.sku)
 		api_refuse(q, r, REASON_NOT_FOUND, cluster ? "cluster" : "instance_type", "this market has no '%s'",
 			cluster ? cluster : type);
@@ -123,9 +124,14 @@ static bool v0_order_read_sku(struct api *api, const struct request *q, struct r
 /* Makes a pool for a buy. 0, or a reason. */
 static int make_pool(struct api *api, const struct request *q, struct event *ev, struct fail *why)
 {
-	char room[IDENT_TEXT], name[IDENT_TEXT + 16];
+	char room[IDENT_TEXT], name[IDENT_TEXT + 16],
+		*tags = v0_nodes_new_tags(body_text(q->body, "instance_type"), ev->u.order.sku);
 	uint64_t next = engine_next_id(market_engine(api->market));
-	struct event made = { .kind = EVENT_POOL, .account = ev->account, .name = name, .u.pool.kind = POOL_MARKET };
+	struct event made = { .kind = EVENT_POOL,
+		.account = ev->account,
+		.name = name,
+		.text = tags,
+		.u.pool.kind = POOL_MARKET };
 	const struct effects *did;
 	int rc;
 
@@ -133,6 +139,7 @@ static int make_pool(struct api *api, const struct request *q, struct event *ev,
 		snprintf(name, sizeof name, "contract-%s", strchr(ident_text(IDENT_POOL, next++, room), '_') + 1);
 	while (engine_pool_named(market_engine(api->market), ev->account, name));
 	rc = api_apply(api, q, &made, &did, why);
+	free(tags);
 	if (rc == 0)
 		ev->u.order.pool = effects_made(did);
 	return rc;
@@ -143,13 +150,14 @@ static const char *v0_order_status_word(const struct order *o)
 	return o->status == ORDER_FILLED ? "filled" : o->status == ORDER_CANCELLED ? "cancelled" : "pending";
 }
 
-/* Places the order; deletes the pool made for it if the order bought nothing. */
+/* Places the order and makes its nodes; deletes the pool made for it if the order bought nothing. */
 static int v0_order_place(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	bool own = !ev->u.order.pool;
 	struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev->account };
 	const struct effects *did;
 	const struct order *o = NULL;
+	struct order placed;
 	struct fail why = { 0 };
 	json_t *answer = NULL;
 	int rc = own ? make_pool(api, q, ev, &why) : 0;
@@ -165,9 +173,13 @@ static int v0_order_place(struct api *api, const struct request *q, struct reply
 			render_id(IDENT_ORDER, o->id));
 	if (o && q->idempotency_key)
 		json_object_set_new(answer, "idempotency_key", json_string(q->idempotency_key));
+	if (o)
+		placed = *o; /* the next event takes the effects away */
 	own = own && (!o || (o->status == ORDER_CANCELLED && !o->filled_minutes));
 	if (own)
 		api_apply(api, q, &undo, NULL, NULL);
+	else if (o)
+		v0_nodes_follow(api, &placed);
 	if (rc)
 		return api_failed(q, r, rc, NULL, &why);
 	return api_json(q, r, 201, answer);

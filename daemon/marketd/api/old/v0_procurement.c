@@ -129,7 +129,7 @@ static uint64_t v0_procurement_read_sku(struct api *api, const struct request *q
 			.start = now,
 			.end = now + ev->u.procurement.window,
 			.price = node_price(body_int(q->body, "buy_limit_price_per_gpu_hour", 0) * 8) } };
-	uint64_t sku = v0_pick(e, &order, type, cluster);
+	uint64_t sku = v0_pick(e, &order, WAIT_FOR_START, type, cluster);
 
 	if (!sku)
 		api_refuse(q, r, REASON_NOT_FOUND, cluster ? "colocation_strategy.cluster_name" : "instance_type",

@@ -157,7 +157,8 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 	ev.u.order.start = g.min_start;
 	ev.u.order.end = end_of(&g, g.min_start);
 	if (!ev.u.order.sku)
-		ev.u.order.sku = v0_pick(e, &ev, api_query(q, "instance_type"), api_query(q, "cluster"));
+		ev.u.order.sku = v0_pick(e, &ev, WAIT_FOR_START, api_query(q, "instance_type"),
+			api_query(q, "cluster"));
 	if (!ev.u.order.sku)
 		return v0_quote_answer(q, r, sell ? "sell" : "buy", json_null(), "no_matching_clusters");
 	rc = try_quote(e, &g, &ev, &quote);

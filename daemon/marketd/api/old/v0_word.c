@@ -115,27 +115,17 @@ bool v0_type_is(const struct sku *s, const char *type)
 	return is;
 }
 
-uint64_t v0_pick(const struct engine *e, const struct event *order, const char *type, const char *cluster)
+static bool type_fits(const struct sku *s, const void *type)
+{
+	return v0_type_is(s, type);
+}
+
+uint64_t v0_pick(const struct engine *e, const struct event *order, enum old_wait wait, const char *type,
+	const char *cluster)
 {
 	const struct sku *named = cluster ? find_sku(e, cluster) : NULL;
-	uint64_t first = 0, best = 0;
-	int64_t cost = 0;
 
 	if (cluster)
 		return named ? named->id : 0;
-	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
-		struct event ev = *order;
-		struct quote quote;
-
-		if (!v0_type_is(s, type))
-			continue;
-		if (!first)
-			first = s->id;
-		ev.u.order.sku = s->id;
-		if (engine_quote(e, &ev, &quote, NULL) == 0 && (!best || quote.cost < cost)) {
-			best = s->id;
-			cost = quote.cost;
-		}
-	}
-	return best ? best : first;
+	return old_pick(e, order, wait, type_fits, type);
 }

@@ -40,6 +40,7 @@ struct node_tags {
 	const char *type;            /* "reserved" or "autoreserved" */
 	int64_t cents, start_at, end_at; /* Unix seconds; end_at 0: none */
 	uint64_t sku;
+	const char *zone; /* ZONE_…: it may move while it waits; NULL: it may not */
 };
 char *node_tags_text(const struct node_tags *t);
 
@@ -58,6 +59,26 @@ json_t *old_id(enum ident kind, const char *prefix, uint64_t id);
 /* The SSH address that an instance's agent reported: hostname, port, host_keys; NULL: none yet. */
 json_t *old_ssh(const struct instance *i);
 const char *old_gpu_type(const struct sku *s, char room[64]); /* "H100" */
+
+/* ---- old_pick.c ---------------------------------------------------------------------- */
+
+/*
+ * The SKU on which the order fills most cheaply; where it fills on none, the one for which it has to wait least:
+ * for the start of one that renews itself, for the price of one that rests. 0: none fits.
+ */
+enum old_wait { WAIT_FOR_START, WAIT_FOR_PRICE };
+typedef bool (*old_fits)(const struct sku *s, const void *arg);
+uint64_t old_pick(const struct engine *e, const struct event *order, enum old_wait wait, old_fits fits,
+	const void *arg);
+
+/* ---- v1_zone.c ----------------------------------------------------------------------- */
+
+#define ZONE_ANY "any"
+#define ZONE_INFINIBAND "infiniband"
+
+bool zone_has_infiniband(const struct sku *s);
+uint64_t zone_any(const struct engine *e, const struct event *order, const char *which); /* 0: no GPU SKU */
+int v1_zone_minute(struct api *api, struct fail *why);
 
 /* The account's script for new VMs (v0), base64; NULL: none. malloc'd. */
 char *old_script(const struct engine *e, uint64_t account);

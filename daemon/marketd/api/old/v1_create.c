@@ -25,6 +25,7 @@ struct wish {
 	int64_t count, cents;
 	int64_t start, end;          /* minutes; reserved only */
 	const char *user_data;       /* NULL: none */
+	const char *any;             /* ZONE_…: which zones will do; NULL: one was named */
 	char *script;                /* owned: the account's script, if the request has none */
 	char (*names)[NAME_BYTES + 1];
 };
@@ -170,40 +171,6 @@ static struct event v1_create_order_of(const struct wish *w, uint64_t pool, uint
 			.price = node_price(w->cents) } };
 }
 
-static bool has_infiniband(const struct sku *s)
-{
-	json_t *facts = s->properties ? json_loads(s->properties, 0, NULL) : NULL;
-	const char *word = json_string_value(json_object_get(facts, "rdma_type"));
-	bool has = word && strcmp(word, "infiniband") == 0;
-
-	json_decref(facts);
-	return has;
-}
-
-/* The GPU SKU that would fill most cheaply; if none would, the first. 0: no GPU SKU. */
-static uint64_t any_zone(const struct engine *e, const struct wish *w, bool infiniband)
-{
-	uint64_t first = 0, best = 0;
-	int64_t cost = 0;
-
-	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {
-		struct event ev = v1_create_order_of(w, 0, s->id, w->count);
-		struct quote quote;
-
-		if (!s->gpus || (infiniband && !has_infiniband(s)))
-			continue;
-		if (!first)
-			first = s->id;
-		if (!w->reserved)
-			ev.u.order.end = w->start + WINDOW_MINUTES;
-		if (engine_quote(e, &ev, &quote, NULL) == 0 && (!best || quote.cost < cost)) {
-			best = s->id;
-			cost = quote.cost;
-		}
-	}
-	return best ? best : first;
-}
-
 /* Clients that asked for a quote of any zone send its zone along with 'any_zone': the zone decides. */
 static bool v1_create_read_zone(const struct engine *e, const struct request *q, struct reply *r, struct wish *w)
 {
@@ -216,12 +183,21 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 		api_refuse(q, r, REASON_INVALID, "zone", "'zone' or 'any_zone' is required for an autoreserved node");
 		return false;
 	}
-	if (zone && (!s || (infiniband && !has_infiniband(s)))) {
+	if (zone && (!s || (infiniband && !zone_has_infiniband(s)))) {
 		api_refuse(q, r, s ? REASON_INVALID : REASON_NOT_FOUND, "zone",
 			s ? "the zone '%s' has no InfiniBand" : "no zone '%s'", zone);
 		return false;
 	}
-	w->sku = s ? s->id : any_zone(e, w, infiniband);
+	w->any = s ? NULL : infiniband ? ZONE_INFINIBAND : ZONE_ANY;
+	if (!s) {
+		struct event order = v1_create_order_of(w, 0, 0, w->count);
+
+		if (!w->reserved)
+			order.u.order.end = w->start + WINDOW_MINUTES;
+		w->sku = zone_any(e, &order, w->any);
+	} else {
+		w->sku = s->id;
+	}
 	if (!w->sku)
 		api_refuse(q, r, REASON_NO_CAPACITY, "zone", "no zone has such nodes");
 	return w->sku;
@@ -290,7 +266,8 @@ static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *p
 		.cents = w->cents,
 		.start_at = w->start * 60,
 		.end_at = w->end * 60,
-		.sku = w->sku };
+		.sku = w->sku,
+		.zone = w->reserved ? NULL : w->any };
 	char *text = node_tags_text(&tags);
 	struct event made = { .kind = EVENT_POOL, .account = w->account, .name = w->names[i], .text = text,
 		.u.pool.kind = POOL_MARKET };

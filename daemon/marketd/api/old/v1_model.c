@@ -216,6 +216,8 @@ char *node_tags_text(const struct node_tags *t)
 	json_t *tags = json_pack("{s:s, s:o}", "sfc_node", t->type, "sfc_sku", render_id(IDENT_SKU, t->sku));
 	char *text;
 
+	if (t->zone)
+		json_object_set_new(tags, "sfc_zone", json_string(t->zone));
 	set_number(tags, "sfc_max_price_cents", t->cents);
 	set_number(tags, "sfc_start_at", t->start_at);
 	set_number(tags, "sfc_end_at", t->end_at);
