@@ -134,6 +134,9 @@ is "$(as "$ACME" GET /v0/vms/script | json .script)" "$(printf '#!/bin/sh\necho 
 as "$ACME" POST /v0/vms/script '{"script":[35,33,120]}' >/dev/null
 is "$(as "$ACME" GET /v0/vms/script | json .script)" '#!x' "also as bytes"
 is "$(as "$STRANGER" GET /v0/vms/script | json .script)" "" "which is one's own"
+is "$(as "$ACME" GET /v2/pools | json '[.data[] | select(.name == "vm-startup-script")] | length')" 0 "and leaves no pool among one's own"
+as "$ACME" GET /v2/pools/vm-startup-script >/dev/null
+is "$(http_status)" 404 "by no name"
 out=$(as "$ACME" POST /v1/nodes "{\"desired_count\":1,\"max_price_per_node_hour\":2000,\"names\":[\"n1\"],\"zone\":\"richmond\",\"start_at\":$((NOW + 10 * HOUR)),\"end_at\":$((NOW + 11 * HOUR))}")
 VM=$(json '.data[0].current_vm.id' <<<"$out")
 is "$(as "$ACME" GET '/v2/instances?include=cloud_init_user_data' | json '.data[] | select(.name == "n1") | .cloud_init_user_data')" "$(printf '#!x' | openssl base64)" "a new machine gets it"

@@ -50,6 +50,11 @@ static const char *find_name_in(const struct engine *e, const char *kind, const 
 	return name + 1;
 }
 
+bool pool_seen(const struct pool *p)
+{
+	return !p->deleted && !(strcmp(p->name, SCRIPT_POOL) == 0 && p->tags && strstr(p->tags, "\"script\":"));
+}
+
 const struct pool *find_pool(const struct engine *e, uint64_t account, const char *text)
 {
 	const struct pool *p = NULL;
@@ -60,7 +65,7 @@ const struct pool *find_pool(const struct engine *e, uint64_t account, const cha
 		p = engine_pool(e, id);
 	else if ((name = find_name_in(e, "pool", text, &account)) && account)
 		p = engine_pool_named(e, account, name);
-	return p && !p->deleted && (!account || p->account == account) ? p : NULL;
+	return p && pool_seen(p) && (!account || p->account == account) ? p : NULL;
 }
 
 const struct instance *find_instance(const struct engine *e, uint64_t account, const char *text)

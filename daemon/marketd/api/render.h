@@ -75,6 +75,9 @@ int find_order(struct api *api, uint64_t account, uint64_t id, store_order_fn fn
 /* ---- Finding by id, resource path or name ----------------------------------------------- */
 
 /* Of this account (0: any, by id only). NULL: none, or another account's. */
+/* A pool that its account sees: not deleted, and not the one that only keeps the script of /v0 for new VMs. */
+#define SCRIPT_POOL "vm-startup-script"
+bool pool_seen(const struct pool *p);
 const struct pool *find_pool(const struct engine *e, uint64_t account, const char *text);
 const struct instance *find_instance(const struct engine *e, uint64_t account, const char *text);
 const struct procurement *find_procurement(const struct engine *e, uint64_t account, const char *text);

@@ -10,7 +10,6 @@
 #include "market/reason.h"
 #include "marketd/api/np/np.h"
 
-#define SCRIPT_POOL "vm-startup-script"
 enum { SCRIPT_MAX = 60 * 1024, LOGS_MAX = 2500, LOGS_DEFAULT = 100, LOGS_BYTES = 1 << 20, MICROS = 1000000 };
 #define LOGS_TIME_MAX ((int64_t)1 << 40)
 

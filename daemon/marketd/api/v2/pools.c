@@ -50,7 +50,7 @@ static int pools_list(struct api *api, const struct request *q, struct reply *r)
 	p = g.back ? engine_pool_after(e, q->account, g.from[0]) :
 		engine_pool_before(e, q->account, g.started ? g.from[0] : UINT64_MAX);
 	for (; p; p = g.back ? engine_pool_after(e, q->account, p->id) : engine_pool_before(e, q->account, p->id)) {
-		if (p->deleted || !pools_named(e, q, p) || !tags_match(q, p->tags))
+		if (!pool_seen(p) || !pools_named(e, q, p) || !tags_match(q, p->tags))
 			continue;
 		if (!page_wants(&page))
 			break;

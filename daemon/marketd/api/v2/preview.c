@@ -104,7 +104,7 @@ static int consider_pools(const struct engine *e, struct preview *p, uint64_t po
 		return preview_consider(e, p, pool, sku, why);
 	for (each = engine_pool_before(e, p->ev.account, UINT64_MAX); each;
 	     each = engine_pool_before(e, p->ev.account, each->id)) {
-		if (each->deleted || (p->ev.u.order.side == SIDE_BUY && each->kind != POOL_MARKET))
+		if (!pool_seen(each) || (p->ev.u.order.side == SIDE_BUY && each->kind != POOL_MARKET))
 			continue;
 		failed = preview_consider(e, p, each->id, sku, why);
 		if (failed || p->ev.u.order.side == SIDE_BUY)
@@ -184,7 +184,7 @@ static bool preview_read_pool(const struct engine *e, const struct request *q, s
 	if (p || ev->u.order.side == SIDE_SELL)
 		return true;
 	for (p = engine_pool_after(e, ev->account, 0); p; p = engine_pool_after(e, ev->account, p->id))
-		if (!p->deleted && p->kind == POOL_MARKET)
+		if (pool_seen(p) && p->kind == POOL_MARKET)
 			return true;
 	api_refuse(q, r, REASON_INVALID, "pool", "this account has no pool to buy into; make one with POST /v2/pools");
 	return false;
