@@ -17,7 +17,6 @@ const struct route *const api_tables[] = {
 	api_v2_procurements,
 	api_v2_images,
 	api_v2_account,
-	api_v2_absent,
 	api_np_routes,
 	api_np_token_routes,
 	api_np_account_routes,
@@ -34,6 +33,7 @@ const struct route *const api_tables[] = {
 	api_v0_vm_routes,
 	api_v0_procurement_routes,
 	api_v0_routes,
+	api_absent_routes,
 	NULL,
 };
 

@@ -150,6 +150,12 @@ out=$(as "$ACME" GET "/v0/vms/ssh?vm_id=$VM")
 told v0.Ssh "$out" "SSH, as documented"
 is "$(json '[.ssh_hostname, .ssh_port, .ssh_host_keys[0].key_type, .ssh_host_keys[0].base64_encoded_key] | map(tostring) | join(" ")' <<<"$out")" \
 	"192.0.2.9 22022 ssh-ed25519 AAAA" "then there is"
+for name in n1 "$(as "$ACME" GET /v1/nodes/n1 | json .id)" "$VM"; do
+	out=$(as "$ACME" GET "/v2/nodes/$name/ssh")
+	is "$(json '[.hostname, .port, .host_keys[0].key] | map(tostring) | join(" ")' <<<"$out")" "192.0.2.9 22022 AAAA" "and of a node, by ${name%%_*}"
+done
+told v2.NodeSsh "$out" "(as documented)"
+is "$(as "$STRANGER" GET /v2/nodes/n1/ssh >/dev/null; http_status)" 404 "of one's own"
 is "$(as "$ACME" GET "/v0/vms/logs2?instance_id=$VM&limit=100&order_by=seqnum_asc" | json '.data | length')" 0 "a console without lines"
 as "$STRANGER" GET "/v0/vms/logs2?instance_id=$VM&limit=100&order_by=seqnum_asc" >/dev/null
 is "$(http_status)" 404 "not a stranger's"

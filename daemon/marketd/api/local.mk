@@ -3,6 +3,7 @@
 # Who links it also links libstore.la, libengine.la, libmarket.la and libbase.la.
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
+	daemon/marketd/api/absent.c \
 	daemon/marketd/api/api.c \
 	daemon/marketd/api/api.h \
 	daemon/marketd/api/authorize.c \
@@ -80,4 +81,5 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/old/v1_model.c \
 	daemon/marketd/api/old/v1_node.c \
 	daemon/marketd/api/old/v1_zone.c
+EXTRA_DIST += daemon/marketd/api/public.list daemon/marketd/api/operations.md
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)

@@ -215,6 +215,8 @@ static int answer_route(struct api *api, const struct route *route, struct reque
 	int status;
 
 	status = check_who(q, route, r);
+	if (status == 0 && route->ok == 501) /* whatever it was asked with */
+		return route_handle(api, route, q, r);
 	if (status == 0 && q->agent && api->watch && !q->waited && !q->last_ask) /* not asked again: a new call */
 		watch_heard(api->watch, q->agent, api->now_ms, market_now(api->market));
 	if (status == 0)

@@ -285,6 +285,16 @@ static const struct schema_field ssh[] = {
 	{ 0 },
 };
 
+static const struct schema_field node_key[] = { TEXT("key_type", MUST), TEXT("key", MUST), { 0 } };
+static const struct schema_field node_ssh[] = {
+	TEXT("hostname", MUST),
+	NUMBER("port", MUST),
+	{ "host_keys", SCHEMA_ARRAY, MUST, "v2.NodeKey", 0, 0, NULL },
+	NUMBER("last_successful_key_update", MUST),
+	NUMBER("last_attempted_key_update", MUST),
+	{ 0 },
+};
+
 static const struct schema_field logs[] = { { "data", SCHEMA_ARRAY, MUST, "any", 0, 0, NULL }, { 0 } };
 
 static const struct schema_field replace_request[] = { { "vm_id", SCHEMA_STRING, MUST, NULL, 1, 255, NULL }, { 0 } };
@@ -357,6 +367,8 @@ const struct schema schema_old[] = {
 	OBJECT("v0.VmList", vm_list),
 	OBJECT("v0.HostKey", host_key),
 	OBJECT("v0.Ssh", ssh),
+	OBJECT("v2.NodeKey", node_key),
+	OBJECT("v2.NodeSsh", node_ssh),
 	OBJECT("v0.Logs", logs),
 	OBJECT("v0.ReplaceRequest", replace_request),
 	OBJECT("v0.Replaced", replaced),

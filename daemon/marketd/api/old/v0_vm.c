@@ -83,6 +83,41 @@ static int get_ssh(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, made);
 }
 
+/* The instance that runs in a node, by the node's id or name, or its own. */
+static const struct instance *node_instance(const struct engine *e, uint64_t account, const char *text)
+{
+	const struct instance *found = find_instance(e, account, text);
+	const struct pool *p = found ? NULL : node_find(e, account, text);
+
+	for (const struct instance *i = p ? engine_instance_after(e, account, 0) : NULL; i;
+		i = engine_instance_after(e, account, i->id))
+		if (i->pool == p->id && i->status == INSTANCE_RUNNING)
+			found = i;
+	return found;
+}
+
+static int get_node_ssh(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct instance *i;
+	json_t *told, *made;
+	uint64_t account;
+
+	if (!api_whose(q, r, &account))
+		return r->status;
+	i = node_instance(market_engine(api->market), account, q->parts[0]);
+	told = i && i->status == INSTANCE_RUNNING ? old_ssh(i) : NULL;
+	if (!told)
+		return api_refuse(q, r, REASON_NOT_FOUND, "id",
+			i ? "the node '%s' has no SSH address yet" : "no node '%s' runs", q->parts[0]);
+	made = json_pack("{s:O, s:I, s:o, s:I, s:I}", "hostname", json_object_get(told, "hostname"), "port",
+		(json_int_t)body_int(told, "port", 22), "host_keys",
+		json_object_get(told, "host_keys") ? json_incref(json_object_get(told, "host_keys")) : json_array(),
+		"last_successful_key_update", (json_int_t)i->updated_at, "last_attempted_key_update",
+		(json_int_t)i->updated_at);
+	json_decref(told);
+	return api_json(q, r, 200, made);
+}
+
 /* Seconds of "…_realtime_timestamp": ISO 8601 or a number. false: refused. */
 static bool log_time(const struct request *q, struct reply *r, const char *name, int64_t *out)
 {
@@ -329,6 +364,8 @@ const struct route api_v0_vm_routes[] = {
 		"v0.VmList", 200 },
 	{ METHOD_GET, "/v0/vms/ssh", get_ssh, SCOPE_READ, 0, "Get a VM's SSH address and host keys", "vm_id:string",
 		NULL, "v0.Ssh", 200 },
+	{ METHOD_GET, "/v2/nodes/{id}/ssh", get_node_ssh, SCOPE_READ, 0, "Get a node's SSH address and host keys", NULL,
+		NULL, "v2.NodeSsh", 200 },
 	{ METHOD_GET, "/v0/vms/logs2", get_logs, SCOPE_READ, 0, "Get a VM's console",
 		"instance_id:string,order_by:string,limit:integer,since_seqnum:integer,before_seqnum:integer,"
 		"since_realtime_timestamp:string,before_realtime_timestamp:string",

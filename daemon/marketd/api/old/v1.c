@@ -6,18 +6,6 @@
 #include "market/reason.h"
 #include "marketd/api/np/np.h"
 
-enum { MICROS_PER_CENT = 10000 };
-
-int64_t cents_down(int64_t micros)
-{
-	return micros / MICROS_PER_CENT - (micros % MICROS_PER_CENT < 0);
-}
-
-int64_t cents_up(int64_t micros)
-{
-	return micros / MICROS_PER_CENT + (micros % MICROS_PER_CENT > 0);
-}
-
 /* The current balance is all that is not spent: available, held and paid ahead. */
 static int get_balances(struct api *api, const struct request *q, struct reply *r)
 {

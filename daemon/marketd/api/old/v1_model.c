@@ -12,6 +12,8 @@
 #include "base/str.h"
 #include "market/ident.h"
 
+enum { MICROS_PER_CENT = 10000 };
+
 /* ---- Instances by pool ------------------------------------------------------------------------- */
 
 static int by_pool(const void *a, const void *b)
@@ -247,7 +249,17 @@ const struct pool *node_find(const struct engine *e, uint64_t account, const cha
 
 int64_t node_price(int64_t cents)
 {
-	return cents * 10000 / 60;
+	return cents * MICROS_PER_CENT / 60;
+}
+
+int64_t cents_down(int64_t micros)
+{
+	return micros / MICROS_PER_CENT - (micros % MICROS_PER_CENT < 0);
+}
+
+int64_t cents_up(int64_t micros)
+{
+	return micros / MICROS_PER_CENT + (micros % MICROS_PER_CENT > 0);
 }
 
 json_t *old_id(enum ident kind, const char *prefix, uint64_t id)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The rest of v2: me, workspaces, users, feature flags, the one image, and the paths that SF Compute has
- * and this market does not serve.
- */
+/* The rest of v2: me, workspaces, users, feature flags, the one image. */
 #include "marketd/api/v2/v2.h"
 
 #include <string.h>
@@ -60,15 +57,6 @@ static int workspaces_get(struct api *api, const struct request *q, struct reply
 	if (!api_whose(q, r, &id) || !workspace_check(api, q, r, q->parts[0], "workspace"))
 		return r->status;
 	return api_json(q, r, 200, render_workspace(engine_account(e, id)));
-}
-
-static int workspaces_fixed(struct api *api, const struct request *q, struct reply *r)
-{
-	uint64_t id;
-
-	if (!api_whose(q, r, &id) || !workspace_check(api, q, r, q->parts[0], "workspace"))
-		return r->status;
-	return v2_absent(api, q, r);
 }
 
 /* ---- Users and feature flags: none ------------------------------------------------------- */
@@ -174,36 +162,24 @@ static int images_fixed(struct api *api, const struct request *q, struct reply *
 	return api_refuse(q, r, REASON_FORBIDDEN, "id", "cannot change the public image '%s'", IMAGE_NAME);
 }
 
-static int images_download(struct api *api, const struct request *q, struct reply *r)
-{
-	uint64_t image;
-
-	(void)api;
-	if (!find_image(q->parts[0], &image))
-		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no image '%s'", q->parts[0]);
-	return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL, "this market does not serve images for download");
-}
-
 #define PAGED "limit:integer,starting_after:string,ending_before:string"
+
+/* Bodies are taken as they come: the answer is no. */
+#define FIXED(method, path) \
+	{ \
+		method, path, images_fixed, SCOPE_NODES, 0, "the one image is everybody's; nobody changes it", NULL, \
+			(method) == METHOD_DELETE ? NULL : "v2.Anything", "Error", 403 \
+	}
 
 const struct route api_v2_images[] = {
 	{ METHOD_GET, "/v2/images", images_list, SCOPE_READ, 0, "List images", "workspace:string,id:array," PAGED, NULL,
 		"ListImagesResponse", 200 },
 	{ METHOD_GET, "/v2/images/{id}", images_get, SCOPE_READ, 0, "Get image", NULL, NULL, "ImageListEntry", 200 },
-	{ METHOD_POST, "/v2/images", v2_absent, SCOPE_NODES, 0, "Create image: not served", NULL, "v2.NotServed",
-		"Error", 501 },
-	{ METHOD_DELETE, "/v2/images/{id}", images_fixed, SCOPE_NODES, 0, "Delete image", NULL, NULL,
-		"DeleteImageResponse", 200 },
-	{ METHOD_POST, "/v2/images/{id}/complete", images_fixed, SCOPE_NODES, 0, "Complete image upload", NULL,
-		"v2.NotServed", "ImageListEntry", 200 },
-	{ METHOD_POST, "/v2/images/{id}/parts", images_fixed, SCOPE_NODES, 0, "Get upload part URL", NULL,
-		"v2.NotServed", "ImageListEntry", 200 },
-	{ METHOD_POST, "/v2/images/{id}/revoke", images_fixed, SCOPE_NODES, 0, "Revoke image", NULL, NULL,
-		"ImageListEntry", 200 },
-	{ METHOD_POST, "/v2/images/{id}/reinstate", images_fixed, SCOPE_NODES, 0, "Reinstate image", NULL, NULL,
-		"ImageListEntry", 200 },
-	{ METHOD_GET, "/v2/images/{id}/download", images_download, SCOPE_READ, 0, "Download image: not served", NULL,
-		NULL, "Error", 501 },
+	FIXED(METHOD_DELETE, "/v2/images/{id}"),
+	FIXED(METHOD_POST, "/v2/images/{id}/complete"),
+	FIXED(METHOD_POST, "/v2/images/{id}/parts"),
+	FIXED(METHOD_POST, "/v2/images/{id}/revoke"),
+	FIXED(METHOD_POST, "/v2/images/{id}/reinstate"),
 	{ 0 },
 };
 
@@ -214,43 +190,17 @@ const struct route api_v2_account[] = {
 		"ListWorkspacesResponse", 200 },
 	{ METHOD_GET, "/v2/workspaces/{workspace}", workspaces_get, SCOPE_READ, 0, "Get workspace", NULL, NULL,
 		"WorkspaceResponse", 200 },
-	{ METHOD_POST, "/v2/workspaces", v2_absent, SCOPE_NODES, 0, "Create workspace: not served", NULL,
-		"v2.NotServed", "Error", 501 },
-	{ METHOD_PATCH, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Update workspace: not served",
-		NULL, "v2.NotServed", "Error", 501 },
-	{ METHOD_DELETE, "/v2/workspaces/{workspace}", workspaces_fixed, SCOPE_NODES, 0, "Delete workspace: not served",
-		NULL, NULL, "Error", 501 },
 	{ METHOD_GET, "/v2/users", users_list, SCOPE_READ, 0, "List users", "id:array,email:string," PAGED, NULL,
 		"ListUsersResponse", 200 },
-	{ METHOD_GET, "/v2/users/{id}", users_get, SCOPE_READ, 0, "Get user", NULL, NULL, "UserResponse", 200 },
+	{ METHOD_GET, "/v2/users/{id}", users_get, SCOPE_READ, 0, "accounts have tokens here, not users", NULL, NULL,
+		"Error", 404 },
 	{ METHOD_GET, "/v2/feature_flags", flags_list, SCOPE_READ, 0, "List feature flags", NULL, NULL,
 		"ListUserFeatureFlagsResponse", 200 },
 	{ METHOD_GET, "/v2/feature_flags/{feature_flag}", flags_get, SCOPE_READ, 0,
 		"Get whether the market has what old clients show only with this flag", NULL, NULL, "v2.FeatureFlag",
 		200 },
-	{ METHOD_POST, "/v2/feature_flags/{feature_flag}", flags_set, SCOPE_READ, 0, "Enroll in a feature flag", NULL,
-		"SetEnrollmentRequest", "SetEnrollmentResponse", 200 },
-	{ 0 },
-};
-
-/* A path that is not served. */
-#define ABSENT(method, path, scope, what, query) \
-	{ method, path, v2_absent, scope, 0, what ": not served", query, \
-		(method) == METHOD_GET || (method) == METHOD_DELETE ? NULL : "v2.NotServed", "Error", 501 }
-#define LISTED "workspace:string,pool:array,id:array,status:string,include:array," PAGED
-
-const struct route api_v2_absent[] = {
-	ABSENT(METHOD_POST, "/v2/deployments", SCOPE_NODES, "Create deployment", NULL),
-	ABSENT(METHOD_GET, "/v2/deployments", SCOPE_READ, "List deployments", LISTED),
-	ABSENT(METHOD_GET, "/v2/deployments/{id}", SCOPE_READ, "Get deployment", NULL),
-	ABSENT(METHOD_PATCH, "/v2/deployments/{id}", SCOPE_NODES, "Update deployment", NULL),
-	ABSENT(METHOD_DELETE, "/v2/deployments/{id}", SCOPE_NODES, "Delete deployment", NULL),
-	ABSENT(METHOD_POST, "/v2/pool_transfers", SCOPE_TRADE, "Create pool transfer", NULL),
-	ABSENT(METHOD_GET, "/v2/pool_transfers", SCOPE_READ, "List pool transfers", LISTED),
-	ABSENT(METHOD_GET, "/v2/pool_transfers/{id}", SCOPE_READ, "Get pool transfer", NULL),
-	ABSENT(METHOD_POST, "/v2/instance_templates", SCOPE_NODES, "Create instance template", NULL),
-	ABSENT(METHOD_GET, "/v2/instance_templates", SCOPE_READ, "List instance templates", LISTED),
-	ABSENT(METHOD_GET, "/v2/instance_templates/{id}", SCOPE_READ, "Get instance template", NULL),
-	ABSENT(METHOD_DELETE, "/v2/instance_templates/{id}", SCOPE_NODES, "Delete instance template", NULL),
+	{ METHOD_POST, "/v2/feature_flags/{feature_flag}", flags_set, SCOPE_READ, 0,
+		"no feature flag can be joined or left: everybody has what there is", NULL, "SetEnrollmentRequest",
+		"Error", 404 },
 	{ 0 },
 };

@@ -135,16 +135,26 @@ static int pools_delete(struct api *api, const struct request *q, struct reply *
 	return reason ? pools_not_done(q, r, reason, &why) : api_nothing(r);
 }
 
+#define LISTED \
+	"workspace:string,id:array,limit:integer,starting_after:string,ending_before:string," \
+	"schedule_history_minutes:integer,tag:array,tag_key:array"
+
+/* Pools were called capacities before: both names lead to the same things. */
+#define POOL_ROUTES(path, one, was) \
+	{ METHOD_POST, path, pools_create, SCOPE_TRADE, ROUTE_CREATES, "Create pool" was, NULL, \
+		"v2.CreatePoolRequest", "PoolResponse", 201 }, \
+		{ METHOD_GET, path, pools_list, SCOPE_READ, 0, "List pools" was, LISTED, NULL, "ListPoolsResponse", \
+			200 }, \
+		{ METHOD_GET, one, pools_get, SCOPE_READ, 0, "Get pool" was, "schedule_history_minutes:integer", NULL, \
+			"PoolResponse", 200 }, \
+		{ METHOD_PATCH, one, pools_patch, SCOPE_TRADE, 0, "Update pool" was, NULL, "v2.PatchPoolRequest", \
+			"PoolResponse", 200 }, \
+	{ \
+		METHOD_DELETE, one, pools_delete, SCOPE_TRADE, 0, "Delete pool" was, NULL, NULL, NULL, 204 \
+	}
+
 const struct route api_v2_pools[] = {
-	{ METHOD_POST, "/v2/pools", pools_create, SCOPE_TRADE, ROUTE_CREATES, "Create pool", NULL,
-		"v2.CreatePoolRequest", "PoolResponse", 201 },
-	{ METHOD_GET, "/v2/pools", pools_list, SCOPE_READ, 0, "List pools",
-		"workspace:string,id:array,limit:integer,starting_after:string,ending_before:string,"
-		"schedule_history_minutes:integer,tag:array,tag_key:array", NULL, "ListPoolsResponse", 200 },
-	{ METHOD_GET, "/v2/pools/{id}", pools_get, SCOPE_READ, 0, "Get pool", "schedule_history_minutes:integer",
-		NULL, "PoolResponse", 200 },
-	{ METHOD_PATCH, "/v2/pools/{id}", pools_patch, SCOPE_TRADE, 0, "Update pool", NULL,
-		"v2.PatchPoolRequest", "PoolResponse", 200 },
-	{ METHOD_DELETE, "/v2/pools/{id}", pools_delete, SCOPE_TRADE, 0, "Delete pool", NULL, NULL, NULL, 204 },
+	POOL_ROUTES("/v2/pools", "/v2/pools/{id}", ""),
+	POOL_ROUTES("/v2/capacities", "/v2/capacities/{id}", ", by its old name"),
 	{ 0 },
 };

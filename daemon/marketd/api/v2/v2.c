@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the handlers of v2 share: pages, tags, names, workspaces, requirements, and the answer for absent paths. */
+/* What the handlers of v2 share: pages, tags, names, workspaces and requirements. */
 #include "marketd/api/v2/v2.h"
 
 #include <stdio.h>
@@ -265,28 +265,4 @@ json_t *requirements_of_query(const struct request *q, struct reply *r)
 		at += len + (at[len] == ';');
 	}
 	return map;
-}
-
-/* ---- What is not here -------------------------------------------------------------------- */
-
-int v2_absent(struct api *api, const struct request *q, struct reply *r)
-{
-	static const struct { const char *path, *text;
-	} rows[] = {
-		{ "/v2/deployments",
-			"deployments are not part of this market; make instances in a pool with POST /v2/instances" },
-		{ "/v2/pool_transfers", "pools cannot be merged; buy into the right pool" },
-		{ "/v2/instance_templates",
-			"instance templates are not part of this market; give image and user data with each instance" },
-		{ "/v2/images",
-			"images cannot be uploaded here; GET /v2/images?workspace=" PUBLIC_WORKSPACE
-			" lists the images" },
-		{ "/v2/workspaces", "an account has one workspace, 'default', which cannot be changed" },
-	};
-
-	(void)api;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (str_starts(q->path, rows[i].path))
-			return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL, "%s", rows[i].text);
-	return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL, "this market does not have that");
 }

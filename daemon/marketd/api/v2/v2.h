@@ -18,8 +18,7 @@ extern const struct route api_v2_instances[];
 extern const struct route api_v2_instance[];     /* one, by id */
 extern const struct route api_v2_procurements[];
 extern const struct route api_v2_images[];
-extern const struct route api_v2_account[];     /* me, workspaces, users, feature flags */
-extern const struct route api_v2_absent[];      /* paths that are not served */
+extern const struct route api_v2_account[]; /* me, workspaces, users, feature flags */
 
 extern const struct schema schema_v2[];         /* things */
 extern const struct schema schema_v2_requests[];
@@ -75,8 +74,5 @@ const char *name_read(struct api *api, const struct request *q, struct reply *r,
 
 /* workspace=… of a list: must be the account's own. false: refused (404). */
 bool workspace_check(struct api *api, const struct request *q, struct reply *r, const char *text, const char *field);
-
-/* The handler of paths that are not served: 501 with a sentence. */
-int v2_absent(struct api *api, const struct request *q, struct reply *r);
 
 #endif
