@@ -223,7 +223,7 @@ v2_sku yerba 8 '{"accelerator":"h100"}' >/dev/null
 as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host yerba1 yerba)/offers" '{"price_dollars_per_node_hour":"9.60"}' >/dev/null
 before=$(money)
 v2_clock $((END + 9 * HOUR + 60))
-is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .current_vm.status, .node_type] | join(" ")')" "yerba Pending autoreserved" "once another has, it is there"
+is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, .current_vm.status, .node_type] | join(" ")')" "yerba pending Pending autoreserved" "once another has, it is there"
 ok "and buys there" test "$(money)" -lt "$before"
 is "$(as "$ACME" GET "/v0/procurements/$(as "$ACME" GET /v1/nodes/roamer | json .procurement_id)" | json '[.instance_type, .desired_quantity] | map(tostring) | join(" ")')" "yerba 1" "by the same procurement"
 v2_clock $((END + 9 * HOUR + 180))

@@ -150,7 +150,8 @@ const char *node_status(const struct node *n)
 	case INSTANCE_RUNNING: return "running";
 	case INSTANCE_FAILED: return "failed";
 	case INSTANCE_TERMINATED: return "terminated";
-	default: return n->vm->host || n->reserved ? "pending" : "awaitingcapacity";
+	default:
+		return n->vm->host || n->reserved || n->end ? "pending" : "awaitingcapacity";
 	}
 }
 
