@@ -80,6 +80,7 @@ struct reasons {
 static const struct reasons reasons[] = {
 	{ EVENT_TICK, { R(INVALID) } },
 	{ EVENT_POLICY, { R(INVALID) } },
+	{ EVENT_RULES, { R(INVALID) } },
 	{ EVENT_ACCOUNT, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN), R(OVERFLOW) } },
 	{ EVENT_ACCOUNT_STATE, { R(INVALID), R(NOT_FOUND), R(FUNDS), R(OVERFLOW) } },
 	{ EVENT_CREDIT, { R(INVALID), R(NOT_FOUND), R(FUNDS), R(OVERFLOW) } },

@@ -90,6 +90,7 @@ struct reference {
 	uint64_t next_id, next_transfer;
 	bool moved;                /* the transfer that is being written has moved something */
 	struct policy policy;
+	int32_t rules;
 	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
 	struct rbook *book;
 	size_t books;

@@ -14,6 +14,8 @@ static void dump_people(const struct reference *r, struct buf *out)
 	buf_addf(out, "minute %" PRId64 "\n", r->minute);
 	buf_addf(out, "policy %d %d %d %d\n", r->policy.fee_bps, r->policy.release_bps, r->policy.settle_minutes,
 		r->policy.notice_minutes);
+	if (r->rules > 1)
+		buf_addf(out, "rules %d\n", r->rules);
 	buf_addf(out, "next %" PRIu64 " %" PRIu64 "\n", r->next_id, r->next_transfer);
 	EACH(r->accounts, struct raccount, a)
 	buf_addf(out, "account %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s\n", a->id,

@@ -10,7 +10,7 @@ struct reference *reference_new(void)
 {
 	struct reference *r = ref_more(NULL, 1, sizeof *r);
 
-	*r = (struct reference){ .next_id = 1, .next_transfer = 1, .policy.settle_minutes = 60 };
+	*r = (struct reference){ .next_id = 1, .next_transfer = 1, .rules = 1, .policy.settle_minutes = 60 };
 	return r;
 }
 

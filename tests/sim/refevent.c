@@ -40,6 +40,14 @@ static bool between(int64_t x, int64_t low, int64_t high)
 	return low <= x && x <= high;
 }
 
+static int ev_rules(struct reference *r, const struct event *ev)
+{
+	if (ev->u.rules.edition <= r->rules || ev->u.rules.edition > 2)
+		return REASON_INVALID;
+	r->rules = ev->u.rules.edition;
+	return 0;
+}
+
 static int ev_policy(struct reference *r, const struct event *ev)
 {
 	const struct policy *p = &ev->u.policy;
@@ -354,6 +362,7 @@ int ref_event(struct reference *r, const struct event *ev)
 	switch (ev->kind) {
 	case EVENT_TICK: return ref_time_tick(r, ev->u.tick.minute);
 	case EVENT_POLICY: return ev_policy(r, ev);
+	case EVENT_RULES: return ev_rules(r, ev);
 	case EVENT_SKU: return ev_sku(r, ev);
 	case EVENT_ACCOUNT: return ev_account(r, ev);
 	default: break;

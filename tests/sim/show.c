@@ -58,6 +58,7 @@ static void tell_rest(const struct event *ev, struct buf *out)
 			ev->u.host_state.watch ? " by the watch" : "");
 		break;
 	case EVENT_AGENT: buf_addf(out, " token %" PRIu64 " key '%.44s'", ev->token, ev->text ? ev->text : ""); break;
+	case EVENT_RULES: buf_addf(out, " edition %d", ev->u.rules.edition); break;
 	case EVENT_AGENT_SESSION: buf_addf(out, " generation %" PRIu64, ev->u.agent_session.generation); break;
 	case EVENT_POOL: buf_addf(out, " kind %d", ev->u.pool.kind); break;
 	case EVENT_ORDER: tell_order(ev, out); break;

@@ -89,6 +89,11 @@ void stream_agents(struct stream *s, struct event *ev)
 {
 	struct event other = { .at = ev->at };
 
+	if (rng_percent(&s->late, s->r->rules > 1 || s->step > 30 ? 1 : 8)) {
+		*ev = (struct event){ .kind = EVENT_RULES, .at = ev->at, .u.rules.edition = RULES_NEWEST };
+		return;
+	}
+
 	if (ev->kind != EVENT_HOST && rng_percent(&s->late, s->step < 30 ? 25 : 6) && do_of_agents(s, &other)) {
 		*ev = other;
 		return;
@@ -137,6 +142,7 @@ bool stream_agents_spoil(struct stream *s, struct event *ev)
 	case EVENT_AGENT_SESSION: ev->u.agent_session.generation = (uint64_t)rng_below(&s->late, 2); return true;
 	case EVENT_AGENT_INVENTORY: ev->text = NULL; return true;
 	case EVENT_AGENT_RETIRE: return true;
+	case EVENT_RULES: ev->u.rules.edition = 1 + 2 * (int32_t)rng_below(&s->late, 2); return true;
 	case EVENT_HOST_STATE:
 		ev->u.host_state.since = ev->u.host_state.down || rng_percent(&s->late, 30) ? -1 : s->r->minute;
 		return true;

@@ -169,6 +169,8 @@ int engine_dump(const struct engine *e, struct buf *out)
 	line(&p, "minute %" PRId64 "\n", e->minute);
 	line(&p, "policy %d %d %d %d\n", e->policy.fee_bps, e->policy.release_bps, e->policy.settle_minutes,
 		e->policy.notice_minutes);
+	if (e->rules > 1)
+		line(&p, "rules %d\n", e->rules);
 	line(&p, "next %" PRIu64 " %" PRIu64 "\n", e->next_id, e->next_transfer);
 	dump_accounts(e, &p);
 	dump_agents(e, &p);

@@ -82,6 +82,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_AGENT_SESSION] = agent_session,
 		[EVENT_AGENT_INVENTORY] = agent_inventory,
 		[EVENT_AGENT_RETIRE] = agent_retire,
+		[EVENT_RULES] = rules_set,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

@@ -32,6 +32,7 @@ int64_t engine_at(const struct engine *e);          /* of the last event */
 uint64_t engine_count(const struct engine *e);      /* events applied: the seq of the last one */
 uint64_t engine_next_id(const struct engine *e);
 const struct policy *engine_policy(const struct engine *e);
+int32_t engine_rules(const struct engine *e);       /* the edition of rules.md that counts */
 
 const struct account *engine_account(const struct engine *e, uint64_t id);
 const struct account *engine_account_named(const struct engine *e, const char *name);

@@ -17,6 +17,7 @@ enum {
 	TEXT_BYTES = 96 * 1024,    /* of user data, tags, SKU properties */
 	TOKEN_HASH = 32,           /* SHA-256 */
 	PUBLIC_KEY_TEXT = 44,      /* 32 bytes in base64 */
+	RULES_NEWEST = 2,          /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
 /* X(name, text) */
@@ -49,7 +50,8 @@ enum {
 	X(AGENT, "agent")                      /* a machine joined an account with its own key */ \
 	X(AGENT_SESSION, "agent_session")      /* an agent connected (again); its earlier sessions are over */ \
 	X(AGENT_INVENTORY, "agent_inventory")  /* what the agent found in its machine */ \
-	X(AGENT_RETIRE, "agent_retire")
+	X(AGENT_RETIRE, "agent_retire") \
+	X(RULES, "rules")                      /* from now on this edition of rules.md counts */
 
 enum event_kind {
 	EVENT_NONE,
@@ -162,6 +164,7 @@ struct event {
 			const char *machine;
 		} agent; /* which machine it is; NULL: unknown */
 		struct { uint64_t generation; uint8_t hash[TOKEN_HASH]; } agent_session;
+		struct { int32_t edition; } rules;
 	} u;
 };
 

@@ -26,6 +26,11 @@ uint64_t engine_next_id(const struct engine *e)
 	return e->next_id;
 }
 
+int32_t engine_rules(const struct engine *e)
+{
+	return e->rules;
+}
+
 const struct policy *engine_policy(const struct engine *e)
 {
 	return &e->policy;

@@ -361,7 +361,7 @@ static bool restore_read_head(struct reader *r)
 		e->next_id > INT64_MAX || e->next_transfer > INT64_MAX || e->policy.fee_bps < 0 ||
 		e->policy.fee_bps > 10000 || e->policy.release_bps < 0 || e->policy.release_bps > 10000 ||
 		e->policy.settle_minutes < 1 || e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 ||
-		e->policy.notice_minutes > 1440)
+		e->policy.notice_minutes > 1440 || e->rules < 1 || e->rules > RULES_NEWEST)
 		return restore_bad(r);
 	return true;
 }

@@ -109,6 +109,8 @@ void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 	codec_field(c, e->policy.notice_minutes);
 	codec_field(c, e->issued);
 	codec_field(c, e->fees);
+	if (c->form >= 3)
+		codec_field(c, e->rules);
 	for (int k = 0; k < kinds; k++)
 		codec_count(c, &h->count[k], 1);
 }

@@ -325,6 +325,7 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_PROCUREMENT_CHANGE: walk_procurement_change(w, ev); break;
 	case EVENT_AGENT: journal_text(w, &ev->u.agent.machine, NAME_BYTES); break;
 	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
+	case EVENT_RULES: journal_s32(w, &ev->u.rules.edition); break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:
 	case EVENT_TOKEN_REVOKE:

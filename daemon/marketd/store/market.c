@@ -277,6 +277,14 @@ int market_log(struct market *m, uint64_t instance, const struct log_line *lines
 	return rc ? market_broke(m, &why, f) : 0;
 }
 
+/* A market that an earlier program made goes on by the rules of this one; what it did so far stays what it was. */
+static int market_edition(struct market *m, struct fail *f)
+{
+	struct event ev = { .kind = EVENT_RULES, .u.rules.edition = RULES_NEWEST };
+
+	return engine_rules(m->engine) < RULES_NEWEST ? market_apply(m, &ev, NULL, f) : 0;
+}
+
 /*
  * After a pause, the missed minutes come in steps that are committed one by one: what a day does to
  * thousands of orders is too much for one event. Not while other events of this turn are staged.
@@ -285,12 +293,15 @@ static int market_tick(struct market *m, struct fail *f)
 {
 	int64_t until = m->now / 60, step = engine_minute(m->engine) ? STEP_MINUTES : until;
 	bool alone = !market_dirty(m);
+	int rc = market_edition(m, f);
 
+	if (rc)
+		return rc;
 	while (engine_minute(m->engine) < until) {
 		int64_t from = engine_minute(m->engine);
 		struct event ev = { .kind = EVENT_TICK, .u.tick.minute = until - from > step ? from + step : until };
-		int rc = market_apply(m, &ev, NULL, f);
 
+		rc = market_apply(m, &ev, NULL, f);
 		if (rc)
 			return rc;
 		if (m->effects.count < STEP_EFFECTS)

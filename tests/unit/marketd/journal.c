@@ -66,6 +66,7 @@
 	X(PROCUREMENT_CHANGE, procurement_change.min_sell, (int64_t)any()) \
 	X(PROCUREMENT_CHANGE, procurement_change.max_buy, (int64_t)any()) \
 	X(PROCUREMENT_CHANGE, procurement_change.enabled, (int32_t)any()) \
+	X(RULES, rules.edition, (int32_t)any()) \
 	X(AGENT_SESSION, agent_session.generation, any()) \
 	X(AGENT_SESSION, agent_session.hash[0], (uint8_t)any()) \
 	X(AGENT_SESSION, agent_session.hash[31], (uint8_t)any())

@@ -439,7 +439,7 @@ static void test_care(void)
 	m = open_market("fresh.db");
 	ok(hash(m) == before, "the events are");
 	market_free(m);
-	run_sql("fresh.db", "UPDATE event SET data = (SELECT data FROM event WHERE seq = 3) WHERE seq = 4; "
+	run_sql("fresh.db", "UPDATE event SET data = (SELECT data FROM event WHERE seq = 4) WHERE seq = 5; "
 		"DELETE FROM snapshot_part; DELETE FROM snapshot");
 	if (store_open("fresh.db", &s, &f) == 0) {
 		ok(market_open(s, &m, &f) == REASON_INTERNAL && strstr(f.text, "cannot be replayed") &&

@@ -10,6 +10,7 @@ struct engine *world_new(void)
 	struct engine *e = must_zalloc(sizeof *e);
 
 	e->policy.settle_minutes = 60;
+	e->rules = 1;
 	e->next_id = e->next_transfer = 1;
 	return e;
 }

@@ -174,6 +174,7 @@ struct engine {
 	int64_t minute, at;
 	uint64_t count, next_id, next_transfer;
 	struct policy policy;
+	int32_t rules;             /* the edition of rules.md that counts */
 	int64_t issued, fees;      /* the market's books of money */
 	struct idmap ids[KINDS];
 	struct rank all[KINDS];

@@ -155,6 +155,15 @@ int token_revoke(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
+/* Never back: what an edition did is history, and replays by that edition. */
+int rules_set(struct engine *e, const struct event *ev, struct fail *why)
+{
+	if (ev->u.rules.edition <= e->rules || ev->u.rules.edition > RULES_NEWEST)
+		return fail_set(why, REASON_INVALID, "the rules go from edition %d up to %d", e->rules, RULES_NEWEST);
+	e->rules = ev->u.rules.edition;
+	return 0;
+}
+
 int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 {
 	const struct policy *p = &ev->u.policy;
