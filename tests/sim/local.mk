@@ -8,7 +8,7 @@ TESTS += tests/sim/agents tests/sim/property tests/sim/market
 tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/oracle.c tests/sim/shrink.c \
 	tests/sim/show.c tests/sim/shadow.c tests/sim/stream.c tests/sim/streamtrade.c tests/sim/streamwrong.c \
 	tests/sim/streamagent.c tests/sim/duty.c tests/sim/reference.c tests/sim/refagent.c tests/sim/refdump.c \
-	tests/sim/refevent.c tests/sim/refledger.c tests/sim/reforder.c tests/sim/refpieces.c tests/sim/refplan.c \
+	tests/sim/refevent.c tests/sim/refledger.c tests/sim/reforder.c tests/sim/refpieces.c tests/sim/refplan.c tests/sim/refprocure.c \
 	tests/sim/refthings.c tests/sim/reftime.c
 tests_sim_property_LDADD = libengine.la libstore.la libmarket.la libbase.la
 tests_sim_market_SOURCES = tests/sim/market.c tests/sim/simaudit.c tests/sim/simclient.c tests/sim/simmarket.c \

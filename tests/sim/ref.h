@@ -152,6 +152,8 @@ void ref_order_close(struct reference *r, struct rorder *o, int status, int reas
 void ref_order_hold(struct reference *r, struct rorder *o, int64_t hold);
 int ref_order_buy(struct reference *r, const struct rorder *draft, bool only_if_fills, int *unfilled);
 int ref_order_sell(struct reference *r, const struct rorder *draft);
+void ref_order_take(struct reference *r, const struct rorder *draft, const struct plan *plan);
+void ref_order_offer(struct reference *r, const struct rorder *draft, struct rhost **host);
 void ref_try_resting(struct reference *r, uint64_t sku);
 void ref_try_wanted(struct reference *r);
 size_t ref_hosts_to_give(struct reference *r, uint64_t pool, uint64_t sku, struct rhost **out,
@@ -163,6 +165,12 @@ void ref_review(struct reference *r);
 void ref_procure(struct reference *r, struct rprocurement *p);
 void ref_procurement_cancel(struct reference *r, struct rprocurement *p, int side);
 bool ref_instance_lives(const struct rinstance *i);
+
+/* refprocure.c: procurements by edition 2 */
+void ref_renew(struct reference *r, struct rprocurement *p);
+void ref_fill_up(struct reference *r, struct rprocurement *p);
+int32_t ref_target(const struct reference *r, const struct rprocurement *p);
+bool ref_overdone(const struct reference *r, const struct rprocurement *p, int64_t end);
 
 /* refthings.c, refevent.c, refagent.c: events */
 int ref_event(struct reference *r, const struct event *ev);

@@ -203,6 +203,18 @@ static int buy_refused(struct reference *r, const struct rorder *buy, const stru
 	return 0;
 }
 
+/* Places a buy that takes all of this plan and is filled by it. */
+void ref_order_take(struct reference *r, const struct rorder *draft, const struct plan *plan)
+{
+	struct rorder o = *draft;
+
+	o.id = r->next_id++;
+	o.rest = (struct rests){ 0 };
+	trade_all(r, &o, plan, false);
+	order_note(r, &o, ORDER_FILLED, 0);
+	free(o.rest.at);
+}
+
 /*
  * Places a buy that is well formed. *unfilled: why it was not filled whole, or 0. With only_if_fills
  * (for procurements) nothing is placed where nothing would fill, and the reason is the answer.
@@ -365,14 +377,22 @@ int ref_order_sell(struct reference *r, const struct rorder *draft)
 {
 	struct rhost **host = ref_more(NULL, r->hosts.n + 1, sizeof *host);
 	size_t n = ref_hosts_to_give(r, draft->pool, draft->sku, host, sellable, draft);
-	struct rorder *o;
-	uint64_t id;
 
 	if (n < (size_t)draft->nodes) {
 		free(host);
 		return REASON_NOT_OWNED;
 	}
-	o = ref_more(NULL, 1, sizeof *o);
+	ref_order_offer(r, draft, host);
+	free(host);
+	return 0;
+}
+
+/* Places a sell of these hosts, as many as it has nodes. */
+void ref_order_offer(struct reference *r, const struct rorder *draft, struct rhost **host)
+{
+	struct rorder *o = ref_more(NULL, 1, sizeof *o);
+	uint64_t id;
+
 	*o = *draft;
 	o->rest = (struct rests){ 0 };
 	id = o->id = r->next_id++;
@@ -386,10 +406,8 @@ int ref_order_sell(struct reference *r, const struct rorder *draft)
 				host[i]->cell[j].order = id;
 		ref_cells_join(host[i]);
 	}
-	free(host);
 	ref_try_resting(r, draft->sku);
 	o = ref_list_find(&r->orders, id);
 	if (o && !(o->flags & ORDER_STANDING))
 		ref_order_close(r, o, ORDER_CANCELLED, REASON_NO_BUYER);
-	return 0;
 }

@@ -108,17 +108,46 @@ static struct rinstance *instance_waiting(const struct reference *r, const struc
 	return best;
 }
 
-void ref_review(struct reference *r)
+/* Does a procurement miss this instance, which has just ended? */
+static bool instance_missed(const struct reference *r, const struct rinstance *in)
+{
+	for (size_t i = 0; i < r->procurements.n; i++) {
+		struct rprocurement p = *(struct rprocurement *)r->procurements.at[i];
+		bool every = p.target < 0;
+
+		if (p.pool != in->pool || p.sku != in->sku || !p.enabled)
+			continue;
+		p.target = -1; /* counts those that live */
+		return every || ref_target(r, &p) < ((struct rprocurement *)r->procurements.at[i])->target;
+	}
+	return false;
+}
+
+static void review_pool(struct reference *r, uint64_t pool)
 {
 	for (size_t i = 0; i < r->instances.n; i++) {
-		struct rinstance *in = r->instances.at[i];
+		struct rinstance *in = r->instances.at[i], *next;
 		const struct rhost *h = ref_list_find(&r->hosts, in->host);
 
-		if (in->host && (!h || !ref_owns(h, r->minute, in->pool))) {
-			in->status = INSTANCE_TERMINATED;
-			in->host = 0;
-		}
+		if (in->pool != pool || !in->host || (h && ref_owns(h, r->minute, in->pool)))
+			continue;
+		in->status = INSTANCE_TERMINATED;
+		in->host = 0;
+		if (r->rules < 2 || !instance_missed(r, in))
+			continue;
+		next = ref_more(NULL, 1, sizeof *next);
+		*next = *in;
+		next->id = r->next_id++;
+		next->name = ref_text(in->name);
+		next->status = INSTANCE_AWAITING;
+		ref_list_add(&r->instances, next);
 	}
+}
+
+void ref_review(struct reference *r)
+{
+	for (size_t i = 0; i < r->pools.n; i++)
+		review_pool(r, ((struct rpool *)r->pools.at[i])->id);
 	for (struct rinstance *in = instance_waiting(r, NULL); in; in = instance_waiting(r, in))
 		for (size_t i = 0; i < r->hosts.n && !in->host; i++) {
 			const struct rhost *h = r->hosts.at[i];
@@ -192,9 +221,10 @@ static size_t procurement_runs(const struct reference *r, const struct rprocurem
 	return n;
 }
 
-static bool procurement_overdone(const struct reference *r, const struct rprocurement *p, int32_t target)
+bool ref_overdone(const struct reference *r, const struct rprocurement *p, int64_t end)
 {
-	int64_t end = r->minute + 1 + p->window, next;
+	int32_t target = ref_target(r, p);
+	int64_t next;
 
 	for (int64_t t = r->minute + 1; t < end; t = next) {
 		int32_t own, sale;
@@ -206,7 +236,7 @@ static bool procurement_overdone(const struct reference *r, const struct rprocur
 	return false;
 }
 
-static int32_t procurement_target(const struct reference *r, const struct rprocurement *p)
+int32_t ref_target(const struct reference *r, const struct rprocurement *p)
 {
 	int32_t n = 0;
 
@@ -241,9 +271,14 @@ static int procure_run(struct reference *r, const struct rprocurement *p, const 
 void ref_procure(struct reference *r, struct rprocurement *p)
 {
 	const struct raccount *a = ref_list_find(&r->accounts, p->account);
-	int32_t target = procurement_target(r, p), reason = 0;
+	int32_t target = ref_target(r, p), reason = 0;
 
-	if (procurement_overdone(r, p, target))
+	if (r->rules > 1) {
+		ref_renew(r, p);
+		ref_fill_up(r, p);
+		return;
+	}
+	if (ref_overdone(r, p, r->minute + 1 + p->window))
 		ref_procurement_cancel(r, p, SIDE_SELL);
 	for (int side = SIDE_BUY; side <= SIDE_SELL; side++) {
 		struct run *run;
@@ -265,6 +300,23 @@ void ref_procure(struct reference *r, struct rprocurement *p)
 
 /* ---- A minute --------------------------------------------------------------------------- */
 
+static void procure_everyone(struct reference *r)
+{
+	for (int pass = 1; pass <= (r->rules > 1 ? 2 : 1); pass++)
+		for (size_t i = 0; i < r->procurements.n; i++) {
+			struct rprocurement *p = r->procurements.at[i];
+
+			if (!p->enabled)
+				continue;
+			if (r->rules < 2)
+				ref_procure(r, p);
+			else if (pass == 1)
+				ref_renew(r, p);
+			else
+				ref_fill_up(r, p);
+		}
+}
+
 int ref_time_tick(struct reference *r, int64_t minute)
 {
 	if (minute <= r->minute || minute >= MINUTE_MAX)
@@ -277,12 +329,7 @@ int ref_time_tick(struct reference *r, int64_t minute)
 		settle_due(r);
 		orders_age(r);
 		ref_try_wanted(r);
-		for (size_t i = 0; i < r->procurements.n; i++) {
-			struct rprocurement *p = r->procurements.at[i];
-
-			if (p->enabled)
-				ref_procure(r, p);
-		}
+		procure_everyone(r);
 		ref_try_wanted(r);
 		ref_review(r);
 	}

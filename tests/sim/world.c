@@ -63,6 +63,7 @@ static void world_order(const struct order *o, struct coverage *c)
 	c->shape[SHAPE_PARTS] += o->side == SIDE_BUY && o->status == ORDER_PARTIALLY_FILLED;
 	c->shape[SHAPE_RESTED] += o->side == SIDE_BUY && o->status == ORDER_FILLED && o->closed_at > o->created_at;
 	c->shape[SHAPE_PROCURED] += o->procurement && o->side == SIDE_BUY && o->filled_minutes > 0;
+	c->shape[SHAPE_PROCURED_WHOLE] += o->procurement && o->side == SIDE_BUY && !o->flags;
 	c->shape[SHAPE_PROCURED_SALE] += o->procurement && o->side == SIDE_SELL && o->filled_minutes > 0;
 	if (o->closed_at)
 		c->closed[o->status][o->reason ? o->reason - REASON_BASE : 0]++;
@@ -79,6 +80,8 @@ static void world_count(const struct world *w, const struct event *ev, int rc, s
 
 		if (e->kind == EFFECT_NOTICE && e->u.notice.kind < NOTICE_KINDS)
 			c->notice[e->u.notice.kind]++;
+		if (e->kind == EFFECT_NOTICE && e->u.notice.kind == NOTICE_INSTANCE_CREATED)
+			c->shape[SHAPE_WENT_ON] += ev->kind != EVENT_INSTANCE;
 		if (e->kind == EFFECT_ORDER)
 			world_order(&e->u.order, c);
 		if (e->kind == EFFECT_LEASE)

@@ -24,6 +24,8 @@ enum { WORLD_REASONS = REASON_END - REASON_BASE, WORLD_TEXT = 8 << 20 };
 	X(RESTED, "bought by an order that rested") \
 	X(PROCURED, "bought for a procurement") \
 	X(PROCURED_SALE, "sold for a procurement") \
+	X(PROCURED_WHOLE, "whole hosts bought for a procurement") \
+	X(WENT_ON, "a node that lost its host went on as a new one") \
 	X(HALF_MINUTE, "a lease with a minute credited")
 
 enum shape {

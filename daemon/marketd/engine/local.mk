@@ -59,10 +59,14 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/procure.h \
 	daemon/marketd/engine/rules/release.c \
 	daemon/marketd/engine/rules/release.h \
+	daemon/marketd/engine/rules/renew.c \
+	daemon/marketd/engine/rules/renew.h \
 	daemon/marketd/engine/rules/resting.c \
 	daemon/marketd/engine/rules/resting.h \
 	daemon/marketd/engine/rules/review.c \
 	daemon/marketd/engine/rules/review.h \
+	daemon/marketd/engine/rules/round.c \
+	daemon/marketd/engine/rules/round.h \
 	daemon/marketd/engine/rules/sell.c \
 	daemon/marketd/engine/rules/sell.h \
 	daemon/marketd/engine/rules/sell_preview.c \

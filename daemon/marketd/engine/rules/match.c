@@ -28,6 +28,8 @@ bool want_may(const struct engine *e, const struct want *w, const struct piece *
 
 	if (p->interruptible && ((w->flags & ORDER_INTERRUPTIBLE) || from < world_notice(e)))
 		return false;
+	if (w->procures && p->pool == w->pool->pub.id)
+		return false;
 	return world_order(e, p->order)->beneficiary != w->beneficiary;
 }
 
@@ -209,7 +211,7 @@ static size_t match_look(const struct engine *e, const struct want *w, struct pl
 	if (!w->sku->cheap_count || (w->resting && w->sku->cheap[0].ask > w->limit))
 		return 0;
 	bits = offer_index_all(w->sku, p, w->start, w->end);
-	if (bits < (size_t)w->nodes)
+	if (bits < (size_t)w->nodes && !w->procures)
 		return 0;
 	many = bits > w->sku->cheap_count / 4;
 	look_near(e, w, p, &any);
@@ -222,7 +224,7 @@ static size_t match_look(const struct engine *e, const struct want *w, struct pl
 		p->bits[next->slot / 64] &= ~(UINT64_C(1) << (next->slot % 64));
 	}
 	/* The rest is all too dear: only whether there are enough of them matters. */
-	for (at = 0; !w->resting && any < (size_t)w->nodes && offer_index_next(w->sku, p, &at); at++)
+	for (at = 0; !w->resting && !w->procures && any < (size_t)w->nodes && offer_index_next(w->sku, p, &at); at++)
 		match_look_at(e, w, p, w->sku->slots[at], true, &any);
 	return any;
 }
@@ -269,7 +271,7 @@ static const struct live_order *best_block(const struct engine *e, const struct 
 	return best;
 }
 
-static void plan_pieces(struct plan *plan, const struct want *w, struct live_host *h)
+void plan_host(struct plan *plan, const struct want *w, struct live_host *h)
 {
 	for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
 		const struct piece *p = &h->pub.pieces[i];
@@ -279,7 +281,7 @@ static void plan_pieces(struct plan *plan, const struct want *w, struct live_hos
 	}
 }
 
-static void plan_clear(struct plan *plan)
+void plan_clear(struct plan *plan)
 {
 	plan->count = plan->rest_count = 0;
 	plan->cost = plan->minutes = plan->dearest = 0;
@@ -289,7 +291,7 @@ static void plan_clear(struct plan *plan)
 static void plan_fits(struct plan *plan, const struct want *w)
 {
 	for (size_t i = 0; i < plan->fit_count; i++)
-		plan_pieces(plan, w, plan->fits[i].live);
+		plan_host(plan, w, plan->fits[i].live);
 }
 
 static void plan_rest(struct plan *plan, const struct want *w)
@@ -316,11 +318,135 @@ void match_whole(const struct engine *e, const struct want *w, struct plan *plan
 	if (block &&
 		(!enough || want_price(w, block->pub.id, block->pub.price) * (w->end - w->start) * w->nodes < cost))
 		for (size_t i = 0; i < block->host_count; i++)
-			plan_pieces(plan, w, world_host(e, block->hosts[i]));
+			plan_host(plan, w, world_host(e, block->hosts[i]));
 	else if (enough)
 		plan_fits(plan, w);
 	plan_rest(plan, w);
 	plan->more = !plan->count && (any || fits >= (size_t)w->nodes);
+}
+
+/* ---- For procurements ----------------------------------------------------------------------- */
+
+/* May the buy use this piece from its start, or that of the piece, on? */
+static bool match_usable(const struct engine *e, const struct want *w, const struct piece *p)
+{
+	return p->order && !p->block && p->price <= w->limit && want_may(e, w, p);
+}
+
+int64_t match_reach(const struct engine *e, const struct want *w, const struct live_host *h)
+{
+	int64_t at = w->start;
+
+	for (size_t i = calendar_find(h, at); !h->pub.down && i < h->pub.piece_count && at < w->end; i++) {
+		const struct piece *p = &h->pub.pieces[i];
+
+		if (p->start > at || !match_usable(e, w, p))
+			break;
+		at = p->end;
+	}
+	return at < w->end ? at : w->end;
+}
+
+int64_t match_cost(const struct want *w, const struct live_host *h)
+{
+	int64_t cost = 0;
+
+	for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
+		const struct piece *p = &h->pub.pieces[i];
+		int64_t start = p->start > w->start ? p->start : w->start, end = p->end < w->end ? p->end : w->end;
+
+		cost += want_price(w, p->order, p->price) * (end - start);
+	}
+	return cost;
+}
+
+size_t match_some(const struct engine *e, const struct want *w, struct plan *plan)
+{
+	match_look(e, w, plan);
+	plan_clear(plan);
+	plan_fits(plan, w);
+	return plan->fit_count;
+}
+
+size_t match_longest(const struct engine *e, struct want *w, struct plan *plan)
+{
+	int64_t end = w->end;
+	struct fit best = { 0 };
+
+	plan_clear(plan);
+	w->end = w->start;
+	offer_index_some(w->sku, plan, w->start, w->start + 1);
+	for (size_t at = 0; offer_index_next(w->sku, plan, &at); at++) {
+		struct live_host *h = w->sku->slots[at];
+		struct want longer = *w;
+		struct fit f;
+
+		longer.end = end;
+		longer.end = match_reach(e, &longer, h);
+		if (longer.end == w->start || longer.end < w->end || !fit_host(e, &longer, h, &f))
+			continue;
+		f.far = !w->pool || !calendar_owned(h, w->pool->pub.id, w->start - 1);
+		if (longer.end > w->end || fit_cmp(&f, &best) < 0)
+			best = f;
+		w->end = longer.end;
+	}
+	if (!best.live)
+		return 0;
+	plan_host(plan, w, best.live);
+	return 1;
+}
+
+bool match_any(const struct engine *e, const struct want *w)
+{
+	struct want dear = *w;
+
+	dear.limit = INT64_MAX;
+	dear.end = w->start + 1;
+	for (size_t i = 0; i < w->sku->cheap_count; i++)
+		if (match_reach(e, &dear, w->sku->cheap[i].live) > w->start)
+			return true;
+	return false;
+}
+
+int64_t match_next(const struct engine *e, const struct want *w, struct plan *plan)
+{
+	int64_t next = w->end;
+	struct want later = *w;
+
+	offer_index_some(w->sku, plan, w->start, w->end);
+	for (size_t at = 0; offer_index_next(w->sku, plan, &at); at++) {
+		const struct live_host *h = w->sku->slots[at];
+
+		for (size_t i = calendar_find(h, w->start); !h->pub.down && i < h->pub.piece_count; i++) {
+			const struct piece *p = &h->pub.pieces[i];
+
+			later.start = p->start > w->start ? p->start : w->start + 1;
+			if (p->interruptible && later.start < world_notice(e))
+				later.start = world_notice(e);
+			if (p->start >= next)
+				break;
+			if (later.start < next && later.start < p->end && match_usable(e, &later, p))
+				next = later.start;
+		}
+	}
+	return next;
+}
+
+void plan_drop(struct plan *plan, size_t hosts)
+{
+	size_t n = 0, seen = 0;
+
+	while (n < plan->count && (n == 0 || plan->list[n].host == plan->list[n - 1].host || seen + 1 < hosts)) {
+		seen += n && plan->list[n].host != plan->list[n - 1].host;
+		n++;
+	}
+	n = hosts ? n : 0;
+	while (plan->count > n) {
+		const struct slice *s = &plan->list[--plan->count];
+
+		plan->cost -= s->price * (s->end - s->start);
+		plan->minutes -= s->end - s->start;
+	}
 }
 
 int match_extend(const struct engine *e, const struct want *w, struct plan *plan)

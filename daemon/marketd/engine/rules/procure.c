@@ -5,147 +5,14 @@
 
 #include "market/reason.h"
 #include "marketd/engine/rules/buy.h"
-#include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/sell.h"
 #include "marketd/engine/rules/emit.h"
-#include "marketd/engine/rules/live_order.h"
-#include "marketd/engine/rules/trade.h"
+#include "marketd/engine/rules/renew.h"
+#include "marketd/engine/rules/round.h"
 
 #define PRICE_MAX INT64_C(1000000000000)
 enum { WINDOW_MAX = 129600 };
-
-/* From `at` on the pool owns, or has on sale, this many nodes more (or fewer). */
-struct step {
-	int64_t at;
-	int32_t own, sale;
-};
-
-struct steps {
-	struct step *list;
-	size_t count, cap;
-};
-
-struct round {
-	struct engine *e;
-	struct procurement *p;
-	int64_t start, end;
-	int32_t target;
-	int32_t reason;            /* the first */
-};
-
-static int step_cmp(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-static void add_step(struct steps *s, int64_t at, int32_t own, int32_t sale)
-{
-	must_room(s->list, s->count, s->cap);
-	s->list[s->count++] = (struct step){ .at = at, .own = own, .sale = sale };
-}
-
-/* What the pool owns, and what this procurement has on sale: levels in order of time over the whole window. */
-static struct steps procure_survey(const struct round *r)
-{
-	const struct live_pool *p = world_pool(r->e, r->p->pool);
-	struct steps s = { 0 };
-	size_t n = 0;
-
-	add_step(&s, r->start, 0, 0);
-	for (size_t i = 0; i < p->holding_count; i++) {
-		const struct live_host *h = p->holdings[i].live;
-
-		if (h->pub.sku != r->p->sku)
-			continue;
-		for (size_t k = calendar_find(h, r->start); k < h->pub.piece_count && h->pub.pieces[k].start < r->end;
-			k++) {
-			const struct piece *x = &h->pub.pieces[k];
-			const struct live_order *o = world_order(r->e, x->order);
-			int32_t sale = o && o->pub.procurement == r->p->id;
-
-			if (x->pool != p->pub.id)
-				continue;
-			add_step(&s, x->start > r->start ? x->start : r->start, 1, sale);
-			add_step(&s, x->end < r->end ? x->end : r->end, -1, -sale);
-		}
-	}
-	qsort(s.list, s.count, sizeof *s.list, step_cmp);
-	for (size_t i = 1; i < s.count; i++) {
-		struct step *last = &s.list[n], now = s.list[i];
-
-		if (now.at == last->at) {
-			last->own += now.own;
-			last->sale += now.sale;
-			continue;
-		}
-		now.own += last->own;
-		now.sale += last->sale;
-		s.list[++n] = now;
-	}
-	s.count = n + 1;
-	return s;
-}
-
-static int64_t level_end(const struct round *r, const struct steps *s, size_t i)
-{
-	return i + 1 < s->count && s->list[i + 1].at < r->end ? s->list[i + 1].at : r->end;
-}
-
-static void cancel_orders(struct engine *e, const struct procurement *p)
-{
-	struct live_pool *d = world_pool(e, p->pool);
-	struct live_order *o;
-	uint64_t at = 0;
-
-	while ((o = rank_after(&d->orders, at))) {
-		at = o->pub.id;
-		if (o->pub.procurement == p->id)
-			trade_close(e, o, ORDER_CANCELLED, 0);
-	}
-}
-
-static void cancel_excess(struct round *r)
-{
-	struct steps s = procure_survey(r);
-	bool excess = false;
-
-	for (size_t i = 0; i < s.count; i++) {
-		int32_t spare = s.list[i].own > r->target ? s.list[i].own - r->target : 0;
-
-		excess = excess || (s.list[i].at < r->end && s.list[i].sale > spare);
-	}
-	free(s.list);
-	if (excess)
-		cancel_orders(r->e, r->p);
-}
-
-static void keep_reason(struct round *r, int32_t reason)
-{
-	if (!r->reason)
-		r->reason = reason;
-}
-
-static struct live_order order_for(const struct round *r, enum side side, int64_t start, int64_t end, int32_t nodes)
-{
-	struct live_order t;
-
-	live_order_init(r->e, &t,
-		&(struct order){ .account = r->p->account,
-			.pool = r->p->pool,
-			.sku = r->p->sku,
-			.procurement = r->p->id,
-			.side = side,
-			.flags = ORDER_PARTIAL | (side == SIDE_SELL ? ORDER_STANDING : 0),
-			.nodes = nodes,
-			.start = start,
-			.end = end,
-			.price = side == SIDE_SELL ? r->p->min_sell : r->p->max_buy,
-			.created_at = r->e->at });
-	return t;
-}
 
 /* An order that is too large is refused, as order_check() refuses it. */
 static int32_t too_big(const struct live_order *o)
@@ -161,32 +28,32 @@ static int32_t too_big(const struct live_order *o)
 
 static void buy_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 {
-	struct live_order t = order_for(r, SIDE_BUY, start, end, nodes);
+	struct live_order t = round_order(r, SIDE_BUY, start, end, nodes);
 	struct plan *plan = &r->e->plan;
 	int rc = too_big(&t);
 
 	if (rc) {
-		keep_reason(r, rc);
+		round_keep_reason(r, rc);
 		return;
 	}
 	rc = buy_plan(r->e, &t, plan, NULL);
 	if (!plan->count || !rc)
-		keep_reason(r, plan->rest_count ? buy_reason(plan) : 0);
+		round_keep_reason(r, plan->rest_count ? buy_reason(plan) : 0);
 	else
-		keep_reason(r, rc);
+		round_keep_reason(r, rc);
 	if (plan->count && !rc)
 		buy_do(r->e, &t, plan);
 }
 
 static void sell_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 {
-	struct live_order t = order_for(r, SIDE_SELL, start, end, nodes);
+	struct live_order t = round_order(r, SIDE_SELL, start, end, nodes);
 	struct pick hosts;
 	int rc = too_big(&t);
 
 	rc = rc ? rc : sell_plan(r->e, &t, &hosts, NULL);
 	if (rc) {
-		keep_reason(r, rc);
+		round_keep_reason(r, rc);
 		return;
 	}
 	sell_do(r->e, &t, &hosts);
@@ -196,14 +63,14 @@ static void sell_run(struct round *r, int64_t start, int64_t end, int32_t nodes)
 /* One order for each run of minutes in which the same number is missing (too much). */
 static void trade_runs(struct round *r, enum side side)
 {
-	struct steps s = procure_survey(r);
+	struct steps s = round_survey(r);
 
 	for (size_t i = 0; i < s.count && s.list[i].at < r->end;) {
 		int32_t k = s.list[i].own - s.list[i].sale;
-		int64_t start = s.list[i].at, end = level_end(r, &s, i);
+		int64_t start = s.list[i].at, end = round_level_end(r, &s, i);
 
 		for (i++; i < s.count && s.list[i].at < r->end && s.list[i].own - s.list[i].sale == k; i++)
-			end = level_end(r, &s, i);
+			end = round_level_end(r, &s, i);
 		if (side == SIDE_BUY && k < r->target)
 			buy_run(r, start, end, r->target - k);
 		else if (side == SIDE_SELL && k > r->target)
@@ -212,47 +79,47 @@ static void trade_runs(struct round *r, enum side side)
 	free(s.list);
 }
 
-/* As many as the pool's instances. */
-static int32_t procure_instances(const struct engine *e, const struct procurement *p)
+/* By edition 1 of the rules. */
+static void procure_first(struct engine *e, struct procurement *p)
 {
-	const struct instance *x;
-	int32_t n = 0;
+	struct round r = round_of(e, p);
 
-	for (size_t at = 0; (x = rank_next(&world_pool(e, p->pool)->instances, &at));)
-		n += x->sku == p->sku && (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING);
-	return n;
+	if (r.start >= r.end)
+		return;
+	round_cancel_excess(&r);
+	if (world_account(e, p->account)->pub.state == ACCOUNT_OPEN)
+		trade_runs(&r, SIDE_BUY);
+	trade_runs(&r, SIDE_SELL);
+	round_tell(&r);
 }
 
 static void procure_one(struct engine *e, struct procurement *p)
 {
-	struct round r = { .e = e, .p = p, .start = e->minute + 1, .end = e->minute + 1 + p->window };
-
-	r.target = p->target < 0 ? procure_instances(e, p) : p->target;
-	r.end = r.end < MINUTE_MAX ? r.end : MINUTE_MAX;
-	if (r.start >= r.end)
+	if (e->rules < 2) {
+		procure_first(e, p);
 		return;
-	cancel_excess(&r);
-	if (world_account(e, p->account)->pub.state == ACCOUNT_OPEN)
-		trade_runs(&r, SIDE_BUY);
-	trade_runs(&r, SIDE_SELL);
-	if (r.reason != p->reason)
-		emit_notice(e,
-			&(struct notice){ .kind = NOTICE_PROCUREMENT_STATUS,
-				.account = p->account,
-				.subject = p->id,
-				.other = p->pool,
-				.minute = e->minute,
-				.code = r.reason });
-	p->reason = r.reason;
+	}
+	renew_hosts(e, p);
+	renew_rest(e, p);
 }
 
+/* All renew what they have before any buys something else: so nobody takes a host that is in use and for sale. */
 void procure_all(struct engine *e)
 {
+	uint64_t before = e->next_transfer;
 	struct procurement *p;
+	bool still = true;
 
 	for (size_t at = 0; e->enabled && (p = rank_next(&e->all[PROCUREMENTS], &at));)
+		if (p->enabled && e->rules < 2)
+			procure_first(e, p);
+		else if (p->enabled)
+			still = renew_hosts(e, p) && still;
+	if (e->rules < 2 || (still && e->next_transfer == before))
+		return;
+	for (size_t at = 0; e->enabled && (p = rank_next(&e->all[PROCUREMENTS], &at));)
 		if (p->enabled)
-			procure_one(e, p);
+			renew_rest(e, p);
 }
 
 static int check_numbers(int32_t target, int32_t window, int64_t min_sell, int64_t max_buy, struct fail *why)
@@ -384,7 +251,7 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 	if (other && other != p)
 		return fail_set(why, REASON_NAME_TAKEN, "procurement '%s' already exists", ev->name);
 	if ((p->enabled && !now.enabled) || now.sku != p->sku)
-		cancel_orders(e, p);
+		round_cancel_orders(e, p);
 	if (ev->name) {
 		world_unname(e, PROCUREMENTS, p->account, p->name);
 		free(p->name);
@@ -407,7 +274,7 @@ int procure_delete(struct engine *e, const struct event *ev, struct fail *why)
 
 	if (rc)
 		return rc;
-	cancel_orders(e, p);
+	round_cancel_orders(e, p);
 	world_unname(e, PROCUREMENTS, p->account, p->name);
 	rank_remove(&world_pool(e, p->pool)->procurements, p->id);
 	e->enabled -= p->enabled;

@@ -45,6 +45,62 @@ static void review_end(struct engine *e, struct instance *x, enum instance_statu
 	emit_status(e, x);
 }
 
+static struct instance *review_add(struct engine *e, const struct instance *from)
+{
+	struct instance *x = must_zalloc(sizeof *x);
+	struct live_pool *p = world_pool(e, from->pool);
+
+	*x = (struct instance){ .id = world_id(e),
+		.account = from->account,
+		.pool = from->pool,
+		.sku = from->sku,
+		.image = from->image,
+		.name = must_copy(from->name),
+		.tags = must_copy(from->tags),
+		.user_data = must_copy(from->user_data),
+		.priority = from->priority,
+		.status = INSTANCE_AWAITING,
+		.created_at = e->at,
+		.updated_at = e->at };
+	world_add(e, INSTANCES, x->id, x->account, x);
+	world_name(e, INSTANCES, x->account, x->name, x);
+	rank_add(&p->instances, x->id, x);
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_INSTANCE_CREATED,
+			.account = x->account,
+			.subject = x->id,
+			.other = x->pool });
+	world_stale(e, p);
+	return x;
+}
+
+/* Does a procurement want as many nodes as there were with this one, which has ended? */
+static bool review_missed(const struct engine *e, const struct instance *x)
+{
+	const struct live_pool *d = world_pool(e, x->pool);
+	const struct procurement *p = NULL;
+	const struct instance *other;
+	int32_t live = 0;
+
+	for (size_t at = 0; (p = rank_next(&d->procurements, &at)) && p->sku != x->sku;)
+		continue;
+	if (!p || !p->enabled || p->target < 0)
+		return p && p->enabled;
+	for (size_t at = 0; (other = rank_next(&d->instances, &at));)
+		live += other->sku == x->sku && review_live(other);
+	return live < p->target;
+}
+
+/* The pool has lost the instance's host. What a procurement keeps goes on as a new instance. */
+static void review_lose(struct engine *e, struct instance *x)
+{
+	review_end(e, x, INSTANCE_TERMINATED, "lease ended");
+	if (e->rules < 2 || !review_missed(e, x))
+		return;
+	review_set_text(&x->detail, "its host was sold; a new node with its name goes on");
+	review_add(e, x);
+}
+
 static int rank_cmp(const void *a, const void *b)
 {
 	const struct instance *x = *(struct instance *const *)a, *y = *(struct instance *const *)b;
@@ -115,7 +171,7 @@ void review_all(struct engine *e, int64_t when)
 
 		for (size_t at = 0; (x = rank_next(&e->stale[i]->instances, &at));)
 			if (x->host && !calendar_owned(world_host(e, x->host), x->pool, e->minute))
-				review_end(e, x, INSTANCE_TERMINATED, "lease ended");
+				review_lose(e, x);
 	}
 	for (size_t i = 0; i < count; i++) {
 		place_waiting(e, e->stale[i], when);
@@ -127,7 +183,7 @@ void review_all(struct engine *e, int64_t when)
 int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct live_pool *p;
-	struct instance *x;
+	struct instance like;
 	int rc = check_open_account(e, ev, why);
 
 	rc = rc ? rc : check_pool(e, ev, ev->u.instance.pool, &p, why);
@@ -144,26 +200,15 @@ int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "the instance's priority is unknown");
 	if (world_named(e, INSTANCES, ev->account, ev->name))
 		return fail_set(why, REASON_NAME_TAKEN, "instance '%s' already exists", ev->name);
-	x = must_zalloc(sizeof *x);
-	*x = (struct instance){ .id = world_id(e),
-		.account = ev->account,
+	like = (struct instance){ .account = ev->account,
 		.pool = p->pub.id,
 		.sku = ev->u.instance.sku,
 		.image = ev->u.instance.image,
-		.name = must_copy(ev->name),
-		.tags = must_copy(ev->text),
-		.user_data = must_copy(ev->u.instance.user_data),
-		.priority = (enum instance_priority)ev->u.instance.priority,
-		.status = INSTANCE_AWAITING,
-		.created_at = ev->at,
-		.updated_at = ev->at };
-	world_add(e, INSTANCES, x->id, x->account, x);
-	world_name(e, INSTANCES, x->account, x->name, x);
-	rank_add(&p->instances, x->id, x);
-	emit_made(e, x->id);
-	emit_notice(e, &(struct notice){ .kind = NOTICE_INSTANCE_CREATED, .account = x->account, .subject = x->id,
-		.other = x->pool });
-	world_stale(e, p);
+		.name = (char *)(uintptr_t)ev->name,
+		.tags = (char *)(uintptr_t)ev->text,
+		.user_data = (char *)(uintptr_t)ev->u.instance.user_data,
+		.priority = (enum instance_priority)ev->u.instance.priority };
+	emit_made(e, review_add(e, &like)->id);
 	return 0;
 }
 
