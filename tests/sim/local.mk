@@ -3,17 +3,19 @@ noinst_HEADERS += tests/sim/reference.h tests/sim/ref.h tests/sim/rng.h tests/si
 	tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h tests/sim/fleet.h \
 	tests/sim/sim.h
 
-check_PROGRAMS += tests/sim/agents tests/sim/property tests/sim/market
-TESTS += tests/sim/agents tests/sim/property tests/sim/market
+check_PROGRAMS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
+TESTS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
 tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/oracle.c tests/sim/shrink.c \
 	tests/sim/show.c tests/sim/shadow.c tests/sim/stream.c tests/sim/streamtrade.c tests/sim/streamwrong.c \
 	tests/sim/streamagent.c tests/sim/duty.c tests/sim/reference.c tests/sim/refagent.c tests/sim/refdump.c \
-	tests/sim/refevent.c tests/sim/refledger.c tests/sim/reforder.c tests/sim/refpieces.c tests/sim/refplan.c tests/sim/refprocure.c \
-	tests/sim/refthings.c tests/sim/reftime.c
+	tests/sim/refevent.c tests/sim/refledger.c tests/sim/reforder.c tests/sim/refpieces.c tests/sim/refplan.c \
+	tests/sim/refprocure.c tests/sim/refthings.c tests/sim/reftime.c
 tests_sim_property_LDADD = libengine.la libstore.la libmarket.la libbase.la
 tests_sim_market_SOURCES = tests/sim/market.c tests/sim/simaudit.c tests/sim/simclient.c tests/sim/simmarket.c \
 	tests/sim/shadow.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c
 tests_sim_market_LDADD = libstore.la libengine.la libmarket.la libbase.la
+tests_sim_renewal_SOURCES = tests/sim/renewal.c
+tests_sim_renewal_LDADD = libengine.la libmarket.la libbase.la
 tests_sim_agents_SOURCES = tests/sim/agents.c tests/sim/fleet.c tests/sim/fleetaudit.c tests/sim/fleetbuyer.c \
 	tests/sim/fleetmachine.c tests/sim/fleetpost.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c
 tests_sim_agents_LDADD = libstore.la libengine.la libmarket.la libbase.la
@@ -21,7 +23,8 @@ tests_sim_agents_LDADD = libstore.la libengine.la libmarket.la libbase.la
 # make sim-long EVENTS=50000000 HOURS=240: new seeds each time.
 EVENTS = 10000000
 HOURS = 24
-sim-long: tests/sim/property tests/sim/agents
+sim-long: tests/sim/property tests/sim/agents tests/sim/renewal
 	tests/sim/property long $(EVENTS)
+	tests/sim/renewal long $(EVENTS)
 	tests/sim/agents long $(HOURS)
 .PHONY: sim-long
