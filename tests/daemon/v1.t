@@ -193,12 +193,61 @@ is "$(http_status)" 204 "and is deleted after its end"
 out=$(create '{"desired_count":1,"max_price_per_node_hour":100,"names":["poorauto"],"any_zone":true,"node_type":"autoreserved"}')
 is "$(http_status) $(json '.data[0].status' <<<"$out")" "201 awaitingcapacity" "under the price it waits for capacity"
 
-# ---- Money is safe where nothing runs ------------------------------------------------------------------------------------------------
 as "$ACME" PATCH /v1/nodes/poorauto/release >/dev/null
+as "$ACME" DELETE /v1/nodes/poorauto >/dev/null
+is "$(http_status)" 204 "released, it is deleted: it has no minutes that anybody waits for"
+
+# ---- A node that renews itself lives -----------------------------------------------------------------------------------------
+AT=$(((END + 5 * HOUR) / HOUR * HOUR)) # a full hour
+v2_clock $AT
+v2_sku yerba 8 '{"accelerator":"h100"}' >/dev/null
+offer() { # HOST PRICE START END
+	as "$FOUNDRY" POST "/np/v1/hosts/$1/offers" "{\"price_dollars_per_node_hour\":\"$2\",\"start_at\":$3,\"end_at\":$4}" >/dev/null
+}
+auto() { as "$ACME" GET "/v1/nodes/$1" | json '[.status, (.vms.data | length), .current_vm.id] | map(tostring) | join(" ")'; }
+R1=$(v2_host r1 yerba) R2=$(v2_host r2 yerba)
+offer "$R1" 9.60 $((AT + 60)) $((AT + 20 * HOUR))
+create '{"desired_count":1,"max_price_per_node_hour":1100,"names":["stays"],"zone":"yerba"}' >/dev/null
+v2_clock $((AT + 300))
+was=$(auto stays)
+like "$was" '^pending 1 vm_' "a node has its host"
+offer "$R2" 8.00 $((AT + 360)) $((AT + 20 * HOUR))
+v2_clock $((AT + 6 * HOUR))
+is "$(auto stays)" "$was" "and stays on it while it is for sale below the cap, though another is cheaper"
+PROC=$(as "$ACME" GET /v1/nodes/stays | json .procurement_id)
+orders() { as "$ACME" GET "/v2/orders?limit=200&procurement=$PROC" | json '.data | length'; }
+ok "it made an order an hour ($(orders))" test "$(orders)" -ge 5 -a "$(orders)" -le 8
+before=$(money)
+v2_clock $((AT + 12 * HOUR))
+is $((before - $(money))) $((6 * 60 * 160000)) "and pays one host, at its price"
+as "$ACME" PATCH /v1/nodes/stays/release >/dev/null
+v2_clock $((AT + 15 * HOUR))
+
+# Its host goes to another at a time: the node goes on as a new machine, by then.
+AT=$((AT + 15 * HOUR))
+v2_sku hayes 8 '{"accelerator":"h100"}' >/dev/null
+RB=$(v2_host rb hayes) RC=$(v2_host rc hayes)
+offer "$RB" 9.60 $((AT + 60)) $((AT + 2 * HOUR))
+create '{"desired_count":1,"max_price_per_node_hour":1100,"names":["moves"],"zone":"hayes"}' >/dev/null
+v2_clock $((AT + 300))
+was=$(auto moves)
+offer "$RC" 9.60 $((AT + 360)) $((AT + 5 * HOUR))
+before=$(money)
+v2_clock $((AT + 2 * HOUR + 60))
+like "$(auto moves)" '^pending 2 vm_' "a node that lost its host goes on as a new machine"
+isnt "$(auto moves | cut -d' ' -f3)" "${was##* }" "with an id of its own"
+is "$(as "$ACME" GET /v1/nodes/moves | json '.vms.data[0].status')" Destroyed "the old one is in its history"
+v2_clock $((AT + 6 * HOUR))
+like "$(auto moves)" '^awaitingcapacity 3 vm_' "with no host for sale it waits, and is not dead"
+is "$(as "$ACME" PATCH /v1/nodes/moves/release | json .status)" released "then it can be released"
+as "$ACME" DELETE /v1/nodes/moves >/dev/null
+is "$(http_status)" 204 "and deleted"
+
+# ---- Money is safe where nothing runs ------------------------------------------------------------------------------------------------
 out=$(create '{"desired_count":1,"max_price_per_node_hour":1500,"names":["orphan"],"zone":"richmond"}')
 as "$ACME" POST /v2/instances/orphan/terminate >/dev/null
 before=$(money)
-v2_clock $((END + 9 * HOUR))
+v2_clock $((AT + 9 * HOUR))
 ok "once its machine is ended, an autoreserved node buys nothing more" test "$(money)" -ge "$before"
 is "$(as "$ACME" GET /v1/nodes/orphan | json .status)" terminated "and is terminated"
 
@@ -219,20 +268,20 @@ is "$(http_status) $(as "$ACME" GET /v2/pools | json '[.data[].name] | sort | jo
 # ---- Any zone, while it waits ---------------------------------------------------------------------------------------------------------
 out=$(create '{"desired_count":1,"max_price_per_node_hour":1100,"names":["roamer"],"any_zone":true,"node_type":"autoreserved"}')
 is "$(json '.data[0] | [.zone, .status] | join(" ")' <<<"$out")" "richmond awaitingcapacity" "no zone has it at this price"
-v2_sku yerba 8 '{"accelerator":"h100"}' >/dev/null
-as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host yerba1 yerba)/offers" '{"price_dollars_per_node_hour":"9.60"}' >/dev/null
+v2_sku cedar 8 '{"accelerator":"h100"}' >/dev/null
+as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host cedar1 cedar)/offers" '{"price_dollars_per_node_hour":"9.60"}' >/dev/null
 before=$(money)
-v2_clock $((END + 9 * HOUR + 60))
-is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, .current_vm.status, .node_type] | join(" ")')" "yerba pending Pending autoreserved" "once another has, it is there"
+v2_clock $((AT + 9 * HOUR + 60))
+is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, .current_vm.status, .node_type] | join(" ")')" "cedar pending Pending autoreserved" "once another has, it is there"
 ok "and buys there" test "$(money)" -lt "$before"
-is "$(as "$ACME" GET "/v0/procurements/$(as "$ACME" GET /v1/nodes/roamer | json .procurement_id)" | json '[.instance_type, .desired_quantity] | map(tostring) | join(" ")')" "yerba 1" "by the same procurement"
-v2_clock $((END + 9 * HOUR + 180))
-is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, (.vms.data | length)] | map(tostring) | join(" ")')" "yerba pending 2" "where it gets its host, and stays"
+is "$(as "$ACME" GET "/v0/procurements/$(as "$ACME" GET /v1/nodes/roamer | json .procurement_id)" | json '[.instance_type, .desired_quantity] | map(tostring) | join(" ")')" "cedar 1" "by the same procurement"
+v2_clock $((AT + 9 * HOUR + 180))
+is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, (.vms.data | length)] | map(tostring) | join(" ")')" "cedar pending 2" "where it gets its host, and stays"
 
 # ---- After the end of the process ------------------------------------------------------------------------------------------------------
 as "$ACME" GET /v1/nodes >"$TMP/before"
 marketd_kill
-marketd_start --test-clock=$((END + 9 * HOUR + 180))
+marketd_start --test-clock=$((AT + 9 * HOUR + 180))
 as "$ACME" GET /v1/nodes >"$TMP/after"
 ok "after kill -9 all nodes are as they were" cmp "$TMP/before" "$TMP/after"
 

@@ -119,6 +119,27 @@ static bool v1_node_alive(const struct node *n)
 	return n->vm && (n->vm->status == INSTANCE_AWAITING || n->vm->status == INSTANCE_RUNNING);
 }
 
+/* A node without minutes waits for a host that nobody will buy any more. */
+static int stop_waiting(struct api *api, const struct request *q, const struct node *n, struct fail *why)
+{
+	struct event ev = { .kind = EVENT_INSTANCE_STOP, .account = n->pool->account };
+
+	if (!v1_node_alive(n) || n->vm->host || n->end)
+		return 0;
+	ev.subject = n->vm->id;
+	return api_apply(api, q, &ev, NULL, why);
+}
+
+static int stop_renewing(struct api *api, const struct request *q, const struct node *n, struct fail *why)
+{
+	struct event ev = { .kind = EVENT_PROCUREMENT_DELETE, .account = n->pool->account };
+
+	if (!n->procurement)
+		return 0;
+	ev.subject = n->procurement->id;
+	return api_apply(api, q, &ev, NULL, why);
+}
+
 static int delete_node(struct api *api, const struct request *q, struct reply *r)
 {
 	struct event ev = { .kind = EVENT_POOL_DELETE };
@@ -132,15 +153,17 @@ static int delete_node(struct api *api, const struct request *q, struct reply *r
 		return r->status;
 	ev.account = n.pool->account;
 	ev.subject = n.pool->id;
-	busy = v1_node_alive(&n);
-	renews = n.procurement;
+	renews = n.procurement && v1_node_alive(&n);
+	busy = v1_node_alive(&n) && (n.vm->host || n.end);
+	rc = renews || busy || n.end ? 0 : stop_renewing(api, q, &n, &why);
+	rc = rc || renews || busy ? rc : stop_waiting(api, q, &n, &why);
 	v1_node_drop(&n, &v);
 	if (renews)
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "it renews itself; release it first");
 	if (busy)
 		return api_refuse(q, r, REASON_WRONG_STATE, "id",
 			"it has a VM that runs or will run; delete the node after its end");
-	rc = api_apply(api, q, &ev, NULL, &why);
+	rc = rc ? rc : api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, "id", &why) : api_nothing(r);
 }
 
@@ -161,22 +184,17 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 	struct fail why = { 0 };
 	struct node n;
 	struct vms v;
-	int rc = 0;
+	int rc;
 
 	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
-	if (n.released || !v1_node_alive(&n)) {
+	if (n.released || (!v1_node_alive(&n) && !n.procurement)) {
 		api_refuse(q, r, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
 		v1_node_drop(&n, &v);
 		return r->status;
 	}
-	if (n.procurement) {
-		struct event ev = { .kind = EVENT_PROCUREMENT_DELETE,
-			.account = n.pool->account,
-			.subject = n.procurement->id };
-
-		rc = api_apply(api, q, &ev, NULL, &why);
-	}
+	rc = stop_renewing(api, q, &n, &why);
+	rc = rc ? rc : stop_waiting(api, q, &n, &why);
 	if (rc == 0) {
 		json_object_set_new(n.tags, "sfc_released", json_sprintf("%lld", (long long)market_now(api->market)));
 		rc = set_tags(api, q, n.pool, n.tags, &why);
