@@ -1,7 +1,7 @@
 # tests/sim: the reference engine, random streams, the simulator.
 noinst_HEADERS += tests/sim/reference.h tests/sim/ref.h tests/sim/rng.h tests/sim/stream.h tests/sim/shadow.h \
 	tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h tests/sim/fleet.h \
-	tests/sim/sim.h
+	tests/sim/sim.h tests/sim/renewal.h
 
 check_PROGRAMS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
 TESTS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
@@ -14,7 +14,7 @@ tests_sim_property_LDADD = libengine.la libstore.la libmarket.la libbase.la
 tests_sim_market_SOURCES = tests/sim/market.c tests/sim/simaudit.c tests/sim/simclient.c tests/sim/simmarket.c \
 	tests/sim/shadow.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c
 tests_sim_market_LDADD = libstore.la libengine.la libmarket.la libbase.la
-tests_sim_renewal_SOURCES = tests/sim/renewal.c
+tests_sim_renewal_SOURCES = tests/sim/renewal.c tests/sim/renewaldeeds.c
 tests_sim_renewal_LDADD = libengine.la libmarket.la libbase.la
 tests_sim_agents_SOURCES = tests/sim/agents.c tests/sim/fleet.c tests/sim/fleetaudit.c tests/sim/fleetbuyer.c \
 	tests/sim/fleetmachine.c tests/sim/fleetpost.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c

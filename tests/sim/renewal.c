@@ -17,8 +17,7 @@
 #include <time.h>
 
 #include "../lib/tap.h"
-#include "marketd/engine/engine.h"
-#include "rng.h"
+#include "renewal.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { EVENTS_CHECKED = 40000 };
@@ -26,59 +25,12 @@ enum { EVENTS_CHECKED = 40000 };
 enum { EVENTS_CHECKED = 200000 };
 #endif
 
-enum {
-	WORLD_EVENTS = 2000,
-	FIRST = 30000000 - 30000000 % 60 + 17, /* the first minute */
-	SELLERS = 2,
-	HOSTS = 8,
-	BUYERS = 3,
-	POOLS = 5,
-	NODES = 3,     /* of a pool, when nobody is told to make more */
-	STEP = 10,     /* between prices */
-	QUIET = 540,   /* minutes in which nothing happens */
-	SETTLED = 150, /* of them, the last: what was agreed on before is over */
-	DEAREST = 10 * STEP,
-	RICH = 2000000000
-};
-
-/* A node and how it may end. */
-struct watched {
-	uint64_t id, host;
-	int64_t until;     /* its pool has the host until then */
-	bool due, offered; /* that minute was to be bought; each time, the host was on sale for it */
-};
-
-struct buyer_pool {
-	uint64_t pool, account, procurement;
-	int64_t loose; /* before this, its owner's own doing explains what is there */
-	long orders;   /* in this hour of a quiet time */
-};
-
-struct market_world {
-	struct engine *e;
-	struct effects did;
-	struct rng rng;
-	int32_t edition;
-	uint64_t sku, sellers[SELLERS], seller_pools[SELLERS], hosts[HOSTS], trader, trader_pool;
-	struct buyer_pool pools[POOLS];
-	struct watched *nodes;
-	size_t node_count, node_cap;
-	int64_t quiet; /* minutes left in which nothing happens */
-	long names;
-	char name[32], wrong[400];
-};
-
 /* What was seen, so that nothing is proven by its absence. */
 static struct {
 	long events, renewed, moved, lives, works, rests, orders, hours;
 } seen;
 
-static int64_t now(const struct market_world *w)
-{
-	return engine_minute(w->e);
-}
-
-static const char *new_name(struct market_world *w)
+const char *renewal_name(struct market_world *w)
 {
 	snprintf(w->name, sizeof w->name, "n%ld", ++w->names);
 	return w->name;
@@ -87,7 +39,8 @@ static const char *new_name(struct market_world *w)
 static bool world_says(struct market_world *w, const char *what, uint64_t thing)
 {
 	if (!*w->wrong)
-		snprintf(w->wrong, sizeof w->wrong, "minute %" PRId64 ": %s (%" PRIu64 ")", now(w), what, thing);
+		snprintf(w->wrong, sizeof w->wrong, "minute %" PRId64 ": %s (%" PRIu64 ")", renewal_now(w), what,
+			thing);
 	return false;
 }
 
@@ -103,7 +56,7 @@ static bool node_lives(const struct instance *x)
 	return x && (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING);
 }
 
-static const struct piece *piece_at(const struct market_world *w, uint64_t host, int64_t minute)
+const struct piece *renewal_piece(const struct market_world *w, uint64_t host, int64_t minute)
 {
 	const struct host *h = engine_host(w->e, host);
 
@@ -113,7 +66,7 @@ static const struct piece *piece_at(const struct market_world *w, uint64_t host,
 	return NULL;
 }
 
-static int32_t pool_nodes(const struct market_world *w, const struct buyer_pool *b)
+int32_t renewal_nodes(const struct market_world *w, const struct buyer_pool *b)
 {
 	int32_t n = 0;
 
@@ -127,7 +80,7 @@ static int32_t pool_hosts(const struct market_world *w, const struct buyer_pool 
 	int32_t n = 0;
 
 	for (int i = 0; i < HOSTS; i++) {
-		const struct piece *p = piece_at(w, w->hosts[i], minute);
+		const struct piece *p = renewal_piece(w, w->hosts[i], minute);
 
 		n += p && p->pool == b->pool;
 	}
@@ -138,7 +91,7 @@ static int32_t pool_wants(const struct market_world *w, const struct buyer_pool 
 {
 	const struct procurement *p = buys_for(w, b);
 
-	return p->target < 0 ? pool_nodes(w, b) : p->target;
+	return p->target < 0 ? renewal_nodes(w, b) : p->target;
 }
 
 /* On sale for this pool by a stranger at its cap or below, throughout. */
@@ -147,7 +100,7 @@ static bool on_sale(const struct market_world *w, const struct buyer_pool *b, ui
 	const struct procurement *p = buys_for(w, b);
 
 	for (int64_t t = from; t < to; t++) {
-		const struct piece *x = piece_at(w, host, t);
+		const struct piece *x = renewal_piece(w, host, t);
 		const struct order *o = x ? engine_order(w->e, x->order) : NULL;
 
 		if (!o || o->account == b->account || x->price > p->max_buy || x->block || x->interruptible)
@@ -196,14 +149,16 @@ static int32_t ending(const struct market_world *w, const struct buyer_pool *b, 
 	int32_t n = 0;
 
 	for (const struct instance *x = NULL; (x = engine_instance_after(w->e, b->account, x ? x->id : 0));)
-		n += x->pool == b->pool && x->host && engine_owned_until(w->e, x->host, b->pool, now(w)) == minute;
+		n += x->pool == b->pool && x->host &&
+			engine_owned_until(w->e, x->host, b->pool, renewal_now(w)) == minute;
 	return n;
 }
 
 /* Before a tick: which nodes need the next minute of their hosts now, and can it be bought? */
 static void watch_node(struct market_world *w, const struct buyer_pool *b, const struct instance *x, int64_t next)
 {
-	int64_t until = engine_owned_until(w->e, x->host, b->pool, now(w)), end = next + 1 + buys_for(w, b)->window;
+	int64_t until = engine_owned_until(w->e, x->host, b->pool, renewal_now(w)),
+		end = next + 1 + buys_for(w, b)->window;
 	struct watched *n = watch_find(w, x->id);
 
 	if (!n) {
@@ -247,7 +202,7 @@ static void watch_before(struct market_world *w, const struct event *ev)
 /* Somebody else, who does not renew, bought it in that very minute. */
 static bool taken_by_order(struct market_world *w, const struct watched *n)
 {
-	const struct piece *p = piece_at(w, n->host, n->until);
+	const struct piece *p = renewal_piece(w, n->host, n->until);
 
 	return p && p->lease && !pool_of(w, p->pool);
 }
@@ -277,7 +232,7 @@ static bool nodes_live(struct market_world *w, const struct event *ev)
 /* ---- What is paid works ----------------------------------------------------------------- */
 
 /* What the owner does explains what is there for as long as it was bought before. */
-static void pool_loosen(struct market_world *w, struct buyer_pool *b)
+void renewal_loosen(struct market_world *w, struct buyer_pool *b)
 {
 	for (int i = 0; i < HOSTS; i++) {
 		const struct host *h = engine_host(w->e, w->hosts[i]);
@@ -292,12 +247,12 @@ static bool pools_work(struct market_world *w)
 {
 	for (int i = 0; i < POOLS; i++) {
 		const struct buyer_pool *b = &w->pools[i];
-		int32_t idle = 0, nodes = pool_nodes(w, b), spare;
+		int32_t idle = 0, nodes = renewal_nodes(w, b), spare;
 
-		if (now(w) < b->loose)
+		if (renewal_now(w) < b->loose)
 			continue;
 		for (int k = 0; k < HOSTS; k++) {
-			const struct piece *p = piece_at(w, w->hosts[k], now(w));
+			const struct piece *p = renewal_piece(w, w->hosts[k], renewal_now(w));
 			const struct instance *x = engine_host_instance(w->e, w->hosts[k]);
 
 			idle += p && p->pool == b->pool && !(x && x->pool == b->pool);
@@ -325,7 +280,7 @@ static bool pools_rest(struct market_world *w)
 		if (b)
 			b->orders++;
 	}
-	for (int i = 0; w->quiet && now(w) % 60 == 0 && i < POOLS; i++) {
+	for (int i = 0; w->quiet && renewal_now(w) % 60 == 0 && i < POOLS; i++) {
 		struct buyer_pool *b = &w->pools[i];
 
 		if (w->quiet < SETTLED) {
@@ -343,7 +298,7 @@ static bool pools_rest(struct market_world *w)
 
 /* ---- Chance ----------------------------------------------------------------------------- */
 
-static int apply(struct market_world *w, struct event *ev)
+int renewal_apply(struct market_world *w, struct event *ev)
 {
 	int rc;
 
@@ -356,8 +311,6 @@ static int apply(struct market_world *w, struct event *ev)
 	return rc;
 }
 
-#define APPLY(w, of, ...) apply(w, &(struct event){ .kind = EVENT_##of, __VA_ARGS__ })
-
 static uint64_t made(struct market_world *w, int rc)
 {
 	if (rc) {
@@ -367,173 +320,29 @@ static uint64_t made(struct market_world *w, int rc)
 	return effects_made(&w->did);
 }
 
-static int64_t below(struct market_world *w, int64_t n)
-{
-	return rng_below(&w->rng, n);
-}
-
-/* Whoever has a host offers it: its seller or, if they like, those who bought. */
-static void do_offer(struct market_world *w, int host, int64_t price, int64_t from, int64_t to)
-{
-	APPLY(w, ORDER, .account = w->sellers[host % SELLERS],
-		.u.order = { .pool = w->seller_pools[host % SELLERS],
-			.sku = w->sku,
-			.host = w->hosts[host],
-			.side = SIDE_SELL,
-			.flags = ORDER_PARTIAL | ORDER_STANDING,
-			.nodes = 1,
-			.start = from,
-			.end = to,
-			.price = price });
-}
-
-/* Offers each stretch that the seller still has and that nobody can buy. */
-static void offer_rest(struct market_world *w, int host, int64_t price, int64_t to)
-{
-	for (int64_t t = now(w) + 1, end; t < to; t = end) {
-		const struct piece *p = piece_at(w, w->hosts[host], t);
-
-		end = !p || p->end > to ? to : p->end;
-		if (p && p->pool == w->seller_pools[host % SELLERS] && !p->order)
-			do_offer(w, host, price, t, end);
-	}
-}
-
-static void do_seller(struct market_world *w)
-{
-	int host = (int)below(w, HOSTS);
-	int64_t n = below(w, 100), price = STEP * (1 + below(w, DEAREST / STEP + 2));
-	const struct order *o;
-
-	if (n < 45) {
-		offer_rest(w, host, price, now(w) + 1 + 20 + below(w, 300));
-	} else if (n < 60) {
-		int64_t from = now(w) + 1 + below(w, 90);
-
-		do_offer(w, host, price, from, from + 1 + below(w, 120));
-	} else if (n < 85) {
-		o = engine_order_after(w->e, w->sellers[host % SELLERS],
-			(uint64_t)below(w, (int64_t)engine_next_id(w->e)));
-		if (o)
-			APPLY(w, CANCEL, .account = o->account, .subject = o->id);
-	} else {
-		const struct host *h = engine_host(w->e, w->hosts[host]);
-
-		APPLY(w, HOST_STATE, .account = h->account, .subject = h->id, .u.host_state.down = !h->down && n < 92);
-	}
-}
-
-static void do_trader(struct market_world *w)
-{
-	int64_t from = now(w) + 1 + below(w, 120), n = below(w, 10);
-
-	APPLY(w, ORDER, .account = w->trader,
-		.u.order = { .pool = w->trader_pool,
-			.sku = w->sku,
-			.side = n < 6 ? SIDE_BUY : SIDE_SELL,
-			.flags = (n % 2 ? ORDER_PARTIAL : 0) | (n % 3 ? ORDER_STANDING : 0),
-			.nodes = 1,
-			.start = from,
-			.end = from + 1 + below(w, 90),
-			.price = STEP * (1 + below(w, 10)) });
-}
-
-static void do_nodes(struct market_world *w)
-{
-	struct buyer_pool *b = &w->pools[below(w, POOLS)];
-	const struct instance *x = NULL, *one = NULL;
-	int64_t n = below(w, 100);
-
-	while ((x = engine_instance_after(w->e, b->account, x ? x->id : 0)))
-		if (x->pool == b->pool && (!one || below(w, 3) == 0))
-			one = x;
-	if (n < 35 && pool_nodes(w, b) < NODES) {
-		APPLY(w, INSTANCE, .account = b->account, .name = new_name(w),
-			.u.instance = { .pool = b->pool, .sku = w->sku, .image = 1, .priority = (int32_t)below(w, 4) });
-	} else if (one && n < 70) {
-		APPLY(w, REPORT, .account = b->account, .subject = one->id, .u.report.status = INSTANCE_RUNNING);
-	} else if (one && n < 85) {
-		APPLY(w, INSTANCE_DELETE, .account = b->account, .subject = one->id);
-	} else if (one) {
-		pool_loosen(w, b);
-		if (n < 95)
-			APPLY(w, INSTANCE_STOP, .account = b->account, .subject = one->id);
-		else
-			APPLY(w, REPORT, .account = b->account, .subject = one->id, .u.report.status = INSTANCE_FAILED);
-	}
-}
-
-static void do_owner(struct market_world *w)
-{
-	struct buyer_pool *b = &w->pools[below(w, POOLS)];
-	const struct account *a = engine_account(w->e, b->account);
-	int64_t n = below(w, 100);
-
-	pool_loosen(w, b);
-	if (n < 60)
-		APPLY(w, PROCUREMENT_CHANGE, .account = b->account, .subject = b->procurement,
-			.u.procurement_change = { .target = below(w, 3) ? -1 : (int32_t)below(w, 3),
-				.window = below(w, 3) ? -1 : 1 + (int32_t)below(w, 90),
-				.min_sell = -1,
-				.max_buy = STEP * (3 + below(w, DEAREST / STEP - 2)),
-				.enabled = below(w, 8) != 0 });
-	else if (n < 75)
-		APPLY(w, ACCOUNT_STATE, .account = a->id, .subject = a->id,
-			.u.account_state = { .state = a->state == ACCOUNT_OPEN ? ACCOUNT_SUSPENDED : ACCOUNT_OPEN });
-	else if (n < 85)
-		APPLY(w, CREDIT, .account = a->id, .subject = a->id,
-			.u.credit.micros = a->available > RICH / 2 ? 500 - a->available : RICH);
-	else
-		APPLY(w, RELEASE, .account = a->id, .subject = b->pool,
-			.u.release = { .from = now(w) + below(w, 90), .nodes = 1 });
-	pool_loosen(w, b);
-}
-
-/* From now on nothing happens for a while, and all that is not sold is on sale. */
-static void be_quiet(struct market_world *w)
-{
-	for (int i = 0; i < BUYERS; i++) {
-		uint64_t id = w->pools[i].account;
-
-		APPLY(w, ACCOUNT_STATE, .account = id, .subject = id, .u.account_state.state = ACCOUNT_OPEN);
-		if (engine_account(w->e, id)->available < RICH / 2)
-			APPLY(w, CREDIT, .account = id, .subject = id, .u.credit.micros = RICH);
-	}
-	for (int i = 0; i < HOSTS; i++) {
-		const struct host *h = engine_host(w->e, w->hosts[i]);
-
-		if (h->down)
-			APPLY(w, HOST_STATE, .account = h->account, .subject = h->id);
-		offer_rest(w, i, STEP * (1 + below(w, 3)), now(w) + 900);
-	}
-	w->quiet = QUIET;
-	for (int i = 0; i < POOLS; i++)
-		w->pools[i].orders = 0;
-}
-
 static void world_event(struct market_world *w)
 {
-	int64_t n = below(w, 1000);
+	int64_t n = rng_below(&w->rng, 1000);
 
 	if (w->quiet || n < 600) {
 		w->quiet -= w->quiet > 0;
-		APPLY(w, TICK, .u.tick.minute = now(w) + 1);
+		APPLY(w, TICK, .u.tick.minute = renewal_now(w) + 1);
 	} else if (n < 750) {
-		do_seller(w);
+		renewal_do_seller(w);
 	} else if (n < 820) {
-		do_trader(w);
+		renewal_do_trader(w);
 	} else if (n < 960) {
-		do_nodes(w);
+		renewal_do_nodes(w);
 	} else if (n < 999) {
-		do_owner(w);
+		renewal_do_owner(w);
 	} else {
-		be_quiet(w);
+		renewal_be_quiet(w);
 	}
 }
 
 static uint64_t rich_account(struct market_world *w)
 {
-	uint64_t id = made(w, APPLY(w, ACCOUNT, .name = new_name(w)));
+	uint64_t id = made(w, APPLY(w, ACCOUNT, .name = renewal_name(w)));
 
 	APPLY(w, CREDIT, .account = id, .subject = id, .u.credit.micros = RICH);
 	return id;
@@ -541,7 +350,7 @@ static uint64_t rich_account(struct market_world *w)
 
 static uint64_t new_pool(struct market_world *w, uint64_t account, enum pool_kind kind)
 {
-	return made(w, APPLY(w, POOL, .account = account, .name = new_name(w), .u.pool.kind = kind));
+	return made(w, APPLY(w, POOL, .account = account, .name = renewal_name(w), .u.pool.kind = kind));
 }
 
 static void world_start(struct market_world *w, uint64_t seed, int32_t edition)
@@ -564,7 +373,7 @@ static void world_start(struct market_world *w, uint64_t seed, int32_t edition)
 	}
 	for (int i = 0; i < HOSTS; i++)
 		w->hosts[i] = made(w,
-			APPLY(w, HOST, .account = w->sellers[i % SELLERS], .name = new_name(w),
+			APPLY(w, HOST, .account = w->sellers[i % SELLERS], .name = renewal_name(w),
 				.u.host = { .sku = w->sku,
 					.pool = w->seller_pools[i % SELLERS],
 					.start = FIRST,
@@ -583,13 +392,13 @@ static void world_start(struct market_world *w, uint64_t seed, int32_t edition)
 		struct buyer_pool *b = &w->pools[i];
 
 		b->procurement = made(w,
-			APPLY(w, PROCUREMENT, .account = b->account, .name = new_name(w),
+			APPLY(w, PROCUREMENT, .account = b->account, .name = renewal_name(w),
 				.u.procurement = { .pool = b->pool,
 					.sku = w->sku,
 					.target = i == POOLS - 1 ? 2 : -1,
-					.window = windows[below(w, 5)],
-					.min_sell = STEP * below(w, 3),
-					.max_buy = STEP * (4 + below(w, 7)),
+					.window = windows[rng_below(&w->rng, 5)],
+					.min_sell = STEP * rng_below(&w->rng, 3),
+					.max_buy = STEP * (4 + rng_below(&w->rng, 7)),
 					.enabled = true }));
 	}
 }
