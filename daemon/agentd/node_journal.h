@@ -34,7 +34,8 @@
 	X(KEEPS_STOPPING, "keeps_stopping", "it stops again and again") \
 	X(NOT_ORDERED, "not_ordered", "it runs here, but nobody ordered it") \
 	X(NO_DRIVER, "no_driver", "this program lacks its driver") \
-	X(NO_SLOT, "no_slot", "this machine has too many nodes")
+	X(NO_SLOT, "no_slot", "this machine has too many nodes") \
+	X(BAD_ORDER, "bad_order", "the market's order for it is invalid")
 
 enum life {
 #define NODE_X(name, word, text) LIFE_##name,

@@ -203,8 +203,10 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 	snprintf(n->image, sizeof n->image, "%s", w->image);
 	snprintf(n->driver, sizeof n->driver, "%s", share->driver);
 	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
-	n->life = slot < 0 ? LIFE_FAILED : LIFE_PENDING;
-	n->cause = slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
+	n->cause = *w->wrong ? CAUSE_BAD_ORDER : slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
+	n->life = n->cause ? LIFE_FAILED : LIFE_PENDING;
+	if (n->cause)
+		node_say(n, "%s%s%s%s", cause_text(n->cause), *w->wrong ? ": '" : "", w->wrong, *w->wrong ? "'" : "");
 	n->memory = share->memory;
 	n->disk = share->disk;
 	n->cpu_milli = share->cpu_milli;
@@ -217,9 +219,13 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 		node_free(n);
 		return;
 	}
-	log_at(r->log, LOG_INFO, "%s (%s): ordered, slot %u", n->id, n->name, n->slot);
+	if (n->life == LIFE_FAILED)
+		log_at(r->log, LOG_ERROR, "%s (%s): failed: %s", n->id, n->name, n->message);
+	else
+		log_at(r->log, LOG_INFO, "%s (%s): ordered, slot %u", n->id, n->name, n->slot);
 }
 
+/* A node that is here and whose entry is wrong stays as it is: nothing in the entry can be relied on. */
 static void roster_take_old(const struct roster *r, struct node *n, const struct work_node *w)
 {
 	bool same = n->user_data_len == w->user_data_len && !n->user_data == !w->user_data &&
@@ -227,6 +233,12 @@ static void roster_take_old(const struct roster *r, struct node *n, const struct
 	bool changed = n->end_at != w->end_at || !same;
 
 	n->wanted = true;
+	if (*w->wrong) {
+		if (n->cause != CAUSE_BAD_ORDER)
+			log_at(r->log, LOG_ERROR, "%s: %s: '%s'; it stays as it is", n->id, cause_text(CAUSE_BAD_ORDER),
+				w->wrong);
+		return;
+	}
 	n->market_running = w->running;
 	if (n->life == LIFE_RUNNING && !w->running)
 		n->told = false;

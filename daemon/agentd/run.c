@@ -156,7 +156,7 @@ static void run_on_work(struct agent *a, const struct link_event *e)
 	}
 	if (rc) {
 		log_at(a->log, LOG_ERROR, "%s; nothing changes", f.text);
-		link_have(a->link, "");
+		link_unusable(a->link);
 		return;
 	}
 	memcpy(version, w->version, sizeof version);

@@ -63,9 +63,10 @@ tests/daemon/image.log: $(node_programs)
 EXTRA_DIST += tests/daemon/image.t
 
 # The agent, with nodes of a driver that makes nothing.
-daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t
+daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t tests/daemon/agentwork.t
 TESTS += $(daemon_tests_agent)
-$(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT)
+$(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT) \
+	tests/lib/between$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_agent)
 
 # From end to end: market, agent and real nodes; each as whoever runs the tests, and on nodes of the driver ns, which

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a work document: it is refused, or all names in it fit files, hosts and drivers. */
+/* Any bytes as a work document: it is refused, or each name in it fits files, hosts and drivers, or is said to be wrong. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,9 @@ static void look_at(const struct work_node *n)
 	if (!*n->name || strlen(n->name) > 63 || n->name[strspn(n->name, "abcdefghijklmnopqrstuvwxyz0123456789-")] ||
 		*n->name == '-')
 		abort();
-	if (strchr(n->image, '/') || *n->image == '.' || strchr(n->tenant, '/'))
+	if (strchr(n->image, '/') || *n->image == '.')
+		abort();
+	if (!*n->wrong && (!work_is_id(n->host, "host_") || !work_is_id(n->tenant, "acct_")))
 		abort();
 	if (n->user_data && n->user_data[n->user_data_len])
 		abort();

@@ -12,7 +12,7 @@
  * `hang-after` wait there until the client goes away; `status=NNN` answers that, with the server's
  * kind of error; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
- * begins. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
+ * begins; `swap=OLD,NEW`, both of one length, replaces each OLD in the answer. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
  * the header by which a market of ours is known, and requests lose their keys where SF Compute's
  * market takes none: everywhere but on orders.
  */
@@ -205,6 +205,17 @@ static void answer(int fd, int status)
 	put(fd, text, (size_t)n);
 }
 
+/* change: OLD,NEW. The answer keeps its length. */
+static void swap(struct message *m, const char *change)
+{
+	size_t len = strcspn(change, ",");
+
+	if (change[len] != ',' || strlen(change + len + 1) != len || !len)
+		return;
+	for (char *at = m->data; (at = memmem(at, (size_t)(m->data + m->len - at), change, len)); at += len)
+		memcpy(at, change + len + 1, len);
+}
+
 static void serve(int client, unsigned port, const char *rules, const char *log)
 {
 	struct message in = { .data = calloc(1, MESSAGE_MAX + 1) }, out = { .data = calloc(1, MESSAGE_MAX + 1) };
@@ -238,6 +249,10 @@ static void serve(int client, unsigned port, const char *rules, const char *log)
 		;
 	if (out.head)
 		sscanf(out.data, "%*s %d", &status);
+	if (strncmp(action, "swap=", 5) == 0) {
+		swap(&out, action + 5);
+		action[0] = '\0';
+	}
 	note(log, &q, *action ? 0 : status);
 	if (strstr(action, "hang-after"))
 		until_gone(client);

@@ -43,7 +43,8 @@ struct link {
 	bool away;                             /* the log says that the market is away */
 	bool opened, lost;                     /* link_next() will report it */
 	uint64_t tag;
-	int64_t pause_ms, poll_at, send_at, open_at, heard_ms;
+	int64_t pause_ms, unusable_ms; /* the next pause after a failure; after an unusable document */
+	int64_t poll_at, send_at, open_at, heard_ms;
 };
 
 /* ---- Pauses ------------------------------------------------------------------------------- */
@@ -57,11 +58,19 @@ static int64_t link_jitter(int64_t ms)
 	return ms / 2 + (int64_t)(r % (uint32_t)(ms / 2 + 1));
 }
 
+/* A part of the pause, which is twice as long the next time. */
+static int64_t link_pause(int64_t *pause_ms)
+{
+	int64_t ms = link_jitter(*pause_ms);
+
+	*pause_ms = *pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : *pause_ms * 2;
+	return ms;
+}
+
 static int64_t link_after_failure(struct link *l, int64_t retry_after)
 {
-	int64_t ms = link_jitter(l->pause_ms);
+	int64_t ms = link_pause(&l->pause_ms);
 
-	l->pause_ms = l->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : l->pause_ms * 2;
 	if (retry_after > 0 && retry_after * 1000 > ms)
 		ms = retry_after * 1000 > 10 * PAUSE_MAX_MS ? 10 * PAUSE_MAX_MS
 							    : retry_after * 1000 + link_jitter(1000);
@@ -317,10 +326,15 @@ void link_next(struct link *l, struct link_event *out)
 void link_have(struct link *l, const char *version)
 {
 	l->reading = false;
-	if (*version)
-		snprintf(l->have, sizeof l->have, "%s", version);
-	else
-		l->poll_at = link_after_failure(l, -1);
+	snprintf(l->have, sizeof l->have, "%s", version);
+	l->unusable_ms = PAUSE_FIRST_MS;
+	link_go_on(l);
+}
+
+void link_unusable(struct link *l)
+{
+	l->reading = false;
+	l->poll_at = clock_ms() + link_pause(&l->unusable_ms);
 	link_go_on(l);
 }
 
@@ -361,7 +375,7 @@ int link_new(struct loop *loop, int watch_kind, const char *data, struct identit
 		l->log = log;
 		l->data = data;
 		l->id = id;
-		l->pause_ms = PAUSE_FIRST_MS;
+		l->pause_ms = l->unusable_ms = PAUSE_FIRST_MS;
 		l->state = id->fenced ? STATE_FENCED : STATE_DOWN;
 		l->lost = id->fenced;
 		l->poller_watch.kind = l->sender_watch.kind = l->timer.kind = watch_kind;

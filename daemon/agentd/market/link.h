@@ -17,10 +17,10 @@ struct link;
 
 enum link_kind {
 	LINK_NOTHING,
-	LINK_WORK,       /* body: the work document; answer with link_have() */
-	LINK_SENT,       /* the answer to a link_send(): tag, rc, status, body */
-	LINK_OPENED,     /* a new session: report everything again */
-	LINK_FENCED,     /* another machine has this identity: over for ever */
+	LINK_WORK,   /* body: the work document; answer with link_have() or link_unusable() */
+	LINK_SENT,   /* the answer to a link_send(): tag, rc, status, body */
+	LINK_OPENED, /* a new session: report everything again */
+	LINK_FENCED, /* another machine has this identity: over for ever */
 };
 
 struct link_event {
@@ -42,8 +42,10 @@ void link_free(struct link *l);
 /* One event, or LINK_NOTHING for now. When something of watch_kind is due, call it until it returns LINK_NOTHING. */
 void link_next(struct link *l, struct link_event *out);
 
-/* The caller took the document in; "": it was unusable, so the link asks for it again after a pause. */
+/* The caller took the document in. */
 void link_have(struct link *l, const char *version);
+/* It was unusable: the link asks again after a pause, a longer one each time. */
+void link_unusable(struct link *l);
 
 /* A session is open and no request of the caller is on its way. */
 bool link_can_send(const struct link *l);

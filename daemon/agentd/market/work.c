@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,12 @@ static bool work_image_is_good(const char *image)
 	return *image != '.';
 }
 
+static void work_node_wrong(struct work_node *n, const char *member)
+{
+	if (!*n->wrong)
+		snprintf(n->wrong, sizeof n->wrong, "%s", member);
+}
+
 static int work_read_user_data(const json_t *j, struct work_node *out, struct fail *f)
 {
 	const json_t *v = json_object_get(j, "user_data");
@@ -93,49 +100,62 @@ static int work_read_user_data(const json_t *j, struct work_node *out, struct fa
 
 	if (work_missing(j, "user_data"))
 		return 0;
-	if (!json_is_string(v))
-		return work_wrong(f, "user_data");
 	buf_init(&bytes, WORK_USER_DATA + 64);
-	rc = base64_take(json_string_value(v), json_string_length(v), &bytes);
-	out->user_data_len = bytes.len;
-	out->user_data = rc ? NULL : buf_steal(&bytes);
+	rc = json_is_string(v) ? base64_take(json_string_value(v), json_string_length(v), &bytes) : -EPROTO;
+	if (rc == 0) {
+		out->user_data_len = bytes.len;
+		out->user_data = buf_steal(&bytes);
+	}
 	buf_release(&bytes);
-	if (!rc && !out->user_data && out->user_data_len)
+	if (rc == -ENOMEM || (!rc && !out->user_data && out->user_data_len))
 		return fail_set(f, -ENOMEM, "out of memory");
-	return rc ? work_wrong(f, "user_data") : 0;
+	if (rc)
+		work_node_wrong(out, "user_data");
+	return 0;
 }
 
-static int work_read_node(const json_t *j, struct work_node *out, struct fail *f)
+/* The members besides its id. */
+static int work_read_members(const json_t *j, struct work_node *out, struct fail *f)
 {
 	char name[WORK_TEXT] = "", status[32];
 
-	if (!json_is_object(j) || !work_id_into(j, "id", "inst_", out->id))
-		return work_wrong(f, "node id");
 	if (!work_id_into(j, "host", "host_", out->host))
-		return work_wrong(f, "host");
+		work_node_wrong(out, "host");
 	if (!work_id_into(j, "tenant", "acct_", out->tenant))
-		return work_wrong(f, "tenant");
-	if (!work_missing(j, "pool") && !work_text_into(j, "pool", out->pool, sizeof out->pool))
-		return work_wrong(f, "pool");
-	if (!work_text_into(j, "type", out->type, sizeof out->type))
-		return work_wrong(f, "type");
+		work_node_wrong(out, "tenant");
 	if (!work_missing(j, "image") &&
-		(!work_text_into(j, "image", out->image, sizeof out->image) || !work_image_is_good(out->image)))
-		return work_wrong(f, "image");
+		(!work_text_into(j, "image", out->image, sizeof out->image) || !work_image_is_good(out->image))) {
+		out->image[0] = '\0';
+		work_node_wrong(out, "image");
+	}
 	if (!work_text_into(j, "status", status, sizeof status))
-		return work_wrong(f, "status");
-	/* A name that is no host name must not cost all nodes: only the display name is dropped. */
+		work_node_wrong(out, "status");
+	else
+		out->running = strcmp(status, "running") == 0;
+	out->end_at = INT64_MAX;
+	if (json_is_integer(json_object_get(j, "end_at")))
+		out->end_at = json_integer_value(json_object_get(j, "end_at"));
+	else if (!work_missing(j, "end_at"))
+		work_node_wrong(out, "end_at");
+	/* These are only for display. */
+	if (!work_text_into(j, "pool", out->pool, sizeof out->pool))
+		out->pool[0] = '\0';
+	if (!work_text_into(j, "type", out->type, sizeof out->type))
+		out->type[0] = '\0';
 	if (!work_text_into(j, "name", name, sizeof name))
 		name[0] = '\0';
 	work_host_name(name, out->id, out->name);
-	out->running = strcmp(status, "running") == 0;
-	out->end_at = INT64_MAX;
-	if (!work_missing(j, "end_at")) {
-		if (!json_is_integer(json_object_get(j, "end_at")))
-			return work_wrong(f, "end_at");
-		out->end_at = json_integer_value(json_object_get(j, "end_at"));
-	}
 	return work_read_user_data(j, out, f);
+}
+
+/* Without its id the agent cannot know which of its nodes an entry is about. */
+static int work_read_node(const json_t *j, const struct table *seen, struct work_node *out, struct fail *f)
+{
+	if (!json_is_object(j) || !work_id_into(j, "id", "inst_", out->id))
+		return work_wrong(f, "node id");
+	if (table_get(seen, out->id))
+		return work_wrong(f, "two nodes with the same id");
+	return work_read_members(j, out, f);
 }
 
 static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
@@ -152,9 +172,7 @@ static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
 	for (size_t i = 0; !rc && i < json_array_size(list); i++) {
 		struct work_node *n = &w->nodes[w->node_count++];
 
-		rc = work_read_node(json_array_get(list, i), n, f);
-		if (!rc && table_get(&seen, n->id))
-			rc = work_wrong(f, "two nodes with the same id");
+		rc = work_read_node(json_array_get(list, i), &seen, n, f);
 		if (!rc && table_set(&seen, n->id, n) != 0)
 			rc = fail_set(f, -ENOMEM, "out of memory");
 	}

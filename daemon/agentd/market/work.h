@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the market wants of this machine: a complete document each time. It comes from outside, so no number and no name
- * in it is trusted. If anything in it is wrong, the agent refuses all of it, since it would wipe a node that the
- * document lacks.
+ * in it is trusted. A node whose entry is wrong fails alone, since its buyer wrote some of it. The agent refuses a
+ * document of which it cannot tell which nodes it names, since it would wipe a node that the document lacks.
  */
 #ifndef AGENTD_MARKET_WORK_H
 #define AGENTD_MARKET_WORK_H
@@ -14,7 +14,7 @@
 #include "base/fail.h"
 
 enum {
-	WORK_ID = 40, WORK_NAME = 64, WORK_TEXT = 128, WORK_VERSION = 128,
+	WORK_ID = 40, WORK_MEMBER = 16, WORK_NAME = 64, WORK_TEXT = 128, WORK_VERSION = 128,
 	WORK_NODES = 4096, WORK_HOSTS = 4096, WORK_USER_DATA = 64 * 1024,
 };
 
@@ -23,6 +23,7 @@ struct work_host {
 };
 
 struct work_node {
+	char wrong[WORK_MEMBER];       /* the first member that is wrong; "": none, and all of it can be used */
 	char id[WORK_ID];              /* letters, digits, '_', '-': used as a file name */
 	char name[WORK_NAME];          /* a host name derived from the node's */
 	char host[WORK_ID], tenant[WORK_ID], pool[WORK_ID];
