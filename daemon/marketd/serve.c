@@ -136,7 +136,7 @@ static int open_market(struct server *s, struct fail *f)
 		s->api.now_ms);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
-	rc = market_time(s->market, clock_of(s), f);
+	rc = watch_time(s->api.watch, s->market, s->api.now_ms, clock_of(s), f);
 	return rc == 0 ? market_commit(s->market, f) : rc;
 }
 
@@ -284,7 +284,7 @@ static void keep_time(struct server *s)
 	if (!was && now_ms < s->next_retry)
 		return;
 	s->next_retry = now_ms + RETRY_MS;
-	if (market_time(s->market, clock_of(s), &f) != 0)
+	if (watch_time(s->api.watch, s->market, now_ms, clock_of(s), &f) != 0)
 		log_at(s->log, LOG_ERROR, "%s", f.text);
 	if (!was && market_ready(s->market))
 		log_at(s->log, LOG_WARN, "the store is writable again");
@@ -302,7 +302,7 @@ static void keep_watch(struct server *s)
 		watch_paused(s->api.watch, now_ms - s->watched);
 	s->watched = now_ms;
 	if (watch_turn(s->api.watch, s->market, now_ms, market_now(s->market), &f) != 0)
-		log_at(s->log, LOG_WARN, "cannot take the hosts of an agent down or up: %s", f.text);
+		log_at(s->log, LOG_WARN, "cannot take a host down or up: %s", f.text);
 }
 
 /* What the older APIs promise to do by themselves. */

@@ -134,7 +134,7 @@ bool fleet_second(struct fleet *f)
 	f->clock++;
 	if (!f->market && f->clock >= f->start_at && !fleet_start(f))
 		return false;
-	if (f->market && market_time(f->market, f->clock, &why) == 0 &&
+	if (f->market && watch_time(f->watch, f->market, 1000 * f->clock, f->clock, &why) == 0 &&
 		watch_turn(f->watch, f->market, 1000 * f->clock, f->clock, &why) != 0 && market_ready(f->market))
 		return fleet_wrong(f, "the watch: %s", why.text);
 	post_deliver(f);

@@ -104,7 +104,7 @@ static void take_report(struct fleet *f, struct machine *m, const struct letter 
 		f->reports++;
 		if (rc == 0 && l->status == INSTANCE_FAILED) {
 			f->failures++;
-			watch_failed(f->watch, host, pool);
+			watch_failed(f->watch, host, pool, 0);
 		}
 	}
 	post_stage(f, &back);

@@ -76,6 +76,8 @@ const struct agent *engine_agent_after(const struct engine *e, uint64_t account,
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
 /* The instance that is awaiting or running on the host; NULL. */
 const struct instance *engine_host_instance(const struct engine *e, uint64_t host);
+/* The next minute in which a lease begins, is settled or ends; MINUTE_MAX: none does. */
+int64_t engine_next_lease(const struct engine *e);
 /* Until when the pool owns the host from `minute` on without a gap; `minute` if it does not own it then. */
 int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute);
 

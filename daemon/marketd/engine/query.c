@@ -138,6 +138,13 @@ const struct instance *engine_host_instance(const struct engine *e, uint64_t hos
 	return h ? world_instance(e, h->instance) : NULL;
 }
 
+int64_t engine_next_lease(const struct engine *e)
+{
+	const struct due *d = due_first(&e->leases_due);
+
+	return d ? d->minute : MINUTE_MAX;
+}
+
 int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute)
 {
 	const struct live_host *h = world_host(e, host);

@@ -9,7 +9,7 @@
 #include "marketd/engine/idmap.h"
 
 /* A failed node keeps its host down for the pool that owns it, until another node runs there. */
-struct failure { uint64_t host, pool; };
+struct failure { uint64_t host, pool; int64_t since; /* a minute; 0: the one in which the watch sees it */ };
 
 struct failures {
 	struct failure *list;
@@ -21,9 +21,11 @@ struct watch {
 	struct watch_settings set;
 	int64_t begun_ms, begun_at; /* the start by the clock and by the market; 0 before the first turn */
 	struct failures failed;
+	struct watched nobody;     /* in place of the agent of hosts without one; `seen` once all of them were looked at */
+	uint64_t looked;           /* the host that the last turn's look ended with */
 };
 
-enum { SILENT_MS = 45000, AWAIT_SECONDS = 180 };
+enum { SILENT_MS = 45000, AWAIT_SECONDS = 180, LOOKS = 4000 };
 
 /* ---- What is remembered ------------------------------------------------------------------- */
 
@@ -35,6 +37,7 @@ int watch_new(struct watch **out, const struct watch_settings *set, int64_t now_
 		return -ENOMEM;
 	w->begun_ms = now_ms;
 	w->set = *set;
+	w->nobody.seen = UINT64_MAX;
 	if (!w->set.silent_ms)
 		w->set.silent_ms = SILENT_MS;
 	if (!w->set.await_seconds)
@@ -112,9 +115,9 @@ static struct failure *watch_find(const struct failures *all, uint64_t host)
 	return NULL;
 }
 
-static void watch_add(struct failures *all, uint64_t host, uint64_t pool)
+static void watch_add(struct failures *all, const struct failure *add)
 {
-	struct failure *f = watch_find(all, host);
+	struct failure *f = watch_find(all, add->host);
 
 	if (!f && all->count == all->cap) {
 		size_t cap = all->cap ? 2 * all->cap : 16;
@@ -127,7 +130,7 @@ static void watch_add(struct failures *all, uint64_t host, uint64_t pool)
 	}
 	if (!f)
 		f = &all->list[all->count++];
-	*f = (struct failure){ .host = host, .pool = pool };
+	*f = *add;
 }
 
 static void watch_forget(struct failures *all, uint64_t host)
@@ -138,9 +141,9 @@ static void watch_forget(struct failures *all, uint64_t host)
 		*f = all->list[--all->count];
 }
 
-void watch_failed(struct watch *w, uint64_t host, uint64_t pool)
+void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since)
 {
-	watch_add(&w->failed, host, pool);
+	watch_add(&w->failed, &(struct failure){ .host = host, .pool = pool, .since = since });
 }
 
 const struct watched *watch_agent(const struct watch *w, uint64_t agent)
@@ -163,12 +166,14 @@ int64_t watch_awaits(const struct engine *e, const struct instance *i)
 	const struct host *h = i->host && i->status == INSTANCE_AWAITING ? engine_host(e, i->host) : NULL;
 	const struct piece *p = h ? piece_at(h, engine_minute(e)) : NULL;
 	const struct lease *l = p ? engine_lease(e, p->lease) : NULL;
-	int64_t start, placed = i->placed_at ? i->placed_at : i->created_at;
+	int64_t start;
 
 	if (!p || p->pool != i->pool)
 		return 0;
+	if (i->placed_at) /* it has waited from then on, even if a second lease has begun meanwhile */
+		return i->placed_at;
 	start = 60 * (l ? l->start : p->start);
-	return start > placed ? start : placed;
+	return start > i->created_at ? start : i->created_at;
 }
 
 struct wrong {
@@ -194,7 +199,7 @@ static void look_at_failure(struct watch *w, const struct engine *e, const struc
 	if (!p || p->pool != f->pool || (i && i->status == INSTANCE_RUNNING))
 		watch_forget(&w->failed, h->id);
 	else
-		is_wrong(x, engine_minute(e));
+		is_wrong(x, f->since ? f->since : engine_minute(e));
 }
 
 /* The pool that owns the host's time had a node fail there, through no fault of the buyer, and none since. */
@@ -220,12 +225,22 @@ static void watch_remember(struct watch *w, const struct engine *e, const struct
 	const struct piece *p = piece_at(h, engine_minute(e));
 
 	if (h->down && h->watched && !i && p && p->pool != h->pool && failed_here(e, h, p))
-		watch_failed(w, h->id, p->pool);
+		watch_failed(w, h->id, p->pool, 0);
 }
 
 bool watch_own_fault(const char *detail)
 {
 	return detail && strstr(detail, "\"fault\":\"node\"");
+}
+
+static int watch_set(struct market *m, const struct host *h, bool down, int64_t since, struct fail *f)
+{
+	struct event ev = { .kind = EVENT_HOST_STATE,
+		.account = h->account,
+		.subject = h->id,
+		.u.host_state = { .down = down, .watch = true, .since = since } };
+
+	return market_apply(m, &ev, NULL, f);
 }
 
 static int watch_look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms,
@@ -236,7 +251,6 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	const struct instance *i = engine_host_instance(e, host);
 	int64_t awaits = i ? watch_awaits(e, i) : 0, due;
 	struct wrong x = { 0 };
-	struct event ev = { .kind = EVENT_HOST_STATE, .account = h->account, .subject = host };
 
 	if (a->seen == UINT64_MAX)
 		watch_remember(w, e, h, i);
@@ -254,10 +268,7 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 		a->due = now; /* a repair does not change the agent's version, so look each time */
 	if (x.down == h->down || (h->down && !h->watched))
 		return 0;
-	ev.u.host_state.down = x.down;
-	ev.u.host_state.watch = true;
-	ev.u.host_state.since = x.down ? x.since : 0;
-	return market_apply(m, &ev, NULL, f);
+	return watch_set(m, h, x.down, x.down ? x.since : 0, f);
 }
 
 static int look_at_agent(struct watch *w, struct market *m, const struct agent *known, int64_t now_ms, int64_t now,
@@ -299,6 +310,27 @@ static void forget_agent(struct watch *w, uint64_t agent)
 	free(a);
 }
 
+/* Whoever owns a host without an agent reports on its nodes himself, so that no silence is wrong. Some hosts a turn. */
+static int look_at_agentless(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f)
+{
+	int rc = 0;
+
+	for (int n = 0; n < LOOKS && !rc; n++) {
+		const struct host *h = engine_host_after(market_engine(m), 0, w->looked);
+
+		w->looked = h ? h->id : 0;
+		if (!h) {
+			w->nobody.seen = 0;
+			break;
+		}
+		if (!h->agent && !h->retired)
+			rc = watch_look_at(w, m, &w->nobody, h->id, now_ms, now, f);
+		if (!market_ready(m))
+			break;
+	}
+	return rc;
+}
+
 int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f)
 {
 	uint64_t id = 0;
@@ -317,7 +349,113 @@ int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, s
 		if (!market_ready(m))
 			return rc;
 	}
+	return rc ? rc : look_at_agentless(w, m, now_ms, now, f);
+}
+
+/* ---- The clock ------------------------------------------------------------------------------ */
+
+/* The minute in which the lease of a waiting instance is settled next, or one that it was sold on from. */
+static int64_t watch_settles(const struct engine *e, const struct instance *i)
+{
+	const struct piece *p = piece_at(engine_host(e, i->host), engine_minute(e));
+	const struct lease *l = p ? engine_lease(e, p->lease) : NULL;
+	int64_t next = MINUTE_MAX;
+
+	for (; l; l = l->parent ? engine_lease(e, l->parent) : NULL) {
+		int64_t at = l->settled + engine_policy(e)->settle_minutes;
+
+		at = at < l->end ? at : l->end;
+		next = at < next ? at : next;
+	}
+	return next > engine_minute(e) ? next : engine_minute(e) + 1;
+}
+
+/* The next instance that waits. It may have a host, which then is up. */
+static const struct instance *watch_waiting(const struct engine *e, uint64_t after)
+{
+	const struct instance *i;
+
+	while ((i = engine_instance_after(e, 0, after))) {
+		after = i->id;
+		if (i->status == INSTANCE_AWAITING && (!i->host || (watch_awaits(e, i) && !engine_host(e, i->host)->down)))
+			return i;
+	}
+	return NULL;
+}
+
+/* Takes down the hosts whose leases the next minute would settle though their node is overdue, or can come no more. */
+static int refund_undelivered(struct watch *w, struct market *m, bool *took, struct fail *f)
+{
+	const struct engine *e = market_engine(m);
+	int64_t next = engine_minute(e) + 1;
+	const struct instance *i;
+	uint64_t after = 0;
+	int rc = 0;
+
+	while (!rc && market_ready(m) && (i = watch_waiting(e, after))) {
+		int64_t awaits = watch_awaits(e, i);
+
+		after = i->id;
+		if (!i->host || watch_settles(e, i) > next)
+			continue;
+		if (60 * next < awaits + w->set.await_seconds &&
+			engine_owned_until(e, i->host, i->pool, engine_minute(e)) > next)
+			continue;
+		rc = watch_set(m, engine_host(e, i->host), true, awaits / 60, f);
+		*took = true;
+	}
 	return rc;
+}
+
+/* The minute up to which the clock can move at once, at most `last`: one before a waiting instance's lease settles. */
+static int64_t watch_step(const struct engine *e, int64_t last)
+{
+	const struct instance *i;
+	uint64_t after = 0;
+
+	while (last > engine_minute(e) + 1 && (i = watch_waiting(e, after))) {
+		/* One without a host may get one when a lease begins. */
+		int64_t at = i->host ? watch_settles(e, i) - 1 : engine_next_lease(e);
+
+		after = i->id;
+		at = at > engine_minute(e) ? at : engine_minute(e) + 1;
+		last = at < last ? at : last;
+	}
+	return last;
+}
+
+/* A failed node goes down before the time is paid; then step by step. */
+static int watch_walk(struct watch *w, struct market *m, int64_t now_ms, int64_t last, bool *took, struct fail *f)
+{
+	bool alone = !market_dirty(m);
+	int rc = watch_turn(w, m, now_ms, market_now(m), f);
+
+	while (!rc && market_ready(m) && engine_minute(market_engine(m)) < last) {
+		int64_t step;
+
+		rc = refund_undelivered(w, m, took, f);
+		if (!rc && alone && market_dirty(m))
+			rc = market_commit(m, f);
+		step = !rc && market_ready(m) ? watch_step(market_engine(m), last) : last;
+		if (step == last)
+			break;
+		rc = market_time(m, 60 * step, f);
+	}
+	return rc;
+}
+
+int watch_time(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f)
+{
+	int64_t minute = market_ready(m) ? engine_minute(market_engine(m)) : 0;
+	bool took = false;
+	int rc = 0, late;
+
+	if (minute && minute < now / 60)
+		rc = watch_walk(w, m, now_ms, now / 60, &took, f);
+	late = market_time(m, now, f); /* time goes on, whatever became of the rest */
+	if (!late && took)
+		rc = watch_turn(w, m, now_ms, now, f); /* a host whose time is over is on sale again */
+	return late ? late : rc;
 }
 
 /* ---- Words ---------------------------------------------------------------------------------- */

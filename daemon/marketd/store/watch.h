@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches for agents that fall silent, nodes that never start and nodes that fail. It takes their hosts
- * down, so that the buyers get their money back by themselves, and up again when all is well. It keeps
+ * Watches for agents that fall silent, nodes that never start and nodes that fail, on hosts without an agent too. It
+ * takes their hosts down, so that the buyers get their money back by themselves, and up again when all is well. It keeps
  * this in memory only: after a start every agent has a while to come back.
  */
 #ifndef MARKETD_STORE_WATCH_H
@@ -56,7 +56,8 @@ void watch_paused(struct watch *w, int64_t ms);
 /* A request of the agent came. */
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now);
 void watch_told(struct watch *w, uint64_t agent, const struct agent_status *status);
-void watch_failed(struct watch *w, uint64_t host, uint64_t pool); /* the node of this pool's instance on this host */
+/* The node of this pool's instance on this host; since: the minute from which on it was no use, 0: from now on. */
+void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since);
 /* Whether a failed instance failed by itself and not by its host, from its detail; NULL: no. */
 bool watch_own_fault(const char *detail);
 const struct watched *watch_agent(const struct watch *w, uint64_t agent); /* NULL: unknown */
@@ -64,8 +65,17 @@ const struct watched *watch_agent(const struct watch *w, uint64_t agent); /* NUL
 /* Since when a waiting instance has a host that should run it, Unix seconds; 0: it has none, or it runs. */
 int64_t watch_awaits(const struct engine *e, const struct instance *i);
 
-/* Call once a second: sends HOST_STATE for what changed. Looks at each agent, not at its hosts. 0 or a reason. */
+/*
+ * Call once a second: sends HOST_STATE for what changed. Looks at each agent, not at its hosts, and at some thousands of
+ * the hosts without one. 0 or a reason.
+ */
 int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f);
+
+/*
+ * Moves the market's clock (market_time). Before a minute that would pay for a node that never ran it takes that node's
+ * host down, however far the clock moves: its buyer gets back what was due since the node was.
+ */
+int watch_time(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f);
 
 const char *health_word(enum health h); /* NULL: unknown */
 enum health health_read(const char *word);

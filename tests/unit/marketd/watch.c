@@ -201,7 +201,7 @@ static void test_nodes(void)
 	report(instance, INSTANCE_RUNNING);
 	pass(1, true);
 	ok(!down(0), "it comes");
-	watch_failed(w, hosts[0], mine);
+	watch_failed(w, hosts[0], mine, 0);
 	report(instance, INSTANCE_FAILED);
 	pass(1, true);
 	ok(down(0), "it fails");
@@ -211,7 +211,7 @@ static void test_nodes(void)
 	report(instance, INSTANCE_RUNNING);
 	pass(1, true);
 	ok(!down(0), "and runs");
-	watch_failed(w, hosts[0], mine);
+	watch_failed(w, hosts[0], mine, 0);
 	report(instance, INSTANCE_FAILED);
 	pass(1, true);
 	ok(down(0), "and fails");

@@ -145,7 +145,7 @@ static json_t *keys_of(const json_t *given)
 }
 
 /* The stored form of a report, always written the same way; NULL: out of memory. */
-static char *report_text(const json_t *body)
+static char *report_text(const json_t *body, bool fault)
 {
 	static const char *const copied[] = { "hostname", "port", "user", "driver", "fault" };
 	const char *message = body_text(body, "message");
@@ -159,7 +159,7 @@ static char *report_text(const json_t *body)
 	for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
 		json_t *value = json_object_get(body, copied[i]);
 
-		if (value && !json_is_null(value))
+		if (value && !json_is_null(value) && (fault || strcmp(copied[i], "fault") != 0))
 			json_object_set(o, copied[i], value);
 	}
 	if (json_is_array(json_object_get(body, "host_keys")))
@@ -169,7 +169,7 @@ static char *report_text(const json_t *body)
 	return text;
 }
 
-static bool keys_whole(const struct request *q, struct reply *r)
+static bool np_work_keys(const struct request *q, struct reply *r)
 {
 	const json_t *key;
 	size_t n;
@@ -182,6 +182,20 @@ static bool keys_whole(const struct request *q, struct reply *r)
 	return true;
 }
 
+/* What a buyer needs to reach a node, and to know that it is his. */
+static bool np_work_reachable(const struct request *q, struct reply *r)
+{
+	if (!body_text(q->body, "hostname"))
+		api_refuse(q, r, REASON_INVALID, "hostname", "a node that runs has an address");
+	else if (json_array_size(json_object_get(q->body, "host_keys")) == 0)
+		api_refuse(q, r, REASON_INVALID, "host_keys",
+			"a node that runs has host keys, by which its buyer knows it: those in its "
+			"/etc/ssh/ssh_host_*_key.pub");
+	else
+		return true;
+	return false;
+}
+
 static int post_report(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct instance *i = np_work_reported(api, q, r, false);
@@ -189,15 +203,18 @@ static int post_report(struct api *api, const struct request *q, struct reply *r
 	struct event ev = { .kind = EVENT_REPORT };
 	struct fail why = { 0 };
 	uint64_t host, pool;
+	int64_t since;
 	bool own_fault;
 	char *text;
 	int rc = 0;
 
-	if (!i || !keys_whole(q, r))
+	if (!i || !np_work_keys(q, r) || (!failed && !np_work_reachable(q, r)))
 		return r->status;
 	host = i->host;
 	pool = i->pool;
-	text = report_text(q->body);
+	since = watch_awaits(market_engine(api->market), i) / 60; /* it never ran: from then on nothing was delivered */
+	/* A seller is not paid for a node that nobody ever saw run, whatever he says of its buyer; an agent may know. */
+	text = report_text(q->body, i->status == INSTANCE_RUNNING || q->agent);
 	ev.account = i->account;
 	ev.subject = i->id;
 	ev.text = text;
@@ -212,8 +229,8 @@ static int post_report(struct api *api, const struct request *q, struct reply *r
 	if (rc)
 		return api_failed(q, r, rc, "status", &why);
 	/* The host does not pay for what the buyer does to the node. */
-	if (failed && !own_fault && api->watch && engine_host(market_engine(api->market), host)->agent)
-		watch_failed(api->watch, host, pool);
+	if (failed && !own_fault && api->watch)
+		watch_failed(api->watch, host, pool, since);
 	return api_nothing(r);
 }
 
