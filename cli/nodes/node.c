@@ -321,6 +321,18 @@ int node_unreachable(struct nanopod *np, const struct node *n)
 		why ? ": " : "", why ? why : "");
 }
 
+int node_keyless(struct nanopod *np, const struct node *n)
+{
+	char hint[400];
+
+	snprintf(hint, sizeof hint,
+		"'nanopod replace %.100s' makes another; if you know its key, 'nanopod ssh %s%s%.150s -p %u' asks you "
+		"to confirm it",
+		n->name, n->user ? n->user : "", n->user ? "@" : "", n->hostname, n->port);
+	return print_fail(np, STATUS_CONFLICT, hint,
+		"cannot trust '%s': the market has no host key of it, so another machine could pose as it", n->name);
+}
+
 /* ---- What a command knows ---------------------------------------------------------------- */
 
 static void node_remember(const struct nodes *n, const char *url)

@@ -55,6 +55,8 @@ const char *node_word(enum model_instance_status status, const char *text);
 
 /* Prints why the node cannot be reached (yet) and what to do. An exit status. */
 int node_unreachable(struct nanopod *np, const struct node *n);
+/* The same for a node whose host keys the market does not know. */
+int node_keyless(struct nanopod *np, const struct node *n);
 
 /*
  * Fills np->nodes with pending and running nodes: asks the market once per command, and remembers the names for

@@ -320,6 +320,8 @@ static int connect_node(struct nanopod *np, struct connect *c, const char *spec,
 
 	if (!node_reachable(n))
 		return node_unreachable(np, n);
+	if (!n->key_count)
+		return node_keyless(np, n);
 	rc = pssh_host(c->fleet, spec, &h);
 	rc = rc ? rc : pssh_host_set_address(h, n->hostname);
 	rc = rc ? rc
@@ -485,7 +487,7 @@ static int openssh_node(struct nanopod *np, const char *host, struct buf *list)
 		return STATUS_OK;
 	if (!node_reachable(n))
 		return node_unreachable(np, n);
-	status = n->key_count ? openssh_keys(np, n, list) : STATUS_OK;
+	status = n->key_count ? openssh_keys(np, n, list) : node_keyless(np, n);
 	if (status)
 		return status;
 	snprintf(port, sizeof port, "%u", n->port);

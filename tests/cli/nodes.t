@@ -71,6 +71,25 @@ is "$out" "train-0: there" "the others are reached"
 like "$err" "the market knows this node's key" "and why one is not"
 node_runs train-1 2
 
+# ---- No key ----
+trade_between
+for asks in /np/v1/nodes /v2/instances; do echo "swap=host_keys,h0st_keys GET $asks"; done >"$RULES"
+: >"$TMP/known"
+for how in ssh "ssh --openssh"; do
+	# shellcheck disable=SC2086
+	run_is 5 "$how to a node of which the market has no key" "$NANOPOD" $how --ssh-config none --known-hosts "$TMP/known" --identity "$SSHD_KEY" --host-key accept-new --agent none train-1 -- touch "$TMP/was-there"
+	like "$err" "cannot trust 'train-1': the market has no host key" "is refused, and why"
+	like "$err" "'nanopod replace train-1' makes another" "and what to do"
+done
+echo here >"$TMP/here"
+run_is 5 "run" "$NANOPOD" run $WHERE --host-key accept-new -w train-1 -- touch "$TMP/was-there"
+run_is 5 "and cp likewise" "$NANOPOD" cp $WHERE --host-key accept-new "$TMP/here" train-1:"$TMP/was-there"
+not_ok "nothing was done there" test -e "$TMP/was-there"
+not_ok "and no key is written down" grep -q . "$TMP/known"
+rules_off
+NANOPOD_URL=$MARKET_URL
+unset MARKET_URL
+
 # ---- run, cp, hosts ----
 run_is 0 "run -r" "$NANOPOD" run $WHERE -r train -- echo there
 is "$(printf '%s\n' "$out" | sort)" "train-0: there
