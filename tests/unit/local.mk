@@ -103,6 +103,7 @@ tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.l
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/cgroup tests/unit/agentd/console \
 	tests/unit/agentd/health tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
+	tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/qmp tests/unit/agentd/reconcile \
 	tests/unit/agentd/spawn tests/unit/agentd/verify
 check_PROGRAMS += $(unit_tests_agentd)
@@ -119,6 +120,7 @@ tests_unit_agentd_image_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIB
 tests_unit_agentd_inventory_SOURCES = tests/unit/agentd/inventory.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_inventory_LDADD = libinventory.la
 tests_unit_agentd_keys_LDADD = libagent.la
+tests_unit_agentd_mount_LDADD = libos.la libbase.la
 tests_unit_agentd_net_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 tests_unit_agentd_nvml_LDADD = libinventory.la
 tests_unit_agentd_qmp_LDADD = libdrivervm.la libdriverns.la libos.la libbase.la $(JANSSON_LIBS)

@@ -137,10 +137,29 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 	return 0;
 }
 
+/* Whoever made the folders above may not have: a machine that systemd did not boot lacks /run/systemd. */
+static int mount_folders(const char *at)
+{
+	char path[PATH_ROOM];
+
+	if (snprintf(path, sizeof path, "%s/", at) >= (int)sizeof path)
+		return -ENAMETOOLONG;
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdir(path, 0755) != 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return 0;
+}
+
 int mount_empty(const char *at, struct fail *f)
 {
-	if ((mkdir(at, 0755) != 0 && errno != EEXIST) ||
-		mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
+	int rc = mount_folders(at);
+
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot make the folder '%s'", at);
+	if (mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
 		return fail_errno(f, -errno, errno, "cannot mount an empty folder at '%s'", at);
 	return 0;
 }

@@ -42,7 +42,7 @@ bool mount_file_busy(const char *file);
  */
 int mount_sys(struct fail *f);
 
-/* Mounts an empty folder in memory over a folder, which is made if missing. */
+/* Mounts an empty folder in memory over a folder, which is made if missing, as are those above it. */
 int mount_empty(const char *at, struct fail *f);
 
 /*
