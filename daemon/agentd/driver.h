@@ -37,6 +37,7 @@ struct node_spec {
 	const char *script;        /* run once at the first boot; NULL */
 	int64_t memory, disk;      /* bytes; 0: no limit */
 	unsigned cpu_milli;        /* thousandths of a processor; 0: no limit */
+	unsigned pids;             /* most processes and threads; 0: 16384 */
 };
 
 enum node_is { NODE_ABSENT, NODE_STOPPED, NODE_RUNNING };

@@ -160,8 +160,8 @@ static json_t *node_encode(const struct node *n)
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", n->id, "name", n->name,
 		"host", n->host, "tenant", n->tenant, "type", n->type, "image", n->image, "driver", n->driver,
 		"message", n->message, "state", life_word(n->life), "reason", cause_word(n->cause));
-	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot, "tries",
-		(json_int_t)n->tries, "falls", (json_int_t)n->quick_stops, "cpu_milli", (json_int_t)n->cpu_milli,
+	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot,
+		"tries", (json_int_t)n->tries, "pids", (json_int_t)n->pids, "falls", (json_int_t)n->quick_stops, "cpu_milli", (json_int_t)n->cpu_milli,
 		"memory", (json_int_t)n->memory, "disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in",
 		(json_int_t)(n->keys_in >> 1));
 	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset",
@@ -236,6 +236,7 @@ static int node_decode(const json_t *j, struct node *n)
 	n->tries = (unsigned)statefile_int(j, "tries", 0);
 	n->quick_stops = (unsigned)statefile_int(j, "falls", 0);
 	n->cpu_milli = (unsigned)statefile_int(j, "cpu_milli", 0);
+	n->pids = (unsigned)statefile_int(j, "pids", 0);
 	n->memory = statefile_int(j, "memory", 0);
 	n->disk = statefile_int(j, "disk", 0);
 	n->since = statefile_int(j, "since", 0);

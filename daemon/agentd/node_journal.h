@@ -63,7 +63,7 @@ struct node {
 	/* In the journal. */
 	char id[WORK_ID], name[WORK_NAME], host[WORK_ID], tenant[WORK_ID];
 	char type[WORK_TEXT], image[WORK_TEXT], driver[NODE_DRIVER], message[NODE_MESSAGE];
-	unsigned slot, tries, quick_stops, cpu_milli;
+	unsigned slot, tries, quick_stops, cpu_milli, pids;
 	int64_t end_at, memory, disk, since;      /* since: Unix time at which life became what it is */
 	enum life life;
 	enum cause cause;

@@ -210,6 +210,7 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 	n->memory = share->memory;
 	n->disk = share->disk;
 	n->cpu_milli = share->cpu_milli;
+	n->pids = share->pids;
 	n->end_at = w->end_at;
 	n->since = now;
 	n->wanted = true;

@@ -22,7 +22,7 @@ struct roster {
 struct roster_share {
 	const char *driver;
 	int64_t memory, disk;
-	unsigned cpu_milli;
+	unsigned cpu_milli, pids;
 };
 
 /* Reads every folder below data/nodes. A journal that cannot be read makes a node that nobody ordered. */

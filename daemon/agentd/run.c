@@ -16,7 +16,8 @@
 #include "agentd/reporter.h"
 #include "base/clock.h"
 
-enum { KIND_SIGNAL = 1, KIND_LINK, KIND_JOB, WAIT_MAX_MS = 60000, STATUS_FENCED = 5, MEMORY_PARTS = 10 };
+enum { KIND_SIGNAL = 1, KIND_LINK, KIND_JOB, WAIT_MAX_MS = 60000, STATUS_FENCED = 5, MEMORY_PARTS = 10, PIDS_PARTS = 4,
+	PIDS_MIN = 256, PIDS_MOST = 16384, PIDS_KERNEL = 1 << 22 };
 
 struct agent {
 	const struct flags *o;
@@ -129,10 +130,27 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 
 /* ---- The market's word -------------------------------------------------------------------- */
 
-/* Each host is sold as an equal share of this machine. */
+/* The processes that this machine can have: one number of the kernel's for all of them, nodes or not. */
+static long run_pids(void)
+{
+	static const char *const files[] = { "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max" };
+	long least = PIDS_KERNEL, one;
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct buf b;
+
+		buf_init(&b, 64);
+		if (buf_read_file(&b, files[i]) == 0 && sscanf(buf_text(&b), "%ld", &one) == 1 && one < least)
+			least = one;
+		buf_release(&b);
+	}
+	return least;
+}
+
+/* Each host is sold as an equal share of this machine, less what it needs itself. */
 static void run_share_out(struct agent *a, size_t hosts)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), pids;
 	int64_t memory = (int64_t)pages * sysconf(_SC_PAGESIZE);
 
 	if (hosts < 1)
@@ -141,6 +159,8 @@ static void run_share_out(struct agent *a, size_t hosts)
 	a->workers.share.cpu_milli = (unsigned)(cores * 1000 / (long)hosts);
 	if (a->workers.share.cpu_milli < 1000)
 		a->workers.share.cpu_milli = 1000;
+	pids = run_pids() / PIDS_PARTS * (PIDS_PARTS - 1) / (long)hosts;
+	a->workers.share.pids = (unsigned)(pids > PIDS_MOST ? PIDS_MOST : pids < PIDS_MIN ? PIDS_MIN : pids);
 }
 
 static void run_on_work(struct agent *a, const struct link_event *e)

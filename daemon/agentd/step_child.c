@@ -34,7 +34,8 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 		.script = u && u->script.len ? buf_text(&u->script) : NULL,
 		.memory = n->memory,
 		.disk = n->disk,
-		.cpu_milli = n->cpu_milli };
+		.cpu_milli = n->cpu_milli,
+		.pids = n->pids };
 	return 0;
 }
 

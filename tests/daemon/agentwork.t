@@ -26,6 +26,9 @@ agentd_start m1 --driver fake --grace 1 --first-port $PORTS
 agentd_buy good 1 7200
 ok "a node runs" wait_for 20 node_is good-1 running || diag "$(cat "$TMP/m1.log")"
 I=$(node good-1 .id)
+most=$(sort -n /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max | head -n 1)
+ok "nodes on all hosts together cannot take all processes of the machine" \
+	test "$(($(json .pids <"$TMP/m1/nodes/$I/node.json") * 4))" -lt "$most"
 
 rule 'swap=TUFSS0VE,TUFSS0V- GET /np/v1/agent/work'
 USER_DATA=$(printf 'MARKED' | base64 -w0) agentd_buy bad 1 3600

@@ -11,11 +11,10 @@
 #include "agentd/os/cgroup_part.h"
 #include "base/str.h"
 
-/* Most processes and threads, and most groups, of one node: far more than work needs, too few to stall the machine. */
-#define PIDS_LIMIT "16384"
+/* Most groups of one node, and most processes where its share is not known: far more than work needs. */
 #define GROUPS_LIMIT "16384"
 #define DEPTH_LIMIT "64"
-enum { GROUP_ROOM = 192, PERIOD_US = 100000, QUOTA_MIN_US = 1000 };
+enum { PIDS_LIMIT = 16384, GROUP_ROOM = 192, PERIOD_US = 100000, QUOTA_MIN_US = 1000 };
 
 static const char *const part_names[] = { [CGROUP_NODE] = "/node", [CGROUP_DOOR] = "/door", [CGROUP_ALL] = "" };
 
@@ -42,6 +41,14 @@ int cgroup_probe(unsigned *holds, struct fail *f)
 
 /* ---- Limits --------------------------------------------------------------------------------- */
 
+static int cgroup_limit_pids(const struct cgroup_tree *t, const char *group, const struct node_spec *n)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%u", n->pids ? n->pids : PIDS_LIMIT);
+	return cgroup_write(t, group, "pids.max", text);
+}
+
 static int cgroup_limit_v2(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
 {
 	char text[64];
@@ -56,7 +63,7 @@ static int cgroup_limit_v2(const struct cgroup_tree *t, const char *group, const
 		rc = cgroup_write(t, group, "cpu.max", quota > 0 ? text : "max");
 	}
 	if (!rc && t->pids)
-		rc = cgroup_write(t, group, "pids.max", PIDS_LIMIT);
+		rc = cgroup_limit_pids(t, group, n);
 	if (cgroup_has(t, group, "cgroup.max.descendants"))
 		cgroup_write(t, group, "cgroup.max.descendants", GROUPS_LIMIT);
 	if (cgroup_has(t, group, "cgroup.max.depth"))
@@ -82,7 +89,7 @@ static int cgroup_limit_v1(const struct cgroup_tree *t, const char *group, const
 		rc = cgroup_write(t, group, "cpu.cfs_quota_us", text);
 	}
 	if (!rc && t->pids)
-		rc = cgroup_write(t, group, "pids.max", PIDS_LIMIT);
+		rc = cgroup_limit_pids(t, group, n);
 	return rc;
 }
 

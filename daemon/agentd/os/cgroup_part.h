@@ -33,6 +33,8 @@ bool cgroup_has(const struct cgroup_tree *t, const char *group, const char *file
 int cgroup_path_make(const struct cgroup_trees *trees, const char *group, struct fail *f);
 int cgroup_path_enter(const char *group);
 size_t cgroup_path_pids(const char *group, pid_t *pids, size_t max);
+/* Kills the process unless it is outside the group: a pid that was read earlier may be another's by now. */
+void cgroup_path_kill_one(const char *group, pid_t pid);
 int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f);
 int cgroup_path_remove(const char *group, struct fail *f);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -387,6 +388,55 @@ static void cgroup_pause_a_little(void)
 	nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000L }, NULL);
 }
 
+/* The kernel kills all of a group at once, also what forks meanwhile: v2, since Linux 5.14. */
+static void cgroup_kill_whole(const char *group)
+{
+	struct cgroup_trees trees;
+
+	cgroup_trees(&trees);
+	for (size_t i = 0; i < trees.count; i++)
+		if (trees.tree[i].v2 && cgroup_has(&trees.tree[i], group, "cgroup.kill"))
+			cgroup_write(&trees.tree[i], group, "cgroup.kill", "1");
+}
+
+/* Does this process belong to the group, or to one below it, in some hierarchy? */
+static bool cgroup_member(const char *group, pid_t pid)
+{
+	char path[64], *rest, *line;
+	size_t len = strlen(group);
+	bool member = false;
+	struct buf b;
+
+	buf_init(&b, PIDS_TEXT);
+	snprintf(path, sizeof path, "/proc/%ld/cgroup", (long)pid);
+	if (buf_read_file(&b, path) == 0)
+		for (rest = b.data; !member && rest && (line = strsep(&rest, "\n"));) {
+			const char *at = strchr(line, ':');
+
+			at = at ? strchr(at + 1, ':') : NULL;
+			/* Where this program has a namespace of control groups, paths begin at its root. */
+			for (at = at ? strstr(at, group) : NULL; at && !member; at = strstr(at + 1, group))
+				member = at[-1] == '/' && (at[len] == '\0' || at[len] == '/');
+		}
+	buf_release(&b);
+	return member;
+}
+
+void cgroup_path_kill_one(const char *group, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	bool old = fd < 0 && errno == ENOSYS; /* before Linux 5.3 */
+
+	if ((fd >= 0 || old) && cgroup_member(group, pid)) {
+		if (old)
+			kill(pid, SIGKILL);
+		else
+			syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f)
 {
 	int64_t until = clock_ms() + deadline_ms;
@@ -396,9 +446,10 @@ int cgroup_path_kill(const char *group, int64_t deadline_ms, struct fail *f)
 	if (!c.pids)
 		return fail_set(f, -ENOMEM, "out of memory");
 	while ((rc = pids_of(group, &c)) != 0 || c.n > 0) {
+		cgroup_kill_whole(group);
 		for (size_t i = 0; i < c.n && i < PIDS_MAX; i++)
 			if (c.pids[i] > 1)
-				kill(c.pids[i], SIGKILL);
+				cgroup_path_kill_one(group, c.pids[i]);
 		if (clock_ms() >= until)
 			break;
 		cgroup_pause_a_little();

@@ -62,16 +62,16 @@ static pid_t sleeper(const struct node_spec *n)
 	return pid;
 }
 
-/* The limit as the kernel reports it, in either version. */
-static bool limited(const struct node_spec *n)
+/* A limit as the kernel reports it, in either version's file. */
+static bool limited(const struct node_spec *n, const char *v1, const char *v2, long long limit)
 {
-	static const char *const files[] = { "memory.limit_in_bytes", "memory.max" };
+	const char *const files[] = { v1, v2 };
 	struct cgroup_trees t;
 	char path[CGROUP_PATH], want[32];
 	bool found = false;
 
 	cgroup_trees(&t);
-	snprintf(want, sizeof want, "%lld\n", (long long)n->memory);
+	snprintf(want, sizeof want, "%lld\n", limit);
 	for (size_t i = 0; i < t.count; i++)
 		for (size_t k = 0; k < 2; k++) {
 			struct buf b;
@@ -85,6 +85,17 @@ static bool limited(const struct node_spec *n)
 	return found;
 }
 
+static bool has_pids(void)
+{
+	struct cgroup_trees t;
+	bool has = false;
+
+	cgroup_trees(&t);
+	for (size_t i = 0; i < t.count; i++)
+		has |= t.tree[i].pids;
+	return has;
+}
+
 static void test_life(const struct node_spec *n, unsigned holds)
 {
 	struct fail f = { 0 };
@@ -93,7 +104,9 @@ static void test_life(const struct node_spec *n, unsigned holds)
 
 	ok(cgroup_make(n, 0, &f) == 0, "a node's groups are made (%s)", f.text);
 	ok(cgroup_make(n, 0, &f) == 0, "twice is as once");
-	ok(!(holds & HOLDS_MEMORY) || limited(n), "its memory is limited");
+	ok(!(holds & HOLDS_MEMORY) || limited(n, "memory.limit_in_bytes", "memory.max", n->memory),
+		"its memory is limited");
+	ok(!has_pids() || limited(n, "pids.max", "pids.max", n->pids), "and its processes");
 	pid = sleeper(n);
 	ok(cgroup_pids(n, CGROUP_NODE, &first, 1) == 1 && first == pid, "who entered is counted");
 	ok(cgroup_pids(n, CGROUP_DOOR, &first, 1) == 0 && cgroup_pids(n, CGROUP_ALL, &first, 1) == 1,
@@ -161,11 +174,33 @@ static void test_late(const struct node_spec *n)
 	kill(pid, SIGKILL);
 }
 
+/* A pid that was read from the group and is another's process by now. */
+static void test_reused(const struct node_spec *n)
+{
+	struct fail f = { 0 };
+	char group[192];
+	pid_t out = fork(), in;
+
+	if (out == 0)
+		for (;;)
+			pause();
+	cgroup_make(n, 0, &f);
+	in = sleeper(n);
+	snprintf(group, sizeof group, "%s-n-%s", n->setup->prefix, n->id);
+	cgroup_path_kill_one(group, out);
+	cgroup_path_kill_one(group, in);
+	ok(waitpid(in, NULL, 0) == in, "one in the group is killed");
+	ok(waitpid(out, NULL, WNOHANG) == 0, "one outside it is not, though its pid was read there");
+	kill(out, SIGKILL);
+	waitpid(out, NULL, 0);
+	ok(cgroup_remove(n, &f) == 0, "(and the groups go)");
+}
+
 int main(void)
 {
 	char prefix[9];
 	struct driver_setup s = { .prefix = prefix };
-	struct node_spec n = { .setup = &s, .id = "inst_unit", .memory = 64 << 20, .cpu_milli = 500 };
+	struct node_spec n = { .setup = &s, .id = "inst_unit", .memory = 64 << 20, .cpu_milli = 500, .pids = 321 };
 	unsigned holds = 0;
 
 	snprintf(prefix, sizeof prefix, "u%05u", (unsigned)getpid() % 100000);
@@ -174,6 +209,7 @@ int main(void)
 		test_life(&n, holds);
 		test_deep(&n);
 		test_late(&n);
+		test_reused(&n);
 	} else
 		diag("no control groups can be made here: what they do was not tried");
 	return done();
