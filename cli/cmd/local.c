@@ -190,10 +190,24 @@ static int need_agent(struct local *l, struct market_link *m)
 	return rc;
 }
 
+/* Hosts on which a node failed stay down until its time is over: there is nothing to wait for. */
+static int local_say_failed(struct local *l, const struct localhosts *h, const struct localfailure *failed)
+{
+	if (!h->up)
+		return print_fail(l->np, STATUS_FAILURE,
+			"mend that, then 'nanopod local reset' and 'nanopod local start' begin anew",
+			"this machine cannot run nodes: '%s' failed: %s", failed->name, failed->why);
+	print_note(l->np,
+		"%zu of %zu hosts are down until the time of their failed nodes is over, which is refunded; '%s' failed: %s",
+		h->all - h->up, h->all, failed->name, failed->why);
+	return 0;
+}
+
 /* Waits until the machine's hosts are up and offered. */
 static int local_wait_for_nodes(struct local *l, struct market_link *m)
 {
 	int64_t until = clock_ms() + READY_MS;
+	struct localfailure failed;
 	struct localhosts h;
 	struct localproc p;
 	char why[LINE];
@@ -206,6 +220,8 @@ static int local_wait_for_nodes(struct local *l, struct market_link *m)
 		/* Nodes that were bought before come back too. */
 		if (h.all && h.up == h.all && (localmarket_silent(m) == 0 || clock_ms() > until - READY_MS / 2))
 			return 0;
+		if (h.all && h.up < h.all && localmarket_failure(m, &failed) == 0 && failed.at)
+			return local_say_failed(l, &h, &failed);
 		if (!localproc_runs(l->s.agent_pid, &p))
 			return print_fail(l->np, STATUS_FAILURE, NULL,
 				"the agent ended right after its start: %s (its log is '%s')",

@@ -325,6 +325,40 @@ static int look_at_node(void *arg, struct doc *d, long at, struct fail *f)
 	return rc;
 }
 
+static int look_for_failed(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct localfailure *last = arg;
+	struct model_node n;
+	int rc = wire_node(d, at, &n, f);
+
+	if (rc || n.status != MODEL_INSTANCE_FAILED || n.updated_at < last->at)
+		return rc;
+	last->at = n.updated_at;
+	snprintf(last->name, sizeof last->name, "%s", n.name);
+	snprintf(last->why, sizeof last->why, "%s", n.status_message ? n.status_message : "its host gave no reason");
+	return 0;
+}
+
+static int look_at_agent_up(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_agent a;
+	int rc = wire_agent(d, at, &a, f);
+
+	*(bool *)arg |= !rc && strcmp(a.state, "up") == 0;
+	return rc;
+}
+
+int localmarket_failure(struct market_link *m, struct localfailure *out)
+{
+	bool up = false;
+	int rc = market_each(m, "/np/v1/agents?account=" LOCAL_OWNER, look_at_agent_up, &up);
+
+	*out = (struct localfailure){ .at = 0 };
+	if (!rc && up)
+		rc = market_each(m, "/np/v1/nodes?state=all&limit=200&account=" LOCAL_BUYER, look_for_failed, out);
+	return rc;
+}
+
 size_t localmarket_silent(struct market_link *m)
 {
 	size_t silent = 0;

@@ -42,6 +42,15 @@ struct localhosts {
  */
 int localmarket_hosts(struct market_link *m, struct localstate *s, const char *offer, struct localhosts *out);
 
+/* The node that failed last, and why its agent says so. */
+struct localfailure {
+	char name[100], why[300];
+	int64_t at;       /* 0: none */
+};
+
+/* Finds it, if the agent is up: then hosts that are down stay down until the failed node's time is over. */
+int localmarket_failure(struct market_link *m, struct localfailure *out);
+
 /* How many of the nodes on this machine that should answer SSH do not. */
 size_t localmarket_silent(struct market_link *m);
 

@@ -65,6 +65,20 @@ run_is 5 "another number of nodes" lo start --nodes 3
 run_is 0 "status" lo
 like "$out" "state +running" "is what is shown without a word"
 
+# ---- A node that this machine cannot run ----
+run_is 0 "(a node is bought)" "$NANOPOD" buy -t cpu -n 1 -d 1h -p 1 --name broken --wait -y
+NODE=$("$NANOPOD" nodes -o json | jq -r '.[0].id')
+curl -sS --unix-socket "$DIR/market/socket" -H 'Content-Type: application/json' \
+	-d '{"status":"failed","message":"this host could not start it: no /run/systemd"}' \
+	"http://localhost/np/v1/instances/$NODE/report"
+hosts_up() { [ "$(field hosts_up)" = "$1" ]; }
+ok "(it fails, and takes its host down)" wait_for 20 hosts_up 1
+run_is 0 "start, while one host is down" lo start
+like "$err" "1 of 2 hosts are down.*'broken-0' failed: this host could not start it: no /run/systemd" "says which node failed, and why"
+run_is 0 "(the machine begins anew)" lo reset -y
+run_is 0 "(and starts)" lo start --driver process --nodes 2
+MARKET=$(field market_pid) AGENT=$(field agent_pid)
+
 # ---- Settings ----
 run_is 0 "commands go there" "$NANOPOD" balance -o json
 is "$(printf '%s' "$out" | jq -r '.[0].available')" "1000.000000" "with a thousand dollars"
