@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agentd/os/spawn.h"
@@ -15,7 +17,7 @@
 #include "agentd/vm/qemu.h"
 #include "base/file.h"
 
-enum { KVM_MS = 6000, TCG_MS = 30000, INITRD_MAX = 16 << 20, SAID_MAX = 1 << 20 };
+enum { KVM_MS = 6000, TCG_MS = 30000, INITRD_MAX = 16 << 20, SAID_MAX = 1 << 20, NOBODY = 65534 };
 
 const char *vmaccel_word(bool kvm)
 {
@@ -38,6 +40,33 @@ static int vmaccel_boot_id(char room[40], struct fail *f)
 	return rc;
 }
 
+int vmaccel_drop(bool kvm, uid_t uid)
+{
+	struct stat st;
+	gid_t extra = 0;
+	size_t count = 0;
+
+	if (kvm && stat("/dev/kvm", &st) == 0) {
+		extra = st.st_gid;
+		count = 1;
+	}
+	return setgroups(count, &extra) != 0 || setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0 ? -errno
+													       : 0;
+}
+
+/* With the rights that a node's QEMU has, since root may open what that may not. */
+static bool accel_opens_kvm(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit((geteuid() == 0 && vmaccel_drop(true, NOBODY) != 0) || open("/dev/kvm", O_RDWR | O_CLOEXEC) < 0);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && status == 0;
+}
+
 static int vmaccel_find_programs(char qemu[64], struct fail *f)
 {
 	static const struct {
@@ -45,7 +74,7 @@ static int vmaccel_find_programs(char qemu[64], struct fail *f)
 	} needed[] = { { VMPROC_QEMU, "qemu-system-x86" }, { "qemu-img", "qemu-utils" }, { "mke2fs", "e2fsprogs" },
 		{ "ssh-keygen", "openssh-client" } };
 	char path[VMIMAGE_PATH];
-	struct stat st;
+	struct stat st, kvm = { .st_mode = 0 };
 
 	for (size_t i = sizeof needed / sizeof *needed; i-- > 0;)
 		if (!spawn_find(needed[i].program, path, sizeof path))
@@ -53,7 +82,10 @@ static int vmaccel_find_programs(char qemu[64], struct fail *f)
 				needed[i].package);
 	if (stat(path, &st) != 0)
 		return fail_errno(f, -errno, errno, "cannot inspect '%s'", path);
-	snprintf(qemu, 64, "%lld.%lld", (long long)st.st_mtime, (long long)st.st_size);
+	/* What was found holds as long as the rights of /dev/kvm stay as they are. */
+	(void)!stat("/dev/kvm", &kvm);
+	snprintf(qemu, 64, "%lld.%lld.%o.%u", (long long)st.st_mtime, (long long)st.st_size, (unsigned)kvm.st_mode,
+		(unsigned)kvm.st_gid);
 	return 0;
 }
 
@@ -93,7 +125,7 @@ static int vmaccel_try_them(const struct driver_setup *s, struct vmaccel *out, s
 	buf_release(&initrd);
 	if (rc)
 		return rc;
-	out->kvm = access("/dev/kvm", R_OK | W_OK) == 0 && accel_runs(&k, path, true);
+	out->kvm = accel_opens_kvm() && accel_runs(&k, path, true);
 	if (!out->kvm && !accel_runs(&k, path, false))
 		rc = fail_set(f, -ENOTSUP,
 			"no guest boots here, neither with KVM nor emulated; try 'qemu-system-x86_64 -accel tcg'");

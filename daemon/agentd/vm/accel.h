@@ -7,6 +7,7 @@
 #define AGENTD_VM_ACCEL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "agentd/driver.h"
 
@@ -18,6 +19,9 @@ struct vmaccel {
 
 /* 0, or -ENOTSUP with what is missing. */
 int vmaccel_probe(const struct driver_setup *s, struct vmaccel *out, struct fail *f);
+
+/* Takes on the rights of a node's QEMU: those of this user, with the group of /dev/kvm. 0 or -errno. */
+int vmaccel_drop(bool kvm, uid_t uid);
 
 /* The accelerator's argument on QEMU's command line: "tcg,…" */
 const char *vmaccel_word(bool kvm);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agentd/os/cgroup.h"
@@ -42,24 +40,16 @@ static int launch_open_tap(const char *name)
 static int launch_become(void *arg)
 {
 	const struct vmlaunch *v = arg;
-	struct stat st;
-	gid_t extra;
-	size_t count = 0;
 	int rc = v->group ? cgroup_enter(v->group, CGROUP_NODE) : 0;
 
 	rc = rc == 0 && v->tap ? launch_open_tap(v->tap) : rc;
 	if (rc)
 		return rc;
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-	if (geteuid() == 0) {
-		if (v->shape.kvm && stat("/dev/kvm", &st) == 0) {
-			extra = st.st_gid;
-			count = 1;
-		}
-		if (setgroups(count, &extra) != 0 || setresgid(v->uid, v->uid, v->uid) != 0 ||
-			setresuid(v->uid, v->uid, v->uid) != 0)
-			return -errno;
-	}
+	if (geteuid() == 0)
+		rc = vmaccel_drop(v->shape.kvm, v->uid);
+	if (rc)
+		return rc;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ? -errno : 0;
 }
 

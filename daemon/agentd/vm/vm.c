@@ -34,6 +34,16 @@ static int vm_known(const struct node_spec *n, struct vmnode *out, struct fail *
 	return rc;
 }
 
+static const char *vm_without_kvm(void)
+{
+	struct stat st;
+
+	if (geteuid() == 0 && stat("/dev/kvm", &st) == 0 && (st.st_mode & 0060) != 0060 &&
+		(st.st_mode & 0006) != 0006)
+		return "QEMU runs as a user who may not open '/dev/kvm' ('chgrp kvm /dev/kvm; chmod 660 /dev/kvm' lets it)";
+	return "KVM runs no guest here";
+}
+
 static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
 {
 	unsigned all = HOLDS_PROCESSES | HOLDS_FILES | HOLDS_NETWORK | HOLDS_CPU | HOLDS_MEMORY | HOLDS_DISK |
@@ -62,7 +72,7 @@ static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 	if (!rc)
 		*holds = all;
 	if (!rc && !accel.kvm) {
-		fail_set(f, 0, "KVM runs no guest here, so the processor is emulated: some ten times slower");
+		fail_set(f, 0, "%s, so the processor is emulated: some ten times slower", vm_without_kvm());
 		return 0;
 	}
 	if (rc && f)
