@@ -40,7 +40,7 @@ static const char *vm_without_kvm(void)
 
 	if (geteuid() == 0 && stat("/dev/kvm", &st) == 0 && (st.st_mode & 0060) != 0060 &&
 		(st.st_mode & 0006) != 0006)
-		return "QEMU runs as a user who may not open '/dev/kvm' ('chgrp kvm /dev/kvm; chmod 660 /dev/kvm' lets it)";
+		return "QEMU's user may not open '/dev/kvm' ('chgrp kvm /dev/kvm; chmod 660 /dev/kvm' lets it)";
 	return "KVM runs no guest here";
 }
 
