@@ -87,16 +87,21 @@ static bool gone(int fd, int ms)
 	return false;
 }
 
-static int exchange(const char *text)
+static int exchange_bytes(const char *bytes, size_t len)
 {
 	int fd = dial();
 
 	if (fd < 0)
 		return -1;
-	put(fd, text, strlen(text));
+	put(fd, bytes, len);
 	get(fd, "\r\n\r\n", 1, 5000);
 	close(fd);
 	return strncmp(room, "HTTP/1.", 7) == 0 ? (int)strtol(room + 9, NULL, 10) : 0;
+}
+
+static int exchange(const char *text)
+{
+	return exchange_bytes(text, strlen(text));
 }
 
 static void good_client(const char *while_what)
@@ -214,8 +219,58 @@ static void test_garbage(void)
 	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: "
 			"chunked\r\n\r\n0\r\n\r\n"),
 		400, "a length and chunks together are refused");
+	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+			"Transfer-Encoding: identity\r\n\r\n0\r\n\r\n"),
+		400, "chunks and another coding are refused");
+	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+			"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+		400, "chunks twice, too");
+	is_int(exchange("POST /v2/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+		400, "and chunks of something coded");
 	is_int(exchange("BREW /nothing HTTP/1.1\r\nHost: x\r\n\r\n"), 404,
 		"what is not there is not there for any method");
+}
+
+/* A proxy in front may read these otherwise than we do. */
+static void test_odd_heads(void)
+{
+	static const char path[] = "GET /healthz\0 HTTP/1.1\r\nHost: x\r\n\r\n";
+	static const char rest[] = "GET /healthz\0/more HTTP/1.1\r\nHost: x\r\n\r\n";
+	static const char value[] = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: b\0c\r\nX-B: d\r\n\r\n";
+	static const char last[] = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: b\0\r\n\r\n";
+	static const char name[] = "GET /healthz HTTP/1.1\r\nHost: x\r\nX\0-A: b\r\n\r\n";
+
+	is_int(exchange_bytes(path, sizeof path - 1), 400, "a NUL at the path's end is refused");
+	is_int(exchange_bytes(rest, sizeof rest - 1), 400, "and within it");
+	is_int(exchange_bytes(value, sizeof value - 1), 400, "and in a header");
+	is_int(exchange_bytes(last, sizeof last - 1), 400, "and at the end of the last one");
+	ok(exchange_bytes(name, sizeof name - 1) != 200, "and in a header's name");
+	is_int(exchange("GET /healthz HTTP/1.1\nHost: x\r\n\r\n"), 400, "a line that ends without CR is refused");
+	is_int(exchange("GET /healthz HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n"), 400, "also among the headers");
+	is_int(exchange("GET /healthz HTTP/1.1\r\nHost: x\r\n\n"), 400, "also the last");
+	is_int(exchange("GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\n\r\n"), 400, "a folded line is refused");
+	is_int(exchange("GET /healthz?a HTTP/1.1\r\nHost:x\r\nX-A:\t b\r\nX-Empty:\r\n\r\n"), 422,
+		"spaces before a value, or none, are as good as one");
+	is_int(exchange("GET /healthz HTTP/1.0\r\n\r\n"), 200, "a head without headers is whole");
+}
+
+/* It is taken whatever way it comes, as the same head is in one piece. */
+static void test_pieces(void)
+{
+	char head[20480];
+	size_t len = (size_t)snprintf(head, sizeof head, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: %04000d \r\n", 1);
+	int fd = dial();
+
+	for (int i = 0; i < 150; i++)
+		len += (size_t)snprintf(head + len, sizeof head - len, "X-Header-%d: %080d\r\n", i, i);
+	len += (size_t)snprintf(head + len, sizeof head - len, "\r\n");
+	for (size_t at = 0; at < len; at += 333) {
+		put(fd, head + at, len - at < 333 ? len - at : 333);
+		web_nap(2);
+	}
+	get(fd, "\r\n\r\n", 1, 5000);
+	has_str(room, " 200 ", "a long head in pieces is taken");
+	close(fd);
 }
 
 static void test_half(void)
@@ -393,6 +448,8 @@ int main(void)
 		test_large_body();
 		test_large_head();
 		test_garbage();
+		test_odd_heads();
+		test_pieces();
 		test_half();
 		test_guessing();
 		test_crowd();

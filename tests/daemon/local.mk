@@ -12,14 +12,16 @@ tests_daemon_fits_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_daemon_fits_LDADD = $(JANSSON_LIBS)
 
 # What carries the API: the program, its limits, its document, its end.
-tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log tests/daemon/kill.log \
-	tests/daemon/limits.log tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
+tests/daemon/bodies.log tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log \
+	tests/daemon/kill.log tests/daemon/limits.log tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
 tests/daemon/http.log: tests/lib/onebuffer.la
 daemon_web = tests/lib/web.c tests/lib/web.h tests/lib/webproc.c
-check_PROGRAMS += tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
-TESTS += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill tests/daemon/limits \
-	tests/daemon/openapi tests/daemon/pin
+check_PROGRAMS += tests/daemon/bodies tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
+TESTS += tests/daemon/bodies tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill \
+	tests/daemon/limits tests/daemon/openapi tests/daemon/pin
 EXTRA_DIST += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t
+tests_daemon_bodies_SOURCES = tests/daemon/bodies.c $(daemon_web)
+tests_daemon_bodies_LDADD =
 tests_daemon_kill_SOURCES = tests/daemon/kill.c $(daemon_web)
 tests_daemon_kill_LDADD =
 tests_daemon_limits_SOURCES = tests/daemon/limits.c $(daemon_web)

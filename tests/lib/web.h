@@ -52,6 +52,7 @@ void proc_init(struct proc *p, const char *dir);
 bool proc_start(struct proc *p, const char *const *options);
 int proc_end(struct proc *p, int how);  /* and waits; the wait status */
 int64_t proc_cpu_us(const struct proc *p); /* user and system time so far */
+int64_t proc_anon_kib(const struct proc *p); /* memory of its own; -1: unknown */
 void proc_tell(const struct proc *p);      /* what its log had to say since its last start, as TAP comments */
 void proc_clear(const struct proc *p);     /* takes its folder and log away */
 int proc_run(const struct proc *p, const char *verb); /* nanopod-marketd VERB --data dir: its exit status */

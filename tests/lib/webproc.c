@@ -152,6 +152,22 @@ void proc_clear(const struct proc *p)
 	unlink(p->socket);
 }
 
+int64_t proc_anon_kib(const struct proc *p)
+{
+	char path[64], line[128];
+	long kib = -1;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%ld/status", (long)p->pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, "RssAnon:", 8) == 0)
+			kib = strtol(line + 8, NULL, 10);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
 int64_t proc_cpu_us(const struct proc *p)
 {
 	char path[64], text[1024], *at;

@@ -102,6 +102,9 @@ extern const struct route *const api_tables[]; /* each ends with { 0 }; the list
 /* Finds the route, checks permission and query names, handles idempotency, calls the handler. All that http/ calls. */
 int api_answer(struct api *api, struct request *q, struct reply *r);
 
+/* Whether the request's route needs no token; what it does is not decided here. */
+bool api_open(struct api *api, const struct request *q);
+
 /* Call after each market_commit: the answers since the last one are on disk (failed: they are not). */
 void api_committed(struct api *api, bool failed);
 void api_close(struct api *api);  /* frees what api_answer made; leaves the market alone */

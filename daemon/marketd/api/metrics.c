@@ -162,6 +162,8 @@ static void print_http(const struct metrics *m, struct buf *b)
 	metrics_number(b, "nanopod_http_polls", "gauge", "Agents waiting for work.", m->polls);
 	metrics_number(b, "nanopod_http_answer_bytes", "gauge", "Bytes of answers that clients have not taken yet.",
 		m->answer_bytes);
+	metrics_number(b, "nanopod_http_upload_bytes", "gauge", "Bytes of large requests that are coming in.",
+		m->upload_bytes);
 	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused by the rate limit.",
 		(int64_t)m->rate_limited);
 	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests with a refused token.",

@@ -27,7 +27,7 @@ struct metrics {
 	uint64_t commits_failed, snapshots;
 	uint64_t rate_limited, auth_failed;
 	uint64_t connections_accepted, connections_evicted, connections_timed_out;
-	int64_t connections, streams, parked, polls, answer_bytes;
+	int64_t connections, streams, parked, polls, answer_bytes, upload_bytes;
 	const char *database;                           /* path of the file, for its size; NULL */
 };
 

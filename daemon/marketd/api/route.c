@@ -238,6 +238,25 @@ static bool route_always(const struct route *route)
 		str_starts(route->path, "/openapi.json");
 }
 
+/* "/preview/v2/…" is "/v2/…". */
+static const char *route_path(const char *path)
+{
+	return str_starts(path, PREVIEW) ? path + strlen(PREVIEW) - strlen("/v2/") : path;
+}
+
+bool api_open(struct api *api, const struct request *q)
+{
+	const struct path_shape *shape;
+	const struct route *route;
+	struct path_shape asked;
+	int allow;
+
+	if ((!api->routes && routes_new(&api->routes, NULL) != 0) || path_split(route_path(q->path), &asked) != 0)
+		return false;
+	route = routes_find(api->routes, &asked, q->method, &allow, &shape);
+	return route && (route->flags & ROUTE_OPEN);
+}
+
 int api_answer(struct api *api, struct request *q, struct reply *r)
 {
 	const struct path_shape *shape = NULL;
@@ -248,8 +267,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 
 	if (!api->routes && routes_new(&api->routes, &f) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL, "%s", f.text);
-	if (str_starts(q->path, PREVIEW))
-		q->path += strlen(PREVIEW) - strlen("/v2/");
+	q->path = route_path(q->path);
 	if (path_split(q->path, &asked) != 0)
 		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "no such path");
 	route = routes_find(api->routes, &asked, q->method, &r->allow, &shape);

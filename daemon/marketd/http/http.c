@@ -297,6 +297,7 @@ static void http_sweep(struct http *h)
 	struct list *at, *tmp;
 
 	h->next_sweep = h->now_ms + SWEEP_MS;
+	upload_trim(h);
 	list_each(at, tmp, &h->conns) {
 		struct conn *c = list_entry(at, struct conn, link);
 

@@ -14,7 +14,7 @@
 #include "marketd/api/authorize.h"
 #include "marketd/http/http_own.h"
 
-enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250, OPEN_BODY_MAX = 4096 };
+enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250 };
 
 /* Request ids are not secret, but unique even across restarts: they start at random. */
 static void make_id(struct http *h, char room[REQUEST_ID])
@@ -44,6 +44,7 @@ void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
 	x->conn = c;
 	x->http = c->http;
 	x->target = strdup(target);
+	x->target_at = target;
 	x->started_us = clock_us();
 	x->deadline = INT64_MAX;
 	buf_init(&x->upload, HTTP_BODY_MAX);
@@ -59,7 +60,7 @@ void exchange_free(struct exchange *x)
 	assert(!x->counted && !x->suspended);
 	list_remove(&x->link);
 	json_decref(x->q.body);
-	buf_release(&x->upload);
+	upload_release(x);
 	buf_release(&x->r.body);
 	uri_release(&x->uri);
 	free(x->target);
@@ -70,7 +71,7 @@ void exchange_refuse(struct exchange *x, int reason, const char *text)
 {
 	x->r.wait = x->r.stream = x->r.replayed = x->r.changed = false;
 	x->r.type = NULL;
-	if (reason == REASON_UNAVAILABLE && !x->r.retry_after)
+	if ((reason == REASON_UNAVAILABLE || reason == REASON_RATE) && !x->r.retry_after)
 		x->r.retry_after = 1;
 	api_refuse(&x->q, &x->r, reason, NULL, "%s", text ? text : reason_row(reason)->text);
 }
@@ -124,24 +125,14 @@ static bool parse_body(struct exchange *x)
 		return false;
 	}
 	x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
-	buf_release(&x->upload);
+	upload_release(x);
 	if (!x->q.body)
 		api_refuse(&x->q, &x->r, REASON_MALFORMED, NULL, "the body is not JSON: line %d: %s", why.line,
 			why.text);
 	return x->q.body;
 }
 
-/* From strangers it takes only a body as small as a sign-in; it parses JSON only after they have signed in. */
-static void parse_small(struct exchange *x)
-{
-	json_error_t why;
-
-	if (x->upload.len > 0 && x->upload.len <= OPEN_BODY_MAX && !too_deep(buf_text(&x->upload), x->upload.len))
-		x->q.body = json_loadb(buf_text(&x->upload), x->upload.len, JSON_REJECT_DUPLICATES, &why);
-}
-
-/* Fills the request from the target and the headers. */
-static bool http_exchange_read_head(struct exchange *x)
+static bool exchange_read_target(struct exchange *x)
 {
 	struct request *q = &x->q;
 	int rc = x->target ? uri_parse(x->target, &x->uri) : -ENOMEM;
@@ -161,6 +152,16 @@ static bool http_exchange_read_head(struct exchange *x)
 		q->query[i].name = x->uri.query[i].name;
 		q->query[i].value = x->uri.query[i].value;
 	}
+	return true;
+}
+
+/* Asked again after the body came, which may have taken long: the token may have ended meanwhile. */
+bool exchange_head(struct exchange *x)
+{
+	struct request *q = &x->q;
+
+	if (!q->path && !exchange_read_target(x))
+		return false;
 	q->idempotency_key = exchange_header(x, "Idempotency-Key");
 	q->accept = exchange_header(x, "Accept");
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
@@ -184,7 +185,7 @@ static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)
 }
 
 /* Limits the rate by account, however many tokens it has; strangers by address. */
-static uint64_t rate_key(const struct exchange *x)
+uint64_t exchange_owner(const struct exchange *x)
 {
 	if (x->q.agent)
 		return x->q.agent | (uint64_t)1 << 62; /* a thousand agents of one account are each within the limit */
@@ -206,7 +207,7 @@ static int64_t worked_us(void)
 static void ask_api(struct exchange *x)
 {
 	struct http *h = x->http;
-	uint64_t key = rate_key(x); /* before ?account= changes the account */
+	uint64_t key = exchange_owner(x); /* before ?account= changes the account */
 	int64_t took, started = worked_us();
 
 	api_answer(h->api, &x->q, &x->r);
@@ -234,22 +235,25 @@ void exchange_ask(struct exchange *x)
 		exchange_refuse(x, x->fault, x->fault_text);
 		return;
 	}
-	if (first && !http_exchange_read_head(x))
+	if (first && !exchange_head(x))
 		return;
 	if (!first)
 		auth_again(market_engine(h->api->market), market_now(h->api->market), &x->q);
-	if (first && !x->q.local && too_often(x, h->rate, rate_key(x)))
+	if (first && !x->q.local && too_often(x, h->rate, exchange_owner(x)))
 		return;
-	if (first && (x->q.local || x->q.scopes || x->q.joined) && !parse_body(x))
+	if (first && !parse_body(x))
 		return;
-	if (first && !x->q.body)
-		parse_small(x);
 	x->seen = h->commits;
 	ask_api(x);
 	if (x->r.resume)
 		x->q.resume = x->r.resume;
 	if (x->r.wait)
 		x->q.waited = x->r.version;
+	if (!x->r.wait && !x->r.stream) {
+		/* Nobody asks again: what a large body became in memory must not wait for a slow client. */
+		json_decref(x->q.body);
+		x->q.body = NULL;
+	}
 	if (first && x->q.agent)
 		conn_known(x->conn);
 	if (x->r.status == 401) {

@@ -68,9 +68,12 @@ struct exchange {
 	struct http *http;
 	enum exchange_state state;
 	char *target;                    /* as it came */
+	const char *target_at;           /* where libmicrohttpd has it */
 	struct uri uri;
 	struct buf upload;
-	bool too_large, head, suspended;
+	size_t room;                   /* of the body so much is kept; 0: nothing */
+	uint32_t counted_bytes, *slot; /* in http->uploads_of */
+	bool head, suspended;
 	int fault;                       /* an error before the API could be asked (enum reason); 0 */
 	const char *fault_text;
 	char id[REQUEST_ID];
@@ -79,8 +82,7 @@ struct exchange {
 	int64_t started_us, deadline;
 	int counted;                     /* counts as waiting until it is gone: COUNTED_… */
 
-	/* Streams */
-	size_t taken;                    /* bytes of r.body that have left */
+	size_t taken;                    /* bytes of the request's body that came; streams: of r.body that left */
 	uint64_t seen;                   /* http->commits at the last ask */
 	int64_t beat;                    /* when a heartbeat is due */
 	bool over;
@@ -103,6 +105,8 @@ struct http {
 	uint64_t woken, polled;          /* its value when they were last asked; agents */
 	uint64_t ids;
 	uint16_t addresses[ADDRESS_SLOTS];
+	uint32_t uploads_of[ADDRESS_SLOTS]; /* bytes of large bodies under way, by account or address */
+	int64_t freed_bytes, next_trim;
 	int conn_count;
 	bool resumed, quiet;
 };
@@ -115,10 +119,21 @@ void conn_known(struct conn *c);                                 /* an agent's *
 /* http_exchange.c */
 void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd);
 void exchange_free(struct exchange *x);                          /* after waiting_release */
+bool exchange_head(struct exchange *x);                          /* target, headers, token; false: refused */
+uint64_t exchange_owner(const struct exchange *x);               /* account, agent or address, for limits */
 const char *exchange_header(const struct exchange *x, const char *name);
 void exchange_ask(struct exchange *x);                           /* lets the API fill r */
 void exchange_ready(struct exchange *x);                         /* it may leave: takes it off its list and wakes it */
 void exchange_refuse(struct exchange *x, int reason, const char *text);
+
+/* http_head.c */
+bool head_plain(const struct exchange *x, const char *method, const char *version);
+
+/* http_upload.c */
+void upload_begin(struct exchange *x, uint64_t owner); /* sets room; without it nothing is kept */
+void upload_take(struct exchange *x, const char *data, size_t len);
+void upload_release(struct exchange *x);
+void upload_trim(struct http *h);
 
 /* http_stream.c */
 bool waiting_admit(struct exchange *x);                          /* is there room for one more that waits? */

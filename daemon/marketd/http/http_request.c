@@ -39,6 +39,7 @@ static void blob_free(void *arg)
 	struct blob *b = arg;
 
 	b->http->metrics->answer_bytes -= (int64_t)b->len;
+	b->http->freed_bytes += (int64_t)b->len;
 	free(b->data);
 	free(b);
 }
@@ -149,19 +150,26 @@ static enum MHD_Result ask_and_send(struct exchange *x)
 
 /* ---- What libmicrohttpd calls ------------------------------------------------------------ */
 
-static enum MHD_Result count_length(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+/* What says how long a body is. */
+struct framing {
+	int lengths, codings;
+};
+
+static enum MHD_Result count_framing(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	int *count = cls;
+	struct framing *f = cls;
 
 	(void)kind, (void)value;
-	*count += strcasecmp(name, "Content-Length") == 0;
+	f->lengths += strcasecmp(name, "Content-Length") == 0;
+	f->codings += strcasecmp(name, "Transfer-Encoding") == 0;
 	return MHD_YES;
 }
 
-static enum MHD_Result http_request_take_head(struct exchange *x, const char *method)
+static enum MHD_Result http_request_take_head(struct exchange *x, const char *method, const char *version)
 {
 	const char *length = exchange_header(x, "Content-Length");
-	int lengths = 0;
+	const char *chunked = exchange_header(x, "Transfer-Encoding");
+	struct framing f = { 0 };
 
 	x->state = EXCHANGE_BODY;
 	x->q.method = method_of(method);
@@ -172,17 +180,30 @@ static enum MHD_Result http_request_take_head(struct exchange *x, const char *me
 		x->fault_text = "this socket is only for the market's user and root";
 		return ask_and_send(x);
 	}
-	MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, count_length, &lengths);
-	if (lengths > 1 || (length && exchange_header(x, "Transfer-Encoding"))) {
+	if (x->target && !head_plain(x, method, version)) {
+		x->fault = REASON_MALFORMED;
+		x->fault_text =
+			"the head of the request has a NUL, a folded line, or a line that does not end in CR LF";
+		return ask_and_send(x);
+	}
+	MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, count_framing, &f);
+	if (f.lengths + f.codings > 1 || (chunked && strcasecmp(chunked, "chunked") != 0)) {
 		/* A proxy may go by the one and we by the other: one request would become two. */
 		x->fault = REASON_MALFORMED;
-		x->fault_text = "a request has one length or is chunked, not both";
+		x->fault_text = "a request has one length or is chunked once, not both, and no other coding";
 		return ask_and_send(x);
 	}
 	if (length && (strlen(length) > 9 || strtol(length, NULL, 10) > HTTP_BODY_MAX)) {
 		x->fault = REASON_TOO_LARGE;
 		return ask_and_send(x);
 	}
+	if (!length && !chunked)
+		return MHD_YES;
+	if (exchange_head(x))
+		upload_begin(x, exchange_owner(x));
+	/* Who waits for our word before the body hears at once that it will not be read. */
+	if (!x->room && exchange_header(x, "Expect"))
+		return ask_and_send(x);
 	return MHD_YES;
 }
 
@@ -193,10 +214,7 @@ static enum MHD_Result http_request_take_body(struct exchange *x, const char *da
 	x->taken += len;
 	if (x->taken > DISCARD_MAX)
 		return MHD_NO;
-	if (!x->fault && buf_add(&x->upload, data, len) != 0) {
-		x->fault = x->taken > HTTP_BODY_MAX ? REASON_TOO_LARGE : REASON_UNAVAILABLE;
-		buf_release(&x->upload);
-	}
+	upload_take(x, data, len);
 	return MHD_YES;
 }
 
@@ -206,11 +224,11 @@ enum MHD_Result hook_request(void *cls, struct MHD_Connection *mhd, const char *
 	struct exchange *x = *context;
 	size_t n = *len;
 
-	(void)cls, (void)mhd, (void)url, (void)version;
+	(void)cls, (void)mhd, (void)url;
 	if (!x)
 		return MHD_NO;
 	if (x->state == EXCHANGE_HEAD)
-		return http_request_take_head(x, method);
+		return http_request_take_head(x, method, version);
 	*len = 0;
 	if (n)
 		return http_request_take_body(x, data, n);

@@ -5,10 +5,12 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/http.h \
 	daemon/marketd/http/http_conn.c \
 	daemon/marketd/http/http_exchange.c \
+	daemon/marketd/http/http_head.c \
 	daemon/marketd/http/http_hooks.h \
 	daemon/marketd/http/http_own.h \
 	daemon/marketd/http/http_request.c \
 	daemon/marketd/http/http_stream.c \
+	daemon/marketd/http/http_upload.c \
 	daemon/marketd/http/limit.c \
 	daemon/marketd/http/limit.h \
 	daemon/marketd/http/listen.c \

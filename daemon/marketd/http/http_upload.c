@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bodies of requests while they come in: whose are kept, and how much of them at once. Who shows no valid token
+ * makes the market keep nothing, and no account can fill its memory for the others.
+ */
+#include <assert.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "market/reason.h"
+#include "marketd/http/http_own.h"
+
+enum {
+	OPEN_BODY_MAX = 4096,   /* of a route that needs no token: as small as a sign-in */
+	UPLOADS_MAX = 64 << 20, /* all bodies that are under way; small ones do not count */
+	UPLOADS_PER_ACCOUNT = 16 << 20,
+	UPLOAD_SMALL = 16 << 10,
+	TRIM_BYTES = 16 << 20, /* of bodies and answers: the system gets back what they had */
+	TRIM_MS = 10000,       /* but not more often */
+};
+
+void upload_begin(struct exchange *x, uint64_t owner)
+{
+	const struct request *q = &x->q;
+
+	x->slot = &x->http->uploads_of[(owner * 0x9e3779b97f4a7c15u) >> 52];
+	if (q->local || q->scopes || q->joined)
+		x->room = HTTP_BODY_MAX;
+	else
+		x->room = api_open(x->http->api, q) ? OPEN_BODY_MAX : 0;
+}
+
+/* Whether there is room for all of this body so far. */
+static int upload_count(struct exchange *x, size_t total)
+{
+	struct http *h = x->http;
+	uint32_t more = (uint32_t)(total - x->counted_bytes);
+
+	if (total <= UPLOAD_SMALL || x->q.local)
+		return 0;
+	if (*x->slot + more > UPLOADS_PER_ACCOUNT) {
+		x->fault_text = "too many large requests of this account are under way; send fewer at once";
+		return REASON_RATE;
+	}
+	if (h->metrics->upload_bytes + more > UPLOADS_MAX) {
+		x->fault_text = "too many large requests are under way; nothing was done";
+		return REASON_UNAVAILABLE;
+	}
+	*x->slot += more;
+	x->counted_bytes += more;
+	h->metrics->upload_bytes += more;
+	return 0;
+}
+
+void upload_take(struct exchange *x, const char *data, size_t len)
+{
+	size_t total = x->upload.len + len;
+
+	if (x->fault)
+		return;
+	if (x->taken > HTTP_BODY_MAX || (x->room && total > x->room))
+		x->fault = REASON_TOO_LARGE;
+	else if (x->room)
+		x->fault = upload_count(x, total);
+	if (!x->fault && x->room && buf_add(&x->upload, data, len) != 0)
+		x->fault = REASON_UNAVAILABLE;
+	if (x->fault)
+		upload_release(x);
+}
+
+void upload_release(struct exchange *x)
+{
+	buf_release(&x->upload);
+	if (!x->counted_bytes)
+		return;
+	assert(*x->slot >= x->counted_bytes && x->http->metrics->upload_bytes >= x->counted_bytes);
+	*x->slot -= x->counted_bytes;
+	x->http->metrics->upload_bytes -= x->counted_bytes;
+	x->http->freed_bytes += x->counted_bytes;
+	x->counted_bytes = 0;
+}
+
+void upload_trim(struct http *h)
+{
+	if (h->freed_bytes < TRIM_BYTES || h->now_ms < h->next_trim)
+		return;
+	malloc_trim(0);
+	h->freed_bytes = 0;
+	h->next_trim = h->now_ms + TRIM_MS;
+}
