@@ -26,6 +26,7 @@ enum opt {
 	OPT_CONNECTIONS,
 	OPT_PER_ADDRESS,
 	OPT_RATE,
+	OPT_QUOTA,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -47,6 +48,7 @@ static const struct option rows[] = {
 	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "connections-per-address", required_argument, NULL, OPT_PER_ADDRESS },
 	{ "rate", required_argument, NULL, OPT_RATE },
+	{ "quota", required_argument, NULL, OPT_QUOTA },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -71,6 +73,8 @@ static const char help[] =
 	"  --connections-per-address N\n"
 	"                      up to N of them from one address, without agents (default: 256)\n"
 	"  --rate N            requests per second and account; 0: no limit (default: 1000)\n"
+	"  --quota [ACCOUNT:]NAME=N\n"
+	"                      how much one account may take; repeatable; 0: no limit; the manual has the names\n"
 	"  --agent-silent N    seconds until a host with a silent agent is down (default: 45)\n"
 	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
@@ -100,6 +104,16 @@ static int read_listen(struct options *o, const char *text)
 	if (o->listen_count == OPTIONS_LISTEN_MAX)
 		return options_complain("listen", text, "up to eight addresses");
 	o->listen[o->listen_count++] = text;
+	return -1;
+}
+
+static int read_quota(struct options *o, const char *text)
+{
+	if (o->quota_count == QUOTA_ROWS)
+		return options_complain("quota", text, "up to 64 of them");
+	if (!quota_read(text, &o->quotas[o->quota_count]))
+		return options_complain("quota", text, "[ACCOUNT:]NAME=N, e.g. pools=5000 or acme:text=1024");
+	o->quota_count++;
 	return -1;
 }
 
@@ -139,6 +153,8 @@ static int read_option(struct options *o, int opt, const char *text)
 	switch (opt) {
 	case OPT_DATA: o->data = text; return -1;
 	case OPT_LISTEN: return read_listen(o, text);
+	case OPT_QUOTA:
+		return read_quota(o, text);
 	case OPT_SOCKET: o->socket = text; return -1;
 	case OPT_CERT: o->tls_cert = text; return -1;
 	case OPT_KEY: o->tls_key = text; return -1;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "marketd/api/quota.h"
 
 enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
 
@@ -28,6 +29,8 @@ struct options {
 	long snapshot_every;           /* -1: the market's default */
 	long agent_silent, node_wait;  /* seconds; 0: the watch's default */
 	long connections, connections_per_address, rate;   /* 0: the server's default; rate -1: none */
+	struct quota_row quotas[QUOTA_ROWS];
+	size_t quota_count;
 	enum log_level level;
 	char database[OPTIONS_PATH_MAX], socket_room[OPTIONS_PATH_MAX];
 };

@@ -134,6 +134,7 @@ static int open_market(struct server *s, struct fail *f)
 	rc = watch_new(&s->api.watch,
 		&(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
 		s->api.now_ms);
+	rc = rc ? rc : quotas_new(&s->api.quotas, s->o->quotas, s->o->quota_count);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
 	rc = watch_time(s->api.watch, s->market, s->api.now_ms, clock_of(s), f);
@@ -358,6 +359,7 @@ static void close_all(struct server *s)
 {
 	http_free(s->http);
 	api_close(&s->api);
+	quotas_free(s->api.quotas);
 	watch_free(s->api.watch);
 	market_free(s->market);
 	for (int i = 0; i < s->socket_count; i++)

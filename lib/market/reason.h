@@ -12,8 +12,7 @@
 	X(UNKNOWN_FIELD, "unknown_field", 422, "unprocessable_entity", 2, "the request has an unknown field") \
 	X(MALFORMED, "malformed", 400, "invalid_request_error", 2, "the request is not JSON of the right shape") \
 	X(TOO_LARGE, "too_large", 413, "invalid_request_error", 2, "the request is larger than the market takes") \
-	X(UNAUTHENTICATED, "unauthenticated", 401, "authentication_error", 4, \
-		"no token, or an unknown one") \
+	X(UNAUTHENTICATED, "unauthenticated", 401, "authentication_error", 4, "no token, or an unknown one") \
 	X(TOKEN_EXPIRED, "token_expired", 401, "authentication_error", 4, "the token has expired") \
 	X(FORBIDDEN, "forbidden", 403, "forbidden", 4, "the token may not do this") \
 	X(SUSPENDED, "suspended", 403, "forbidden", 4, "the account is suspended: it may reduce what it has, not add") \
@@ -41,7 +40,8 @@
 	X(NO_BUYER, "no_buyer", 422, "unprocessable_entity", 6, "nobody buys it at that price") \
 	X(EXPIRED, "expired", 422, "unprocessable_entity", 6, "its window is over") \
 	X(INTERNAL, "internal", 500, "api_error", 1, "an internal error of the market") \
-	X(FENCED, "fenced", 409, "conflict", 5, "another machine uses this identity, and its session is newer")
+	X(FENCED, "fenced", 409, "conflict", 5, "another machine uses this identity, and its session is newer") \
+	X(QUOTA, "quota_exceeded", 403, "forbidden", 7, "the account has all that the market gives to one account")
 
 enum reason {
 	REASON_NONE = 0,

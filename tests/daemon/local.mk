@@ -13,12 +13,14 @@ tests_daemon_fits_LDADD = $(JANSSON_LIBS)
 
 # What carries the API: the program, its limits, its document, its end.
 tests/daemon/bodies.log tests/daemon/http.log tests/daemon/httpfull.log tests/daemon/httpstream.log \
-	tests/daemon/kill.log tests/daemon/limits.log tests/daemon/openapi.log tests/daemon/pin.log: $(market_programs)
+	tests/daemon/kill.log tests/daemon/limits.log tests/daemon/openapi.log tests/daemon/pin.log \
+	tests/daemon/quota.log: $(market_programs)
 tests/daemon/http.log: tests/lib/onebuffer.la
 daemon_web = tests/lib/web.c tests/lib/web.h tests/lib/webproc.c
-check_PROGRAMS += tests/daemon/bodies tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin
+check_PROGRAMS += tests/daemon/bodies tests/daemon/kill tests/daemon/limits tests/daemon/openapi tests/daemon/pin \
+	tests/daemon/quota
 TESTS += tests/daemon/bodies tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t tests/daemon/kill \
-	tests/daemon/limits tests/daemon/openapi tests/daemon/pin
+	tests/daemon/limits tests/daemon/openapi tests/daemon/pin tests/daemon/quota
 EXTRA_DIST += tests/daemon/http.t tests/daemon/httpfull.t tests/daemon/httpstream.t
 tests_daemon_bodies_SOURCES = tests/daemon/bodies.c $(daemon_web)
 tests_daemon_bodies_LDADD =
@@ -29,6 +31,8 @@ tests_daemon_limits_LDADD =
 tests_daemon_openapi_SOURCES = tests/daemon/openapi.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h $(daemon_web)
 tests_daemon_openapi_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_daemon_openapi_LDADD = $(JANSSON_LIBS)
+tests_daemon_quota_SOURCES = tests/daemon/quota.c $(daemon_web)
+tests_daemon_quota_LDADD =
 tests_daemon_pin_SOURCES = tests/daemon/pin.c $(daemon_web)
 tests_daemon_pin_LDADD = libmarket.la libbase.la $(JANSSON_LIBS)
 

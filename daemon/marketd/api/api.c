@@ -11,6 +11,9 @@
 
 #include "base/str.h"
 #include "market/reason.h"
+#include "marketd/api/quota.h"
+
+enum { RETRY_S = 60 }; /* what a day has too much of comes back slowly */
 
 /* SF Compute's word for a status; other statuses keep the word of the reason. */
 static const char *api_type_of(int status, const struct reason_row *row)
@@ -63,6 +66,8 @@ static int say_no(const struct request *q, struct reply *r, int status, int reas
 	const struct reason_row *row = reason_row(reason);
 	json_t *details = json_array();
 
+	if (reason == REASON_RATE && !r->retry_after)
+		r->retry_after = RETRY_S;
 	if (field)
 		json_array_append_new(details,
 			json_pack("{s:s, s:s, s:s}", "field", field, "code", row->code, "message", text));
@@ -193,7 +198,14 @@ int api_apply_to(struct api *api, const struct request *q, enum event_kind kind,
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why)
 {
 	const struct effects *ignored;
+	int rc = quota_check(api, q, ev, why);
 
+	if (rc)
+		return rc;
+	did = did ? did : &ignored;
 	ev->token = q->token;
-	return market_apply(api->market, ev, did ? did : &ignored, why);
+	rc = market_apply(api->market, ev, did, why);
+	if (rc == 0)
+		quota_charge(api, q, ev, (*did)->count, 0);
+	return rc;
 }

@@ -68,6 +68,7 @@ struct api {
 	bool test_clock;               /* POST /np/v1/admin/clock exists */
 	struct routes *routes;         /* route.c's own: made by the first api_answer, freed by api_close */
 	struct metrics *metrics;       /* for GET /metrics; NULL: none */
+	struct quotas *quotas;         /* what an account may take; NULL: all */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	char tls_key[64];              /* "sha256//…" of the certificate's key; "": no TLS */
@@ -135,7 +136,7 @@ bool api_query_bool(const struct request *q, struct reply *r, const char *name, 
 /* The account whose things are asked for. false: the operator named none; refused. */
 bool api_whose(const struct request *q, struct reply *r, uint64_t *account);
 
-/* market_apply with this request's token. 0, or the reason (negative); answers nothing yet. */
+/* market_apply with this request's token, within the account's quotas. 0, or the reason (negative); no answer yet. */
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why);
 /* The same for an event that has nothing but its subject. */
 int api_apply_to(struct api *api, const struct request *q, enum event_kind kind, uint64_t account, uint64_t subject,

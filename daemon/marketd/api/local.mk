@@ -19,6 +19,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/metrics.c \
 	daemon/marketd/api/metrics.h \
 	daemon/marketd/api/openapi.c \
+	daemon/marketd/api/quota.c \
+	daemon/marketd/api/quota.h \
 	daemon/marketd/api/render.c \
 	daemon/marketd/api/render.h \
 	daemon/marketd/api/render_order.c \

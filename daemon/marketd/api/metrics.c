@@ -166,6 +166,8 @@ static void print_http(const struct metrics *m, struct buf *b)
 		m->upload_bytes);
 	metrics_number(b, "nanopod_http_rate_limited_total", "counter", "Requests refused by the rate limit.",
 		(int64_t)m->rate_limited);
+	metrics_number(b, "nanopod_quota_refused_total", "counter", "Changes refused by a quota of an account.",
+		(int64_t)m->quota_refused);
 	metrics_number(b, "nanopod_http_auth_failures_total", "counter", "Requests with a refused token.",
 		(int64_t)m->auth_failed);
 }

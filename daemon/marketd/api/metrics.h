@@ -25,7 +25,7 @@ struct metrics {
 	struct metric_route routes[METRIC_ROUTES + 1];  /* the last: requests without a route */
 	struct histogram commit_micros, batch;          /* batch: answers per commit */
 	uint64_t commits_failed, snapshots;
-	uint64_t rate_limited, auth_failed;
+	uint64_t rate_limited, auth_failed, quota_refused;
 	uint64_t connections_accepted, connections_evicted, connections_timed_out;
 	int64_t connections, streams, parked, polls, answer_bytes, upload_bytes;
 	const char *database;                           /* path of the file, for its size; NULL */

@@ -13,6 +13,7 @@
 #include "market/reason.h"
 #include "marketd/api/authorize.h"
 #include "marketd/api/idempotency.h"
+#include "marketd/api/quota.h"
 #include "marketd/api/routes.h"
 #include "marketd/store/watch.h"
 
@@ -203,6 +204,8 @@ static int answer_keyed(struct api *api, const struct route *route, const struct
 	if (rc == 1)
 		return r->status;
 	route_handle(api, route, q, r);
+	if (r->changed)
+		quota_charge(api, q, NULL, 0, QUOTA_ANSWER + r->body.len);
 	if (r->changed && idempotency_keep(api, q, digest, r, &f) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL,
 			"it was done, but its answer could not be stored under the key");
@@ -277,6 +280,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "no such path");
 	r->allow = 0;
 	r->route = route;
+	quotas_begin(api->quotas);
 	if (!market_ready(api->market) && !route_always(route)) {
 		r->retry_after = 1;
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market cannot write now; nothing was done");
@@ -286,7 +290,8 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 
 void api_committed(struct api *api, bool failed)
 {
-	(void)failed; /* either way memory matches the disk */
+	if (failed)
+		quotas_undone(api->quotas);
 	if (api->routes)
 		idempotency_forget(api->routes);
 }

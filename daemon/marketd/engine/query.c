@@ -205,6 +205,24 @@ int64_t engine_unsettled(const struct engine *e, uint64_t account)
 	return sum;
 }
 
+struct kept engine_kept(const struct engine *e, uint64_t account)
+{
+	const struct live_account *a = world_account(e, account);
+
+	if (!a)
+		return (struct kept){ 0 };
+	return (struct kept){
+		.tokens = rank_live(&a->own[TOKENS]),
+		.hosts = rank_live(&a->own[HOSTS]),
+		.pools = rank_live(&a->own[POOLS]),
+		.orders = rank_live(&a->own[ORDERS]),
+		.leases = rank_live(&a->own[LEASES]),
+		.instances = rank_live(&a->own[INSTANCES]),
+		.procurements = rank_live(&a->own[PROCUREMENTS]),
+		.agents = rank_live(&a->own[AGENTS]),
+	};
+}
+
 int64_t engine_burn(const struct engine *e, uint64_t account)
 {
 	const struct live_account *a = world_account(e, account);

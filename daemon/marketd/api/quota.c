@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/api/quota.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/table.h"
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/api/metrics.h"
+
+enum {
+	EVENT_BYTES = 512,  /* of rows and indexes that an event makes beside its texts */
+	EFFECT_BYTES = 384, /* and of each of its effects */
+	QUOTA_MAX = 10000000,
+	SLACK = 8, /* a request that has begun may pass a limit by this part of it, to be done whole */
+};
+
+static const struct {
+	const char *word, *text;
+	int64_t fallback;
+} quota_kinds[QUOTA_KINDS] = {
+#define QUOTA_X(name, word, fallback, text) { word, text, fallback },
+	QUOTAS(QUOTA_X)
+#undef QUOTA_X
+};
+
+/* Bytes that come back evenly over a day. */
+struct day {
+	int64_t left, at_ms;
+};
+
+struct usage {
+	int64_t limits[QUOTA_KINDS];
+	int64_t text; /* bytes; -1: to be counted */
+	struct day journal, agents;
+};
+
+struct quotas {
+	struct quota_row rows[QUOTA_ROWS];
+	size_t count;
+	struct table usage; /* struct usage by account */
+	bool admitted;      /* the request has begun */
+	int64_t before;     /* bytes of text that the event being checked replaces or frees */
+};
+
+bool quota_read(const char *text, struct quota_row *out)
+{
+	const char *is = strrchr(text, '='), *word = text;
+	struct quota_row row = { .kind = QUOTA_KINDS };
+	long n;
+
+	if (!is || str_to_long(is + 1, 0, QUOTA_MAX, &n) != 0)
+		return false;
+	for (const char *at = text; at < is; at++)
+		if (*at == ':')
+			word = at + 1;
+	if (word > text) {
+		row.account = text;
+		row.account_len = (size_t)(word - 1 - text);
+	}
+	for (int k = 0; k < QUOTA_KINDS; k++)
+		if (strlen(quota_kinds[k].word) == (size_t)(is - word) &&
+			memcmp(quota_kinds[k].word, word, (size_t)(is - word)) == 0)
+			row.kind = (enum quota_kind)k;
+	if (row.kind == QUOTA_KINDS || (row.account && !row.account_len))
+		return false;
+	row.limit = n;
+	*out = row;
+	return true;
+}
+
+int quotas_new(struct quotas **out, const struct quota_row *rows, size_t count)
+{
+	struct quotas *all = calloc(1, sizeof *all);
+
+	if (!all)
+		return -ENOMEM;
+	table_init(&all->usage);
+	for (size_t i = 0; i < count && i < QUOTA_ROWS; i++)
+		all->rows[all->count++] = rows[i];
+	*out = all;
+	return 0;
+}
+
+void quotas_free(struct quotas *all)
+{
+	const char *key;
+	void *value;
+
+	if (!all)
+		return;
+	for (size_t at = 0; table_next(&all->usage, &at, &key, &value);)
+		free(value);
+	table_release(&all->usage);
+	free(all);
+}
+
+void quotas_begin(struct quotas *all)
+{
+	if (all)
+		all->admitted = false;
+}
+
+void quotas_undone(struct quotas *all)
+{
+	const char *key;
+	void *value;
+
+	for (size_t at = 0; all && table_next(&all->usage, &at, &key, &value);) {
+		struct usage *u = value;
+
+		u->text = -1;
+	}
+}
+
+/* ---- What an account has ------------------------------------------------------------------ */
+
+static int64_t text_size(const char *text)
+{
+	return text ? (int64_t)strlen(text) : 0;
+}
+
+static int64_t quota_text_of(const struct engine *e, uint64_t account)
+{
+	int64_t sum = 0;
+
+	for (const struct token *t = NULL; (t = engine_token_after(e, account, t ? t->id : 0));)
+		sum += text_size(t->name);
+	for (const struct pool *p = NULL; (p = engine_pool_after(e, account, p ? p->id : 0));)
+		sum += text_size(p->name) + text_size(p->tags);
+	for (const struct host *h = NULL; (h = engine_host_after(e, account, h ? h->id : 0));)
+		sum += text_size(h->name);
+	for (const struct instance *i = NULL; (i = engine_instance_after(e, account, i ? i->id : 0));)
+		sum += text_size(i->name) + text_size(i->tags) + text_size(i->user_data);
+	for (const struct procurement *p = NULL; (p = engine_procurement_after(e, account, p ? p->id : 0));)
+		sum += text_size(p->name);
+	for (const struct agent *a = NULL; (a = engine_agent_after(e, account, a ? a->id : 0));)
+		sum += text_size(a->name) + text_size(a->public_key) + text_size(a->machine) + text_size(a->inventory);
+	return sum;
+}
+
+static int64_t event_text(const struct event *ev)
+{
+	int64_t sum = text_size(ev->name) + text_size(ev->text);
+
+	if (ev->kind == EVENT_REPORT)
+		return 0; /* replaces what the last one said */
+	if (ev->kind == EVENT_INSTANCE)
+		sum += text_size(ev->u.instance.user_data);
+	if (ev->kind == EVENT_INSTANCE_CHANGE)
+		sum += text_size(ev->u.instance_change.user_data);
+	if (ev->kind == EVENT_AGENT)
+		sum += text_size(ev->u.agent.machine);
+	return sum;
+}
+
+static int64_t pool_text_before(const struct pool *p, const struct event *ev)
+{
+	bool deleted = ev->kind == EVENT_POOL_DELETE; /* its name stays */
+
+	return (ev->name ? text_size(p->name) : 0) + (ev->text || deleted ? text_size(p->tags) : 0);
+}
+
+static int64_t instance_text_before(const struct instance *i, const struct event *ev)
+{
+	bool deleted = ev->kind == EVENT_INSTANCE_DELETE;
+
+	return (ev->name || deleted ? text_size(i->name) : 0) + (ev->text || deleted ? text_size(i->tags) : 0) +
+		(deleted || ev->u.instance_change.user_data ? text_size(i->user_data) : 0);
+}
+
+/* What it replaces or frees. */
+static int64_t event_text_before(const struct engine *e, const struct event *ev)
+{
+	const struct pool *p;
+	const struct instance *i;
+	const struct procurement *r;
+	const struct agent *a;
+
+	switch (ev->kind) {
+	case EVENT_POOL_CHANGE:
+	case EVENT_POOL_DELETE:
+		p = engine_pool(e, ev->subject);
+		return p ? pool_text_before(p, ev) : 0;
+	case EVENT_INSTANCE_CHANGE:
+	case EVENT_INSTANCE_DELETE:
+		i = engine_instance(e, ev->subject);
+		return i ? instance_text_before(i, ev) : 0;
+	case EVENT_PROCUREMENT_DELETE:
+	case EVENT_PROCUREMENT_CHANGE:
+		r = engine_procurement(e, ev->subject);
+		return r && (ev->name || ev->kind == EVENT_PROCUREMENT_DELETE) ? text_size(r->name) : 0;
+	case EVENT_AGENT_INVENTORY:
+		a = engine_agent(e, ev->subject);
+		return a ? text_size(a->inventory) : 0;
+	default:
+		return 0;
+	}
+}
+
+static bool row_is_for(const struct quota_row *row, const struct account *a, const char *id)
+{
+	if (!row->account)
+		return true;
+	return (strlen(a->name) == row->account_len && memcmp(a->name, row->account, row->account_len) == 0) ||
+		(strlen(id) == row->account_len && memcmp(id, row->account, row->account_len) == 0);
+}
+
+/* The account's own rows count before those for every account. */
+static void usage_limits(struct usage *u, const struct quotas *all, const struct account *a)
+{
+	char id[IDENT_TEXT];
+
+	ident_text(IDENT_ACCOUNT, a->id, id);
+	for (int k = 0; k < QUOTA_KINDS; k++)
+		u->limits[k] = quota_kinds[k].fallback;
+	for (int own = 0; own < 2; own++)
+		for (size_t i = 0; i < all->count; i++)
+			if (!all->rows[i].account == !own && row_is_for(&all->rows[i], a, id))
+				u->limits[all->rows[i].kind] = all->rows[i].limit;
+	for (int k = QUOTA_TEXT; k < QUOTA_KINDS; k++)
+		u->limits[k] <<= 20;
+}
+
+static struct usage *usage_known(struct quotas *all, uint64_t account)
+{
+	char key[IDENT_TEXT];
+
+	snprintf(key, sizeof key, "%" PRIu64, account);
+	return table_get(&all->usage, key);
+}
+
+static struct usage *usage_of(struct api *api, uint64_t account)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = engine_account(e, account);
+	char key[IDENT_TEXT];
+	struct usage *u;
+
+	if (!a)
+		return NULL;
+	u = usage_known(api->quotas, account);
+	if (u && u->text < 0)
+		u->text = quota_text_of(e, account);
+	if (u)
+		return u;
+	u = calloc(1, sizeof *u);
+	snprintf(key, sizeof key, "%" PRIu64, account);
+	if (!u || table_set(&api->quotas->usage, key, u) != 0) {
+		free(u);
+		return NULL;
+	}
+	usage_limits(u, api->quotas, a);
+	u->text = quota_text_of(e, account);
+	u->journal = (struct day){ .left = u->limits[QUOTA_JOURNAL], .at_ms = api->now_ms };
+	u->agents = (struct day){ .left = u->limits[QUOTA_AGENT_JOURNAL], .at_ms = api->now_ms };
+	return u;
+}
+
+/* ---- Refusing ------------------------------------------------------------------------------ */
+
+/* What makes the count smaller, as far as anything does. */
+static const char *quota_way_out(enum quota_kind kind)
+{
+	switch (kind) {
+	case QUOTA_ORDERS:
+		return "cancel some, or ";
+	case QUOTA_INSTANCES:
+		return "delete some that have ended, or ";
+	case QUOTA_PROCUREMENTS:
+	case QUOTA_TEXT:
+		return "delete what you do not need, or ";
+	case QUOTA_LEASES:
+	case QUOTA_JOURNAL:
+	case QUOTA_AGENT_JOURNAL:
+		return "wait, or ";
+	default:
+		return "";
+	}
+}
+
+static bool quota_deleted_count(enum quota_kind kind)
+{
+	return kind == QUOTA_TOKENS || kind == QUOTA_POOLS || kind == QUOTA_HOSTS || kind == QUOTA_AGENTS;
+}
+
+static int quota_refuse(struct api *api, uint64_t account, int64_t used, int64_t limit, enum quota_kind kind,
+	struct fail *why)
+{
+	const struct account *a = engine_account(market_engine(api->market), account);
+
+	if (api->metrics)
+		api->metrics->quota_refused++;
+	if (kind >= QUOTA_TEXT) {
+		used = (used + (1 << 19)) >> 20;
+		limit >>= 20;
+	}
+	return fail_set(why, kind < QUOTA_JOURNAL ? REASON_QUOTA : REASON_RATE,
+		"account '%s' has %" PRId64 " of %" PRId64 " %s%s (quota '%s'); %sask the operator for more", a->name,
+		used, limit, quota_kinds[kind].text, quota_deleted_count(kind) ? ", deleted ones too" : "",
+		quota_kinds[kind].word, quota_way_out(kind));
+}
+
+/* What the event makes; QUOTA_KINDS: nothing that is counted. */
+static enum quota_kind quota_made(enum event_kind kind)
+{
+	switch (kind) {
+	case EVENT_TOKEN:
+		return QUOTA_TOKENS;
+	case EVENT_POOL:
+		return QUOTA_POOLS;
+	case EVENT_HOST:
+		return QUOTA_HOSTS;
+	case EVENT_AGENT:
+		return QUOTA_AGENTS;
+	case EVENT_ORDER:
+		return QUOTA_ORDERS;
+	case EVENT_INSTANCE:
+		return QUOTA_INSTANCES;
+	case EVENT_PROCUREMENT:
+		return QUOTA_PROCUREMENTS;
+	default:
+		return QUOTA_KINDS;
+	}
+}
+
+static int64_t quota_count(const struct kept *k, enum quota_kind kind)
+{
+	switch (kind) {
+	case QUOTA_TOKENS:
+		return (int64_t)k->tokens;
+	case QUOTA_POOLS:
+		return (int64_t)k->pools;
+	case QUOTA_HOSTS:
+		return (int64_t)k->hosts;
+	case QUOTA_AGENTS:
+		return (int64_t)k->agents;
+	case QUOTA_ORDERS:
+		return (int64_t)k->orders;
+	case QUOTA_LEASES:
+		return (int64_t)k->leases;
+	case QUOTA_INSTANCES:
+		return (int64_t)k->instances;
+	case QUOTA_PROCUREMENTS:
+		return (int64_t)k->procurements;
+	default:
+		return 0;
+	}
+}
+
+/* Ends, gives back or stops something: an account that is at its limits must still be able to. */
+static bool event_reduces(const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_TOKEN_REVOKE:
+	case EVENT_HOST_RETIRE:
+	case EVENT_POOL_DELETE:
+	case EVENT_CANCEL:
+	case EVENT_RELEASE:
+	case EVENT_INSTANCE_STOP:
+	case EVENT_INSTANCE_DELETE:
+	case EVENT_PROCUREMENT_DELETE:
+	case EVENT_AGENT_RETIRE:
+		return true;
+	case EVENT_PROCUREMENT_CHANGE:
+		return ev->u.procurement_change.enabled == 0;
+	default:
+		return false;
+	}
+}
+
+/* What agents say by themselves never waits for what their account did. */
+static bool event_of_agent(const struct request *q, const struct event *ev)
+{
+	return q->agent || ev->kind == EVENT_AGENT_SESSION;
+}
+
+static bool quota_free(const struct api *api, const struct request *q)
+{
+	return !api->quotas || q->local || (q->scopes & SCOPE_ADMIN);
+}
+
+/* A session is opened without a token. */
+static uint64_t quota_owner(const struct request *q, const struct event *ev)
+{
+	return q->account || !ev ? q->account : ev->account;
+}
+
+static int64_t day_left(struct day *d, int64_t limit, int64_t now_ms)
+{
+	int64_t seconds = (now_ms - d->at_ms) / 1000;
+
+	if (seconds > 0) {
+		d->at_ms += seconds * 1000;
+		d->left += (seconds < 86400 ? seconds : 86400) * limit / 86400;
+		d->left = d->left < limit ? d->left : limit;
+	}
+	return d->left;
+}
+
+static int check_quota_day(struct api *api, struct usage *u, uint64_t account, bool agent, struct fail *why)
+{
+	enum quota_kind kind = agent ? QUOTA_AGENT_JOURNAL : QUOTA_JOURNAL;
+	int64_t limit = u->limits[kind], left;
+
+	if (!limit || api->quotas->admitted)
+		return 0;
+	left = day_left(agent ? &u->agents : &u->journal, limit, api->now_ms);
+	return left > 0 ? 0 : quota_refuse(api, account, limit - left, limit, kind, why);
+}
+
+static int64_t usage_room(const struct api *api, const struct usage *u, enum quota_kind kind)
+{
+	return u->limits[kind] + (api->quotas->admitted ? u->limits[kind] / SLACK : 0);
+}
+
+static int check_quota_count(struct api *api, const struct usage *u, uint64_t account, enum quota_kind kind,
+	struct fail *why)
+{
+	struct kept k = engine_kept(market_engine(api->market), account);
+	int64_t count = quota_count(&k, kind);
+
+	if (!u->limits[kind] || count < usage_room(api, u, kind))
+		return 0;
+	return quota_refuse(api, account, count, u->limits[kind], kind, why);
+}
+
+/* Reports of agents come through; so that none is lost, only what makes something new is refused. */
+static int check_quota_text(struct api *api, struct usage *u, const struct event *ev, struct fail *why)
+{
+	int64_t more = event_text(ev) - api->quotas->before;
+
+	if (!u->limits[QUOTA_TEXT] || more <= 0 || u->text + more <= usage_room(api, u, QUOTA_TEXT))
+		return 0;
+	return quota_refuse(api, ev->account, u->text, u->limits[QUOTA_TEXT], QUOTA_TEXT, why);
+}
+
+int quota_check(struct api *api, const struct request *q, const struct event *ev, struct fail *why)
+{
+	uint64_t account = quota_owner(q, ev);
+	enum quota_kind kind = quota_made(ev->kind);
+	bool agent = event_of_agent(q, ev);
+	struct usage *u;
+	int rc;
+
+	if (api->quotas)
+		api->quotas->before = event_text_before(market_engine(api->market), ev);
+	if (quota_free(api, q) || event_reduces(ev))
+		return 0;
+	u = usage_of(api, account);
+	if (!u)
+		return 0;
+	rc = check_quota_day(api, u, account, agent, why);
+	if (rc == 0 && kind < QUOTA_KINDS)
+		rc = check_quota_count(api, u, account, kind, why);
+	if (rc == 0 && kind == QUOTA_ORDERS)
+		rc = check_quota_count(api, u, account, QUOTA_LEASES, why);
+	if (rc == 0 && (!agent || kind < QUOTA_KINDS))
+		rc = check_quota_text(api, u, ev, why);
+	if (rc == 0)
+		api->quotas->admitted = true;
+	return rc;
+}
+
+void quota_charge(struct api *api, const struct request *q, const struct event *ev, size_t effects, size_t bytes)
+{
+	bool counted = api->quotas && ev && ev->account;
+	struct usage *u = counted ? usage_known(api->quotas, ev->account) : NULL;
+	int64_t cost = (int64_t)bytes;
+
+	/* Also what the operator made for the account is in memory. */
+	if (u && u->text >= 0)
+		u->text += event_text(ev) - api->quotas->before;
+	u = quota_free(api, q) ? NULL : usage_of(api, quota_owner(q, ev));
+	if (!u)
+		return;
+	if (ev)
+		cost += EVENT_BYTES + event_text(ev) + (int64_t)effects * EFFECT_BYTES;
+	if (ev && event_of_agent(q, ev))
+		u->agents.left -= cost;
+	else
+		u->journal.left -= cost;
+}
