@@ -198,7 +198,8 @@ static int local_say_failed(struct local *l, const struct localhosts *h, const s
 			"mend that, then 'nanopod local reset' and 'nanopod local start' begin anew",
 			"this machine cannot run nodes: '%s' failed: %s", failed->name, failed->why);
 	print_note(l->np,
-		"%zu of %zu hosts are down until the time of their failed nodes is over, which is refunded; '%s' failed: %s",
+		"%zu of %zu hosts are down until the time of their failed nodes is over, which is refunded; "
+		"'%s' failed: %s",
 		h->all - h->up, h->all, failed->name, failed->why);
 	return 0;
 }

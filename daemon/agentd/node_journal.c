@@ -161,7 +161,8 @@ static json_t *node_encode(const struct node *n)
 		"host", n->host, "tenant", n->tenant, "type", n->type, "image", n->image, "driver", n->driver,
 		"message", n->message, "state", life_word(n->life), "reason", cause_word(n->cause));
 	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot,
-		"tries", (json_int_t)n->tries, "pids", (json_int_t)n->pids, "falls", (json_int_t)n->quick_stops, "cpu_milli", (json_int_t)n->cpu_milli,
+		"tries", (json_int_t)n->tries, "pids", (json_int_t)n->pids, "falls", (json_int_t)n->quick_stops,
+		"cpu_milli", (json_int_t)n->cpu_milli,
 		"memory", (json_int_t)n->memory, "disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in",
 		(json_int_t)(n->keys_in >> 1));
 	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a work document: it is refused, or each name in it fits files, hosts and drivers, or is said to be wrong. */
+/* Any bytes as a work document: it is refused, or all names in it fit files, hosts and drivers, or are called wrong. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ struct watch {
 	struct watch_settings set;
 	int64_t begun_ms, begun_at; /* the start by the clock and by the market; 0 before the first turn */
 	struct failures failed;
-	struct watched nobody;     /* in place of the agent of hosts without one; `seen` once all of them were looked at */
+	struct watched nobody;     /* in place of the agent of hosts without one; seen: 0 after the first look at all */
 	uint64_t looked;           /* the host that the last turn's look ended with */
 };
 
@@ -377,7 +377,8 @@ static const struct instance *watch_waiting(const struct engine *e, uint64_t aft
 
 	while ((i = engine_instance_after(e, 0, after))) {
 		after = i->id;
-		if (i->status == INSTANCE_AWAITING && (!i->host || (watch_awaits(e, i) && !engine_host(e, i->host)->down)))
+		if (i->status == INSTANCE_AWAITING &&
+			(!i->host || (watch_awaits(e, i) && !engine_host(e, i->host)->down)))
 			return i;
 	}
 	return NULL;

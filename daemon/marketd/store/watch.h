@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Watches for agents that fall silent, nodes that never start and nodes that fail, on hosts without an agent too. It
- * takes their hosts down, so that the buyers get their money back by themselves, and up again when all is well. It keeps
- * this in memory only: after a start every agent has a while to come back.
+ * takes their hosts down, so that the buyers get their money back by themselves, and up again when all is well. It
+ * keeps this in memory only: after a start every agent has a while to come back.
  */
 #ifndef MARKETD_STORE_WATCH_H
 #define MARKETD_STORE_WATCH_H
@@ -66,8 +66,8 @@ const struct watched *watch_agent(const struct watch *w, uint64_t agent); /* NUL
 int64_t watch_awaits(const struct engine *e, const struct instance *i);
 
 /*
- * Call once a second: sends HOST_STATE for what changed. Looks at each agent, not at its hosts, and at some thousands of
- * the hosts without one. 0 or a reason.
+ * Call once a second: sends HOST_STATE for what changed. Looks at each agent, not at its hosts, and at some thousands
+ * of the hosts without one. 0 or a reason.
  */
 int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f);
 

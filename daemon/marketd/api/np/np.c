@@ -187,7 +187,8 @@ static int set_clock(struct api *api, const struct request *q, struct reply *r)
 		return api_refuse(q, r, REASON_PAST, "at", "the clock is at %lld and cannot go back", (long long)now);
 	if (now > 0 && at - now > CLOCK_STEP_MAX)
 		return api_refuse(q, r, REASON_INVALID, "at", "a step may be up to 400 days");
-	rc = api->watch ? watch_time(api->watch, api->market, api->now_ms, at, &why) : market_time(api->market, at, &why);
+	rc = api->watch ? watch_time(api->watch, api->market, api->now_ms, at, &why)
+			: market_time(api->market, at, &why);
 	if (rc)
 		return api_failed(q, r, rc, "at", &why);
 	return api_json(q, r, 200,

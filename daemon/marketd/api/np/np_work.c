@@ -213,7 +213,7 @@ static int post_report(struct api *api, const struct request *q, struct reply *r
 	host = i->host;
 	pool = i->pool;
 	since = watch_awaits(market_engine(api->market), i) / 60; /* it never ran: from then on nothing was delivered */
-	/* A seller is not paid for a node that nobody ever saw run, whatever he says of its buyer; an agent may know. */
+	/* A seller is not paid for a node that nobody saw run, whatever he says of its buyer; an agent may know. */
 	text = report_text(q->body, i->status == INSTANCE_RUNNING || q->agent);
 	ev.account = i->account;
 	ev.subject = i->id;
