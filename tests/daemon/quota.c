@@ -13,6 +13,12 @@
 #include "../lib/tap.h"
 #include "../lib/web.h"
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZER_KIB = 32 << 10 }; /* what it puts around each piece of memory */
+#else
+enum { SANITIZER_KIB = 0 };
+#endif
+
 enum {
 	CONNS = 16,
 	BODY_ROOM = 96 << 10,
@@ -29,7 +35,7 @@ enum {
 	AGENTS_MIB = 1,
 	THING_KIB = 4,        /* more than a thing needs in memory beside its texts */
 	SPARE_KIB = 12 << 10, /* caches and the write-ahead log, which do not grow with what a customer does */
-	MEMORY_KIB = TEXT_MIB * 9 / 8 * 1024 + THINGS * THING_KIB + SPARE_KIB,
+	MEMORY_KIB = TEXT_MIB * 9 / 8 * 1024 + THINGS * THING_KIB + SPARE_KIB + SANITIZER_KIB,
 	FILES_KIB = (JOURNAL_MIB + AGENTS_MIB) * 1024 + SPARE_KIB,
 };
 
@@ -335,12 +341,15 @@ static bool quota_begin(void)
 
 int main(int argc, char **argv)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *tmp = getenv("TMPDIR"), *asan = getenv("ASAN_OPTIONS");
 	char dir[PROC_TEXT - 64], data[PROC_TEXT - 16];
 	int64_t memory, files;
 
 	check = argc < 2;
 	signal(SIGPIPE, SIG_IGN);
+	/* The sanitizer keeps what is freed, to see it used; here it is what is measured. */
+	snprintf(data, sizeof data, "%s%squarantine_size_mb=1", asan ? asan : "", asan ? ":" : "");
+	setenv("ASAN_OPTIONS", data, 1);
 	snprintf(dir, sizeof dir, "%s/nanopod-quota.XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(dir))
 		skip_all("no folder can be made");
