@@ -162,9 +162,8 @@ static json_t *node_encode(const struct node *n)
 		"message", n->message, "state", life_word(n->life), "reason", cause_word(n->cause));
 	json_t *numbers = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "slot", (json_int_t)n->slot,
 		"tries", (json_int_t)n->tries, "pids", (json_int_t)n->pids, "falls", (json_int_t)n->quick_stops,
-		"cpu_milli", (json_int_t)n->cpu_milli,
-		"memory", (json_int_t)n->memory, "disk", (json_int_t)n->disk, "since", (json_int_t)n->since, "keys_in",
-		(json_int_t)(n->keys_in >> 1));
+		"cpu_milli", (json_int_t)n->cpu_milli, "memory", (json_int_t)n->memory, "disk", (json_int_t)n->disk,
+		"since", (json_int_t)n->since, "keys_in", (json_int_t)(n->keys_in >> 1));
 	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset",
 		(json_int_t)n->console.offset, "inode", (json_int_t)n->console.inode, "left_lines",
 		(json_int_t)n->console.left_lines, "left_bytes", (json_int_t)n->console.left_bytes);

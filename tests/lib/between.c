@@ -12,9 +12,10 @@
  * `hang-after` wait there until the client goes away; `status=NNN` answers that, with the server's
  * kind of error; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
- * begins; `swap=OLD,NEW`, both of one length, replaces each OLD in the answer. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
- * the header by which a market of ours is known, and requests lose their keys where SF Compute's
- * market takes none: everywhere but on orders.
+ * begins; `swap=OLD,NEW`, both of one length, replaces each OLD in the answer. PORT_FILE gets the
+ * port it listens on. With BETWEEN_PLAIN in the environment answers lose the header by which a
+ * market of ours is known, and requests lose their keys where SF Compute's market takes none:
+ * everywhere but on orders.
  */
 #include <arpa/inet.h>
 #include <errno.h>
