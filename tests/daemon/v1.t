@@ -174,9 +174,15 @@ like "$(json '.data[0].procurement_id' <<<"$out")" '^proc_' "a procurement buys 
 spent=$((before - $(money)))
 ok "an hour at first, up to the end of a full hour ($spent)" test "$spent" -ge 15000000 -a "$spent" -lt 30000000
 v2_clock $((END + 120))
-AUTO=$(as "$ACME" GET /v1/nodes/auto | json .current_vm.id)
-as "$FOUNDRY" POST "/np/v1/instances/inst_${AUTO#vm_}/report" '{"status":"running","hostname":"192.0.2.1","port":22,"host_keys":[{"key_type":"ssh-ed25519","key":"AAAA"}]}' >/dev/null
-is "$(http_status)" 204 "(it runs)"
+runs() { # NODE: its machine is there, or its time would be given back
+	local vm
+
+	vm=$(as "$ACME" GET "/v1/nodes/$1" | json .current_vm.id)
+	as "$FOUNDRY" POST "/np/v1/instances/inst_${vm#vm_}/report" \
+		'{"status":"running","hostname":"192.0.2.1","port":22,"host_keys":[{"key_type":"ssh-ed25519","key":"AAAA"}]}' >/dev/null
+	is "$(http_status)" 204 "($1 runs)"
+}
+runs auto
 v2_clock $((END + 3660))
 ok "and more as time goes by" test $((before - $(money))) -gt "$spent"
 out=$(as "$ACME" PATCH /v1/nodes/auto/extend '{"duration_seconds":3600,"max_price_per_node_hour":1500}')
@@ -213,8 +219,9 @@ R1=$(v2_host r1 yerba) R2=$(v2_host r2 yerba)
 offer "$R1" 9.60 $((AT + 60)) $((AT + 20 * HOUR))
 create '{"desired_count":1,"max_price_per_node_hour":1100,"names":["stays"],"zone":"yerba"}' >/dev/null
 v2_clock $((AT + 300))
+like "$(auto stays)" '^pending 1 vm_' "a node has its host"
+runs stays
 was=$(auto stays)
-like "$was" '^pending 1 vm_' "a node has its host"
 offer "$R2" 8.00 $((AT + 360)) $((AT + 20 * HOUR))
 v2_clock $((AT + 6 * HOUR))
 is "$(auto stays)" "$was" "and stays on it while it is for sale below the cap, though another is cheaper"
@@ -234,12 +241,14 @@ RB=$(v2_host rb hayes) RC=$(v2_host rc hayes)
 offer "$RB" 9.60 $((AT + 60)) $((AT + 2 * HOUR))
 create '{"desired_count":1,"max_price_per_node_hour":1100,"names":["moves"],"zone":"hayes"}' >/dev/null
 v2_clock $((AT + 300))
+runs moves
 was=$(auto moves)
 offer "$RC" 9.60 $((AT + 360)) $((AT + 5 * HOUR))
 before=$(money)
 v2_clock $((AT + 2 * HOUR + 60))
 like "$(auto moves)" '^pending 2 vm_' "a node that lost its host goes on as a new machine"
 isnt "$(auto moves | cut -d' ' -f3)" "${was##* }" "with an id of its own"
+runs moves
 is "$(as "$ACME" GET /v1/nodes/moves | json '.vms.data[0].status')" Destroyed "the old one is in its history"
 v2_clock $((AT + 6 * HOUR))
 like "$(auto moves)" '^awaitingcapacity 3 vm_' "with no host for sale it waits, and is not dead"

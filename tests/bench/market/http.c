@@ -113,8 +113,8 @@ static void measure(int conns, int seconds)
 int main(int argc, char **argv)
 {
 	static const char *const options[] = { "--test-clock=1800000000", "--rate", "0", "--connections", "2000",
-		"--connections-per-address", "2000", "--quota", "journal=0", "--quota", "orders=0", "--quota", "leases=0",
-		NULL };
+		"--connections-per-address", "2000", "--quota", "journal=0", "--quota", "orders=0", "--quota",
+		"leases=0", NULL };
 	static const int conns[] = { 1, 64, CONNS_MAX };
 	int seconds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 5;
 	const char *tmp = getenv("TMPDIR");
