@@ -150,7 +150,12 @@ int pssh_set_retries(struct pssh *p, unsigned tries, unsigned first_ms, unsigned
 
 int pssh_set_keepalive(struct pssh *p, unsigned ms)
 {
+	void *host;
+	size_t at = 0;
+
 	p->keepalive = ms && ms < 2000 ? 2000 : ms;
+	while (table_next(&p->hosts, &at, NULL, &host))
+		host_plan_keepalive(host);
 	return 0;
 }
 

@@ -78,8 +78,8 @@ int pssh_set_deadline(struct pssh *p, enum pssh_phase phase, unsigned ms);
 int pssh_set_retries(struct pssh *p, unsigned tries, unsigned first_ms, unsigned most_ms);
 
 /*
- * Sends a keep-alive every ms (at least 2,000) on ready connections; 0: none, the default. Closes a
- * connection from which nothing came for three times as long.
+ * Sends a keep-alive every ms (at least 2,000) on ready connections, those that exist included; 0:
+ * none, the default. Closes a connection from which nothing came for three times as long.
  */
 int pssh_set_keepalive(struct pssh *p, unsigned ms);
 

@@ -107,10 +107,10 @@ static void check_keepalive(void)
 
 	up(&own, "keepalive");
 	light_fleet(&d, &own);
-	pssh_set_keepalive(d.p, 2000);
 	h = light_host_number(&d, &own, 70, 0);
 	other = light_host_number(&d, &own, 70, 1);
 	once(&d, other, "true");
+	pssh_set_keepalive(d.p, 2000); /* counts for a connection that exists, too */
 	t = command(&d, "hang");
 	pssh_task_add(t, h);
 	pssh_task_start(t);

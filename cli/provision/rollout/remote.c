@@ -107,7 +107,7 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 		command_nomem();
 	status = connect_open(np, &r->connect);
 	if (!status)
-		pssh_set_keepalive(r->connect->fleet, KEEPALIVE_MS); /* for hosts that are made from now on */
+		pssh_set_keepalive(r->connect->fleet, KEEPALIVE_MS);
 	for (size_t i = 0; !status && i < count; i++) {
 		rc = pssh_list_add(list, names[i]);
 		if (rc || pssh_list_count(list) != i + 1)

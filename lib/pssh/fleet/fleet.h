@@ -170,6 +170,7 @@ void host_free(struct pssh_host *h);
 /* Fills h->plan for the next connection. 0 or a code, with h->why. */
 int host_make_plan(struct pssh_host *h);
 bool host_is_busy(const struct pssh_host *h);
+void host_plan_keepalive(struct pssh_host *h);      /* by the fleet and the configuration, for the connection too */
 void host_poke(struct pssh_host *h);               /* has its connection stepped soon */
 
 /* ---- task.c ---- */

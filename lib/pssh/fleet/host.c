@@ -399,6 +399,18 @@ static void plan_hostkey(struct pssh_host *h)
 		rule->policy = PSSH_HOSTKEYS_STRICT;
 }
 
+void host_plan_keepalive(struct pssh_host *h)
+{
+	const struct sshconfig_answer *c = h->config;
+
+	h->keepalive = h->fleet->keepalive;
+	h->missed = 3;
+	if (c && !h->keepalive && c->server_alive_interval > 0)
+		h->keepalive = (unsigned)(c->server_alive_interval < 2 ? 2 : c->server_alive_interval) * 1000;
+	if (c && c->server_alive_count_max > 0)
+		h->missed = (unsigned)c->server_alive_count_max;
+}
+
 static void plan_deadlines(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
@@ -409,12 +421,7 @@ static void plan_deadlines(struct pssh_host *h)
 		h->plan.deadline[PSSH_PHASE_CONNECT] = (unsigned)c->connect_timeout * 1000;
 		h->plan.deadline[PSSH_PHASE_HANDSHAKE] = (unsigned)c->connect_timeout * 1000;
 	}
-	h->keepalive = h->fleet->keepalive;
-	h->missed = 3;
-	if (c && !h->keepalive && c->server_alive_interval > 0)
-		h->keepalive = (unsigned)(c->server_alive_interval < 2 ? 2 : c->server_alive_interval) * 1000;
-	if (c && c->server_alive_count_max > 0)
-		h->missed = (unsigned)c->server_alive_count_max;
+	host_plan_keepalive(h);
 	if (c && c->connection_attempts > 0 && (unsigned)c->connection_attempts > h->tries)
 		h->tries = (unsigned)c->connection_attempts;
 }
