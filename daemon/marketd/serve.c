@@ -33,7 +33,7 @@ struct server {
 	int signals;
 	struct loop_watch signal_watch;
 	char where[WHERE_MAX];
-	int64_t next_retry, watched, minute;
+	int64_t next_retry, turned, watched, minute;
 	bool ending, lost;
 };
 
@@ -276,6 +276,17 @@ static int until_minute(const struct server *s)
 	return (int)(60000 - (ts.tv_sec % 60 * 1000 + ts.tv_nsec / 1000000)) + 2;
 }
 
+/* This process may have been stopped, and its machine too: then only the time of day has gone on. */
+static void keep_pause(struct server *s)
+{
+	int64_t now_ms = clock_ms(), ms = s->turned ? now_ms - s->turned : 0;
+	int64_t was = market_now(s->market), now = clock_of(s);
+
+	if (s->turned && (ms > PAUSE_MS || 1000 * (now - was) > ms + PAUSE_MS))
+		watch_paused(s->api.watch, ms > PAUSE_MS ? ms : 0, now_ms, was, now);
+	s->turned = now_ms;
+}
+
 static void keep_time(struct server *s)
 {
 	bool was = market_ready(s->market);
@@ -299,8 +310,6 @@ static void keep_watch(struct server *s)
 
 	if (now_ms < s->watched + WATCH_MS)
 		return;
-	if (s->watched && now_ms - s->watched > PAUSE_MS)
-		watch_paused(s->api.watch, now_ms - s->watched);
 	s->watched = now_ms;
 	if (watch_turn(s->api.watch, s->market, now_ms, market_now(s->market), &f) != 0)
 		log_at(s->log, LOG_WARN, "cannot take a host down or up: %s", f.text);
@@ -335,6 +344,7 @@ static void serve_turn(struct server *s)
 			serve_take_signals(s);
 		else if (http_watches(s->http, w))
 			break; /* they stay ready until http_turn() handles them */
+	keep_pause(s);
 	keep_time(s);
 	keep_watch(s);
 	keep_promises(s);

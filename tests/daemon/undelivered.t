@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 need jq
 
-NOW=1800000000
+NOW=1700000040 # in the past
 # After a start the market waits 4/3 of --agent-silent before it calls a node late.
 marketd_start --test-clock=$NOW --rate 0 --agent-silent 3 --node-wait 180 || exit 1
 clock() { operator POST /np/v1/admin/clock "{\"at\":$1}" >"$TMP/.clock"; AT=$1; }
@@ -109,8 +109,30 @@ ok "until it comes" wait_for 20 up
 clock "$END"
 is "$(earned) $(money "$ACME")" "11000000 9989000000" "and is paid from then on"
 
+# A new node on a host that was of use: its buyer pays for the last minutes too.
+buy again 60
+make_node again
+clock "$START"
+running
+clock $((END - 90))
+as "$ACME" POST "/v2/instances/$I/terminate" >"$TMP/.stop"
+is "$(http_status)" 200 "(a node is ended by its owner)" || diag "$(cat "$TMP/.stop")"
+make_node again
+clock "$END"
+is "$(earned) $(money "$ACME")" "17000000 9983000000" "who redeploys just before the end pays for all of the time"
+
 # Time that is bought and not used is not undelivered.
 buy idle 60
 clock "$END"
-is "$(earned) $(money "$ACME")" "17000000 9983000000" "who asks for no node pays for the time"
+is "$(earned) $(money "$ACME")" "23000000 9977000000" "who asks for no node pays for the time"
+
+# ---- The market is away -----------------------------------------------------------------------------------------------
+buy away 30
+make_node away
+clock "$START"
+marketd_stop
+# Its clock stood in the past, so by the time of day it was away for as long as it takes.
+marketd_start --rate 0 --agent-silent 3 --node-wait 180 || exit 1
+is "$(earned) $(money "$ACME")" "26000000 9974000000" "a node that may have come while the market was away is paid"
+ok "(and its host is up)" up
 done_testing

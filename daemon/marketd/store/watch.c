@@ -19,7 +19,8 @@ struct failures {
 struct watch {
 	struct idmap agents;       /* struct watched */
 	struct watch_settings set;
-	int64_t begun_ms, begun_at; /* the start by the clock and by the market; 0 before the first turn */
+	int64_t begun_ms, begun_at; /* since when it hears, by the caller's clock and in Unix seconds; 0: no turn yet */
+	int64_t away_at;            /* since when it did not before */
 	struct failures failed;
 	struct watched nobody;     /* in place of the agent of hosts without one; seen: 0 after the first look at all */
 	uint64_t looked;           /* the host that the last turn's look ended with */
@@ -80,12 +81,19 @@ static struct watched *watch_agent_of(struct watch *w, uint64_t agent)
 	return a;
 }
 
-void watch_paused(struct watch *w, int64_t ms)
+static void watch_begin(struct watch *w, int64_t from, int64_t now)
+{
+	w->away_at = from;
+	w->begun_at = now;
+}
+
+void watch_paused(struct watch *w, int64_t ms, int64_t now_ms, int64_t from, int64_t now)
 {
 	for (size_t i = 0; i < w->agents.cap; i++)
 		if (w->agents.slots[i].id)
 			((struct watched *)w->agents.slots[i].thing)->heard_ms += ms;
-	w->begun_ms += ms;
+	w->begun_ms = now_ms;
+	watch_begin(w, from, now);
 }
 
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now)
@@ -255,8 +263,8 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	if (a->seen == UINT64_MAX)
 		watch_remember(w, e, h, i);
 	look_at_failure(w, e, h, i, &x);
-	if (a->silent)
-		is_wrong(&x, (a->heard_at ? a->heard_at : w->begun_at) / 60); /* before the start nobody listened */
+	if (a->silent) /* before begun_at nobody listened */
+		is_wrong(&x, (a->heard_at > w->begun_at ? a->heard_at : w->begun_at) / 60);
 	due = awaits + w->set.await_seconds + 1;
 	if (awaits && now < due)
 		a->due = due < a->due ? due : a->due;
@@ -339,7 +347,8 @@ int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, s
 
 	if (!market_ready(m))
 		return 0;
-	w->begun_at = w->begun_at ? w->begun_at : now;
+	if (!w->begun_at)
+		watch_begin(w, now, now);
 	while (!rc && (a = engine_agent_after(market_engine(m), 0, id))) {
 		id = a->id;
 		if (a->retired)
@@ -370,91 +379,112 @@ static int64_t watch_settles(const struct engine *e, const struct instance *i)
 	return next > engine_minute(e) ? next : engine_minute(e) + 1;
 }
 
-/* The next instance that waits. It may have a host, which then is up. */
-static const struct instance *watch_waiting(const struct engine *e, uint64_t after)
+/* It should have come while the market was away, or soon after: who would have said that it runs cannot have, yet. */
+static bool watch_missed(const struct watch *w, int64_t awaits, int64_t now_ms)
 {
-	const struct instance *i;
-
-	while ((i = engine_instance_after(e, 0, after))) {
-		after = i->id;
-		if (i->status == INSTANCE_AWAITING &&
-			(!i->host || (watch_awaits(e, i) && !engine_host(e, i->host)->down)))
-			return i;
-	}
-	return NULL;
+	return w->away_at < w->begun_at && awaits < w->begun_at && awaits + w->set.await_seconds > w->away_at &&
+		now_ms < grace_ends(w);
 }
 
-/* Takes down the hosts whose leases the next minute would settle though their node is overdue, or can come no more. */
-static int refund_undelivered(struct watch *w, struct market *m, bool *took, struct fail *f)
+/* The pool had another instance on this host in the same lease: the time was of use. */
+static bool watch_redeployed(const struct engine *e, const struct instance *i)
 {
-	const struct engine *e = market_engine(m);
-	int64_t next = engine_minute(e) + 1;
+	const struct piece *p = piece_at(engine_host(e, i->host), engine_minute(e));
+	const struct lease *l = p ? engine_lease(e, p->lease) : NULL;
+	uint64_t after = 0;
+
+	for (const struct instance *x; l && (x = engine_instance_after(e, i->account, after)); after = x->id)
+		if (x->had == i->host && x->pool == i->pool && x->updated_at >= 60 * l->start &&
+			(x->status == INSTANCE_TERMINATED ||
+				(x->status == INSTANCE_FAILED && watch_own_fault(x->detail))))
+			return true;
+	return false;
+}
+
+struct walk {
+	struct watch *w;
+	struct market *m;
+	int64_t now_ms, last, step; /* the minute to reach, and the next on the way there */
+	bool took;
+};
+
+static void step_until(struct walk *k, int64_t minute)
+{
+	int64_t next = engine_minute(market_engine(k->m)) + 1;
+
+	minute = minute > next ? minute : next;
+	k->step = minute < k->step ? minute : k->step;
+}
+
+/* Stops a minute before a waiting instance's lease settles. There: takes its host down if it is overdue or too late. */
+static int look_before_paying(struct walk *k, const struct instance *i, struct fail *f)
+{
+	const struct engine *e = market_engine(k->m);
+	int64_t next = engine_minute(e) + 1, awaits = watch_awaits(e, i), settles;
+
+	if (!awaits || engine_host(e, i->host)->down || watch_missed(k->w, awaits, k->now_ms))
+		return 0;
+	settles = watch_settles(e, i);
+	if (settles > next) {
+		step_until(k, settles - 1);
+		return 0;
+	}
+	if (60 * next < awaits + k->w->set.await_seconds &&
+		(engine_owned_until(e, i->host, i->pool, engine_minute(e)) > next || watch_redeployed(e, i))) {
+		step_until(k, next);
+		return 0;
+	}
+	k->took = true;
+	return watch_set(k->m, engine_host(e, i->host), true, awaits / 60, f);
+}
+
+/* Looks once at all that waits, and sets how far the clock can then move. */
+static int watch_look_ahead(struct walk *k, struct fail *f)
+{
 	const struct instance *i;
 	uint64_t after = 0;
 	int rc = 0;
 
-	while (!rc && market_ready(m) && (i = watch_waiting(e, after))) {
-		int64_t awaits = watch_awaits(e, i);
-
+	k->step = k->last;
+	while (!rc && market_ready(k->m) && (i = engine_instance_after(market_engine(k->m), 0, after))) {
 		after = i->id;
-		if (!i->host || watch_settles(e, i) > next)
-			continue;
-		if (60 * next < awaits + w->set.await_seconds &&
-			engine_owned_until(e, i->host, i->pool, engine_minute(e)) > next)
-			continue;
-		rc = watch_set(m, engine_host(e, i->host), true, awaits / 60, f);
-		*took = true;
+		if (i->status == INSTANCE_AWAITING && i->host)
+			rc = look_before_paying(k, i, f);
+		else if (i->status == INSTANCE_AWAITING && !watch_missed(k->w, market_now(k->m), k->now_ms))
+			step_until(k, engine_next_lease(market_engine(k->m))); /* there it may get a host */
 	}
 	return rc;
 }
 
-/* The minute up to which the clock can move at once, at most `last`: one before a waiting instance's lease settles. */
-static int64_t watch_step(const struct engine *e, int64_t last)
-{
-	const struct instance *i;
-	uint64_t after = 0;
-
-	while (last > engine_minute(e) + 1 && (i = watch_waiting(e, after))) {
-		/* One without a host may get one when a lease begins. */
-		int64_t at = i->host ? watch_settles(e, i) - 1 : engine_next_lease(e);
-
-		after = i->id;
-		at = at > engine_minute(e) ? at : engine_minute(e) + 1;
-		last = at < last ? at : last;
-	}
-	return last;
-}
-
 /* A failed node goes down before the time is paid; then step by step. */
-static int watch_walk(struct watch *w, struct market *m, int64_t now_ms, int64_t last, bool *took, struct fail *f)
+static int watch_walk(struct walk *k, struct fail *f)
 {
-	bool alone = !market_dirty(m);
-	int rc = watch_turn(w, m, now_ms, market_now(m), f);
+	bool alone = !market_dirty(k->m);
+	int rc = watch_turn(k->w, k->m, k->now_ms, market_now(k->m), f);
 
-	while (!rc && market_ready(m) && engine_minute(market_engine(m)) < last) {
-		int64_t step;
-
-		rc = refund_undelivered(w, m, took, f);
-		if (!rc && alone && market_dirty(m))
-			rc = market_commit(m, f);
-		step = !rc && market_ready(m) ? watch_step(market_engine(m), last) : last;
-		if (step == last)
+	while (!rc && market_ready(k->m) && engine_minute(market_engine(k->m)) < k->last) {
+		rc = watch_look_ahead(k, f);
+		if (!rc && alone && market_dirty(k->m))
+			rc = market_commit(k->m, f);
+		if (rc || !market_ready(k->m) || k->step == k->last)
 			break;
-		rc = market_time(m, 60 * step, f);
+		rc = market_time(k->m, 60 * k->step, f);
 	}
 	return rc;
 }
 
 int watch_time(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f)
 {
+	struct walk k = { .w = w, .m = m, .now_ms = now_ms, .last = now / 60 };
 	int64_t minute = market_ready(m) ? engine_minute(market_engine(m)) : 0;
-	bool took = false;
 	int rc = 0, late;
 
-	if (minute && minute < now / 60)
-		rc = watch_walk(w, m, now_ms, now / 60, &took, f);
+	if (!w->begun_at)
+		watch_begin(w, market_now(m), now);
+	if (minute && minute < k.last)
+		rc = watch_walk(&k, f);
 	late = market_time(m, now, f); /* time goes on, whatever became of the rest */
-	if (!late && took)
+	if (!late && k.took)
 		rc = watch_turn(w, m, now_ms, now, f); /* a host whose time is over is on sale again */
 	return late ? late : rc;
 }

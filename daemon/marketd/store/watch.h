@@ -50,8 +50,11 @@ struct watch;
 int watch_new(struct watch **out, const struct watch_settings *set, int64_t now_ms);
 void watch_free(struct watch *w);
 
-/* The market itself stood still for so long (its disk, its machine): it could hear nobody, so no agent is blamed. */
-void watch_paused(struct watch *w, int64_t ms);
+/*
+ * The market itself stood still (its disk, its machine) for `ms` up to now_ms, from `from` to `now`: it could hear
+ * nobody, so no agent is blamed. Between its last event and the first watch_time() it knows that itself.
+ */
+void watch_paused(struct watch *w, int64_t ms, int64_t now_ms, int64_t from, int64_t now);
 
 /* A request of the agent came. */
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now);
@@ -72,8 +75,10 @@ int64_t watch_awaits(const struct engine *e, const struct instance *i);
 int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f);
 
 /*
- * Moves the market's clock (market_time). Before a minute that would pay for a node that never ran it takes that node's
- * host down, however far the clock moves: its buyer gets back what was due since the node was.
+ * Moves the market's clock (market_time), however far. Before a minute that would pay for a node that is overdue, or
+ * whose time ends there and that never ran, it takes that node's host down: its buyer gets back what was due since the
+ * node was. What is settled while a node has time left to come is its seller's, and so are minutes in which the market
+ * was away and could not hear that it came.
  */
 int watch_time(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f);
 

@@ -42,7 +42,7 @@ static void pass(int seconds, bool heard)
 	for (int i = 0; i < seconds; i++) {
 		now++;
 		now_ms += 1000;
-		market_time(m, now, &f);
+		watch_time(w, m, now_ms, now, &f);
 		if (heard)
 			for (int n = 0; n < 2; n++)
 				watch_heard(w, agents[n], now_ms, now);
@@ -133,7 +133,7 @@ static void test_silence(void)
 	ok(!down(1), "it comes back");
 	now += 600;
 	now_ms += 600000;
-	watch_paused(w, 600000);
+	watch_paused(w, 600000, now_ms, now - 600, now);
 	pass(2, false);
 	ok(!down(0) && !down(1), "where the market stood still itself nobody was silent");
 }
@@ -289,6 +289,131 @@ static void test_silent_restart(void)
 	ok(!down(0), "after a start of the market and of the agent its host is paid for again");
 }
 
+/* ---- The market was away -------------------------------------------------------------------- */
+
+/* A pool with a host from the next minute on, which begins; *start: that minute. */
+static uint64_t begin_lease(const char *name, int minutes, int64_t *start)
+{
+	uint64_t in = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = name, .u.pool.kind = POOL_MARKET });
+
+	*start = now / 60 + 1;
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = in,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = *start,
+			.end = *start + minutes,
+			.price = 1000 } });
+	pass((int)(*start * 60 - now), true);
+	return in;
+}
+
+/* What the seller has been paid, in minutes of his first host. */
+static int64_t minutes_paid(void)
+{
+	return engine_account(market_engine(m), seller)->available / 1000;
+}
+
+/* The market ends, and begins again so much later. */
+static void stay_away(int seconds)
+{
+	watch_free(w);
+	now += seconds;
+	now_ms += 1000 * (int64_t)seconds;
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_time(w, m, now_ms, now, &f);
+	market_commit(m, &f);
+}
+
+static void test_away_node(void)
+{
+	int64_t start, before = minutes_paid();
+
+	pass((int)(HOURS * 60), true);
+	make_instance(begin_lease("away", 30, &start), "five");
+	before = minutes_paid();
+	pass(20, true);
+	stay_away(3600);
+	is_int(minutes_paid() - before, 30, "a node that may have come while the market was away is paid");
+	pass(3, true);
+	ok(!down(0), "and its host is not down");
+
+	make_instance(begin_lease("overdue", 30, &start), "six");
+	before = minutes_paid();
+	pass(200, true);
+	stay_away(3600);
+	is_int(minutes_paid() - before, 0, "one that was overdue before is not");
+	pass(3, true);
+
+	make_instance(begin_lease("asleep", 30, &start), "seven");
+	before = minutes_paid();
+	pass(20, true);
+	now += 3600; /* the machine slept: the clock that never goes back stood still */
+	watch_paused(w, 0, now_ms, now - 3600, now);
+	watch_time(w, m, now_ms, now, &f);
+	is_int(minutes_paid() - before, 30, "where its machine slept it is paid too");
+	pass(3, true);
+}
+
+static void test_away_silent(void)
+{
+	int64_t start, before, back;
+	uint64_t i = make_instance(begin_lease("quiet", 120, &start), "eight");
+
+	before = minutes_paid();
+	report(i, INSTANCE_RUNNING);
+	pass(60, true);
+	stay_away(1800);
+	back = now / 60;
+	pass(GRACE / 1000 + 3, false);
+	ok(down(0), "an agent does not come back after the market does");
+	now += 7200;
+	now_ms += 7200000;
+	watch_time(w, m, now_ms, now, &f);
+	is_int(minutes_paid() - before, back - start, "its host is down from then on, and paid until then");
+	pass(3, true);
+}
+
+static void test_redeploy(void)
+{
+	int64_t start, before;
+	uint64_t in = begin_lease("again", 30, &start), i = make_instance(in, "nine");
+
+	before = minutes_paid();
+	report(i, INSTANCE_RUNNING);
+	pass(28 * 60 + 30, true);
+	apply((struct event){ .kind = EVENT_INSTANCE_STOP, .account = buyer, .subject = i });
+	i = make_instance(in, "ten");
+	ok(engine_instance(market_engine(m), i)->host == hosts[0], "another node is asked for on the same host");
+	pass(60, true);
+	ok(!down(0), "just before its time ends");
+	pass(60, true);
+	is_int(minutes_paid() - before, 30, "all of it is paid, as the host was of use");
+}
+
+/* What waits without a host, or not at all, is no reason to go through a long absence step by step. */
+static void test_away_long(void)
+{
+	int64_t start;
+	uint64_t before, first,
+		nowhere = apply((struct event){ .kind = EVENT_POOL,
+			.account = buyer,
+			.name = "nowhere",
+			.u.pool.kind = POOL_MARKET });
+
+	begin_lease("long", 1200, &start);
+	before = engine_count(market_engine(m));
+	stay_away(8 * 3600);
+	first = engine_count(market_engine(m));
+	make_instance(nowhere, "eleven");
+	stay_away(8 * 3600);
+	is_int(engine_count(market_engine(m)) - first - 1, first - before,
+		"a long absence has as many steps where a node waits without a host");
+}
+
 int main(void)
 {
 	plan_none;
@@ -301,6 +426,10 @@ int main(void)
 	test_restart();
 	test_slow_start();
 	test_silent_restart();
+	test_away_node();
+	test_away_silent();
+	test_redeploy();
+	test_away_long();
 	is_int(engine_check(market_engine(m), &f), 0, "the market keeps its invariants (%s)", f.text);
 	watch_free(w);
 	market_free(m);
