@@ -322,9 +322,10 @@ static bool read_instance(struct reader *r)
 		return restore_bad(r);
 	}
 	world_add(r->e, INSTANCES, x->id, x->account, x);
-	rank_add(&p->instances, x->id, x);
-	if (live)
+	if (live) {
+		rank_add(&p->instances, x->id, x);
 		world_name(r->e, INSTANCES, x->account, x->name, x);
+	}
 	if (h)
 		h->instance = x->id;
 	return true;

@@ -63,7 +63,8 @@ struct live_pool {
 	size_t holding_count, holding_cap;
 	struct stock *stocks;      /* in order of SKU */
 	size_t stock_count, stock_cap;
-	struct rank instances, orders, procurements;
+	struct rank instances; /* awaiting or running */
+	struct rank orders, procurements;
 	bool stale;                /* its instances wait for a review */
 };
 

@@ -110,7 +110,6 @@ int pool_change(struct engine *e, const struct event *ev, struct fail *why)
 /* What still needs the pool, as a sentence; NULL: nothing. */
 static const char *pool_dependent(const struct engine *e, const struct live_pool *p)
 {
-	const struct instance *x;
 	const struct live_lease *l;
 
 	for (size_t i = 0; i < p->holding_count; i++) {
@@ -127,9 +126,8 @@ static const char *pool_dependent(const struct engine *e, const struct live_pool
 			return "time that it sold on is not over";
 	if (rank_live(&p->orders))
 		return "it has an open order";
-	for (size_t at = 0; (x = rank_next(&p->instances, &at));)
-		if (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING)
-			return "it has an instance";
+	if (rank_live(&p->instances))
+		return "it has an instance";
 	return rank_live(&p->procurements) ? "it has a procurement" : NULL;
 }
 

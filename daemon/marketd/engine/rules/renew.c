@@ -44,18 +44,37 @@ static struct want renew_want(const struct live_order *o)
 	return w;
 }
 
-/* The first run from `from` on in which too few (buy), or too many are kept. `cut`: where a host ends, so does it. */
-static bool run_find(const struct round *r, enum side side, int64_t from, bool cut, struct run *out)
+/* What the pool keeps, surveyed once until it changes, and how far a walk through it has come. */
+struct levels {
+	struct steps steps;
+	size_t at;
+};
+
+static void levels_drop(struct levels *v)
 {
-	struct steps s = round_survey(r);
+	free(v->steps.list);
+	*v = (struct levels){ 0 };
+}
+
+/*
+ * The first run from `from` on, which only grows, in which too few (buy), or too many are kept. `cut`: where a host
+ * ends, so does it.
+ */
+static bool run_find(const struct round *r, struct levels *v, enum side side, int64_t from, bool cut, struct run *out)
+{
+	const struct steps *s = &v->steps;
 	bool found = false;
 
-	for (size_t i = 0; i < s.count && s.list[i].at < r->end; i++) {
-		int32_t keeps = s.list[i].own - s.list[i].sale;
+	if (!s->count)
+		v->steps = round_survey(r);
+	while (v->at < s->count && round_level_end(r, s, v->at) <= from)
+		v->at++;
+	for (size_t i = v->at; i < s->count && s->list[i].at < r->end; i++) {
+		int32_t keeps = s->list[i].own - s->list[i].sale;
 		int32_t nodes = side == SIDE_BUY ? r->target - keeps : keeps - r->target;
-		int64_t start = s.list[i].at > from ? s.list[i].at : from, end = round_level_end(r, &s, i);
+		int64_t start = s->list[i].at > from ? s->list[i].at : from, end = round_level_end(r, s, i);
 
-		if (found && (start != out->end || nodes != out->nodes || (cut && s.list[i].ends)))
+		if (found && (start != out->end || nodes != out->nodes || (cut && s->list[i].ends)))
 			break;
 		if (end <= from || nodes <= 0)
 			continue;
@@ -64,7 +83,6 @@ static bool run_find(const struct round *r, enum side side, int64_t from, bool c
 		out->end = end;
 		found = true;
 	}
-	free(s.list);
 	return found && (side == SIDE_SELL || out->start < r->window_end);
 }
 
@@ -92,7 +110,7 @@ static int32_t renew_homeless(const struct round *r, int64_t minute)
 	for (size_t at = 0; (x = rank_next(&world_pool(r->e, r->p->pool)->instances, &at));) {
 		const struct live_host *h = world_host(r->e, x->host);
 
-		if (x->sku == r->p->sku && (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING))
+		if (x->sku == r->p->sku)
 			n += !h || !calendar_owned(h, x->pool, minute);
 	}
 	return n;
@@ -178,7 +196,8 @@ static void near_buy(struct round *r, const struct run *run, struct near *list, 
 	}
 }
 
-static void near_run(struct round *r, const struct run *run)
+/* Whether it bought any. */
+static bool near_run(struct round *r, const struct run *run)
 {
 	struct near *list;
 	size_t count = near_list(r, run, &list), some;
@@ -192,23 +211,27 @@ static void near_run(struct round *r, const struct run *run)
 	}
 	near_buy(r, run, list, some);
 	free(list);
+	return some > 0;
 }
 
 bool renew_hosts(struct engine *e, struct procurement *p)
 {
 	struct round r = round_of(e, p);
 	bool open = world_account(e, p->account)->pub.state == ACCOUNT_OPEN;
+	struct levels v = { 0 };
 	struct run run;
 	bool still;
 
 	if (r.start >= r.end)
 		return true;
-	still = !round_cancel_excess(&r) && !p->reason && !run_find(&r, SIDE_SELL, r.start, false, &run);
-	for (int64_t at = r.start; run_find(&r, SIDE_BUY, at, true, &run); at = run.end) {
+	still = !round_cancel_excess(&r) && !p->reason && !run_find(&r, &v, SIDE_SELL, r.start, false, &run);
+	v.at = 0;
+	for (int64_t at = r.start; run_find(&r, &v, SIDE_BUY, at, true, &run); at = run.end) {
 		still = false;
-		if (open)
-			near_run(&r, &run);
+		if (open && near_run(&r, &run))
+			levels_drop(&v);
 	}
+	levels_drop(&v);
 	return still;
 }
 
@@ -239,31 +262,34 @@ static enum placed rest_try(struct round *r, const struct run *run, int64_t end)
 		plan_drop(plan, --n);
 	if (!n)
 		return PLACED_TOO_DEAR;
-	if (t.pub.nodes != (int32_t)n)
-		t.pub.nodes = (int32_t)n;
+	t.pub.nodes = (int32_t)n;
 	renew_buy(r, &t);
 	return PLACED;
 }
 
 static void rest_buy(struct round *r)
 {
+	struct levels v = { 0 };
 	int64_t at = r->start;
 	struct run run;
 
-	while (run_find(r, SIDE_BUY, at, false, &run)) {
+	while (run_find(r, &v, SIDE_BUY, at, false, &run)) {
 		struct live_order t = round_order(r, SIDE_BUY, run.start, run.end, 1);
 		struct want w = renew_want(&t);
 		enum placed done = rest_try(r, &run, run.end);
 
 		at = run.start;
-		if (done == PLACED)
+		if (done == PLACED) {
+			levels_drop(&v);
 			continue;
+		}
 		if (done == PLACED_TOO_DEAR)
 			round_keep_reason(r, REASON_FUNDS);
 		else
 			round_keep_reason(r, match_any(r->e, &w) ? REASON_PRICE_TOO_LOW : REASON_NO_CAPACITY);
 		at = done == PLACED_TOO_DEAR ? run.end : match_next(r->e, &w, &r->e->plan);
 	}
+	levels_drop(&v);
 }
 
 /* ---- What is too much ------------------------------------------------------------------- */
@@ -342,16 +368,20 @@ static bool sell_some(struct round *r, const struct run *run)
 
 static void rest_sell(struct round *r)
 {
+	struct levels v = { 0 };
 	int64_t at = r->start;
 	struct run run;
 
-	while (run_find(r, SIDE_SELL, at, false, &run)) {
+	while (run_find(r, &v, SIDE_SELL, at, false, &run)) {
 		at = run.start;
-		if (sell_some(r, &run))
+		if (sell_some(r, &run)) {
+			levels_drop(&v);
 			continue;
+		}
 		round_keep_reason(r, REASON_NOT_OWNED);
 		at = sellable_next(r, &run);
 	}
+	levels_drop(&v);
 }
 
 void renew_rest(struct engine *e, struct procurement *p)

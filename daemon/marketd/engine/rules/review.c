@@ -42,6 +42,7 @@ static void review_end(struct engine *e, struct instance *x, enum instance_statu
 		review_set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
 	world_stale(e, world_pool(e, x->pool));
+	rank_remove(&world_pool(e, x->pool)->instances, x->id);
 	emit_status(e, x);
 }
 
@@ -87,7 +88,7 @@ static bool review_missed(const struct engine *e, const struct instance *x)
 	if (!p || !p->enabled || p->target < 0)
 		return p && p->enabled;
 	for (size_t at = 0; (other = rank_next(&d->instances, &at));)
-		live += other->sku == x->sku && review_live(other);
+		live += other->sku == x->sku;
 	return live < p->target;
 }
 
@@ -169,7 +170,7 @@ void review_all(struct engine *e, int64_t when)
 	for (size_t i = 0; i < count; i++) {
 		struct instance *x;
 
-		for (size_t at = 0; (x = rank_next(&e->stale[i]->instances, &at));)
+		for (uint64_t at = 0; (x = rank_after(&e->stale[i]->instances, at)); at = x->id)
 			if (x->host && !calendar_owned(world_host(e, x->host), x->pool, e->minute))
 				review_lose(e, x);
 	}
@@ -279,7 +280,6 @@ int instance_delete(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	if (review_live(x))
 		return fail_set(why, REASON_WRONG_STATE, "instance '%s' has not ended; stop it first", x->name);
-	rank_remove(&world_pool(e, x->pool)->instances, x->id);
 	world_forget(e, INSTANCES, x->id, x->account, x);
 	return 0;
 }

@@ -138,7 +138,7 @@ static int32_t round_instances(const struct engine *e, const struct procurement 
 	int32_t n = 0;
 
 	for (size_t at = 0; (x = rank_next(&world_pool(e, p->pool)->instances, &at));)
-		n += x->sku == p->sku && (x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING);
+		n += x->sku == p->sku;
 	return n;
 }
 

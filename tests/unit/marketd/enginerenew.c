@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What renewing costs: work that grows with what a pool has, not with its square, and memory that does not grow. */
+#include "enginemarket.h"
+#include "marketd/engine/rules/round.h"
+
+enum { OWNED = 300, NODES = 5 };
+
+/* Counts how often a pool's whole calendar is gone through. */
+static long surveys;
+struct steps __real_round_survey(const struct round *r);
+struct steps __wrap_round_survey(const struct round *r);
+
+struct steps __wrap_round_survey(const struct round *r)
+{
+	surveys++;
+	return __real_round_survey(r);
+}
+
+/* By the newest edition; alice owns every second minute of a host. */
+static void open_combed(void)
+{
+	open_market(2);
+	apply(EVENT(RULES, .u.rules.edition = 2));
+	offer(0, S | P, NOW + 1, NOW + 100000, 5);
+	for (int i = 0; i < OWNED; i++)
+		buy(alice, 0, 1, NOW + 10 + 2 * i, NOW + 11 + 2 * i, 5);
+}
+
+static int64_t procure(int target, int64_t low, int64_t high)
+{
+	return make(EVENT(PROCUREMENT, .account = alice, .name = "p",
+		.u.procurement = { .pool = alice_pool,
+			.sku = sku_id,
+			.target = target,
+			.window = 129600,
+			.min_sell = low,
+			.max_buy = high,
+			.enabled = true }));
+}
+
+static void surveys_without_funds(void)
+{
+	int64_t id;
+
+	open_combed();
+	apply(EVENT(CREDIT, .account = alice, .subject = alice, .u.credit.micros = -money(alice)));
+	for (int i = 0; i < NODES; i++)
+		make(EVENT(INSTANCE, .account = alice, .name = (char[]){ (char)('a' + i), 0 },
+			.u.instance = { .pool = alice_pool, .sku = sku_id }));
+	id = procure(-1, 0, 9);
+	surveys = 0;
+	tick(NOW + 1);
+	is_int(engine_procurement(market, (uint64_t)id)->reason, REASON_FUNDS,
+		"a pool lacks many minutes and the money");
+	ok(surveys > 0 && surveys < 10, "its minutes are gone through a few times a minute (%ld)", surveys);
+	close_market();
+}
+
+static void surveys_without_offers(void)
+{
+	int64_t id;
+
+	open_combed();
+	apply(EVENT(HOST_STATE, .account = provider, .subject = host_id[0], .u.host_state.down = true));
+	id = procure(2, 0, 9);
+	surveys = 0;
+	tick(NOW + 1);
+	is_int(engine_procurement(market, (uint64_t)id)->reason, REASON_NO_CAPACITY,
+		"it lacks them, and none is for sale");
+	ok(surveys > 0 && surveys < 10, "its minutes are gone through a few times a minute (%ld)", surveys);
+	close_market();
+}
+
+int main(void)
+{
+	surveys_without_funds();
+	surveys_without_offers();
+	is_int(wrong, 0, "every invariant held after every event, and refusals changed nothing");
+	return done();
+}
