@@ -71,10 +71,58 @@ static void surveys_without_offers(void)
 	close_market();
 }
 
+/* The bytes of tags and user data that the market holds. */
+static size_t texts(const struct engine *e)
+{
+	const struct instance *x;
+	size_t sum = 0;
+
+	for (uint64_t at = 0; (x = engine_instance_after(e, alice, at)); at = x->id)
+		sum += (x->tags ? strlen(x->tags) : 0) + (x->user_data ? strlen(x->user_data) : 0);
+	return sum;
+}
+
+/* Two hosts by turns, a minute each: a node goes on as a new one each time. */
+static void moves(void)
+{
+	const struct instance *x;
+	struct engine *again;
+	struct buf bytes;
+
+	open_market(2);
+	apply(EVENT(RULES, .u.rules.edition = 2));
+	for (int i = 0; i < 20; i++)
+		offer(i % 2, S | P, NOW + 1 + i, NOW + 2 + i, 5);
+	make(EVENT(PROCUREMENT, .account = alice, .name = "p",
+		.u.procurement = { .pool = alice_pool,
+			.sku = sku_id,
+			.target = -1,
+			.window = 1,
+			.max_buy = 9,
+			.enabled = true }));
+	make(EVENT(INSTANCE, .account = alice, .name = "n", .text = "{\"a\":\"tag\"}",
+		.u.instance = { .pool = alice_pool, .sku = sku_id, .user_data = "script" }));
+	for (int i = 1; i <= 20; i++)
+		tick(NOW + i);
+	is_int(engine_kept(market, alice).instances, 19, "a node moves each minute");
+	x = engine_instance_named(market, alice, "n");
+	ok(x && strcmp(x->tags, "{\"a\":\"tag\"}") == 0 && strcmp(x->user_data, "script") == 0,
+		"with its tags and user data");
+	is_int(texts(market), strlen("{\"a\":\"tag\"}script"), "which the market keeps once");
+	buf_init(&bytes, 1 << 24);
+	ok(engine_save(market, &bytes) == 0 && engine_load(&again, bytes.data, bytes.len, NULL) == 0 &&
+			texts(again) == texts(market) && engine_hash(again) == engine_hash(market),
+		"in a snapshot too");
+	engine_free(again);
+	buf_release(&bytes);
+	close_market();
+}
+
 int main(void)
 {
 	surveys_without_funds();
 	surveys_without_offers();
+	moves();
 	is_int(wrong, 0, "every invariant held after every event, and refusals changed nothing");
 	return done();
 }

@@ -46,6 +46,7 @@ static void review_end(struct engine *e, struct instance *x, enum instance_statu
 	emit_status(e, x);
 }
 
+/* A new one like that; takes over its tags and user data. */
 static struct instance *review_add(struct engine *e, const struct instance *from)
 {
 	struct instance *x = must_zalloc(sizeof *x);
@@ -57,8 +58,8 @@ static struct instance *review_add(struct engine *e, const struct instance *from
 		.sku = from->sku,
 		.image = from->image,
 		.name = must_copy(from->name),
-		.tags = must_copy(from->tags),
-		.user_data = must_copy(from->user_data),
+		.tags = from->tags,
+		.user_data = from->user_data,
 		.priority = from->priority,
 		.status = INSTANCE_AWAITING,
 		.created_at = e->at,
@@ -92,7 +93,7 @@ static bool review_missed(const struct engine *e, const struct instance *x)
 	return live < p->target;
 }
 
-/* The pool has lost the instance's host. What a procurement keeps goes on as a new instance. */
+/* The pool has lost the instance's host. What a procurement keeps goes on as a new instance, with its texts. */
 static void review_lose(struct engine *e, struct instance *x)
 {
 	review_end(e, x, INSTANCE_TERMINATED, "lease ended");
@@ -100,6 +101,7 @@ static void review_lose(struct engine *e, struct instance *x)
 		return;
 	review_set_text(&x->detail, "its host was sold; a new node with its name goes on");
 	review_add(e, x);
+	x->tags = x->user_data = NULL;
 }
 
 static int rank_cmp(const void *a, const void *b)
@@ -206,8 +208,8 @@ int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 		.sku = ev->u.instance.sku,
 		.image = ev->u.instance.image,
 		.name = (char *)(uintptr_t)ev->name,
-		.tags = (char *)(uintptr_t)ev->text,
-		.user_data = (char *)(uintptr_t)ev->u.instance.user_data,
+		.tags = must_copy(ev->text),
+		.user_data = must_copy(ev->u.instance.user_data),
 		.priority = (enum instance_priority)ev->u.instance.priority };
 	emit_made(e, review_add(e, &like)->id);
 	return 0;
