@@ -199,12 +199,16 @@ static void watch_before(struct market_world *w, const struct event *ev)
 	}
 }
 
-/* Somebody else, who does not renew, bought it in that very minute. */
+/* Somebody else, who does not renew, bought it by this event. */
 static bool taken_by_order(struct market_world *w, const struct watched *n)
 {
 	const struct piece *p = renewal_piece(w, n->host, n->until);
 
-	return p && p->lease && !pool_of(w, p->pool);
+	for (size_t i = 0; p && p->lease && !pool_of(w, p->pool) && i < w->did.count; i++)
+		if (w->did.list[i].kind == EFFECT_LEASE && w->did.list[i].u.lease.is_new &&
+			w->did.list[i].u.lease.lease.id == p->lease)
+			return true;
+	return false;
 }
 
 static bool nodes_live(struct market_world *w, const struct event *ev)
@@ -213,7 +217,7 @@ static bool nodes_live(struct market_world *w, const struct event *ev)
 		struct watched *n = &w->nodes[i];
 		const struct instance *x = engine_instance(w->e, n->id);
 
-		if (n->due && n->offered && taken_by_order(w, n))
+		if (ev->kind == EVENT_TICK && n->due && n->offered && taken_by_order(w, n))
 			n->offered = false;
 		if (node_lives(x))
 			continue;
