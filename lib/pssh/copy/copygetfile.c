@@ -361,7 +361,6 @@ static bool copygetfile_unchanged(struct job *j)
 static bool set_mode(struct job *j)
 {
 	mode_t mode = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & 0777 : 0666;
-	struct timespec times[2] = { { .tv_sec = j->attrs.atime }, { .tv_sec = j->attrs.mtime } };
 	struct stat st;
 
 	if (!copygetfile_flag(j, PSSH_COPY_PRESERVE)) {
@@ -372,10 +371,19 @@ static bool set_mode(struct job *j)
 		(void)!fchmod(j->fd, mode);
 		return true;
 	}
-	if (fchmod(j->fd, mode) == 0 && (!(j->attrs.flags & SFTP_ATTR_TIMES) || futimens(j->fd, times) == 0))
+	if (fchmod(j->fd, mode) == 0)
 		return true;
-	job_fail_errno(j, errno, "cannot set mode and times of '%s'", j->target);
+	job_fail_errno(j, errno, "cannot set the mode of '%s'", j->target);
 	return false;
+}
+
+/* Once it has its name: a temporary file with an old time looks as if it were left over. */
+static void set_times(struct job *j)
+{
+	struct timespec times[2] = { { .tv_sec = j->attrs.atime }, { .tv_sec = j->attrs.mtime } };
+
+	if (copygetfile_flag(j, PSSH_COPY_PRESERVE) && (j->attrs.flags & SFTP_ATTR_TIMES) && futimens(j->fd, times))
+		job_fail_errno(j, errno, "cannot set the times of '%s'", j->target);
 }
 
 static bool copygetfile_end_next(struct job *j)
@@ -391,7 +399,8 @@ static bool copygetfile_end_next(struct job *j)
 		return true;
 	}
 	j->temp_made = false;
-	return false;
+	set_times(j);
+	return j->fail.code != 0;
 }
 
 static bool copygetfile_clean_send(struct job *j)

@@ -9,7 +9,7 @@
 #include "pssh/copy/copytemp.h"
 #include "pssh/pssh_types.h"
 
-enum { CLEAN, LOCAL, LOOK, OPEN, VERIFY, DATA, CHECK, END, RENAME, CLEAR, RENAME_AGAIN };
+enum { CLEAN, LOCAL, LOOK, OPEN, VERIFY, DATA, CHECK, END, RENAME, CLEAR, RENAME_AGAIN, TIMES };
 
 static bool copyputfile_flag(const struct job *j, unsigned flags)
 {
@@ -330,10 +330,8 @@ static void end_attrs(const struct job *j, struct sftp_attrs *a)
 	if (j->sparse_end)
 		a->flags |= SFTP_ATTR_SIZE;
 	if (copyputfile_flag(j, PSSH_COPY_PRESERVE)) {
-		a->flags |= SFTP_ATTR_MODE | SFTP_ATTR_TIMES;
+		a->flags |= SFTP_ATTR_MODE;
 		a->mode = j->node->mode;
-		a->atime = (uint32_t)j->node->atime.tv_sec;
-		a->mtime = (uint32_t)j->node->mtime.tv_sec;
 	} else if (j->status == SFTP_OK && (j->attrs.flags & SFTP_ATTR_MODE)) {
 		a->flags |= SFTP_ATTR_MODE;
 		a->mode = j->attrs.mode & 0777;
@@ -423,7 +421,9 @@ static bool rename_send(struct job *j)
 
 static bool rename_next(struct job *j)
 {
-	return j->renamed_over && j->step == RENAME ? job_go(j, CLEAR) : false;
+	if (j->renamed_over && j->step == RENAME)
+		return job_go(j, CLEAR);
+	return copyputfile_flag(j, PSSH_COPY_PRESERVE) ? job_go(j, TIMES) : false;
 }
 
 /* For servers that cannot replace by a rename: for a moment neither the old nor the new file exists. */
@@ -435,6 +435,22 @@ static bool clear_send(struct job *j)
 static bool clear_next(struct job *j)
 {
 	return job_go(j, RENAME_AGAIN);
+}
+
+/* Not before: a temporary file with an old time looks as if it were left over. */
+static bool times_send(struct job *j)
+{
+	struct sftp_attrs a = { .flags = SFTP_ATTR_TIMES,
+		.atime = (uint32_t)j->node->atime.tv_sec,
+		.mtime = (uint32_t)j->node->mtime.tv_sec };
+
+	return sftp_setstat(copyputfile_sftp_of(j), &j->asker, OP_SET, j->target, &a);
+}
+
+static bool times_next(struct job *j)
+{
+	(void)j;
+	return false;
 }
 
 /* Ask for free space before removing the temporary file, which frees some. */
@@ -477,6 +493,7 @@ static const struct step put_steps[] = {
 	[RENAME] = { "rename", rename_send, rename_next },
 	[CLEAR] = { "clear", clear_send, clear_next },
 	[RENAME_AGAIN] = { "rename again", rename_send, rename_next },
+	[TIMES] = { "times", times_send, times_next },
 };
 
 bool put_file_start(struct copy *c, struct node *n, bool fresh_dir)

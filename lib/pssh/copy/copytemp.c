@@ -65,21 +65,35 @@ char *temp_path(const char *target, uint32_t machine, bool resume)
 	return n < 0 ? NULL : p;
 }
 
-bool temp_is_left(const char *name, size_t len, uint32_t machine, int64_t written, int64_t dir_changed)
+/* Whether a name is one that temp_path() makes without `resume`; where, and by which process. */
+static bool temp_owner(const char *name, size_t len, unsigned *machine, unsigned *pid)
 {
 	const size_t tail = TEMP_HEX + sizeof suffix - 1;
 	char hex[TEMP_HEX + 1];
-	unsigned owner, pid;
 
 	if (len < tail + 3 || name[0] != '.' || name[len - tail - 1] != '.' ||
 		memcmp(name + len - (sizeof suffix - 1), suffix, sizeof suffix - 1) != 0)
 		return false;
 	memcpy(hex, name + len - tail, TEMP_HEX);
 	hex[TEMP_HEX] = '\0';
-	if (strspn(hex, "0123456789abcdef") != TEMP_HEX || sscanf(hex, "%8x%6x", &owner, &pid) != 2)
+	return strspn(hex, "0123456789abcdef") == TEMP_HEX && sscanf(hex, "%8x%6x", machine, pid) == 2;
+}
+
+bool temp_is_ours(const char *name, size_t len)
+{
+	unsigned owner, pid;
+
+	return temp_owner(name, len, &owner, &pid);
+}
+
+bool temp_is_left(const char *name, size_t len, uint32_t machine, int64_t written, int64_t dir_changed)
+{
+	unsigned owner, pid;
+
+	if (!temp_owner(name, len, &owner, &pid))
 		return false;
-	if (machine && owner == machine && pid && kill((pid_t)pid, 0) && errno == ESRCH)
-		return true;
+	if (machine && owner == machine && pid)
+		return kill((pid_t)pid, 0) && errno == ESRCH;
 	return dir_changed - written > TEMP_DAY;
 }
 
@@ -97,11 +111,9 @@ void temp_tidy(const char *dir, uint32_t machine)
 	while ((de = readdir(d))) {
 		size_t len = strlen(de->d_name);
 
-		/* Whose name is not one of ours is not left after any time. */
-		if (!temp_is_left(de->d_name, len, machine, 0, INT64_MAX) ||
-			fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-			continue;
-		if (temp_is_left(de->d_name, len, machine, st.st_mtim.tv_sec, at.st_mtim.tv_sec))
+		if (temp_is_ours(de->d_name, len) && fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISREG(st.st_mode) &&
+			temp_is_left(de->d_name, len, machine, st.st_mtim.tv_sec, at.st_mtim.tv_sec))
 			unlinkat(dirfd(d), de->d_name, 0);
 	}
 	closedir(d);

@@ -19,9 +19,13 @@ uint32_t temp_machine(void);
  */
 char *temp_path(const char *target, uint32_t machine, bool resume);
 
+/* Whether a name is one of temp_path() without `resume`. */
+bool temp_is_ours(const char *name, size_t len);
+
 /*
- * Whether a file of this name is left over: the process that made it is gone, or, if that cannot be
- * known, nobody wrote to it on the last day of its directory. Times are those of its own machine.
+ * Whether a file of this name is left over: the process that made it is gone, or, if it was made on
+ * another machine, nobody wrote to it on the last day of its directory. Times are those of the
+ * machine that has the file. So a copy may give its file an old time only together with its last name.
  */
 bool temp_is_left(const char *name, size_t len, uint32_t machine, int64_t written, int64_t dir_changed);
 

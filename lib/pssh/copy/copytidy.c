@@ -38,8 +38,8 @@ static void tidy_name(struct job *j, const char *name, size_t len, const struct 
 		return;
 	if (len == 1 && name[0] == '.')
 		t->changed = a->mtime;
-	if (t->count == TIDY_MAX || !name_is_safe(name, len) ||
-		!temp_is_left(name, len, j->copy->machine, 0, INT64_MAX) || !(copy = strndup(name, len)))
+	if (t->count == TIDY_MAX || !name_is_safe(name, len) || !temp_is_ours(name, len) ||
+		!(copy = strndup(name, len)))
 		return;
 	t->found[t->count].name = copy;
 	t->found[t->count++].written = a->mtime;

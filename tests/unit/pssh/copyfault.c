@@ -143,6 +143,38 @@ static void test_leftovers(void)
 	shell("find . -name '*.pssh-part' -delete; rm -rf src dst back tree to");
 }
 
+static void copy_beside(const void *arg)
+{
+	struct way w = { 0 };
+	struct fail f;
+
+	ok(shell("test $(find . -name '*.pssh-part' -mtime -1 | wc -l) = 1"),
+		"it has no old time under its other name");
+	is_int(put(&w, at(arg), "beside", 0, &f), 0, "another put into the directory %s", f.text);
+	ok(parts_are(1), "leaves it alone");
+}
+
+/* The time of an old source makes no leftover of a copy that is about to get its name. */
+static void test_preserved(void)
+{
+	struct way w = { .act = copy_beside, .arg = "src", .act_before = "posix-rename@" };
+	struct fail f;
+
+	make("src", MB, 7, 0644);
+	shell("touch -d @1000000000 src");
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_PRESERVE, &f), 0, "a put of an old file that keeps its time %s",
+		f.text);
+	ok(!w.act && same("src", "dst") && no_parts(), "is complete");
+	ok(shell("test $(stat -c %Y dst) = 1000000000"), "with the source's time");
+	w = (struct way){ .old_server = true };
+	is_int(put(&w, at("src"), "dst", PSSH_COPY_PRESERVE, &f), 0, "the same over it, on an old server %s", f.text);
+	ok(no_parts() && shell("test $(stat -c %Y dst) = 1000000000"), "with the source's time");
+	w = (struct way){ 0 };
+	is_int(get(&w, "dst", at("back"), PSSH_COPY_PRESERVE, &f), 0, "a get of it %s", f.text);
+	ok(same("src", "back") && shell("test $(stat -c %Y back) = 1000000000"), "too");
+	shell("rm -f src dst back beside");
+}
+
 static void grow(const void *arg)
 {
 	shell(arg);
@@ -321,6 +353,7 @@ int main(void)
 		return 1;
 	test_resume();
 	test_leftovers();
+	test_preserved();
 	test_changes();
 	test_full();
 	test_evil();

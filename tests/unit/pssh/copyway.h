@@ -69,6 +69,7 @@ struct way {
 	bool no_exec, wrong_sum, old_server;
 	uint64_t kill_after;     /* bytes of the copy; the server dies then */
 	uint64_t cancel_after, act_after;
+	const char *act_before; /* what a request holds; `act` runs before it is sent */
 	void (*act)(const void *arg);
 	const void *arg;
 	rlim_t file_limit;
@@ -164,6 +165,10 @@ static TAP_UNUSED bool way_write(struct way *w, struct copy *c)
 	copy_output(c, &data, &len);
 	if (!len)
 		return false;
+	if (w->act && w->act_before && memmem(data, len, w->act_before, strlen(w->act_before))) {
+		w->act(w->arg);
+		w->act = NULL;
+	}
 	if (w->chunk && len > w->chunk)
 		len = 1 + dice() % w->chunk;
 	n = send(w->fd, data, len, MSG_NOSIGNAL);
@@ -187,7 +192,7 @@ static TAP_UNUSED void way_faults(struct way *w, struct copy *c)
 		w->cancel_after = 0;
 		copy_cancel(c);
 	}
-	if (w->act && p.done >= w->act_after) {
+	if (w->act && !w->act_before && p.done >= w->act_after) {
 		w->act(w->arg);
 		w->act = NULL;
 	}
