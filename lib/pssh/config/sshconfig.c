@@ -236,7 +236,9 @@ static void sshconfig_choose(struct sshsearch *s, const struct sshfile_line *l)
 		add_more(s, l->keyword->setting == SET_IDENTITY_FILE ? &s->identities : &s->certificates, l, MORE_MAX);
 		return;
 	case KEYWORD_SENDENV:
-		add_more(s, &s->send_env, l, ENV_MAX);
+		/* Debian's system-wide file names LANG and LC_*, and each variable costs every command a round trip. */
+		if (s->user_file)
+			add_more(s, &s->send_env, l, ENV_MAX);
 		return;
 	case KEYWORD_TIME:
 		if (l->number == KEYWORD_UNSET) /* "none" leaves the keyword to later lines, as in ssh */
@@ -283,8 +285,10 @@ static void walk_file(struct sshsearch *s, const struct sshfile *file)
 
 static void sshconfig_walk(struct sshsearch *s)
 {
-	for (const struct sshfile_reading *r = s->config->readings; r && !s->rc; r = r->next)
+	for (const struct sshfile_reading *r = s->config->readings; r && !s->rc; r = r->next) {
+		s->user_file = r->user_file;
 		walk_file(s, r->top);
+	}
 }
 
 /* Puts addresses into their usual form and names into lower case. */

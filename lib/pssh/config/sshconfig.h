@@ -18,8 +18,8 @@ void sshconfig_free(struct sshconfig *c);
 /*
  * Adds a file. The first value wins, so add the user's file before the system's. Relative Include
  * paths of a user's file are below ~/.ssh, those of other files below /etc/ssh; only a user's file may
- * use `~`. On failure adds nothing: PSSH_ENOENT, PSSH_ELOCAL (cannot be read), PSSH_ESYNTAX (the text
- * names file, line and keyword), PSSH_ENOMEM.
+ * use `~`, and only its SendEnv counts. On failure adds nothing: PSSH_ENOENT, PSSH_ELOCAL (cannot be
+ * read), PSSH_ESYNTAX (the text names file, line and keyword), PSSH_ENOMEM.
  */
 int sshconfig_read(struct sshconfig *c, const char *path, bool user_file, struct fail *f);
 

@@ -32,7 +32,6 @@ struct reader {
 	const struct sshfile_reading *earlier;
 	struct sshfile *file;
 	struct sshfile_block *block;
-	bool user_file;
 	int depth;
 	unsigned at;
 	struct fail *f;
@@ -239,7 +238,7 @@ static int sshfile_anchor(struct reader *r, const char *arg, char **out)
 	struct buf path;
 	int rc = 0;
 
-	if (*arg == '~' && !r->user_file)
+	if (*arg == '~' && !r->reading->user_file)
 		return sshfile_syntax(r, "Include", "'~' has no meaning in a system file");
 	buf_init(&path, 65536);
 	if (*arg == '~' && (!arg[1] || arg[1] == '/')) {
@@ -247,7 +246,7 @@ static int sshfile_anchor(struct reader *r, const char *arg, char **out)
 		return *out ? 0 : sshfile_no_memory(r->f);
 	}
 	if (*arg != '/' && *arg != '~') {
-		char *base = r->user_file ? str_expand_home("~/.ssh/") : strdup("/etc/ssh/");
+		char *base = r->reading->user_file ? str_expand_home("~/.ssh/") : strdup("/etc/ssh/");
 
 		rc = base ? buf_adds(&path, base) : -ENOMEM;
 		free(base);
@@ -460,7 +459,7 @@ static bool needs_check(const struct reader *r, const char *path)
 
 	if (r->depth)
 		return true;
-	usual = r->user_file ? str_expand_home("~/.ssh/config") : NULL;
+	usual = r->reading->user_file ? str_expand_home("~/.ssh/config") : NULL;
 	same = usual && strcmp(usual, path) == 0;
 	free(usual);
 	return same;
@@ -565,13 +564,14 @@ int sshfile_read(const char *path, bool user_file, const struct sshfile_reading 
 	struct sshfile_reading **out, struct fail *f)
 {
 	struct sshfile_reading *g = calloc(1, sizeof *g);
-	struct reader r = { .reading = g, .earlier = earlier, .user_file = user_file, .f = f };
+	struct reader r = { .reading = g, .earlier = earlier, .f = f };
 	int rc;
 
 	if (!g || !(g->arena = arena_new())) {
 		free(g);
 		return sshfile_no_memory(f);
 	}
+	g->user_file = user_file;
 	g->warnings_tail = &g->warnings;
 	rc = sshfile_read_file(&r, path, &g->top);
 	if (rc) {

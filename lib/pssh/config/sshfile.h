@@ -72,6 +72,7 @@ struct sshfile_reading {
 	struct sshfile_reading *next;
 	struct arena *arena;
 	struct sshfile *top, *files;
+	bool user_file;                  /* not the system-wide one */
 	struct sshconfig_warning *warnings, **warnings_tail;
 	const char **ignored;            /* IgnoreUnknown patterns read so far */
 	size_t ignored_count;

@@ -27,6 +27,7 @@ struct sshsearch {
 	unsigned port_given;
 	const char *host;       /* the alias; in a final pass, what HostName made of it */
 	bool final;
+	bool user_file;         /* of the lines that come now */
 	const struct sshfile_line *chosen[SETTINGS];
 	struct sshsearch_lines identities, certificates, send_env;
 	struct sshconfig_warning **warnings;

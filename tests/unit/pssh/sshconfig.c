@@ -188,6 +188,30 @@ static void test_several_files(void)
 	sshconfig_free(c);
 }
 
+/* Each variable costs every command a round trip, and a distribution's file names many. */
+static void test_sent(void)
+{
+	struct sshconfig_answer a;
+	struct sshconfig *c;
+	struct fail f = { 0 };
+	char text[600];
+
+	sshconfig_new(&c);
+	sshconfig_read(c, put("one", "Host a\nSendEnv MINE\n"), true, &f);
+	put("three", "SendEnv ALSO_THEIRS\n");
+	snprintf(text, sizeof text, "Include %s\nSendEnv LANG LC_*\nSetEnv SET=1\n", in_dir("three"));
+	is_int(sshconfig_read(c, put("two", text), false, &f), 0, "the system's file");
+	is_int(sshconfig_find(c, "a", NULL, 0, &a, &f), 0, "answers");
+	ok(a.send_env && a.send_env[0] && !a.send_env[1], "only the user's own file says what is sent");
+	is_str(a.send_env ? a.send_env[0] : NULL, "MINE", "which is this");
+	ok(a.set_env && a.set_env[0], "what is set may be the system's");
+	sshconfig_answer_release(&a);
+	is_int(sshconfig_find(c, "b", NULL, 0, &a, &f), 0, "answers");
+	ok(!a.send_env, "for another host nothing is sent");
+	sshconfig_answer_release(&a);
+	sshconfig_free(c);
+}
+
 static void test_refused(void)
 {
 	refuse("Host a\nHostNam b\n", "did you mean 'HostName'");
@@ -356,6 +380,7 @@ int main(void)
 	test_values();
 	test_given();
 	test_several_files();
+	test_sent();
 	test_refused();
 	test_hostile();
 	test_warnings();
