@@ -98,6 +98,75 @@ static void check_orphans(struct pssh_host *h)
 	is_int(wait_marked(marker, 0, 1000), 0, "nothing of it is left");
 }
 
+/*
+ * A service that a command leaves running: it writes to a pipe, as a dead first process's children do
+ * to sshd. What finds it is in its own command line alone.
+ */
+static void start_service(struct pssh_host *h, char found[64], const char *script)
+{
+	const char *marker = mark();
+	struct pssh_task *t = marked(marker, script);
+
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, h), "exit 0", "a command leaves a service running");
+	snprintf(found, 64, "only-%.50s", marker);
+	is_int(wait_marked(found, 1, 20000), 1, "it runs");
+}
+
+/* A command whose first process has ended is cancelled beside such services. */
+static struct seen *cancel_orphan(struct pssh_host *h, const char *marker)
+{
+	struct pssh_task *t = marked(marker, "perl -e 'sleep 1000' $M & exit");
+	char first[80];
+
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	snprintf(first, sizeof first, "M=%s", marker);
+	ok(begun(t, h, marker, 1) && wait_marked(first, 0, 20000) == 0, "another command's first process has ended");
+	pssh_task_cancel(t, "TERM", 500);
+	drive_done(&d, 1);
+	return drive_seen(&d, t, h);
+}
+
+static void check_services(struct pssh_host *h)
+{
+	char logged[64], loose[64], marker[64];
+	struct pssh_task *t;
+	struct seen *s;
+
+	start_service(h, logged, "(perl -e 'sleep 1000' only-$M | cat) </dev/null >/dev/null 2>&1 &");
+	snprintf(marker, sizeof marker, "%s", mark());
+	s = cancel_orphan(h, marker);
+	diag("%s '%s'", end_of(s), s->text);
+	is_int(wait_marked(marker, 0, 1000), 0, "cancelled, its processes end");
+	is_int(count_marked(logged), 1, "the service, whose pipe another of its processes reads, goes on");
+
+	start_service(h, loose,
+		"perl -e 'pipe(R, W); open(STDOUT, \">&\", W); close R; close W; sleep 1000' only-$M "
+		"</dev/null >/dev/null 2>&1 &");
+	t = command(&d, "while set -- $(cat /proc/$PPID/task/$PPID/children); [ $# -lt 2 ]; do :; done; exit 7");
+	pssh_task_add(t, h);
+	pssh_task_start(t);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	pssh_task_cancel(t, "TERM", 2000);
+	drive_done(&d, 1);
+	s = drive_seen(&d, t, h);
+	diag("%s '%s'", end_of(s), s->text);
+	drive_for(&d, 2000); /* a script that goes on would have found something by now */
+	is_int(count_marked(loose), 1, "a command that ends as it is cancelled takes no service with it");
+	snprintf(marker, sizeof marker, "%s", mark());
+	s = cancel_orphan(h, marker);
+	ends(s, "PSSH_ECANCEL", "where either may be the command's");
+	has_str(s->text, "may still run", "the end says so: %s", s->text);
+	ok(count_marked(marker) == 1 && count_marked(loose) == 1 && count_marked(logged) == 1,
+		"and nothing is touched");
+	kill_marked(marker);
+	kill_marked(loose);
+	kill_marked(logged);
+}
+
 /* One that started its own session was detached on purpose: it lives on, and the end says so. */
 static void check_escaped(struct pssh_host *h)
 {
@@ -234,6 +303,7 @@ int main(void)
 	h = host(&d, "n1");
 	check_cancel(h);
 	check_orphans(h);
+	check_services(h);
 	check_escaped(h);
 	check_one_of_two(h);
 	check_not_begun();

@@ -355,6 +355,15 @@ static DRIVE_UNUSED int find_marked(const char *marker, long *pid)
 	return n;
 }
 
+static DRIVE_UNUSED void kill_marked(const char *marker)
+{
+	long pid;
+
+	for (int i = 0; i < 1000 && find_marked(marker, &pid); i++)
+		if (kill((pid_t)pid, SIGKILL) == 0)
+			poll(NULL, 0, 5);
+}
+
 static DRIVE_UNUSED int count_marked(const char *marker)
 {
 	long pid;

@@ -60,15 +60,6 @@ static struct pssh_host *number(struct drive *to, unsigned i)
 	return host(to, name);
 }
 
-static void kill_marked(const char *marker)
-{
-	long pid;
-
-	for (int i = 0; i < 1000 && find_marked(marker, &pid); i++)
-		if (kill((pid_t)pid, SIGKILL) == 0)
-			poll(NULL, 0, 5);
-}
-
 /* Four processes on every third host ignore TERM. */
 static struct pssh_task *start_marked(struct drive *to, const char *marker, unsigned i)
 {

@@ -185,6 +185,8 @@ enum { RUN_DONE = 0, RUN_BEGUN = 1, RUN_OUTPUT = 2, RUN_PROGRESS = 3, RUN_BUSY =
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f);
 /* Steps the ending of its processes: PSSH_EAGAIN, 0 (r->said tells the result), or a code. */
 int run_step_kill(struct run *r);
+/* Whether the script that ends r's processes has found them, and will say what became of them. */
+bool run_kill_has_news(struct run *r);
 /* Begins to end its processes. 0; PSSH_EAGAIN: a copy, which stops by itself soon; or PSSH_ECANCEL: it has none. */
 int run_cancel(struct run *r, const char *signal, unsigned grace_ms);
 /* Drops the part of the task's input that every run has taken. true: writers may go on. */

@@ -135,7 +135,7 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 		return 1;
 	case RUN_DONE:
 		/* Wait for the news of the other processes; run_due() ends that if it takes too long. */
-		if (r->state == RUN_KILLING && !r->kill_over && !*r->said)
+		if (run_kill_has_news(r))
 			return 0;
 		fleet_end_run(r, ev.type, ev.status, ev.text);
 		return 1;

@@ -294,6 +294,14 @@ int run_step_kill(struct run *r)
 	return rc;
 }
 
+bool run_kill_has_news(struct run *r)
+{
+	if (r->state != RUN_KILLING)
+		return false;
+	run_step_kill(r); /* what came with the command's end */
+	return r->kill && !r->kill_over && !*r->said && kill_remote_outcome(r->kill) == KILL_FOUND;
+}
+
 bool task_trim_input(struct pssh_task *t)
 {
 	struct list *pos, *tmp;

@@ -33,12 +33,20 @@ static const char script_proc[] =
 	" [ \"$me\" ] || { echo lost; exit; }; }\n"
 	/* What the process $1 has as its output. */
 	"pipes() { ls -l $1/fd/1 $1/fd/2 2>/dev/null | grep -oE '(pipe|socket):.[0-9]+.'; }\n"
-	"holders() { [ \"$o\" ] && echo [0-9]*/fd/[0-9] | xargs ls -l 2>/dev/null | grep -F \"$o\" |"
+	"opened() { echo [0-9]*/fd/[0-9] | xargs ls -l 2>/dev/null; }\n"
+	"holders() { [ \"$o\" ] && opened | grep -F \"$o\" |"
 	" sed -n 's|.* \\([0-9]*\\)/fd/.*|\\1|p' | sort -u | grep -vx $up; }\n"
-	/* A session of this connection whose first process has ended while others still write to a pipe. */
-	"orphan() { [ \"$SSH_CONNECTION\" ] || return\n"
+	/*
+	 * The only session of this connection whose first process has ended while others still write to sshd:
+	 * to what is of the kind that sshd gave us too, and that nobody else reads whom we see. With two of them,
+	 * one is what an earlier command left running.
+	 */
+	"orphan() { [ \"$SSH_CONNECTION\" ] || return; sid=; kind=$(pipes $$); kind=${kind%%:*}; \n"
+	" all=$(opened | grep -v \" $up/fd/\")\n"
 	" for f in $(echo [0-9]*/environ | xargs grep -lszF \"SSH_CONNECTION=$SSH_CONNECTION\"); do f=${f%/*}\n"
-	"  stat $f || continue; set -- $l; sid=$4; [ -e $sid ] || { o=$(pipes $f) && return; }; done; false; }\n";
+	"  stat $f || continue; set -- $l; [ -e $4 ] && continue\n"
+	"  for p in $(pipes $f | grep \"^$kind:\"); do echo \"$all\" | grep -F \"$p\" | grep -q ^lr-x && continue\n"
+	"   [ ${sid:-$4} = $4 ] || return; sid=$4; o=$p; done; done; [ \"$sid\" ]; }\n";
 
 /* Where there is no /proc: a process group stands for a session. `pipes` and `orphan` find nothing. */
 static const char script_ps[] =
@@ -69,7 +77,7 @@ static const char script_main[] =
 	"while set -- $(commands); [ $# -ne $running ] && [ $i -lt 9 ] && beat; do i=$((i + 1)); nap 1; done\n"
 	"if [ $# -eq $running ]; then shift $nth; sid=$1; o=$(pipes $sid)\n"
 	"elif [ $#$running != 01 ] || ! orphan; then echo lost; exit; fi\n"
-	"look; [ \"$found\" ] && kill -s $sig $found 2>/dev/null\n"
+	"echo found; look; [ \"$found\" ] && kill -s $sig $found 2>/dev/null\n"
 	"clock; soon=$((now + grace)); stop=$((soon + 200)); i=1; said=ended\n"
 	"while [ \"$found\" ] && beat && [ $now -lt $soon ]; do nap $i; [ $i -ge 5 ] || i=$((i + 1)); again; done\n"
 	"while [ \"$found\" ] && beat && [ $now -lt $stop ]; do kill -s KILL $found 2>/dev/null; said=killed; nap 1;"
@@ -139,7 +147,9 @@ static void kill_remote_name(struct kill_remote *s, const char *pids, const char
 
 static void kill_remote_line(struct kill_remote *s, const char *line)
 {
-	if (strcmp(line, "ended") == 0 || strcmp(line, "killed") == 0) {
+	if (strcmp(line, "found") == 0) {
+		s->outcome = KILL_FOUND;
+	} else if (strcmp(line, "ended") == 0 || strcmp(line, "killed") == 0) {
 		s->outcome = KILL_ENDED;
 		snprintf(s->said, sizeof s->said, "its processes %s",
 			*line == 'e' ? "ended" : "ignored the signal and were killed");

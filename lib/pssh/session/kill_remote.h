@@ -17,6 +17,7 @@ struct kill_remote;
 enum kill_outcome {
 	KILL_UNKNOWN,
 	KILL_LOST,  /* the script found another number of commands than `running`, so it did nothing */
+	KILL_FOUND, /* it has found the command's processes and ends them */
 	KILL_ENDED, /* nothing is left of the command's session */
 	KILL_LEFT,  /* some processes still run */
 };
