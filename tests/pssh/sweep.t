@@ -9,7 +9,12 @@ export SWEEP_HOSTS
 # A machine so busy that a tenth of a second takes longer: while the file exists, every sleep does.
 mkdir "$TMP/slow"
 printf '#!/bin/sh\n[ ! -e "%s/busy" ] || set -- 0.6\nexec %s "$@"\n' "$TMP" "$(command -v sleep)" >"$TMP/slow/sleep"
-chmod 755 "$TMP/slow/sleep"
+# While the other files exist: the next look at the processes comes late; the script is another program.
+printf '#!/bin/sh\n[ ! -e "%s/late" ] || { rm "%s/late"; %s 3; }\nexec %s "$@"\n' "$TMP" "$TMP" "$(command -v sleep)" \
+	"$(command -v xargs)" >"$TMP/slow/xargs"
+printf '#!/bin/sh\n[ ! -e "%s/hostile" ] || { printf "left %%0200d\\n" 0 | tr 0 A; exit; }\nexec %s "$@"\n' "$TMP" \
+	"$(command -v sh)" >"$TMP/slow/sh"
+chmod 755 "$TMP/slow/sleep" "$TMP/slow/xargs" "$TMP/slow/sh"
 SSHD_EXTRA="SetEnv PATH=$TMP/slow:$PATH SHLVL=3"
 sshd_up "$SWEEP_HOSTS"
 drive sweep

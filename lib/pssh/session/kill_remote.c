@@ -78,7 +78,7 @@ static const char script_main[] =
 	"if [ $# -eq $running ]; then shift $nth; sid=$1; o=$(pipes $sid)\n"
 	"elif [ $#$running != 01 ] || ! orphan; then echo lost; exit; fi\n"
 	"echo found; look; [ \"$found\" ] && kill -s $sig $found 2>/dev/null\n"
-	"clock; soon=$((now + grace)); stop=$((soon + 200)); i=1; said=ended\n"
+	"clock; soon=$((now + grace)); stop=$((soon + 200)); end=$((stop + 100)); i=1; said=ended\n"
 	"while [ \"$found\" ] && beat && [ $now -lt $soon ]; do nap $i; [ $i -ge 5 ] || i=$((i + 1)); again; done\n"
 	"while [ \"$found\" ] && beat && [ $now -lt $stop ]; do kill -s KILL $found 2>/dev/null; said=killed; nap 1;"
 	" again; done\n"
@@ -135,10 +135,12 @@ static void kill_remote_name(struct kill_remote *s, const char *pids, const char
 	unsigned n = 0;
 	int shown = (int)strlen(pids);
 
+	if (pids[strspn(pids, "0123456789 ")]) /* not our script's */
+		return;
 	for (const char *c = pids; *c; c++)
 		n += c[0] != ' ' && (c == pids || c[-1] == ' ');
 	if (shown > PIDS_SHOWN)
-		for (shown = PIDS_SHOWN; pids[shown] != ' '; shown--)
+		for (shown = PIDS_SHOWN; shown > 0 && pids[shown] != ' '; shown--)
 			;
 	s->outcome = KILL_LEFT;
 	snprintf(s->said, sizeof s->said, "%u process%s%s still run%s (PID %.*s%s)", n, n == 1 ? "" : "es", whose,
