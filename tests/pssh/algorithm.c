@@ -76,6 +76,13 @@ static void check_several(void)
 	has_str(s->text, "no cipher in common with 'h'", "the first");
 	has_str(s->text, "; no MAC either: it offers hmac-sha2-512, libssh2 ", "and the second are told");
 	drive_end(&d, "two kinds");
+
+	h = restricted("Ciphers=aes128-ctr' -o 'MACs=hmac-sha2-512");
+	pssh_set_algorithms(d.p, PSSH_ALG_CIPHER, "aes256-ctr,aes256-gcm@openssh.com"); /* in libssh2 1.11 */
+	pssh_set_algorithms(d.p, PSSH_ALG_MAC, "hmac-sha2-256");
+	s = once(&d, h, "true");
+	has_str(s->text, "; no MAC either: ", "a cipher that would need none, and that they have not, hides no MAC");
+	drive_end(&d, "a sealed cipher");
 }
 
 int main(void)

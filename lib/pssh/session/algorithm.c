@@ -179,7 +179,7 @@ int algorithms_missing(struct algorithms *a, LIBSSH2_SESSION *session, const cha
 			if (!algorithm_agree(buf_text(&own[i]), theirs->lists[i][n], name))
 				lists[i] = theirs->lists[i][n];
 		if (i == PSSH_ALG_CIPHER)
-			sealed = strstr(name, "-gcm@") || strstr(name, "-poly1305@");
+			sealed = !lists[i] && (strstr(name, "-gcm@") || strstr(name, "-poly1305@"));
 		missing += lists[i] != NULL;
 	}
 	for (int i = 0; i < PSSH_ALGS && !rc; i++) {
