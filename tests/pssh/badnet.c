@@ -246,10 +246,46 @@ static void check_places(const char *fault)
 	drive_end(&d, fault);
 }
 
+/* A network that only takes its time: everything succeeds. */
+static void check_patient(const char *fault)
+{
+	pid_t net = net_start(1, fault, 2 * WORKS);
+	unsigned before = 0, after = 0, right = 0;
+
+	drive_start(&d);
+	pssh_read_config(d.p, env("SSHD_CONFIG"));
+	for (unsigned i = 0; i < 2 * WORKS; i++) {
+		char path[64];
+
+		before += i < WORKS ? succeeded[i] : 0;
+		ones[i].work = (enum work)(i % WORKS);
+		one_path(&ones[i], path, sizeof path);
+		unlink(path);
+		one_begin(&ones[i]);
+	}
+	drive_until(&d, &d.done, 2 * WORKS, BOUND_MS);
+	for (unsigned i = 0; i < 2 * WORKS; i++) {
+		const struct seen *s = drive_seen(&d, ones[i].task, ones[i].host);
+		bool good = one_right(&ones[i], s);
+
+		right += good;
+		if (!good || s->type != PSSH_EV_EXIT)
+			diag("f%u: %s: %s '%s'", i, work_names[ones[i].work], end_of(s), s->text);
+	}
+	for (unsigned w = 0; w < WORKS; w++)
+		after += succeeded[w];
+	is_int(right, 2 * WORKS, "%s: every end is true", fault);
+	is_int(after - before, 2 * WORKS, "%s: and a success", fault);
+	kill(net, SIGTERM);
+	waitpid(net, NULL, 0);
+	drive_end(&d, fault);
+}
+
 int main(void)
 {
 	unsigned hosts = (unsigned)number_of("BADNET_HOSTS", 15);
 	unsigned long seed = number_of("BADNET_SEED", 1), rounds = number_of("BADNET_ROUNDS", 2);
+	static const char *const patient[] = { "none", "delay", "accept", "dribble" };
 	unsigned all = 0;
 	int fds;
 
@@ -265,6 +301,8 @@ int main(void)
 	fds = count_fds();
 	check_places("cut@1800+12");
 	check_places("flip@1800+12");
+	for (size_t i = 0; i < sizeof patient / sizeof *patient; i++)
+		check_patient(patient[i]);
 	memset(succeeded, 0, sizeof succeeded);
 	for (unsigned long r = 0; r < rounds; r++)
 		check_round(seed + r, hosts);
