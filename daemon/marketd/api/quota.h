@@ -22,7 +22,7 @@ enum {
 	X(ORDERS, "orders", 20000, "open orders") \
 	X(LEASES, "leases", 200000, "leases") \
 	X(INSTANCES, "instances", 100000, "nodes") \
-	X(PROCUREMENTS, "procurements", 20000, "procurements") \
+	X(PROCUREMENTS, "procurements", 1000, "procurements") \
 	X(TEXT, "text", 128, "MiB of names, tags and user data") \
 	X(JOURNAL, "journal", 512, "MiB of changes within a day") \
 	X(AGENT_JOURNAL, "agent-journal", 2048, "MiB of reports by agents within a day")
