@@ -257,4 +257,14 @@ as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host yerba1 yerba)/offers" '{"price_dollar
 said POST /v0/orders 201 .status pending "{\"side\":\"buy\",\"instance_type\":\"h100v\",\"quantity\":1,\"price\":400,$rest"
 said GET "/v0/orders/$(json .id <<<"$out")" 200 '[.status, .instance_type, .cluster] | join(" ")' "open h100v yerba"
 said GET /v0/ping 200 '.message' pong
+
+# Tags that the market sets are no client's.
+out=$(as "$ACME" POST /v2/pools '{"workspace":"default","tags":{"sfc_order":"x"}}')
+refused 422 invalid tags "nobody marks a pool of his as a contract" "$out"
+ID=$(as "$ACME" GET /v2/pools | json '[.data[] | select(.tags.sfc_contract != null)][0].id')
+TAGS=$(as "$ACME" GET "/v2/pools/$ID" | json '.tags | tojson')
+as "$ACME" PATCH "/v2/pools/$ID" '{"tags":{"sfc_sku":"sku_1"}}' >/dev/null
+is "$(http_status)" 422 "nor changes such a mark"
+is "$(as "$ACME" PATCH "/v2/pools/$ID" "{\"tags\":$(jq -c '. + {"team":"a"}' <<<"$TAGS")}" | json '.tags | tojson')" "$(jq -cS '. + {"team":"a"}' <<<"$TAGS")" "who sends it back as it is adds his own"
+is "$(as "$ACME" PATCH "/v2/pools/$ID" '{"tags":{"team":"b"}}' | json '.tags | tojson')" "$(jq -cS '. + {"team":"b"}' <<<"$TAGS")" "and who leaves it out does not lose it"
 done_testing

@@ -52,7 +52,7 @@ int v2_instance_make(struct api *api, const struct request *q, struct reply *r, 
 	int reason;
 
 	if (!ev->text) {
-		if (!tags_read(q, r, &tags))
+		if (!tags_read(q, r, NULL, &tags))
 			return r->status;
 		ev->text = tags;
 	}
@@ -90,7 +90,8 @@ static int instance_patch(struct api *api, const struct request *q, struct reply
 	int reason = 0;
 
 	if (!i || (body_text(q->body, "name") && !(ev.name = name_read(api, q, r, IDENT_INSTANCE, room))) ||
-	    !v2_instance_priority(q, r, q->body, &ev.u.instance_change.priority) || !tags_read(q, r, &tags))
+		!v2_instance_priority(q, r, q->body, &ev.u.instance_change.priority) ||
+		!tags_read(q, r, i->tags, &tags))
 		return r->status;
 	if (ev.name && strcmp(ev.name, i->name) == 0)
 		ev.name = NULL;

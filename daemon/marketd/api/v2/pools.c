@@ -88,7 +88,7 @@ static int pools_create(struct api *api, const struct request *q, struct reply *
 
 	if (!api_whose(q, r, &ev.account) ||
 		!workspace_check(api, q, r, body_text(q->body, "workspace"), "workspace") ||
-		!(ev.name = name_read(api, q, r, IDENT_POOL, room)) || !tags_read(q, r, &tags))
+		!(ev.name = name_read(api, q, r, IDENT_POOL, room)) || !tags_read(q, r, NULL, &tags))
 		return r->status;
 	ev.text = tags;
 	reason = api_apply(api, q, &ev, &did, &why);
@@ -108,7 +108,7 @@ static int pools_patch(struct api *api, const struct request *q, struct reply *r
 	int reason;
 
 	if (!p || (body_text(q->body, "name") && !(ev.name = name_read(api, q, r, IDENT_POOL, room))) ||
-	    !tags_read(q, r, &tags))
+		!tags_read(q, r, p->tags, &tags))
 		return r->status;
 	if (ev.name && strcmp(ev.name, p->name) == 0) /* keeping its own name changes nothing */
 		ev.name = NULL;

@@ -115,7 +115,31 @@ bool tags_match(const struct request *q, const char *tags)
 	return match;
 }
 
-bool tags_read(const struct request *q, struct reply *r, char **text)
+static bool tag_is_own(const char *key)
+{
+	return strncmp(key, "sfc_", 4) == 0;
+}
+
+/* Adds the market's own tags to those of a body. false: refused, as the body has another. */
+static bool tags_keep_own(const struct request *q, struct reply *r, const char *now, json_t *tags)
+{
+	json_t *kept = now ? json_loads(now, 0, NULL) : NULL, *value;
+	const char *key, *other = NULL;
+
+	json_object_foreach(tags, key, value)
+		if (tag_is_own(key) && !json_equal(value, json_object_get(kept, key)))
+			other = key;
+	json_object_foreach(kept, key, value)
+		if (!other && tag_is_own(key))
+			json_object_set(tags, key, value);
+	if (other)
+		api_refuse(q, r, REASON_INVALID, "tags",
+			"'%.100s': the market itself sets the tags that begin with 'sfc_'; choose another key", other);
+	json_decref(kept);
+	return !other;
+}
+
+bool tags_read(const struct request *q, struct reply *r, const char *now, char **text)
 {
 	json_t *tags = json_object_get(q->body, "tags"), *value;
 	const char *key;
@@ -123,6 +147,8 @@ bool tags_read(const struct request *q, struct reply *r, char **text)
 	*text = NULL;
 	if (!json_is_object(tags))
 		return true;
+	if (!tags_keep_own(q, r, now, tags))
+		return false;
 	json_object_foreach(tags, key, value)
 		if (!*key || strlen(key) > 256 || strpbrk(key, ",=")) {
 		api_refuse(q, r, REASON_INVALID, "tags", "a tag's key has 1 to 256 bytes, none of them ',' or '='");

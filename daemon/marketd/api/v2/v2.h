@@ -65,8 +65,11 @@ json_t *page_cursor(const struct page *p);             /* null for an empty page
 
 /* Whether a thing's tags have every tag=KEY=VALUE and tag_key=KEY of the query. */
 bool tags_match(const struct request *q, const char *tags);
-/* tags of a body as text to keep: malloc'd, NULL: none. false: refused. */
-bool tags_read(const struct request *q, struct reply *r, char **text);
+/*
+ * tags of a body as text to keep: malloc'd, NULL: none. false: refused. now: those that the thing has; NULL: none.
+ * Clients set no key that begins with sfc_, which the market keeps as it is: the older APIs find their nodes by them.
+ */
+bool tags_read(const struct request *q, struct reply *r, const char *now, char **text);
 
 /* The given name, else one made from the next id, in room. NULL: refused. */
 const char *name_read(struct api *api, const struct request *q, struct reply *r, enum ident kind,
