@@ -258,6 +258,60 @@ said POST /v0/orders 201 .status pending "{\"side\":\"buy\",\"instance_type\":\"
 said GET "/v0/orders/$(json .id <<<"$out")" 200 '[.status, .instance_type, .cluster] | join(" ")' "open h100v yerba"
 said GET /v0/ping 200 '.message' pong
 
+# ---- What the market does by itself -----------------------------------------------------------------------------------------
+# (Without GPUs, so that no node that may be in any zone comes between.) Two nodes are bought by one who may have one: the second comes once he may have it, and is told in the log once.
+marketd_account tight 100000.00
+TIGHT=$(marketd_token tight)
+v2_sku tower 0 '{}' >/dev/null
+for i in 1 2; do as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host "tower$i" tower)/offers" '{"price_dollars_per_node_hour":"6.00"}' >/dev/null; done
+AT=$((NOW + 10 * HOUR + 180))
+marketd_kill
+marketd_start --test-clock=$AT --quota tight:instances=1
+v2_clock $((AT += 60))
+nodes() { as "$1" GET /v2/instances | json "[.data[] | select(.instance_sku.alias == \"$2\" and (.status == \"awaiting_allocation\" or .status == \"running\"))] | length"; }
+out=$(as "$TIGHT" POST /v0/orders "{\"side\":\"buy\",\"cluster\":\"tower\",\"quantity\":2,\"start_at\":\"NOW\",\"end_at\":\"$(iso $((NOW + 20 * HOUR)))\",\"price\":90000}")
+is "$(json .status <<<"$out") $(nodes "$TIGHT" tower)" "filled 1" "the nodes of an order stay within the quota"
+for i in 1 2 3; do v2_clock $((AT += 60)); done
+is "$(nodes "$TIGHT" tower) $(grep -c "quota 'instances'" "$MARKETD_LOG")" "1 1" "which the log says once"
+marketd_kill
+marketd_start --test-clock=$AT
+v2_clock $((AT += 60))
+is "$(nodes "$TIGHT" tower)" 2 "and the missing one is made when the quota allows it"
+v2_clock $((AT += 60))
+is "$(nodes "$TIGHT" tower) $(as "$TIGHT" GET /v2/pools | json '.data[0].tags | keys | join(" ")')" "2 sfc_contract sfc_sku" "once"
+# A contract of two windows with nothing between them, on hosts of which each is free in one.
+v2_sku bridge 0 '{}' >/dev/null
+window() { # HOST START END
+	as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host "$1" bridge)/offers" "{\"price_dollars_per_node_hour\":\"6.00\",\"start_at\":$2,\"end_at\":$3}" >/dev/null
+}
+window bridge1 $((NOW + 11 * HOUR)) $((NOW + 12 * HOUR))
+window bridge2 $((NOW + 12 * HOUR)) $((NOW + 13 * HOUR))
+window bridge3 $((NOW + 14 * HOUR)) $((NOW + 15 * HOUR))
+buy() { # START END [MORE]
+	as "$ACME" POST /v0/orders "{\"side\":\"buy\",\"cluster\":\"bridge\",\"quantity\":1,\"start_at\":\"$(iso "$1")\",\"end_at\":\"$(iso "$2")\",\"price\":2000${3-}}"
+}
+buy $((NOW + 11 * HOUR)) $((NOW + 12 * HOUR)) >/dev/null
+CONT=$(as "$ACME" GET /v0/contracts | json '.data[0].id')
+is "$(buy $((NOW + 12 * HOUR)) $((NOW + 13 * HOUR)) ",\"colocate_with\":[\"$CONT\"]" | json .status) $(nodes "$ACME" bridge)" "filled 1" "a contract goes on, on another host"
+is "$(buy $((NOW + 14 * HOUR)) $((NOW + 15 * HOUR)) ",\"colocate_with\":[\"$CONT\"]" | json .status) $(nodes "$ACME" bridge)" "filled 1" "and after a while again"
+for hour in 11 12 13 14 15; do
+	v2_clock $((NOW + hour * HOUR))
+	v2_clock $((NOW + hour * HOUR + 60))
+	were[hour]=$(nodes "$ACME" bridge)
+done
+is "${were[*]}" "1 1 0 1 0" "in each of its windows it has a node, and in no other hour"
+# Two orders for it rest; both fill.
+window bridge4 $((NOW + 20 * HOUR)) $((NOW + 21 * HOUR))
+buy $((NOW + 20 * HOUR)) $((NOW + 21 * HOUR)) >/dev/null
+CONT=$(as "$ACME" GET /v0/contracts | json '.data[0].id')
+is "$(buy $((NOW + 20 * HOUR)) $((NOW + 22 * HOUR)) ",\"colocate_with\":[\"$CONT\"]" | json .status) $(buy $((NOW + 23 * HOUR)) $((NOW + 24 * HOUR)) ",\"colocate_with\":[\"$CONT\"]" | json .status)" "pending pending" "two orders of a contract rest"
+window bridge5 $((NOW + 20 * HOUR)) $((NOW + 22 * HOUR))
+v2_clock $((NOW + 15 * HOUR + 120))
+is "$(nodes "$ACME" bridge)" 2 "the one that fills first gets its node, though another came after it"
+for i in $(seq 6); do buy $((NOW + 23 * HOUR)) $((NOW + 24 * HOUR)) ",\"colocate_with\":[\"$CONT\"]" >/dev/null; done
+is "$(http_status)" 201 "eight orders of a contract may wait"
+out=$(buy $((NOW + 23 * HOUR)) $((NOW + 24 * HOUR)) ",\"colocate_with\":[\"$CONT\"]")
+refused 422 limit_reached colocate_with "but no more" "$out"
 # Tags that the market sets are no client's.
 out=$(as "$ACME" POST /v2/pools '{"workspace":"default","tags":{"sfc_order":"x"}}')
 refused 422 invalid tags "nobody marks a pool of his as a contract" "$out"

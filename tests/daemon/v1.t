@@ -291,10 +291,38 @@ is "$(as "$ACME" GET "/v0/procurements/$(as "$ACME" GET /v1/nodes/roamer | json 
 v2_clock $((AT + 9 * HOUR + 180))
 is "$(as "$ACME" GET /v1/nodes/roamer | json '[.zone, .status, (.vms.data | length)] | map(tostring) | join(" ")')" "cedar pending 2" "where it gets its host, and stays"
 
+# One that cannot move, as its pool buys the other zone's hardware already, does not hold up those after it.
+out=$(create '{"desired_count":1,"max_price_per_node_hour":900,"names":["stuck"],"any_zone":true,"node_type":"autoreserved"}')
+STUCK=$(as "$ACME" GET /v1/nodes/stuck | json .current_vm.id)
+out=$(create '{"desired_count":1,"max_price_per_node_hour":900,"names":["next"],"any_zone":true,"node_type":"autoreserved"}')
+v2_sku elm 8 '{"accelerator":"h100"}' >/dev/null
+as "$ACME" POST /v2/procurements '{"pool":"stuck","instance_sku":"elm","target":0,"min_sell_price_dollars_per_node_hour":"0.60","max_buy_price_dollars_per_node_hour":"1.20","managed_window_minutes":60}' >/dev/null
+is "$(http_status)" 201 "a second procurement of a node's pool"
+as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host elm1 elm)/offers" '{"price_dollars_per_node_hour":"7.20"}' >/dev/null
+v2_clock $((AT + 9 * HOUR + 240))
+v2_clock $((AT + 9 * HOUR + 300))
+is "$(as "$ACME" GET /v1/nodes/stuck | json '[.zone, .status, .current_vm.id] | join(" ")')" "richmond awaitingcapacity $STUCK" "a node that cannot move stays as it is"
+is "$(as "$ACME" GET /v1/nodes/next | json '[.zone, .current_vm.status] | join(" ")')" "elm Pending" "and one after it moves"
+marketd_account tight 100000.00
+TIGHT=$(marketd_token tight)
+# A move makes an instance, within the account's quota.
+out=$(as "$TIGHT" POST /v1/nodes '{"desired_count":1,"max_price_per_node_hour":800,"names":["last"],"any_zone":true,"node_type":"autoreserved"}')
+VM=$(json '.data[0] | [.zone, .status, .current_vm.id] | join(" ")' <<<"$out")
+marketd_kill
+marketd_start --test-clock=$((AT + 9 * HOUR + 300)) --quota tight:instances=1
+v2_clock $((AT + 9 * HOUR + 360))
+v2_sku fir 8 '{"accelerator":"h100"}' >/dev/null
+for i in 1 2; do as "$FOUNDRY" POST "/np/v1/hosts/$(v2_host "fir$i" fir)/offers" '{"price_dollars_per_node_hour":"6.00"}' >/dev/null; done
+cash=$(as "$TIGHT" GET /np/v1/balance | json .available_micros)
+for i in 1 2 3; do v2_clock $((AT + 9 * HOUR + 360 + i * 60)); done
+is "$(as "$TIGHT" GET /v1/nodes/last | json '[.zone, .status, .current_vm.id] | join(" ")') $(as "$TIGHT" GET /np/v1/balance | json .available_micros)" \
+	"$VM $cash" "where it may not, the node waits on and buys nothing"
+is "$(grep -c "quota 'instances'" "$MARKETD_LOG")" 1 "which the log says once"
+
 # ---- After the end of the process ------------------------------------------------------------------------------------------------------
 as "$ACME" GET /v1/nodes >"$TMP/before"
 marketd_kill
-marketd_start --test-clock=$((AT + 9 * HOUR + 180))
+marketd_start --test-clock=$((AT + 9 * HOUR + 540))
 as "$ACME" GET /v1/nodes >"$TMP/after"
 ok "after kill -9 all nodes are as they were" cmp "$TMP/before" "$TMP/after"
 

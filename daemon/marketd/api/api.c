@@ -187,6 +187,12 @@ bool api_whose(const struct request *q, struct reply *r, uint64_t *account)
 	return true;
 }
 
+struct request api_own(struct api *api, uint64_t account)
+{
+	quotas_begin(api->quotas);
+	return (struct request){ .account = account };
+}
+
 int api_apply_to(struct api *api, const struct request *q, enum event_kind kind, uint64_t account, uint64_t subject,
 	struct fail *why)
 {

@@ -71,6 +71,9 @@ struct api {
 	struct quotas *quotas;         /* what an account may take; NULL: all */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
+	struct {
+		uint64_t pool, procurement;
+	} looked;                      /* old/: with which the last minute's look ended */
 	char tls_key[64];              /* "sha256//…" of the certificate's key; "": no TLS */
 };
 
@@ -141,5 +144,7 @@ int api_apply(struct api *api, const struct request *q, struct event *ev, const 
 /* The same for an event that has nothing but its subject. */
 int api_apply_to(struct api *api, const struct request *q, enum event_kind kind, uint64_t account, uint64_t subject,
 	struct fail *why);
+/* For what the market does by itself for an account, within the account's quotas. */
+struct request api_own(struct api *api, uint64_t account);
 
 #endif

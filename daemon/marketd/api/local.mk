@@ -66,6 +66,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_work.c
 libapi_la_SOURCES += \
 	daemon/marketd/api/old/old_pick.c \
+	daemon/marketd/api/old/old_promise.c \
 	daemon/marketd/api/old/old_schemas.c \
 	daemon/marketd/api/old/v0.c \
 	daemon/marketd/api/old/v0.h \

@@ -74,6 +74,8 @@ const struct agent *engine_agent_after(const struct engine *e, uint64_t account,
  * longer owns the host. The hosts come in order of id, without retired ones.
  */
 const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
+/* The instances of a pool in order of id, ended ones too. */
+const struct instance *engine_instance_of_pool(const struct engine *e, uint64_t pool, uint64_t after);
 /* The instance that is awaiting or running on the host; NULL. */
 const struct instance *engine_host_instance(const struct engine *e, uint64_t host);
 /* The next minute in which a lease begins, is settled or ends; MINUTE_MAX: none does. */

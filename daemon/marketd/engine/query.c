@@ -131,6 +131,13 @@ const struct host *engine_host_of_agent(const struct engine *e, uint64_t agent, 
 	return a ? rank_after(&a->hosts, after) : NULL;
 }
 
+const struct instance *engine_instance_of_pool(const struct engine *e, uint64_t pool, uint64_t after)
+{
+	const struct live_pool *p = world_pool(e, pool);
+
+	return p ? rank_after(&p->instances, after) : NULL;
+}
+
 const struct instance *engine_host_instance(const struct engine *e, uint64_t host)
 {
 	const struct live_host *h = world_host(e, host);

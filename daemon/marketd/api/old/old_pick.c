@@ -38,8 +38,12 @@ uint64_t old_pick(const struct engine *e, const struct event *order, enum old_wa
 		if (!fits(s, arg))
 			continue;
 		ev.u.order.sku = s->id;
-		fit = engine_quote(e, &ev, &quote, NULL) == 0 ? (struct fit){ FILLS_NOW, quote.cost }
-							      : fit_later(e, &ev, wait);
+		if (engine_quote(e, &ev, &quote, NULL) == 0)
+			fit = (struct fit){ FILLS_NOW, quote.cost };
+		else if (wait == WAIT_NOT)
+			continue;
+		else
+			fit = fit_later(e, &ev, wait);
 		if (fit.rank < best.rank || (fit.rank == best.rank && fit.value < best.value)) {
 			best = fit;
 			sku = s->id;

@@ -171,9 +171,9 @@ static int v0_post_token(struct api *api, const struct request *q, struct reply 
 
 int old_minute(struct api *api, struct fail *f)
 {
-	int nodes = v0_nodes_minute(api, f), zones = v1_zone_minute(api, f);
-
-	return nodes ? nodes : zones;
+	v0_nodes_minute(api, f);
+	v1_zone_minute(api, f);
+	return f->code;
 }
 
 const struct route api_v0_routes[] = {

@@ -32,9 +32,11 @@ enum { TYPE_BYTES = NAME_BYTES + 1 };
 char *v0_nodes_new_tags(const char *type, uint64_t sku); /* of the pool of a new contract; malloc'd */
 /* The type that a pool's contract was asked for by; else the SKU's own name. */
 const char *v0_asked_type(const struct engine *e, uint64_t pool, const struct sku *s, char room[TYPE_BYTES]);
-/* After a buy: makes its nodes, or lets the market make them once it fills. */
+/* Can the contract of this pool take another order? */
+bool v0_nodes_room(const struct engine *e, uint64_t pool);
+/* After a buy: makes its nodes, or lets the market make them once it fills and once its window begins. */
 void v0_nodes_follow(struct api *api, const struct order *o);
-int v0_nodes_minute(struct api *api, struct fail *why);
+void v0_nodes_minute(struct api *api, struct fail *why); /* why: the first thing to say; code 0: nothing */
 
 /* ---- v0_contract.c ------------------------------------------------------------------ */
 

@@ -95,6 +95,12 @@ static bool read_contract(struct api *api, const struct request *q, struct reply
 	if (!text)
 		return true;
 	rc = v0_contract_find(api, ev->account, text, &c, &why);
+	if (rc == 1 && ev->u.order.side == SIDE_BUY && !v0_nodes_room(market_engine(api->market), c.pool)) {
+		api_refuse(q, r, REASON_LIMIT, field,
+			"contract '%s' has as many orders to come as it may; wait until one begins, or cancel one",
+			text);
+		return false;
+	}
 	if (rc == 1) {
 		ev->u.order.pool = c.pool;
 		ev->u.order.sku = c.sku;

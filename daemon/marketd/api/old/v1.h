@@ -64,12 +64,20 @@ const char *old_gpu_type(const struct sku *s, char room[64]); /* "H100" */
 
 /*
  * The SKU on which the order fills most cheaply; where it fills on none, the one for which it has to wait least:
- * for the start of one that renews itself, for the price of one that rests. 0: none fits.
+ * for the start of one that renews itself, for the price of one that rests; WAIT_NOT: none. 0: none fits.
  */
-enum old_wait { WAIT_FOR_START, WAIT_FOR_PRICE };
+enum old_wait { WAIT_FOR_START, WAIT_FOR_PRICE, WAIT_NOT };
 typedef bool (*old_fits)(const struct sku *s, const void *arg);
 uint64_t old_pick(const struct engine *e, const struct event *order, enum old_wait wait, old_fits fits,
 	const void *arg);
+
+/* ---- old_promise.c -------------------------------------------------------------------- */
+
+json_t *old_tags(const struct pool *p); /* of the pool; NULL: none */
+/* Sets them, once what was promised is done. */
+int old_tags_done(struct api *api, const struct pool *p, json_t *tags, struct fail *why);
+/* What was promised was refused. true: for the first time since it was done last, so say it. */
+bool old_tags_refused(struct api *api, const struct pool *p, int rc);
 
 /* ---- v1_zone.c ----------------------------------------------------------------------- */
 
@@ -78,7 +86,7 @@ uint64_t old_pick(const struct engine *e, const struct event *order, enum old_wa
 
 bool zone_has_infiniband(const struct sku *s);
 uint64_t zone_any(const struct engine *e, const struct event *order, const char *which); /* 0: no GPU SKU */
-int v1_zone_minute(struct api *api, struct fail *why);
+void v1_zone_minute(struct api *api, struct fail *why); /* why: the first thing to say; code 0: nothing */
 
 /* The account's script for new VMs (v0), base64; NULL: none. malloc'd. */
 char *old_script(const struct engine *e, uint64_t account);

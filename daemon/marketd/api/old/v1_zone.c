@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The zone of a node of /v1 that may be in any. An autoreserved one that still waits for its first host is looked
- * at again each minute: as soon as it would fill elsewhere, it moves there.
+ * at again each minute, or some of them are: as soon as it would fill elsewhere, it moves there.
  */
 #include "marketd/api/old/v1.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "market/reason.h"
+
+#define TAG_ZONE "sfc_zone"
+
+enum {
+	WALK = 50000, /* procurements a minute */
+	LOOKS = 200,  /* at waiting nodes among them */
+};
 
 bool zone_has_infiniband(const struct sku *s)
 {
@@ -40,11 +48,21 @@ static const struct instance *zone_waits(const struct engine *e, const struct pr
 	free(spans.list);
 	if (rc || spans.count)
 		return NULL;
-	for (const struct instance *i = engine_instance_after(e, p->account, 0); i;
-		i = engine_instance_after(e, p->account, i->id))
-		if (i->pool == p->pool && i->status == INSTANCE_AWAITING && !i->host)
+	for (const struct instance *i = engine_instance_of_pool(e, p->pool, 0); i;
+		i = engine_instance_of_pool(e, p->pool, i->id))
+		if (i->status == INSTANCE_AWAITING && !i->host)
 			live = i;
 	return live;
+}
+
+/* A pool has at most one procurement for a SKU. */
+static bool zone_taken(const struct engine *e, const struct procurement *p, uint64_t sku)
+{
+	for (const struct procurement *o = engine_procurement_after(e, p->account, 0); o;
+		o = engine_procurement_after(e, p->account, o->id))
+		if (o->pool == p->pool && o->sku == sku)
+			return true;
+	return false;
 }
 
 /* The zone where it would run now; 0: where it waits is as good as any. */
@@ -58,23 +76,44 @@ static uint64_t zone_better(const struct engine *e, const struct procurement *p,
 			.start = start,
 			.end = start + p->window,
 			.price = p->max_buy } };
-	struct quote quote;
+	uint64_t sku = old_pick(e, &order, WAIT_NOT, zone_fits, which);
 
-	order.u.order.sku = zone_any(e, &order, which);
-	return order.u.order.sku && order.u.order.sku != p->sku && engine_quote(e, &order, &quote, NULL) == 0
-		? order.u.order.sku
-		: 0;
+	return sku && !zone_taken(e, p, sku) ? sku : 0;
 }
 
-/* A VM cannot change its hardware: a new one waits in its place, and the procurement buys for that. */
+/* The one that waits in its place: a VM cannot change its hardware. It is made first, as only that may be refused. */
+static int zone_make(struct api *api, const struct instance *vm, uint64_t sku, uint64_t *made, struct fail *why)
+{
+	struct request own = api_own(api, vm->account);
+	char name[NAME_BYTES + 1];
+	struct event make = { .kind = EVENT_INSTANCE,
+		.account = vm->account,
+		.name = name,
+		.u.instance = { .pool = vm->pool,
+			.sku = sku,
+			.image = vm->image,
+			.priority = (int32_t)vm->priority,
+			.user_data = vm->user_data } };
+	const struct effects *did;
+	int rc;
+
+	snprintf(name, sizeof name, "%.200s-%llu", vm->name,
+		(unsigned long long)engine_next_id(market_engine(api->market)));
+	rc = api_apply(api, &own, &make, &did, why);
+	if (rc == 0)
+		*made = effects_made(did);
+	return rc;
+}
+
+/* Takes over the name; and the procurement buys for it. */
 static int zone_move(struct api *api, const struct procurement *p, const struct instance *vm, json_t *tags,
 	uint64_t sku, struct fail *why)
 {
 	struct event stop = { .kind = EVENT_INSTANCE_STOP, .account = p->account, .subject = vm->id };
-	struct event make = { .kind = EVENT_INSTANCE,
+	struct event name = { .kind = EVENT_INSTANCE_CHANGE,
 		.account = p->account,
-		.u.instance = { .pool = p->pool, .sku = sku, .image = vm->image, .priority = (int32_t)vm->priority } };
-	struct event tell = { .kind = EVENT_POOL_CHANGE, .account = p->account, .subject = p->pool };
+		.name = vm->name,
+		.u.instance_change.priority = -1 };
 	struct event buy = { .kind = EVENT_PROCUREMENT_CHANGE,
 		.account = p->account,
 		.subject = p->id,
@@ -84,44 +123,60 @@ static int zone_move(struct api *api, const struct procurement *p, const struct 
 			.min_sell = -1,
 			.max_buy = -1,
 			.enabled = -1 } };
-	char *name = strdup(vm->name), *data = vm->user_data ? strdup(vm->user_data) : NULL, *text;
-	int rc;
+	int rc = zone_make(api, vm, sku, &name.subject, why);
 
 	json_object_set_new(tags, "sfc_sku", render_id(IDENT_SKU, sku));
-	text = json_dumps(tags, JSON_COMPACT | JSON_SORT_KEYS);
-	make.name = name;
-	make.u.instance.user_data = data;
-	tell.text = text;
-	rc = name && text ? market_apply(api->market, &stop, NULL, why) : REASON_UNAVAILABLE;
-	rc = rc ? rc : market_apply(api->market, &make, NULL, why);
-	rc = rc ? rc : market_apply(api->market, &tell, NULL, why);
-	rc = rc ? rc : market_apply(api->market, &buy, NULL, why);
-	free(name);
-	free(data);
-	free(text);
+	rc = rc ? rc : market_apply(api->market, &stop, NULL, why);
+	rc = rc ? rc : market_apply(api->market, &name, NULL, why);
+	rc = rc ? rc : old_tags_done(api, engine_pool(market_engine(api->market), p->pool), tags, why);
+	return rc ? rc : market_apply(api->market, &buy, NULL, why);
+}
+
+/* 0, or why it cannot move to where it would run. */
+static int zone_look(struct api *api, const struct procurement *p, const struct instance *vm, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	json_t *tags = old_tags(engine_pool(e, p->pool));
+	const char *which = json_string_value(json_object_get(tags, TAG_ZONE));
+	uint64_t sku = which ? zone_better(e, p, which) : 0;
+	int rc = sku ? zone_move(api, p, vm, tags, sku, why) : 0;
+
+	json_decref(tags);
 	return rc;
 }
 
-int v1_zone_minute(struct api *api, struct fail *why)
+/* NULL: nothing to do. */
+static const struct instance *zone_due(const struct engine *e, const struct procurement *p)
+{
+	const struct pool *pool = p->enabled ? engine_pool(e, p->pool) : NULL;
+
+	return pool && pool->tags && strstr(pool->tags, "\"" TAG_ZONE "\":") &&
+			engine_account(e, p->account)->state != ACCOUNT_SUSPENDED
+		? zone_waits(e, p)
+		: NULL;
+}
+
+void v1_zone_minute(struct api *api, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	int rc = 0;
 
-	for (const struct procurement *p = engine_procurement_after(e, 0, 0); p && rc == 0;
-		p = engine_procurement_after(e, 0, p->id)) {
-		const struct pool *pool = engine_pool(e, p->pool);
-		json_t *tags = p->enabled && pool && pool->tags && strstr(pool->tags, "\"sfc_zone\":")
-			? json_loads(pool->tags, 0, NULL)
-			: NULL;
-		const char *which = json_string_value(json_object_get(tags, "sfc_zone"));
-		const struct instance *vm = which ? zone_waits(e, p) : NULL;
-		uint64_t sku = vm && engine_account(e, p->account)->state != ACCOUNT_SUSPENDED
-			? zone_better(e, p, which)
-			: 0;
+	for (int walked = 0, looks = 0; walked < WALK && looks < LOOKS; walked++) {
+		const struct procurement *p = engine_procurement_after(e, 0, api->looked.procurement);
+		const struct instance *vm;
+		struct fail f = { 0 };
+		int failed;
 
-		if (sku)
-			rc = zone_move(api, p, vm, tags, sku, why);
-		json_decref(tags);
+		api->looked.procurement = p ? p->id : 0;
+		if (!p)
+			break;
+		vm = zone_due(e, p);
+		if (!vm)
+			continue;
+		looks++;
+		failed = zone_look(api, p, vm, &f);
+		if (failed && !why->code && old_tags_refused(api, engine_pool(e, p->pool), failed)) {
+			*why = f;
+			why->code = failed;
+		}
 	}
-	return rc;
 }
