@@ -145,6 +145,15 @@ like "$(json .rule <<<"$out")" '^75.00 % refund for' "by which rule"
 before=$(money "$ACME")
 as "$READER" POST /np/v1/pools/job/release '{}' >/dev/null
 is "$(http_status)" 403 "who may only read gives nothing back"
+keep=$(as "$ACME" POST /v2/procurements "{\"name\":\"keep\",\"pool\":\"job\",\"instance_sku\":\"$SKU\",\"target\":2,\"managed_window_minutes\":60,
+	\"min_sell_price_dollars_per_node_hour\":\"0.01\",\"max_buy_price_dollars_per_node_hour\":\"0.02\"}" | json .id)
+for body in '{}' '{"dry_run":true}' "{\"node_count\":1,\"instance_sku\":\"$SKU\"}"; do
+	refused 422 has_dependents pool "what a procurement would buy again is not given back: $body" "$(as "$ACME" POST /np/v1/pools/job/release "$body")"
+done
+is "$(as "$ACME" POST /np/v1/pools/job/release '{}' | json .error.message)" \
+	"procurement 'keep' would buy them again; disable it first: nanopod api PATCH /v2/procurements/$keep '{\"enabled\":false}'" "and what to do is said"
+as "$ACME" PATCH "/v2/procurements/$keep" '{"enabled":false}' >/dev/null
+is "$(http_status)" 200 "it is disabled"
 out=$(as "$ACME" POST /np/v1/pools/job/release "{\"node_count\":1,\"from\":$((U + 3600))}")
 is "$(http_status) $(json .node_count <<<"$out") $(($(money "$ACME") - before))" "200 1 $(json .refund_micros <<<"$out")" "one node's second hour comes back, as much as was said"
 out=$(as "$ACME" POST /np/v1/pools/job/release)

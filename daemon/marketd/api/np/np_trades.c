@@ -322,6 +322,28 @@ static json_t *rule_text(const struct policy *p)
 		bps / 100, bps % 100);
 }
 
+/* An enabled procurement of what would be given back: it would buy it again in the next minute. NULL: none. */
+static const struct procurement *buys_again(const struct engine *e, const struct event *release)
+{
+	const struct procurement *p = NULL;
+
+	while ((p = engine_procurement_after(e, release->account, p ? p->id : 0)))
+		if (p->pool == release->subject && p->enabled && p->target != 0 &&
+			(!release->u.release.sku || p->sku == release->u.release.sku))
+			break;
+	return p;
+}
+
+static int refuse_renewing(const struct request *q, struct reply *r, const struct procurement *p)
+{
+	char room[IDENT_TEXT];
+
+	return api_refuse(q, r, REASON_HAS_DEPENDENTS, "pool",
+		"procurement '%s' would buy them again; disable it first: "
+		"nanopod api PATCH /v2/procurements/%s '{\"enabled\":false}'",
+		p->name, ident_text(IDENT_PROCUREMENT, p->id, room));
+}
+
 static int post_release(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -339,6 +361,8 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 		ev.u.release.from = engine_minute(e) + 1;
 	ev.account = p->account;
 	ev.subject = p->id;
+	if (buys_again(e, &ev))
+		return refuse_renewing(q, r, buys_again(e, &ev));
 	ev.u.release.nodes = (int32_t)body_int(q->body, "node_count", 0);
 	count = ev.u.release.nodes ? (int)ev.u.release.nodes : count_hosts(e, &ev);
 	rc = count < 0 ? REASON_INTERNAL : engine_release_quote(e, &ev, &refund, &why);
