@@ -47,4 +47,9 @@ like "$err" 'may have been done' "may have been made"
 rules_off
 run_is 0 "token list shows it" token list -o json
 is "$(printf '%s' "$out" | jq '[.[] | select(.name == "lost")] | length > 0')" true "so that it can be revoked"
+
+marketd_stop
+marketd_start --test-clock --quota tokens=1
+run_is 7 "over a quota" token create more
+like "$err" "account '[a-z]+' has [0-9]+ of 1 tokens \(quota 'tokens'\); revoke some, or ask the operator for more" "the market's sentence says which"
 done_testing

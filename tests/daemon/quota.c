@@ -26,6 +26,7 @@ enum {
 	USER_DATA = 64000,
 	PATIENCE_S = 300,
 	SMALL = 2000, /* requests of a kind in `make check` */
+	BRIEF = 50,   /* fewer than the quota, and three times as many are more */
 	COUNT_INSTANCES = 40,
 	COUNT_PROCUREMENTS = 30,
 	AGENTS = 5,
@@ -206,6 +207,18 @@ static void fill_host(int i, char *path, size_t size)
 	snprintf(body, BODY_ROOM, "{\"name\":\"mine-%d\",\"instance_sku\":\"%s\"}", i, stage.sku);
 }
 
+static void fill_brief_pool(int i, char *path, size_t size)
+{
+	snprintf(path, size, "/v2/pools");
+	snprintf(body, BODY_ROOM, "{\"name\":\"brief-%d\",\"workspace\":\"default\"}", i);
+}
+
+static void fill_pool_end(int i, char *path, size_t size)
+{
+	snprintf(path, size, "/v2/pools/brief-%d", i);
+	*body = '\0';
+}
+
 /* ---- The checks ------------------------------------------------------------------------------ */
 
 static void met(const struct tally *t, const char *quota)
@@ -258,6 +271,27 @@ static bool agents_met(void)
 	return status == 403;
 }
 
+/* Who makes and ends things all the time, never many at once. */
+static void test_brief(void)
+{
+	int good = 0;
+
+	for (int round = 0; round < 3; round++) {
+		good += flood("brief pools", "POST", fill_brief_pool, BRIEF).good;
+		good += flood("deleted", "DELETE", fill_pool_end, BRIEF).good;
+	}
+	is_int(good, 6 * BRIEF, "deleted pools do not count as pools");
+	for (good = 0; good < 3 * BRIEF; good++) {
+		struct tally t = flood("token", "POST", fill_token, 1);
+		char path[PROC_TEXT + 32];
+
+		snprintf(path, sizeof path, "/np/v1/tokens/%s", t.last);
+		if (!t.good || one("DELETE", path, NULL) != 204)
+			break;
+	}
+	is_int(good, 3 * BRIEF, "nor revoked tokens as tokens");
+}
+
 static void flood_all(int count)
 {
 	struct tally t = flood("hosts", "POST", fill_host, count);
@@ -292,6 +326,8 @@ static void test_ends(void)
 
 	is_int(one("POST", instance, "{}"), 200, "a node can still be stopped");
 	is_int(one("DELETE", order, NULL), 204, "an order can still be cancelled");
+	is_int(one("PATCH", "/np/v1/hosts/mine-0", "{\"down\":true}"), 200, "a host can still be taken down");
+	is_int(one("PATCH", "/np/v1/hosts/mine-0", "{\"down\":false}"), 429, "which puts nothing on sale, as up would");
 	is_int(one("POST", "/v2/pools", "{\"name\":\"late\",\"workspace\":\"default\"}"), 429,
 		"nothing else can be made");
 	answer = proc_call(&market, "POST", "/v2/pools?account=buyer", "{\"name\":\"late\",\"workspace\":\"default\"}",
@@ -360,6 +396,8 @@ int main(int argc, char **argv)
 	if (!ok(quota_begin(), "a market starts"))
 		return done();
 	memory = proc_anon_kib(&market), files = files_kib();
+	if (check)
+		test_brief();
 	flood_all(check ? SMALL : (int)strtol(argv[1], NULL, 10));
 	memory = proc_anon_kib(&market) - memory, files = files_kib() - files;
 	diag("memory %d KiB more, files %d KiB more", (int)memory, (int)files);

@@ -337,4 +337,37 @@ out=$(as "$ACME" GET /v1/vms/images)
 told v1.ImageList "$out" "images, as documented"
 is "$(json '[.object, .data[0].name, .data[0].upload_status, .has_more] | map(tostring) | join(" ")' <<<"$out")" "list debian-12 completed false" "images"
 is "$(as "$ACME" GET "/v1/vms/images/$(json '.data[0].image_id' <<<"$out")" | json .name)" debian-12 "one image"
+
+# ---- At the quotas ---------------------------------------------------------------------------------------------------------------------
+marketd_account small 100000.00
+SMALL=$(marketd_token small)
+v2_sku oak 8 '{"accelerator":"h100"}' >/dev/null
+LATE=$((AT + 10 * HOUR))
+for n in 1 2 3; do offer "$(v2_host oak$n oak)" 9.60 $LATE $((LATE + 5 * HOUR)); done
+marketd_stop
+marketd_start --test-clock --quota small:instances=2 --quota small:journal=1
+three="{\"desired_count\":3,\"max_price_per_node_hour\":1100,\"names\":[\"s1\",\"s2\",\"s3\"],\"zone\":\"oak\",\"start_at\":$LATE,\"end_at\":$((LATE + HOUR))}"
+out=$(as "$SMALL" POST /v1/nodes "$three")
+refused 403 quota_exceeded "" "three nodes where two may be" "$out"
+is "$(json .error.message <<<"$out")" \
+	"account 'small' has 0 of 2 nodes (quota 'instances'); this request needs 3 more; delete some that have ended, or ask the operator for more" \
+	"says how many it needs"
+is "$(as "$SMALL" GET /v1/nodes | json '.data | length') $(as "$SMALL" GET /v2/pools | json '.data | length') $(as "$SMALL" GET /np/v1/balance | json .available_dollars)" \
+	"0 0 100000.000000" "and none is bought"
+as "$SMALL" POST /v1/nodes "$(jq -c '.desired_count = 1 | .names = ["s1"]' <<<"$three")" >/dev/null
+is "$(http_status)" 201 "one is"
+as "$SMALL" POST /v1/nodes '{"desired_count":1,"max_price_per_node_hour":1100,"names":["renews"],"zone":"oak"}' >/dev/null
+is "$(http_status)" 201 "and one that renews itself"
+was=$(as "$SMALL" GET /v1/nodes/s1 | json '[.status, .current_vm.id] | join(" ")')
+out=$(as "$SMALL" PUT /v1/nodes/s1/redeploy '{}')
+refused 403 quota_exceeded "" "its machine is not replaced then" "$out"
+is "$(as "$SMALL" GET /v1/nodes/s1 | json '[.status, .current_vm.id] | join(" ")')" "$was" "and is not stopped"
+printf '{"script":"%s"}' "$(head -c 60000 /dev/zero | tr '\0' A)" >"$TMP/script"
+for ((i = 0; i < 50; i++)); do
+	as "$SMALL" POST /v0/vms/script @"$TMP/script" >"$TMP/out"
+	[ "$(http_status)" = 200 ] || break
+done
+is "$(http_status)" 429 "who has changed as much as a day may have"
+out=$(as "$SMALL" PATCH /v1/nodes/renews/release)
+is "$(http_status) $(json '[.status, .procurement_id] | map(tostring) | join(" ")' <<<"$out")" "200 released null" "can still release a node"
 done_testing

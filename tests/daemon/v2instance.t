@@ -181,6 +181,19 @@ for what in "POST /v2/deployments" "GET /v2/deployments" "GET /v2/deployments/de
 done
 refused 401 unauthenticated "" "not even that without a token" "$(as npk_x GET /v2/deployments)"
 
+# ---- At the quota ------------------------------------------------------------------------------------------------------------
+make "$(body keep)" >/dev/null
+KEEP=$(as "$ACME" GET /v2/instances/keep | json .id)
+has=$(as "$ACME" GET '/v2/instances?limit=200' | json '.data | length')
+marketd_stop
+marketd_start --test-clock --quota "acme:instances=$has"
+out=$(as "$ACME" POST "/v2/instances/$KEEP/replace" '{"image":"debian-12"}')
+refused 403 quota_exceeded "" "at the quota it is not replaced" "$out"
+is "$(as "$ACME" GET "/v2/instances/$KEEP" | json .status)" awaiting_allocation "and is not stopped"
+out=$(as "$ACME" POST /v0/vms/replace "{\"vm_id\":\"vm_${KEEP#inst_}\"}")
+refused 403 quota_exceeded vm_id "nor in the words of /v0" "$out"
+is "$(as "$ACME" GET "/v2/instances/$KEEP" | json .status)" awaiting_allocation "which does not stop it either"
+
 marketd_stop
 is "$marketd_status" 0 "and the market ends well" || diag "$(tail -n 30 "$MARKETD_LOG")"
 done_testing

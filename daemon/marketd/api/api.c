@@ -215,3 +215,30 @@ int api_apply(struct api *api, const struct request *q, struct event *ev, const 
 		quota_charge(api, q, ev, (*did)->count, 0);
 	return rc;
 }
+
+/* What the engine would say of the new one while the old one lives. */
+static int swap_check(const struct engine *e, const struct event *stop, const struct event *make, struct fail *why)
+{
+	const struct account *a = engine_account(e, make->account);
+	const struct instance *named = make->name ? engine_instance_named(e, make->account, make->name) : NULL;
+
+	if (a && a->state == ACCOUNT_SUSPENDED)
+		return fail_set(why, REASON_SUSPENDED, "%s", reason_row(REASON_SUSPENDED)->text);
+	if (!make->name || !*make->name || strlen(make->name) > NAME_BYTES)
+		return fail_set(why, REASON_INVALID, "a name has 1 to %d bytes", NAME_BYTES);
+	if (named && named->id != stop->subject)
+		return fail_set(why, REASON_NAME_TAKEN, "instance '%s' already exists", make->name);
+	return 0;
+}
+
+int api_swap(struct api *api, const struct request *q, struct event *stop, struct event *make,
+	const struct effects **did, struct fail *why)
+{
+	struct quota_need need = { 0 };
+	int rc = swap_check(market_engine(api->market), stop, make, why);
+
+	quota_need_add(api, &need, make);
+	rc = rc ? rc : quota_grant(api, q, &need, why);
+	rc = rc ? rc : api_apply(api, q, stop, NULL, why);
+	return rc ? rc : api_apply(api, q, make, did, why);
+}

@@ -146,5 +146,11 @@ int api_apply_to(struct api *api, const struct request *q, enum event_kind kind,
 	struct fail *why);
 /* For what the market does by itself for an account, within the account's quotas. */
 struct request api_own(struct api *api, uint64_t account);
+/*
+ * Replaces an instance: applies EVENT_INSTANCE_STOP, then EVENT_INSTANCE, or neither. What could refuse the new one is
+ * asked before the old one stops. `make` must not point into the old one. 0, or the reason; no answer yet.
+ */
+int api_swap(struct api *api, const struct request *q, struct event *stop, struct event *make,
+	const struct effects **did, struct fail *why);
 
 #endif

@@ -17,7 +17,6 @@ enum {
 	EVENT_BYTES = 512,  /* of rows and indexes that an event makes beside its texts */
 	EFFECT_BYTES = 384, /* and of each of its effects */
 	QUOTA_MAX = 10000000,
-	SLACK = 8, /* a request that has begun may pass a limit by this part of it, to be done whole */
 };
 
 static const struct {
@@ -44,7 +43,8 @@ struct quotas {
 	struct quota_row rows[QUOTA_ROWS];
 	size_t count;
 	struct table usage; /* struct usage by account */
-	bool admitted;      /* the request has begun */
+	bool begun;         /* an event of the request has passed */
+	bool granted;       /* all of them pass */
 	int64_t before;     /* bytes of text that the event being checked replaces or frees */
 };
 
@@ -103,7 +103,13 @@ void quotas_free(struct quotas *all)
 void quotas_begin(struct quotas *all)
 {
 	if (all)
-		all->admitted = false;
+		all->begun = all->granted = false;
+}
+
+void quota_reduces(struct quotas *all)
+{
+	if (all)
+		all->granted = true;
 }
 
 void quotas_undone(struct quotas *all)
@@ -268,10 +274,13 @@ static struct usage *usage_of(struct api *api, uint64_t account)
 static const char *quota_way_out(enum quota_kind kind)
 {
 	switch (kind) {
+	case QUOTA_TOKENS:
+		return "revoke some, or ";
 	case QUOTA_ORDERS:
 		return "cancel some, or ";
 	case QUOTA_INSTANCES:
 		return "delete some that have ended, or ";
+	case QUOTA_POOLS:
 	case QUOTA_PROCUREMENTS:
 	case QUOTA_TEXT:
 		return "delete what you do not need, or ";
@@ -286,24 +295,28 @@ static const char *quota_way_out(enum quota_kind kind)
 
 static bool quota_deleted_count(enum quota_kind kind)
 {
-	return kind == QUOTA_TOKENS || kind == QUOTA_POOLS || kind == QUOTA_HOSTS || kind == QUOTA_AGENTS;
+	return kind == QUOTA_HOSTS || kind == QUOTA_AGENTS;
 }
 
-static int quota_refuse(struct api *api, uint64_t account, int64_t used, int64_t limit, enum quota_kind kind,
-	struct fail *why)
+/* more: what the request needs. */
+static int quota_refuse(struct api *api, uint64_t account, int64_t used, int64_t limit, int64_t more,
+	enum quota_kind kind, struct fail *why)
 {
 	const struct account *a = engine_account(market_engine(api->market), account);
+	char needs[64] = "";
 
 	if (api->metrics)
 		api->metrics->quota_refused++;
 	if (kind >= QUOTA_TEXT) {
 		used = (used + (1 << 19)) >> 20;
 		limit >>= 20;
+	} else if (more > 1) {
+		snprintf(needs, sizeof needs, "; this request needs %" PRId64 " more", more);
 	}
 	return fail_set(why, kind < QUOTA_JOURNAL ? REASON_QUOTA : REASON_RATE,
-		"account '%s' has %" PRId64 " of %" PRId64 " %s%s (quota '%s'); %sask the operator for more", a->name,
+		"account '%s' has %" PRId64 " of %" PRId64 " %s%s (quota '%s')%s; %sask the operator for more", a->name,
 		used, limit, quota_kinds[kind].text, quota_deleted_count(kind) ? ", deleted ones too" : "",
-		quota_kinds[kind].word, quota_way_out(kind));
+		quota_kinds[kind].word, needs, quota_way_out(kind));
 }
 
 /* What the event makes; QUOTA_KINDS: nothing that is counted. */
@@ -353,8 +366,18 @@ static int64_t quota_count(const struct kept *k, enum quota_kind kind)
 	}
 }
 
-/* Ends, gives back or stops something: an account that is at its limits must still be able to. */
-static bool event_reduces(const struct event *ev)
+static bool procurement_disabled(const struct engine *e, const struct event *ev)
+{
+	const struct procurement *p = engine_procurement(e, ev->subject);
+
+	return p && p->enabled && ev->u.procurement_change.enabled == 0;
+}
+
+/*
+ * Ends, gives back or stops something: an account that is at its limits must still be able to. Each of them can
+ * happen once to what was made, started or enabled before, and that was counted.
+ */
+static bool event_reduces(const struct engine *e, const struct event *ev)
 {
 	switch (ev->kind) {
 	case EVENT_TOKEN_REVOKE:
@@ -367,8 +390,10 @@ static bool event_reduces(const struct event *ev)
 	case EVENT_PROCUREMENT_DELETE:
 	case EVENT_AGENT_RETIRE:
 		return true;
+	case EVENT_HOST_STATE:
+		return ev->u.host_state.down;
 	case EVENT_PROCUREMENT_CHANGE:
-		return ev->u.procurement_change.enabled == 0;
+		return procurement_disabled(e, ev);
 	default:
 		return false;
 	}
@@ -386,9 +411,9 @@ static bool quota_free(const struct api *api, const struct request *q)
 }
 
 /* A session is opened without a token. */
-static uint64_t quota_owner(const struct request *q, const struct event *ev)
+static uint64_t quota_owner(const struct request *q, uint64_t account)
 {
-	return q->account || !ev ? q->account : ev->account;
+	return q->account ? q->account : account;
 }
 
 static int64_t day_left(struct day *d, int64_t limit, int64_t now_ms)
@@ -408,63 +433,89 @@ static int check_quota_day(struct api *api, struct usage *u, uint64_t account, b
 	enum quota_kind kind = agent ? QUOTA_AGENT_JOURNAL : QUOTA_JOURNAL;
 	int64_t limit = u->limits[kind], left;
 
-	if (!limit || api->quotas->admitted)
+	if (!limit || api->quotas->begun)
 		return 0;
 	left = day_left(agent ? &u->agents : &u->journal, limit, api->now_ms);
-	return left > 0 ? 0 : quota_refuse(api, account, limit - left, limit, kind, why);
+	return left > 0 ? 0 : quota_refuse(api, account, limit - left, limit, 0, kind, why);
 }
 
-static int64_t usage_room(const struct api *api, const struct usage *u, enum quota_kind kind)
-{
-	return u->limits[kind] + (api->quotas->admitted ? u->limits[kind] / SLACK : 0);
-}
-
-static int check_quota_count(struct api *api, const struct usage *u, uint64_t account, enum quota_kind kind,
+static int check_quota_counts(struct api *api, const struct usage *u, uint64_t account, const struct quota_need *need,
 	struct fail *why)
 {
 	struct kept k = engine_kept(market_engine(api->market), account);
-	int64_t count = quota_count(&k, kind);
 
-	if (!u->limits[kind] || count < usage_room(api, u, kind))
+	for (int i = 0; i < QUOTA_COUNTS; i++) {
+		enum quota_kind kind = (enum quota_kind)i;
+		int64_t count = quota_count(&k, kind);
+
+		if (need->made[i] && u->limits[i] && count + need->made[i] > u->limits[i])
+			return quota_refuse(api, account, count, u->limits[i], need->made[i], kind, why);
+	}
+	return 0;
+}
+
+static int check_quota_text(struct api *api, const struct usage *u, uint64_t account, int64_t more, struct fail *why)
+{
+	if (!u->limits[QUOTA_TEXT] || more <= 0 || u->text + more <= u->limits[QUOTA_TEXT])
 		return 0;
-	return quota_refuse(api, account, count, u->limits[kind], kind, why);
+	return quota_refuse(api, account, u->text, u->limits[QUOTA_TEXT], more, QUOTA_TEXT, why);
 }
 
 /* Reports of agents come through; so that none is lost, only what makes something new is refused. */
-static int check_quota_text(struct api *api, struct usage *u, const struct event *ev, struct fail *why)
+static int check_quotas(struct api *api, const struct request *q, const struct quota_need *need, bool agent,
+	struct fail *why)
 {
-	int64_t more = event_text(ev) - api->quotas->before;
+	uint64_t account = quota_owner(q, need->account);
+	struct usage *u = usage_of(api, account);
+	int rc;
 
-	if (!u->limits[QUOTA_TEXT] || more <= 0 || u->text + more <= usage_room(api, u, QUOTA_TEXT))
+	if (!u)
 		return 0;
-	return quota_refuse(api, ev->account, u->text, u->limits[QUOTA_TEXT], QUOTA_TEXT, why);
+	rc = check_quota_day(api, u, account, agent, why);
+	if (rc == 0)
+		rc = check_quota_counts(api, u, account, need, why);
+	if (rc == 0 && (!agent || need->makes))
+		rc = check_quota_text(api, u, account, need->text, why);
+	if (rc == 0)
+		api->quotas->begun = true;
+	return rc;
+}
+
+void quota_need_add(const struct api *api, struct quota_need *need, const struct event *ev)
+{
+	int64_t more = event_text(ev) - event_text_before(market_engine(api->market), ev);
+	enum quota_kind kind = quota_made(ev->kind);
+
+	need->account = ev->account;
+	need->text += more > 0 ? more : 0;
+	if (kind == QUOTA_KINDS)
+		return;
+	need->makes = true;
+	need->made[kind]++;
+	if (kind == QUOTA_ORDERS)
+		need->made[QUOTA_LEASES]++;
+}
+
+int quota_grant(struct api *api, const struct request *q, const struct quota_need *need, struct fail *why)
+{
+	int rc = quota_free(api, q) ? 0 : check_quotas(api, q, need, q->agent != 0, why);
+
+	if (rc == 0 && api->quotas)
+		api->quotas->granted = true;
+	return rc;
 }
 
 int quota_check(struct api *api, const struct request *q, const struct event *ev, struct fail *why)
 {
-	uint64_t account = quota_owner(q, ev);
-	enum quota_kind kind = quota_made(ev->kind);
-	bool agent = event_of_agent(q, ev);
-	struct usage *u;
-	int rc;
+	const struct engine *e = market_engine(api->market);
+	struct quota_need need = { 0 };
 
 	if (api->quotas)
-		api->quotas->before = event_text_before(market_engine(api->market), ev);
-	if (quota_free(api, q) || event_reduces(ev))
+		api->quotas->before = event_text_before(e, ev);
+	if (quota_free(api, q) || api->quotas->granted || event_reduces(e, ev))
 		return 0;
-	u = usage_of(api, account);
-	if (!u)
-		return 0;
-	rc = check_quota_day(api, u, account, agent, why);
-	if (rc == 0 && kind < QUOTA_KINDS)
-		rc = check_quota_count(api, u, account, kind, why);
-	if (rc == 0 && kind == QUOTA_ORDERS)
-		rc = check_quota_count(api, u, account, QUOTA_LEASES, why);
-	if (rc == 0 && (!agent || kind < QUOTA_KINDS))
-		rc = check_quota_text(api, u, ev, why);
-	if (rc == 0)
-		api->quotas->admitted = true;
-	return rc;
+	quota_need_add(api, &need, ev);
+	return check_quotas(api, q, &need, event_of_agent(q, ev), why);
 }
 
 void quota_charge(struct api *api, const struct request *q, const struct event *ev, size_t effects, size_t bytes)
@@ -476,7 +527,7 @@ void quota_charge(struct api *api, const struct request *q, const struct event *
 	/* Also what the operator made for the account is in memory. */
 	if (u && u->text >= 0)
 		u->text += event_text(ev) - api->quotas->before;
-	u = quota_free(api, q) ? NULL : usage_of(api, quota_owner(q, ev));
+	u = quota_free(api, q) ? NULL : usage_of(api, quota_owner(q, ev ? ev->account : 0));
 	if (!u)
 		return;
 	if (ev)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much of the market's memory and journal one account may take. A request is checked before it becomes an event,
- * so a replay never depends on what the operator allows today. What reduces is never refused.
+ * so a replay never depends on what the operator allows today. What reduces is never refused. A request of several
+ * events asks for all of them before its first one, so that it is done whole or not at all.
  */
 #ifndef MARKETD_API_QUOTA_H
 #define MARKETD_API_QUOTA_H
@@ -46,6 +47,14 @@ struct quota_row {
 /* "pools=5000" or "acme:pools=5000", which must stay as long as the row. */
 bool quota_read(const char *text, struct quota_row *out);
 
+/* What the events of one request add. Starts as zeroes. */
+struct quota_need {
+	uint64_t account;
+	int64_t made[QUOTA_COUNTS];
+	int64_t text; /* bytes */
+	bool makes;   /* something that is counted */
+};
+
 struct quotas;
 /* rows: a later one of the same account and kind counts. 0 or -ENOMEM. */
 int quotas_new(struct quotas **out, const struct quota_row *rows, size_t count);
@@ -53,6 +62,11 @@ void quotas_free(struct quotas *all);
 
 void quotas_begin(struct quotas *all);  /* a new request */
 void quotas_undone(struct quotas *all); /* a commit failed: the market is as it was before */
+void quota_need_add(const struct api *api, struct quota_need *need, const struct event *ev);
+/* 0: there is room, and no event of this request will be refused. Else REASON_QUOTA or REASON_RATE, as quota_check. */
+int quota_grant(struct api *api, const struct request *q, const struct quota_need *need, struct fail *why);
+/* The request ends or gives back: none of its events will be refused. */
+void quota_reduces(struct quotas *all);
 /* 0, REASON_QUOTA or, where waiting helps, REASON_RATE. The operator has no quotas. */
 int quota_check(struct api *api, const struct request *q, const struct event *ev, struct fail *why);
 /* The event was done; or, without one, so many bytes were kept. */

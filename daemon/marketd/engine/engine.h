@@ -110,7 +110,10 @@ void levels_free(struct level *l, size_t count);
 /* What an account has earned as the seller of running leases and the market has not posted yet. */
 int64_t engine_unsettled(const struct engine *e, uint64_t account);
 
-/* How many things the market has in memory of an account: what was deleted or ended too, as far as it is kept. O(1). */
+/*
+ * How many things the market has in memory of an account: what was retired or ended too, as far as it is kept, but no
+ * deleted pools and no revoked tokens. O(1).
+ */
 struct kept {
 	size_t tokens, hosts, pools, orders, leases, instances, procurements, agents;
 };

@@ -219,9 +219,9 @@ struct kept engine_kept(const struct engine *e, uint64_t account)
 	if (!a)
 		return (struct kept){ 0 };
 	return (struct kept){
-		.tokens = rank_live(&a->own[TOKENS]),
+		.tokens = rank_live(&a->own[TOKENS]) - a->gone[TOKENS],
 		.hosts = rank_live(&a->own[HOSTS]),
-		.pools = rank_live(&a->own[POOLS]),
+		.pools = rank_live(&a->own[POOLS]) - a->gone[POOLS],
 		.orders = rank_live(&a->own[ORDERS]),
 		.leases = rank_live(&a->own[LEASES]),
 		.instances = rank_live(&a->own[INSTANCES]),

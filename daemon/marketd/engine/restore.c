@@ -77,6 +77,8 @@ static bool restore_read_token(struct reader *r)
 		return restore_bad(r);
 	}
 	world_add(r->e, TOKENS, t->id, t->account, t);
+	if (t->revoked)
+		token_end(r->e, t);
 	world_name(r->e, TOKENS, 0, key, t);
 	return true;
 }

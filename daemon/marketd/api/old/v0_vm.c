@@ -217,7 +217,7 @@ static int post_replace(struct api *api, const struct request *q, struct reply *
 	if (engine_account(market_engine(api->market), i->account)->state == ACCOUNT_SUSPENDED)
 		return api_refuse(q, r, REASON_SUSPENDED, NULL,
 			"the account is suspended; the market leaves its machine alone");
-	name = strdup(i->name);
+	name = strdup(i->name); /* stopping it may move its texts */
 	user_data = i->user_data ? strdup(i->user_data) : NULL;
 	stop.account = make.account = i->account;
 	stop.subject = i->id;
@@ -227,9 +227,7 @@ static int post_replace(struct api *api, const struct request *q, struct reply *
 	make.u.instance.image = i->image;
 	make.u.instance.priority = (int32_t)i->priority;
 	make.u.instance.user_data = user_data;
-	rc = api_apply(api, q, &stop, NULL, &why);
-	if (rc == 0)
-		rc = api_apply(api, q, &make, &did, &why);
+	rc = api_swap(api, q, &stop, &make, &did, &why);
 	free(name);
 	free(user_data);
 	if (rc)

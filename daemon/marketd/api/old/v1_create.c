@@ -16,6 +16,7 @@
 #include "market/reason.h"
 #include "market/when.h"
 #include "marketd/api/np/np.h"
+#include "marketd/api/quota.h"
 
 enum { NAME_MAX_BYTES = 128, WINDOW_MINUTES = 60, SELL_CENTS_PER_GPU = 25 };
 
@@ -203,6 +204,78 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 	return w->sku;
 }
 
+/* ---- What a node is made of ------------------------------------------------------------------------------- */
+
+static char *v1_create_tags(const struct wish *w)
+{
+	struct node_tags tags = { .type = w->reserved ? "reserved" : "autoreserved",
+		.cents = w->cents,
+		.start_at = w->start * 60,
+		.end_at = w->end * 60,
+		.sku = w->sku,
+		.zone = w->reserved ? NULL : w->any };
+
+	return node_tags_text(&tags);
+}
+
+static struct event v1_create_pool_of(const struct wish *w, int64_t i, const char *tags)
+{
+	return (struct event){ .kind = EVENT_POOL,
+		.account = w->account,
+		.name = w->names[i],
+		.text = tags,
+		.u.pool.kind = POOL_MARKET };
+}
+
+static struct event v1_create_vm_of(const struct wish *w, int64_t i, uint64_t pool)
+{
+	return (struct event){ .kind = EVENT_INSTANCE,
+		.account = w->account,
+		.name = w->names[i],
+		.u.instance = { .pool = pool,
+			.sku = w->sku,
+			.image = w->image,
+			.priority = PRIORITY_NORMAL,
+			.user_data = w->user_data } };
+}
+
+/* Buys hour by hour as long as the instance lives. */
+static struct event v1_create_procurement_of(const struct engine *e, const struct wish *w, int64_t i, uint64_t pool)
+{
+	int64_t price = node_price(w->cents),
+		floor = node_price((int64_t)SELL_CENTS_PER_GPU * engine_sku(e, w->sku)->gpus);
+
+	return (struct event){ .kind = EVENT_PROCUREMENT,
+		.account = w->account,
+		.name = w->names[i],
+		.u.procurement = { .pool = pool,
+			.sku = w->sku,
+			.target = -1,
+			.window = WINDOW_MINUTES,
+			.min_sell = floor < price ? floor : price,
+			.max_buy = price,
+			.enabled = true } };
+}
+
+/* 0: the account's quotas have room for all of them. */
+static int v1_create_ask(struct api *api, const struct request *q, const struct wish *w, struct fail *why)
+{
+	struct quota_need need = { 0 };
+	char *text = v1_create_tags(w);
+
+	for (int64_t i = 0; i < w->count; i++) {
+		struct event pool = v1_create_pool_of(w, i, text), vm = v1_create_vm_of(w, i, 0),
+			     buys = w->reserved ? v1_create_order_of(w, 0, w->sku, 1)
+						: v1_create_procurement_of(market_engine(api->market), w, i, 0);
+
+		quota_need_add(api, &need, &pool);
+		quota_need_add(api, &need, &vm);
+		quota_need_add(api, &need, &buys);
+	}
+	free(text);
+	return quota_grant(api, q, &need, why);
+}
+
 /* ---- Doing --------------------------------------------------------------------------------------------- */
 
 /* Where events go: the market, or a copy for trying. */
@@ -239,58 +312,26 @@ static int v1_create_buy(struct doer *d, const struct wish *w, uint64_t pool, st
 	return fail_set(why, rc, "%s", reason_row(rc)->text);
 }
 
-/* Buys hour by hour as long as the instance lives. */
-static int v1_create_procure(struct doer *d, const struct wish *w, uint64_t pool, const char *name, struct fail *why)
-{
-	struct engine const *e = d->copy ? d->copy : market_engine(d->api->market);
-	int64_t price = node_price(w->cents),
-		floor = node_price((int64_t)SELL_CENTS_PER_GPU * engine_sku(e, w->sku)->gpus);
-	struct event ev = { .kind = EVENT_PROCUREMENT,
-		.account = w->account,
-		.name = name,
-		.u.procurement = { .pool = pool,
-			.sku = w->sku,
-			.target = -1,
-			.window = WINDOW_MINUTES,
-			.min_sell = floor < price ? floor : price,
-			.max_buy = price,
-			.enabled = true } };
-	const struct effects *did;
-
-	return doer_apply(d, &ev, &did, why);
-}
-
 static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *pool, struct fail *why)
 {
-	struct node_tags tags = { .type = w->reserved ? "reserved" : "autoreserved",
-		.cents = w->cents,
-		.start_at = w->start * 60,
-		.end_at = w->end * 60,
-		.sku = w->sku,
-		.zone = w->reserved ? NULL : w->any };
-	char *text = node_tags_text(&tags);
-	struct event made = { .kind = EVENT_POOL, .account = w->account, .name = w->names[i], .text = text,
-		.u.pool.kind = POOL_MARKET };
-	struct event vm = { .kind = EVENT_INSTANCE,
-		.account = w->account,
-		.name = w->names[i],
-		.u.instance = { .sku = w->sku,
-			.image = w->image,
-			.priority = PRIORITY_NORMAL,
-			.user_data = w->user_data } };
+	const struct engine *e = d->copy ? d->copy : market_engine(d->api->market);
+	char *text = v1_create_tags(w);
+	struct event made = v1_create_pool_of(w, i, text), vm, procurement;
 	const struct effects *did;
 	int rc = doer_apply(d, &made, &did, why);
 
 	free(text);
 	if (rc)
 		return rc;
-	*pool = vm.u.instance.pool = effects_made(did);
+	*pool = effects_made(did);
 	if (w->reserved)
 		rc = v1_create_buy(d, w, *pool, why);
+	vm = v1_create_vm_of(w, i, *pool);
 	if (rc == 0)
 		rc = doer_apply(d, &vm, &did, why);
+	procurement = v1_create_procurement_of(e, w, i, *pool);
 	if (rc == 0 && !w->reserved)
-		rc = v1_create_procure(d, w, *pool, w->names[i], why);
+		rc = doer_apply(d, &procurement, &did, why);
 	return rc;
 }
 
@@ -392,6 +433,7 @@ static int v1_create_create(struct api *api, const struct request *q, struct rep
 	if (!pools)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	rc = v1_create_rehearse(api, q, w, pools, &why);
+	rc = rc ? rc : v1_create_ask(api, q, w, &why);
 	if (rc == 0)
 		rc = make_all(&d, w, pools, &why);
 	status = rc ? v1_create_refuse(api, q, r, w, rc, &why) : v1_create_answer(api, q, r, w, pools);

@@ -7,6 +7,7 @@
 
 #include "market/reason.h"
 #include "marketd/api/np/np.h"
+#include "marketd/api/quota.h"
 
 static int v1_node_no_memory(const struct request *q, struct reply *r)
 {
@@ -167,11 +168,16 @@ static int delete_node(struct api *api, const struct request *q, struct reply *r
 	return rc ? api_failed(q, r, rc, "id", &why) : api_nothing(r);
 }
 
-/* Sets or replaces one tag of a node's pool. */
-static int set_tags(struct api *api, const struct request *q, const struct pool *p, json_t *tags, struct fail *why)
+static struct event tags_event(const struct pool *p, const char *text)
+{
+	return (struct event){ .kind = EVENT_POOL_CHANGE, .account = p->account, .subject = p->id, .text = text };
+}
+
+static int set_tags(struct api *api, const struct request *q, const struct pool *p, const json_t *tags,
+	struct fail *why)
 {
 	char *text = json_dumps(tags, JSON_COMPACT | JSON_SORT_KEYS);
-	struct event ev = { .kind = EVENT_POOL_CHANGE, .account = p->account, .subject = p->id, .text = text };
+	struct event ev = tags_event(p, text);
 	int rc = text ? api_apply(api, q, &ev, NULL, why) : REASON_UNAVAILABLE;
 
 	free(text);
@@ -193,6 +199,7 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 		v1_node_drop(&n, &v);
 		return r->status;
 	}
+	quota_reduces(api->quotas);
 	rc = stop_renewing(api, q, &n, &why);
 	rc = rc ? rc : stop_waiting(api, q, &n, &why);
 	if (rc == 0) {
@@ -203,10 +210,9 @@ static int release_node(struct api *api, const struct request *q, struct reply *
 	return rc ? api_failed(q, r, rc, NULL, &why) : v1_node_get_node(api, q, r);
 }
 
-static int extend_order(struct api *api, const struct request *q, struct reply *r, const struct node *n, int64_t end)
+static struct event extend_event(const struct node *n, int64_t end, int64_t cents)
 {
-	const struct engine *e = market_engine(api->market);
-	struct event ev = { .kind = EVENT_ORDER,
+	return (struct event){ .kind = EVENT_ORDER,
 		.account = n->pool->account,
 		.u.order = { .pool = n->pool->id,
 			.sku = n->sku->id,
@@ -215,15 +221,37 @@ static int extend_order(struct api *api, const struct request *q, struct reply *
 			.nodes = 1,
 			.start = n->end,
 			.end = end,
-			.price = node_price(body_int(q->body, "max_price_per_node_hour", 0)) } };
+			.price = node_price(cents) } };
+}
+
+/* Asks for the order and for the tags that follow it: what is paid is noted. */
+static int extend_ask(struct api *api, const struct request *q, const struct node *n, const struct event *order,
+	struct fail *why)
+{
+	struct quota_need need = { 0 };
+	char *text = json_dumps(n->tags, JSON_COMPACT | JSON_SORT_KEYS);
+	struct event tags = tags_event(n->pool, text);
+
+	quota_need_add(api, &need, order);
+	quota_need_add(api, &need, &tags);
+	free(text);
+	return text ? quota_grant(api, q, &need, why) : REASON_UNAVAILABLE;
+}
+
+static int extend_order(struct api *api, const struct request *q, struct reply *r, const struct node *n,
+	struct event *ev)
+{
+	const struct engine *e = market_engine(api->market);
 	struct fail why = { 0 };
 	struct diagnosis other = { 0 };
 	char hint[160] = "";
-	int rc;
+	int rc = extend_ask(api, q, n, ev, &why);
 
-	rc = api_apply(api, q, &ev, NULL, &why);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	rc = api_apply(api, q, ev, NULL, &why);
 	if (rc == REASON_HOSTS_SOLD || rc == REASON_PRICE_TOO_LOW) {
-		engine_diagnose(e, &ev, &other);
+		engine_diagnose(e, ev, &other);
 		np_hint(&other, hint, sizeof hint);
 	}
 	if (rc == REASON_FUNDS)
@@ -234,10 +262,21 @@ static int extend_order(struct api *api, const struct request *q, struct reply *
 	return 0;
 }
 
+/* The order, and n's tags as they are once it is done. */
+static struct event extend_plan(const struct request *q, struct node *n, int64_t end)
+{
+	int64_t cents = body_int(q->body, "max_price_per_node_hour", 0);
+
+	json_object_set_new(n->tags, "sfc_end_at", json_sprintf("%lld", (long long)end * 60));
+	json_object_set_new(n->tags, "sfc_max_price_cents", json_sprintf("%lld", (long long)cents));
+	return extend_event(n, end, cents);
+}
+
 static int extend_node(struct api *api, const struct request *q, struct reply *r)
 {
-	int64_t seconds = body_int(q->body, "duration_seconds", 0), end;
+	int64_t seconds = body_int(q->body, "duration_seconds", 0);
 	struct fail why = { 0 };
+	struct event order;
 	struct node n;
 	struct vms v;
 	int rc;
@@ -247,17 +286,15 @@ static int extend_node(struct api *api, const struct request *q, struct reply *r
 			"'duration_seconds' must be a multiple of 3600, at least 3600");
 	if (!v1_node_node_of(api, q, r, &n, &v))
 		return r->status;
-	end = n.end + seconds / 60;
 	if (!n.reserved)
 		rc = api_refuse(q, r, REASON_INVALID, "id", "an autoreserved node renews itself");
 	else if (n.released || !v1_node_alive(&n) || !n.end || !n.sku)
 		rc = api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s", node_status(&n));
-	else
-		rc = extend_order(api, q, r, &n, end);
+	else {
+		order = extend_plan(q, &n, n.end + seconds / 60);
+		rc = extend_order(api, q, r, &n, &order);
+	}
 	if (rc == 0) {
-		json_object_set_new(n.tags, "sfc_end_at", json_sprintf("%lld", (long long)end * 60));
-		json_object_set_new(n.tags, "sfc_max_price_cents", json_sprintf("%lld",
-			(long long)body_int(q->body, "max_price_per_node_hour", 0)));
 		rc = set_tags(api, q, n.pool, n.tags, &why);
 		if (rc)
 			api_failed(q, r, rc, NULL, &why);
@@ -279,9 +316,9 @@ static int replace_vm(struct api *api, const struct request *q, const struct nod
 			.image = image,
 			.priority = (int32_t)n->vm->priority,
 			.user_data = user_data } };
-	int rc = api_apply(api, q, &stop, NULL, why);
+	const struct effects *did;
 
-	return rc ? rc : api_apply(api, q, &make, NULL, why);
+	return api_swap(api, q, &stop, &make, &did, why);
 }
 
 static int redeploy_checked(struct api *api, const struct request *q, struct reply *r, const struct node *n)

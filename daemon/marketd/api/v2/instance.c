@@ -143,7 +143,7 @@ static int instance_terminate(struct api *api, const struct request *q, struct r
 
 /* ---- Replacing ----------------------------------------------------------------------------- */
 
-/* Checks whatever could refuse the new one before it stops the old one. */
+/* Reads what the new one is made of. */
 static bool instance_replaceable(struct api *api, const struct request *q, struct reply *r, const struct instance *i,
 	struct event *ev)
 {
@@ -176,13 +176,18 @@ static bool instance_replaceable(struct api *api, const struct request *q, struc
 /* Copies the old one's texts: stopping it may move them. */
 static int instance_replace(struct api *api, const struct request *q, struct reply *r)
 {
+	const struct engine *e = market_engine(api->market);
 	const struct instance *i = the_instance(api, q, r);
-	struct event ev = { .kind = EVENT_INSTANCE };
+	struct event stop = { .kind = EVENT_INSTANCE_STOP }, ev = { .kind = EVENT_INSTANCE };
+	const struct effects *did;
+	struct fail why = { 0 };
 	char *name, *tags;
+	int reason;
 
 	if (!i || !instance_replaceable(api, q, r, i, &ev))
 		return r->status;
-	ev.account = i->account;
+	stop.subject = i->id;
+	stop.account = ev.account = i->account;
 	ev.u.instance.pool = i->pool;
 	ev.u.instance.sku = i->sku;
 	ev.u.instance.priority = i->priority;
@@ -190,10 +195,14 @@ static int instance_replace(struct api *api, const struct request *q, struct rep
 	tags = i->tags ? strdup(i->tags) : NULL;
 	if (!name || (i->tags && !tags)) {
 		api_refuse(q, r, REASON_INTERNAL, NULL, "out of memory");
-	} else if (!v2_instance_stop(api, q, r, i)) {
+	} else {
 		ev.name = name;
 		ev.text = tags;
-		v2_instance_make(api, q, r, &ev);
+		reason = api_swap(api, q, &stop, &ev, &did, &why);
+		if (reason)
+			api_failed(q, r, reason, NULL, &why);
+		else
+			api_json(q, r, 201, render_instance(e, engine_instance(e, effects_made(did)), false));
 	}
 	free(name);
 	free(tags);

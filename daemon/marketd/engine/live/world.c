@@ -229,7 +229,9 @@ struct live_pool *world_make_pool(struct engine *e, const struct pool *p)
 	d->pub.own = d;
 	d->owner = world_account(e, p->account);
 	world_add(e, POOLS, p->id, p->account, d);
-	if (!p->deleted)
+	if (p->deleted)
+		d->owner->gone[POOLS]++;
+	else
 		world_name(e, POOLS, p->account, p->name, d);
 	return d;
 }

@@ -31,6 +31,7 @@ struct offer;
 struct live_account {
 	struct account pub;
 	struct rank own[KINDS];
+	size_t gone[KINDS];        /* of own: deleted or revoked, and still known */
 	struct list sold;          /* leases that it sold */
 };
 

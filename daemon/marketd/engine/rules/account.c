@@ -140,6 +140,12 @@ int token_make(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
+void token_end(struct engine *e, struct token *t)
+{
+	t->revoked = true;
+	world_account(e, t->account)->gone[TOKENS]++;
+}
+
 int token_revoke(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct token *t = world_token(e, ev->subject);
@@ -151,7 +157,7 @@ int token_revoke(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_NOT_FOUND, "no such token");
 	if (t->revoked)
 		return fail_set(why, REASON_WRONG_STATE, "the token is already revoked");
-	t->revoked = true;
+	token_end(e, t);
 	return 0;
 }
 

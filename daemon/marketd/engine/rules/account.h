@@ -10,6 +10,7 @@ int account_set_state(struct engine *e, const struct event *ev, struct fail *why
 int account_credit(struct engine *e, const struct event *ev, struct fail *why);
 int token_make(struct engine *e, const struct event *ev, struct fail *why);
 int token_revoke(struct engine *e, const struct event *ev, struct fail *why);
+void token_end(struct engine *e, struct token *t); /* it is revoked */
 int rules_set(struct engine *e, const struct event *ev, struct fail *why);
 int policy_set(struct engine *e, const struct event *ev, struct fail *why);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "market/reason.h"
+#include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
 
@@ -63,7 +64,7 @@ int agent_join(struct engine *e, const struct event *ev, struct fail *why)
 	a.id = world_id(e);
 	world_make_agent(e, &a)->version = e->count + 1;
 	if (t)
-		t->revoked = true;
+		token_end(e, t);
 	emit_made(e, a.id);
 	emit_news(e, &a, AGENT_JOINED);
 	return 0;

@@ -146,6 +146,7 @@ int pool_delete(struct engine *e, const struct event *ev, struct fail *why)
 	world_unname(e, POOLS, ev->account, p->pub.name);
 	pool_replace(&p->pub.tags, NULL); /* nobody can read them now */
 	p->pub.deleted = true;
+	p->owner->gone[POOLS]++;
 	return 0;
 }
 
