@@ -279,6 +279,26 @@ static int check_instances(struct audit *a)
 	return 0;
 }
 
+static int check_gone(struct audit *a)
+{
+	const struct live_account *x;
+	const struct live_pool *p;
+	const struct token *t;
+
+	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
+		size_t pools = 0, tokens = 0;
+
+		for (size_t k = 0; (p = rank_next(&x->own[POOLS], &k));)
+			pools += p->pub.deleted;
+		for (size_t k = 0; (t = rank_next(&x->own[TOKENS], &k));)
+			tokens += t->revoked;
+		if (pools != x->gone[POOLS] || tokens != x->gone[TOKENS])
+			return broken(a, "account %" PRIu64 " has another number of deleted pools or revoked tokens",
+				x->pub.id);
+	}
+	return 0;
+}
+
 static void audit_prepare(struct audit *a)
 {
 	const struct account *x;
@@ -300,7 +320,7 @@ static void audit_forget(struct idmap *m)
 int engine_check(const struct engine *e, struct fail *why)
 {
 	static int (*const checks[])(struct audit *) = { check_orders, check_leases, audit_check_hosts, check_minutes,
-		check_money, check_capacity, check_instances };
+		check_money, check_capacity, check_instances, check_gone };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 
