@@ -35,7 +35,8 @@
 	X(NOT_ORDERED, "not_ordered", "it runs here, but nobody ordered it") \
 	X(NO_DRIVER, "no_driver", "this program lacks its driver") \
 	X(NO_SLOT, "no_slot", "this machine has too many nodes") \
-	X(BAD_ORDER, "bad_order", "the market's order for it is invalid")
+	X(BAD_ORDER, "bad_order", "the market's order for it is invalid") \
+	X(BAD_WISH, "bad_wish", "what its buyer gave for it is invalid")
 
 enum life {
 #define NODE_X(name, word, text) LIFE_##name,
@@ -73,7 +74,7 @@ struct node {
 	uint64_t keys_in;                         /* hash of the user data whose keys are in the node; 0: none */
 	struct console_at console;
 	/* Not in the journal. */
-	bool wanted, market_running;              /* as the market last said */
+	bool wanted, market_running, wrong;       /* as the market last said; wrong: its entry cannot be used */
 	bool is_known, told;                      /* told: the market knows this life from this session */
 	enum node_is is;
 	int64_t due_ms, drain_ms, ssh_ms, ship_ms, remove_ms, up_ms, touched_ms;

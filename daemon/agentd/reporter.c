@@ -84,9 +84,14 @@ static void reporter_read_user(const char *path, char *room, size_t size)
 	buf_release(&text);
 }
 
-/* The buyer's doing: it ran and was broken from within, or the buyer's script broke it. The host must not pay. */
+/*
+ * The buyer's doing: it ran and was broken from within, the buyer's script broke it, or what he gave for it is invalid.
+ * The host must not pay.
+ */
 static bool reporter_own_fault(const struct node *n)
 {
+	if (n->cause == CAUSE_BAD_WISH)
+		return true;
 	if (n->cause == CAUSE_KEEPS_STOPPING)
 		return n->script || n->market_running;
 	return n->cause == CAUSE_SSH_SILENT && n->market_running;

@@ -188,6 +188,11 @@ int roster_forget(struct roster *r, struct node *n)
 
 /* ---- What the market wants ---------------------------------------------------------------- */
 
+static enum cause roster_wrong(const struct work_node *w)
+{
+	return w->buyers ? CAUSE_BAD_WISH : CAUSE_BAD_ORDER;
+}
+
 static void roster_take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
 {
 	int slot = roster_free_slot(r, true);
@@ -203,7 +208,7 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 	snprintf(n->image, sizeof n->image, "%s", w->image);
 	snprintf(n->driver, sizeof n->driver, "%s", share->driver);
 	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
-	n->cause = *w->wrong ? CAUSE_BAD_ORDER : slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
+	n->cause = *w->wrong ? roster_wrong(w) : slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
 	n->life = n->cause ? LIFE_FAILED : LIFE_PENDING;
 	if (n->cause)
 		node_say(n, "%s%s%s%s", cause_text(n->cause), *w->wrong ? ": '" : "", w->wrong, *w->wrong ? "'" : "");
@@ -235,11 +240,13 @@ static void roster_take_old(const struct roster *r, struct node *n, const struct
 
 	n->wanted = true;
 	if (*w->wrong) {
-		if (n->cause != CAUSE_BAD_ORDER)
-			log_at(r->log, LOG_ERROR, "%s: %s: '%s'; it stays as it is", n->id, cause_text(CAUSE_BAD_ORDER),
+		if (!n->wrong && n->cause != roster_wrong(w))
+			log_at(r->log, LOG_ERROR, "%s: %s: '%s'; it stays as it is", n->id, cause_text(roster_wrong(w)),
 				w->wrong);
+		n->wrong = true;
 		return;
 	}
+	n->wrong = false;
 	n->market_running = w->running;
 	if (n->life == LIFE_RUNNING && !w->running)
 		n->told = false;

@@ -86,10 +86,13 @@ static bool work_image_is_good(const char *image)
 	return *image != '.';
 }
 
-static void work_node_wrong(struct work_node *n, const char *member)
+/* What the market itself wrote counts before what it passes on from the buyer. */
+static void work_node_wrong(struct work_node *n, const char *member, bool buyers)
 {
-	if (!*n->wrong)
-		snprintf(n->wrong, sizeof n->wrong, "%s", member);
+	if (*n->wrong && (buyers || !n->buyers))
+		return;
+	snprintf(n->wrong, sizeof n->wrong, "%s", member);
+	n->buyers = buyers;
 }
 
 static int work_read_user_data(const json_t *j, struct work_node *out, struct fail *f)
@@ -110,7 +113,7 @@ static int work_read_user_data(const json_t *j, struct work_node *out, struct fa
 	if (rc == -ENOMEM || (!rc && !out->user_data && out->user_data_len))
 		return fail_set(f, -ENOMEM, "out of memory");
 	if (rc)
-		work_node_wrong(out, "user_data");
+		work_node_wrong(out, "user_data", true);
 	return 0;
 }
 
@@ -120,23 +123,23 @@ static int work_read_members(const json_t *j, struct work_node *out, struct fail
 	char name[WORK_TEXT] = "", status[32];
 
 	if (!work_id_into(j, "host", "host_", out->host))
-		work_node_wrong(out, "host");
+		work_node_wrong(out, "host", false);
 	if (!work_id_into(j, "tenant", "acct_", out->tenant))
-		work_node_wrong(out, "tenant");
+		work_node_wrong(out, "tenant", false);
 	if (!work_missing(j, "image") &&
 		(!work_text_into(j, "image", out->image, sizeof out->image) || !work_image_is_good(out->image))) {
 		out->image[0] = '\0';
-		work_node_wrong(out, "image");
+		work_node_wrong(out, "image", true);
 	}
 	if (!work_text_into(j, "status", status, sizeof status))
-		work_node_wrong(out, "status");
+		work_node_wrong(out, "status", false);
 	else
 		out->running = strcmp(status, "running") == 0;
 	out->end_at = INT64_MAX;
 	if (json_is_integer(json_object_get(j, "end_at")))
 		out->end_at = json_integer_value(json_object_get(j, "end_at"));
 	else if (!work_missing(j, "end_at"))
-		work_node_wrong(out, "end_at");
+		work_node_wrong(out, "end_at", false);
 	/* These are only for display. */
 	if (!work_text_into(j, "pool", out->pool, sizeof out->pool))
 		out->pool[0] = '\0';

@@ -24,6 +24,7 @@ struct work_host {
 
 struct work_node {
 	char wrong[WORK_MEMBER];       /* the first member that is wrong; "": none, and all of it can be used */
+	bool buyers;                   /* all that is wrong is the buyer's: image, user data */
 	char id[WORK_ID];              /* letters, digits, '_', '-': used as a file name */
 	char name[WORK_NAME];          /* a host name derived from the node's */
 	char host[WORK_ID], tenant[WORK_ID], pool[WORK_ID];
