@@ -196,6 +196,9 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	h->now_ms = clock_ms();
 	if (getrandom(&h->ids, sizeof h->ids, GRND_NONBLOCK) < 0)
 		h->ids = (uint64_t)clock_us();
+	if (getrandom(&h->uploads_factor, sizeof h->uploads_factor, GRND_NONBLOCK) < 0)
+		h->uploads_factor = h->ids * 0x9e3779b97f4a7c15u;
+	h->uploads_factor |= 1;
 	if (limit_new(&h->rate, h->set.rate, 2 * h->set.rate) != 0 ||
 		limit_new(&h->failures, FAILURES_PER_SECOND, FAILURES_BURST) != 0) {
 		http_free(h);

@@ -106,6 +106,7 @@ struct http {
 	uint64_t ids;
 	uint16_t addresses[ADDRESS_SLOTS];
 	uint32_t uploads_of[ADDRESS_SLOTS]; /* bytes of large bodies under way, by account or address */
+	uint64_t uploads_factor;            /* odd, by chance: nobody can choose whose counter he shares */
 	int64_t freed_bytes, next_trim;
 	int conn_count;
 	bool resumed, quiet;

@@ -23,7 +23,7 @@ void upload_begin(struct exchange *x, uint64_t owner)
 {
 	const struct request *q = &x->q;
 
-	x->slot = &x->http->uploads_of[(owner * 0x9e3779b97f4a7c15u) >> 52];
+	x->slot = &x->http->uploads_of[(owner * x->http->uploads_factor) >> 52];
 	if (q->local || q->scopes || q->joined)
 		x->room = HTTP_BODY_MAX;
 	else
@@ -39,7 +39,7 @@ static int upload_count(struct exchange *x, size_t total)
 	if (total <= UPLOAD_SMALL || x->q.local)
 		return 0;
 	if (*x->slot + more > UPLOADS_PER_ACCOUNT) {
-		x->fault_text = "too many large requests of this account are under way; send fewer at once";
+		x->fault_text = "too many large requests are under way, of this account or one that shares its counter; send fewer at once";
 		return REASON_RATE;
 	}
 	if (h->metrics->upload_bytes + more > UPLOADS_MAX) {
