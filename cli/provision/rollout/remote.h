@@ -63,6 +63,8 @@ enum remote_flags {
 	REMOTE_USER = 2, /* as the signed-in user, not as root */
 };
 #define REMOTE_SILENT "60"
+/* A script without that flag ends after this many: a client that only stood still must not lose half a step. */
+#define REMOTE_CUT "300"
 
 /*
  * script: copied, and the copy is wiped after sending; the caller wipes its own. The node reads all of it before

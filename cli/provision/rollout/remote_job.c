@@ -30,7 +30,7 @@ static const char *const commands[] = {
 /*
  * The script is one shell command, so that half of it never runs. A second process, the watch, reads the channel, in
  * which nanopod sends a line every few seconds. When a line says "cancel", when the channel ends, and when it is silent
- * for a minute (a connection can be lost without a word), the watch ends the script and all that it started: the
+ * for REMOTE_CUT seconds (a connection can be lost without a word), the watch ends the script and all that it started: the
  * session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the watch
  * does the same.
  */
@@ -64,7 +64,7 @@ static const char watch[] =
 	"\texit\n"
 	"}\n"
 	"trap finish TERM HUP INT\n"
-	"while read -r -t " REMOTE_SILENT " x && [ \"$x\" != cancel ]; do :; done\n"
+	"while read -r -t " REMOTE_CUT " x && [ \"$x\" != cancel ]; do :; done\n"
 	"finish' nanopod-watch <&9 9<&- >/dev/null 2>&1 &\n"
 	"np_watch=$!\n"
 	"exec 9<&-\n";
@@ -310,7 +310,7 @@ static void remote_job_broken(struct remote_job *job, const struct pssh_event *e
 		job->lost = true;
 		snprintf(job->text, sizeof job->text, "signal %s ended its script", ev->text);
 	} else {
-		job->lost = job->started_us != 0 && !job->gate;
+		job->lost = job->started_us != 0 && (!job->gate || job->asked == UINT_MAX);
 		snprintf(job->text, sizeof job->text, "its script stopped with status %d%s%.300s", ev->status,
 			*last ? ": " : "", last);
 	}

@@ -170,7 +170,7 @@ static int find_root(struct rollout *e)
 	}
 	rollout_run(e);
 	sudoask_free(asked);
-	return status ? status : e->stops ? STATUS_INT : STATUS_OK;
+	return status ? status : rollout_stopped(e);
 }
 
 /* ---- Gates ---------------------------------------------------------------------------------- */
@@ -219,7 +219,7 @@ static int look_around(struct rollout *e)
 	rollout_phase(e, ENGINE_FACTS, "facts");
 	take_facts(e);
 	if (e->stops)
-		return STATUS_INT;
+		return rollout_stopped(e);
 	all = pass_gates(e);
 	if (!all && (status = find_root(e)) != STATUS_OK)
 		return status;

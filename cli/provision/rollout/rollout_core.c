@@ -511,7 +511,8 @@ static void take_signal(struct rollout *e, int signal)
 {
 	bool gently = (e->phase == ENGINE_APPLY || e->phase == ENGINE_REMOVE) && signal == SIGINT && !e->stops;
 
-	e->stops++;
+	if (!e->stops++)
+		e->first_signal = signal;
 	if (e->g)
 		graph_stop(e->g);
 	rollout_cancel(e, gently);
@@ -583,10 +584,15 @@ void rollout_run(struct rollout *e)
 		rollout_turn(e);
 }
 
+int rollout_stopped(const struct rollout *e)
+{
+	return !e->stops ? STATUS_OK : e->first_signal == SIGTERM ? STATUS_TERM : STATUS_INT;
+}
+
 int rollout_status(const struct rollout *e)
 {
 	if (e->stops)
-		return STATUS_INT;
+		return rollout_stopped(e);
 	for (size_t m = 0; m < e->c->count; m++)
 		if (!rollout_in(e, m))
 			return STATUS_PARTLY;

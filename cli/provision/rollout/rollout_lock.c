@@ -83,7 +83,7 @@ int rollout_lock(struct rollout *e)
 	}
 	if (status || e->stops)
 		rollout_unlock(e);
-	return e->stops ? STATUS_INT : status;
+	return e->stops ? rollout_stopped(e) : status;
 }
 
 void rollout_lock_again(struct rollout *e, size_t member)

@@ -111,7 +111,7 @@ struct rollout {
 	struct use **old_uses;
 	struct stack_step **old_steps;
 	size_t old_use_count, old_step_count;
-	int stops;
+	int stops, first_signal; /* how many signals came, and the first of them */
 	char *lib, *facts_script;
 	struct buf table;
 	char token[40], owner[128];
@@ -137,6 +137,7 @@ void rollout_task_flush(struct rollout *e, struct rollout_task *t);
 struct work *rollout_find(struct rollout *e, size_t member, const char *stack, const char *step);
 void rollout_turn(struct rollout *e);       /* sleeps for one event and handles it */
 void rollout_run(struct rollout *e);        /* until no task is left */
+int rollout_stopped(const struct rollout *e); /* the status of the first signal, 0: none came */
 int rollout_status(const struct rollout *e);
 void rollout_graph(struct rollout *e);      /* a new one */
 void rollout_graph_is(struct rollout *e, struct graph *g);

@@ -114,7 +114,7 @@ int rollout_try(struct rollout *e)
 	e->quiet = true;
 	rollout_look(e);
 	e->quiet = false;
-	status = e->stops ? STATUS_INT : STATUS_OK;
+	status = rollout_stopped(e);
 	for (size_t i = 0; i < e->g->count && !status; i++) {
 		const struct rollout_work *own = e->g->at[i].data;
 

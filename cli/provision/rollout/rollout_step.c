@@ -193,6 +193,23 @@ static void lock_it(struct rollout *e, struct rollout_task *t, int64_t now)
 	}
 }
 
+/*
+ * Whether a step runs there. Its lock ends first where this nanopod stood still; taking it again would end the step, as
+ * one that a lost connection left behind.
+ */
+static bool rollout_step_goes_on(const struct rollout *e, size_t member)
+{
+	struct list *at, *tmp;
+
+	list_each (at, tmp, &e->tasks) {
+		const struct rollout_task *t = list_entry(at, struct rollout_task, link);
+
+		if (t->member == member && t->work && t->job)
+			return true;
+	}
+	return false;
+}
+
 /* Restarts tasks that lost their connection or their node's lock, when it is time. */
 void rollout_step_again(struct rollout *e)
 {
@@ -215,6 +232,10 @@ void rollout_step_again(struct rollout *e)
 		if (now < t->again_at)
 			continue;
 		if (!e->nodes[t->member].locked) {
+			if (!t->was_lost && rollout_step_goes_on(e, t->member)) {
+				t->give_up_at = now + BACK_MS;
+				continue;
+			}
 			lock_it(e, t, now);
 			continue;
 		}

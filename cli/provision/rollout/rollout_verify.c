@@ -71,7 +71,7 @@ int rollout_verify(struct rollout *e)
 	buf_release(&b);
 	rollout_run(e);
 	if (e->stops)
-		return STATUS_INT;
+		return rollout_stopped(e);
 	return e->bads ? STATUS_CHECK : rollout_status(e);
 }
 
@@ -144,7 +144,7 @@ int rollout_call(struct rollout *e, const char *stack, const char *step, const c
 	rollout_run(e);
 	e->planned_at = 0; /* the plan may be outdated now */
 	if (e->stops)
-		return STATUS_INT;
+		return rollout_stopped(e);
 	if (!begun)
 		return print_fail(e->np, out ? STATUS_UNREACHABLE : STATUS_NOTFOUND, NULL,
 			out ? "no node with step '%s' of '%s' is usable" : "no node has step '%s' of '%s'", step,

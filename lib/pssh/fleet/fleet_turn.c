@@ -254,6 +254,9 @@ static void host_due(struct pssh_host *h)
 		return;
 	}
 	if (h->keepalive && now >= h->conn->kept + h->keepalive) {
+		/* This process stood still: it could neither ask nor hear, so the count begins anew. */
+		if (now >= h->conn->kept + 2 * (int64_t)h->keepalive)
+			h->conn->heard = now;
 		if (now - h->conn->heard > (int64_t)h->missed * h->keepalive) {
 			conn_fail(h->conn, PSSH_ETIMEOUT, "'%s' has not answered for %lld s", h->spec,
 				(long long)(now - h->conn->heard) / 1000);
