@@ -48,6 +48,7 @@ struct local {
 	struct localagent agent;
 	bool did; /* start had something to do */
 	bool began_market, began_agent; /* this command started it */
+	bool joined; /* this command made the agent's identity: there were no nodes before */
 };
 
 static int local_failed(struct local *l, const struct fail *f, const char *what)
@@ -177,6 +178,7 @@ static int need_agent(struct local *l, struct market_link *m)
 		l->did = true;
 		rc = localmarket_join_token(m, &token);
 		rc = rc ? rc : localagent_join(&l->agent, token, LOCAL_TYPE, nodes);
+		l->joined = !rc;
 		if (token)
 			explicit_bzero(token, strlen(token));
 		free(token);
@@ -195,13 +197,28 @@ static int local_say_failed(struct local *l, const struct localhosts *h, const s
 {
 	if (!h->up)
 		return print_fail(l->np, STATUS_FAILURE,
-			"mend that, then 'nanopod local reset' and 'nanopod local start' begin anew",
+			"mend what it says, then type 'nanopod local reset' and 'nanopod local start' to begin anew",
 			"this machine cannot run nodes: '%s' failed: %s", failed->name, failed->why);
 	print_note(l->np,
-		"%zu of %zu hosts are down until the time of their failed nodes is over, which is refunded; "
+		"%zu of %zu hosts stay down until their failed node's time ends; that time is refunded; "
 		"'%s' failed: %s",
 		h->all - h->up, h->all, failed->name, failed->why);
 	return 0;
+}
+
+/* Counts the hosts, and finds the failed node (at 0: none) for which some stay down. */
+static int local_look(struct local *l, struct market_link *m, struct localhosts *h, struct localfailure *failed)
+{
+	int rc = localmarket_hosts(m, &l->s, LOCAL_PRICE, h);
+
+	failed->at = 0;
+	if (rc || h->up == h->all || localmarket_failure(m, failed) || !failed->at)
+		return rc;
+	/* The hosts were counted before the agent was seen up: they may have come up with it. */
+	rc = localmarket_hosts(m, &l->s, LOCAL_PRICE, h);
+	if (h->up == h->all)
+		failed->at = 0;
+	return rc;
 }
 
 /* Waits until the machine's hosts are up and offered. */
@@ -215,13 +232,13 @@ static int local_wait_for_nodes(struct local *l, struct market_link *m)
 	int rc;
 
 	while (clock_ms() < until && !signals_asked()) {
-		rc = localmarket_hosts(m, &l->s, LOCAL_PRICE, &h);
+		rc = local_look(l, m, &h, &failed);
 		if (rc)
 			return rc;
 		/* Nodes that were bought before come back too. */
 		if (h.all && h.up == h.all && (localmarket_silent(m) == 0 || clock_ms() > until - READY_MS / 2))
 			return 0;
-		if (h.all && h.up < h.all && localmarket_failure(m, &failed) == 0 && failed.at)
+		if (failed.at)
 			return local_say_failed(l, &h, &failed);
 		if (!localproc_runs(l->s.agent_pid, &p))
 			return print_fail(l->np, STATUS_FAILURE, NULL,
@@ -313,14 +330,12 @@ static int local_end_market(struct local *l)
 }
 
 /*
- * A start that fails leaves no daemon that it began: each would hold its port. Nodes end with the agent that began
- * them; where only the agent was missing, or it ended by itself, nodes of before run on.
+ * A start that fails leaves no daemon that it began: each would hold its port. Nodes end only where this command made
+ * the agent's identity, since all of them are younger than it; nodes of before run on.
  */
 static void local_end_begun(struct local *l)
 {
-	struct localproc p;
-
-	if (l->began_agent && l->began_market && localproc_runs(l->s.agent_pid, &p))
+	if (l->began_agent && l->joined)
 		(void)localagent_stop(&l->agent, false);
 	else if (l->began_agent)
 		(void)localagent_end(&l->agent);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -331,7 +332,7 @@ static int look_for_failed(void *arg, struct doc *d, long at, struct fail *f)
 	struct model_node n;
 	int rc = wire_node(d, at, &n, f);
 
-	if (rc || n.status != MODEL_INSTANCE_FAILED || n.updated_at < last->at)
+	if (rc || n.status != MODEL_INSTANCE_FAILED || n.updated_at < last->at || (n.end_at && n.end_at <= time(NULL)))
 		return rc;
 	last->at = n.updated_at;
 	snprintf(last->name, sizeof last->name, "%s", n.name);

@@ -42,7 +42,7 @@ struct localhosts {
  */
 int localmarket_hosts(struct market_link *m, struct localstate *s, const char *offer, struct localhosts *out);
 
-/* The node that failed last, and why its agent says so. */
+/* The node that failed last of those whose time goes on, and why its agent says so. */
 struct localfailure {
 	char name[100], why[300];
 	int64_t at;       /* 0: none */

@@ -20,6 +20,11 @@ processes() {
 		tr '\0' ' ' <"$each/cmdline" 2>/dev/null | grep -qF "$DIR" && echo "${each#/proc/}"
 	done
 }
+# Processes of the node of this name: sshd's, and what watches it.
+node_of() {
+	local id=$("$NANOPOD" nodes -o json | jq -r ".[] | select(.name == \"$1\").id")
+	for each in $(processes); do tr '\0' ' ' <"/proc/$each/cmdline" | grep -qF "$id" && echo "$each"; done
+}
 none_left() { [ -z "$(processes)" ]; }
 
 # ---- Nothing yet ----
@@ -74,7 +79,7 @@ curl -sS --unix-socket "$DIR/market/socket" -H 'Content-Type: application/json' 
 hosts_up() { [ "$(field hosts_up)" = "$1" ]; }
 ok "(it fails, and takes its host down)" wait_for 20 hosts_up 1
 run_is 0 "start, while one host is down" lo start
-like "$err" "1 of 2 hosts are down.*'broken-0' failed: this host could not start it: no /run/systemd" "says which node failed, and why"
+like "$err" "1 of 2 hosts stay down.*'broken-0' failed: this host could not start it: no /run/systemd" "says which node failed, and why"
 run_is 0 "(the machine begins anew)" lo reset -y
 run_is 0 "(and starts)" lo start --driver process --nodes 2
 MARKET=$(field market_pid) AGENT=$(field agent_pid)
@@ -138,8 +143,33 @@ like "$out" "fail,market,nanopod local start" "says it too"
 run_is 0 "start mends that too" lo start
 run_is 0 "all is there" "$NANOPOD" ssh --wait=60s first-0 -- cat kept
 is "$out" kept "as it was"
+SILENT=$(node_of first-1)
+isnt "$SILENT" "" "(a node has processes)"
 kill -9 "$(field market_pid)" "$(field agent_pid)"
 ok "(both are killed)" wait_for 10 not_running
+# A start that is interrupted, while one node does not answer: the agent beside a copy of the program only waits.
+mkdir "$TMP/beside" && cp "$BUILD/nanopod" "$TMP/beside/" && ln -s "$BUILD/nanopod-marketd" "$TMP/beside/"
+[ ! -x "$BUILD/.libs/nanopod" ] || cp "$BUILD/.libs/nanopod" "$TMP/beside/"
+cat >"$TMP/beside/nanopod-agentd" <<END
+#!/bin/sh
+case " \$* " in
+*" halt "*) : >"$TMP/halted" ;;
+*" --first-port "*) : >"$TMP/waits"; exec sleep 600 ;;
+esac
+END
+chmod +x "$TMP/beside/nanopod-agentd"
+# shellcheck disable=SC2086
+kill -9 $SILENT
+LD_LIBRARY_PATH=$BUILD/.libs "$TMP/beside/nanopod" local start >"$TMP/start" 2>&1 &
+ok "(start waits for the node)" wait_for 20 test -e "$TMP/waits"
+kill -INT $!
+wait $!
+is "$?" 130 "a start that is interrupted" || diag "$(cat "$TMP/start")"
+not_ok "leaves the nodes that ran before it" test -e "$TMP/halted"
+ok "and no daemon" not_running
+run_is 0 "(it starts)" lo start
+kill -9 "$(field market_pid)" "$(field agent_pid)"
+ok "(both are killed again)" wait_for 10 not_running
 for pid in "$DIR/market.pid" "$DIR/agent.pid"; do sed -i "s/^[0-9]*/$$/" "$pid"; done
 run_is 0 "a process that has got the number of one of them" lo start
 ok "is not taken for it" kill -0 $$
