@@ -48,7 +48,7 @@ struct local {
 	struct localagent agent;
 	bool did; /* start had something to do */
 	bool began_market, began_agent; /* this command started it */
-	bool joined; /* this command made the agent's identity: there were no nodes before */
+	bool joined;                    /* this command made the agent's identity: there were no nodes before */
 };
 
 static int local_failed(struct local *l, const struct fail *f, const char *what)

@@ -30,9 +30,9 @@ static const char *const commands[] = {
 /*
  * The script is one shell command, so that half of it never runs. A second process, the watch, reads the channel, in
  * which nanopod sends a line every few seconds. When a line says "cancel", when the channel ends, and when it is silent
- * for REMOTE_CUT seconds (a connection can be lost without a word), the watch ends the script and all that it started: the
- * session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the watch
- * does the same.
+ * for REMOTE_CUT seconds (a connection can be lost without a word), the watch ends the script and all that it started:
+ * the session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the
+ * watch does the same.
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\nprintf '\\036NP\\tend\\t%s\\n' \"$?\"\n}\n";

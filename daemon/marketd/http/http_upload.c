@@ -39,7 +39,8 @@ static int upload_count(struct exchange *x, size_t total)
 	if (total <= UPLOAD_SMALL || x->q.local)
 		return 0;
 	if (*x->slot + more > UPLOADS_PER_ACCOUNT) {
-		x->fault_text = "too many large requests are under way, of this account or one that shares its counter; send fewer at once";
+		x->fault_text = "too many large requests are under way, of this account or one that shares its "
+				"counter; send fewer at once";
 		return REASON_RATE;
 	}
 	if (h->metrics->upload_bytes + more > UPLOADS_MAX) {
