@@ -26,7 +26,7 @@ struct one {
 	char id[40], name[40], dir[320], keys[2048], known[360];
 };
 
-enum { WAY_SSH_MS = 60000, WAY_TEXT = 1 << 20 };
+enum { WAY_SSH_MS = 240000, WAY_TEXT = 1 << 20 };
 
 /* Makes folders and keys below $TMP. Ends the test if it cannot. */
 void way_init(struct way *w, const struct driver *d);
