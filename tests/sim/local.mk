@@ -1,15 +1,17 @@
 # tests/sim: the reference engine, random streams, the simulator.
-noinst_HEADERS += tests/sim/reference.h tests/sim/ref.h tests/sim/rng.h tests/sim/stream.h tests/sim/shadow.h \
-	tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h tests/sim/fleet.h \
-	tests/sim/sim.h tests/sim/renewal.h
+reference = tests/sim/reference
+noinst_HEADERS += $(reference)/reference.h $(reference)/ref.h tests/sim/rng.h tests/sim/stream.h \
+	tests/sim/shadow.h tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h \
+	tests/sim/fleet.h tests/sim/sim.h tests/sim/renewal.h
 
 check_PROGRAMS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
 TESTS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
 tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/oracle.c tests/sim/shrink.c \
 	tests/sim/show.c tests/sim/shadow.c tests/sim/stream.c tests/sim/streamtrade.c tests/sim/streamwrong.c \
-	tests/sim/streamagent.c tests/sim/duty.c tests/sim/reference.c tests/sim/refagent.c tests/sim/refdump.c \
-	tests/sim/refevent.c tests/sim/refledger.c tests/sim/reforder.c tests/sim/refpieces.c tests/sim/refplan.c \
-	tests/sim/refprocure.c tests/sim/refthings.c tests/sim/reftime.c
+	tests/sim/streamagent.c tests/sim/duty.c $(reference)/reference.c $(reference)/refagent.c \
+	$(reference)/refdump.c $(reference)/refevent.c $(reference)/refledger.c $(reference)/reforder.c \
+	$(reference)/refpieces.c $(reference)/refplan.c $(reference)/refprocure.c $(reference)/refthings.c \
+	$(reference)/reftime.c
 tests_sim_property_LDADD = libengine.la libstore.la libmarket.la libbase.la
 tests_sim_market_SOURCES = tests/sim/market.c tests/sim/simaudit.c tests/sim/simclient.c tests/sim/simmarket.c \
 	tests/sim/shadow.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c

@@ -7,7 +7,7 @@
 #ifndef TESTS_SIM_STREAM_H
 #define TESTS_SIM_STREAM_H
 
-#include "ref.h"
+#include "reference/ref.h"
 #include "rng.h"
 
 struct profile;

@@ -2,7 +2,7 @@
 /*
  * The market as one deterministic function: no I/O, no clock, no random number, no float, no order
  * of pointers. engine_apply() either does all of an event or nothing. The rules are in
- * rules.md; tests/sim/reference.c is a second, slow reading of them.
+ * rules.md; tests/sim/reference/ is a second, slow reading of them.
  */
 #ifndef MARKETD_ENGINE_ENGINE_H
 #define MARKETD_ENGINE_ENGINE_H
