@@ -657,7 +657,10 @@ np_unit_log() {
 	np_systemd || return 0
 	# A service's last words may still be on their way to the journal.
 	timeout 5 journalctl --sync 2>/dev/null
-	journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -u "$1" -o cat 2>/dev/null
+	# What one says by syslog(3) just before it ends has no unit: the journal finds no process to ask. It has a name.
+	case $1 in *.*) np_unit=$1 ;; *) np_unit=$1.service ;; esac
+	journalctl -q --no-pager -n 20 ${2:+--since "@$2"} -o cat "_SYSTEMD_UNIT=$np_unit" + _PID=1 "UNIT=$np_unit" + \
+		_UID=0 "SYSLOG_IDENTIFIER=${np_unit%.*}" 2>/dev/null
 }
 
 # np_unit NAME [COMMAND…]: makes it run, now and after a boot. COMMAND starts it without systemd and an init script.

@@ -88,7 +88,9 @@ as "$S2" GET /np/v1/agent/work >/dev/null
 is "$(http_status)" 200 "and works"
 as "${S2%?}x" GET /np/v1/agent/work >/dev/null
 is "$(http_status)" 409 "another secret does not"
-not_ok "no session is in any file of the market" grep -r -a -q -- "${S2##*_}" "$MARKETD_DATA" "$MARKETD_LOG"
+SECRET=${S2#"nps_${AGT}_"} # which may hold '_' itself
+is "${#SECRET}" 43 "(a session's secret)"
+not_ok "no session is in any file of the market" grep -r -a -q -- "$SECRET" "$MARKETD_DATA" "$MARKETD_LOG"
 for route in 'GET /np/v1/balance' 'GET /np/v1/hosts' 'GET /v2/orders' "GET /np/v1/agents/$AGT" 'GET /np/v1/agents'; do
 	as "$S2" ${route% *} "${route#* }" >/dev/null
 	is "$(http_status)" 403 "a session is not for $route"

@@ -117,6 +117,12 @@ in_node train-3 'systemctl restart munge' 2>/dev/null
 like "$(flap young munge)" 'NP say lacks [12]' "one that has not is"
 in_node train-3 'systemctl -q disable --now flap; rm /etc/systemd/system/flap.service; systemctl daemon-reload' 2>/dev/null
 
+# One that says why by syslog and is gone before the journal asks whose process that was.
+# shellcheck disable=SC2016
+printf 'young() { np_say "heard $(np_unit_log "$1" | xargs)"; }\n' >"$TMP/flap/one.sh"
+in_node train-3 'logger -t brief "error: no process of the unit said this"; setpriv --reuid 1000 logger -t brief "nor did this user"' 2>/dev/null
+like "$(flap young brief)" 'NP say heard error: no process of the unit said this$' "a unit's last words are heard though it is gone"
+
 # One that hangs while it starts, mended: systemd would wait for the start that hangs.
 # shellcheck disable=SC2016
 echo 'want() { printf "[Service]\nType=exec\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n" | np_file /etc/systemd/system/slow.service 0644 root:root; np_unit slow; }' >"$TMP/flap/two.sh"

@@ -25,10 +25,16 @@ static struct pssh_task *marked(const char *marker, const char *script)
 
 static bool begun(struct pssh_task *t, struct pssh_host *h, const char *marker, int processes)
 {
+	int64_t end = now_ms() + 60000;
+
 	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
-	for (int i = 0; i < 400 && count_marked(marker) < processes; i++)
+	/* Once is enough: between the first shell's end and the exec of its child none has a command line. */
+	while (count_marked(marker) < processes) {
+		if (now_ms() > end)
+			return false;
 		drive_for(&d, 20);
-	return count_marked(marker) >= processes;
+	}
+	return true;
 }
 
 static const struct {
