@@ -4,7 +4,7 @@
 daemon_tests_v2 = tests/daemon/v2book.t tests/daemon/v2instance.t tests/daemon/v2order.t tests/daemon/v2pool.t \
 	tests/daemon/v2truth.t
 TESTS += $(daemon_tests_v2)
-EXTRA_DIST += $(daemon_tests_v2) tests/daemon/v2.shapes tests/lib/v2.sh
+EXTRA_DIST += $(daemon_tests_v2) tests/daemon/v2.shapes tests/lib/v2.sh tests/lib/fakeagent.sh
 $(daemon_tests_v2:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 check_PROGRAMS += tests/daemon/fits
 tests_daemon_fits_SOURCES = tests/daemon/fits.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h
@@ -44,7 +44,7 @@ EXTRA_DIST += tests/daemon/store.t tests/daemon/upgrade.t tests/fixtures/market/
 
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t tests/daemon/nptrade.t \
-	tests/daemon/operations.t tests/daemon/sdk.t tests/daemon/stranger.t tests/daemon/undelivered.t \
+	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/sdk.t tests/daemon/stranger.t tests/daemon/undelivered.t \
 	tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 $(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)

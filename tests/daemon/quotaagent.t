@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Two quotas that quota.c does not meet: a buyer's leases, and what an account's agents say within a day.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/v2.sh"
+. "$(dirname "$0")/../lib/fakeagent.sh"
+need openssl
+
+v2_start --rate 0 --quota acme:leases=4 --quota foundry:agent-journal=1
+HOST=$(v2_host h1 "$SKU")
+v2_offer "$HOST" 2.000000 >/dev/null
+
+# ---- Leases ----------------------------------------------------------------------------------------------------------
+buy() { as "$1" POST /v2/orders "$(order buy "$2" 1 $((NOW + $3 * HOUR)) $((NOW + $3 * HOUR + HOUR)) 2.000000 "${4-}")"; }
+bought=0
+for hour in 1 3 5 7; do
+	buy "$ACME" "$POOL" $hour >"$TMP/bought"
+	[ "$(http_status) $(json .status <"$TMP/bought")" = "201 filled" ] && bought=$((bought + 1))
+done
+is $bought 4 "a buyer has as many leases as his quota says" || diag "$(cat "$TMP/bought")"
+out=$(buy "$ACME" "$POOL" 9)
+refused 403 quota_exceeded '' "the next one is refused" "$out"
+like "$(json .error.message <<<"$out")" "has 4 of 4 leases \(quota 'leases'\); wait, or ask the operator for more" "in words"
+as "$STRANGER" POST /v2/pools '{"name":"other","workspace":"default"}' >"$TMP/.pool"
+out=$(buy "$STRANGER" other 9)
+is "$(http_status) $(json .status <<<"$out")" "201 filled" "another buyer has the hour"
+v2_clock $((NOW + 2 * HOUR + 120))
+out=$(buy "$ACME" "$POOL" 11)
+is "$(http_status) $(json .status <<<"$out")" "201 filled" "a lease that is over makes room"
+
+# ---- What agents say -------------------------------------------------------------------------------------------------
+key one
+join "$(join_token)" rack1 one m1 >"$TMP/agent"
+AGT=$(json .id <"$TMP/agent")
+S=$(session "$AGT" one 1 m1 | json .token)
+head -c 60000 /dev/zero | tr '\0' x >"$TMP/much"
+said=0
+for n in $(seq 40); do
+	printf '{"note":"%s %s"}' "$n" "$(cat "$TMP/much")" >"$TMP/inventory"
+	as "$S" PUT /np/v1/agent/inventory "@$TMP/inventory" >"$TMP/answer"
+	[ "$(http_status)" -lt 300 ] || break
+	said=$((said + 1))
+done
+ok "an agent's inventories are kept" test $said -ge 10
+is "$(http_status) $(json .error.code <"$TMP/answer")" "429 rate_limited" "until its account's day is full ($said)" || diag "$(head -c 600 "$TMP/answer")"
+like "$(json .error.message <"$TMP/answer")" "MiB of reports by agents within a day \(quota 'agent-journal'\); wait" "in words"
+as "$S" GET /np/v1/agent/work >/dev/null
+is "$(http_status)" 200 "it still hears of its work"
+as "$FOUNDRY" POST /v2/pools '{"name":"still","workspace":"default"}' >/dev/null
+is "$(http_status)" 201 "and its account trades on"
+v2_clock $((NOW + 86400))
+done_testing
