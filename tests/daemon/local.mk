@@ -62,9 +62,6 @@ tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c te
 tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la \
 	$(JANSSON_LIBS)
 
-# Without KVM its machines are emulated: minutes, not seconds.
-tests/daemon/driver-vm.log: TEST_TIMEOUT = 900
-
 # Images of nodes.
 TESTS += tests/daemon/image.t
 tests/daemon/image.log: $(node_programs)

@@ -4,9 +4,3 @@ EXTRA_DIST += tests/provision/argv.c tests/provision/look.sh tests/provision/new
 	tests/lib/cluster.sh \
 	tests/provision/stacks/tiny/stack.yaml tests/provision/stacks/tiny/file.sh tests/provision/stacks/tiny/last.sh \
 	tests/provision/stacks/tiny/slow.sh
-
-# Nodes are made, installed, broken, mended and emptied again.
-tests/provision/accounting.log: TEST_TIMEOUT = 600
-tests/provision/faults.log: TEST_TIMEOUT = 600
-tests/provision/locks.log: TEST_TIMEOUT = 600
-tests/provision/slurm.log: TEST_TIMEOUT = 600

@@ -9,8 +9,6 @@ EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf
 k3s_tests = tests/stacks/k3s-conf.t
 TESTS += $(k3s_tests)
 EXTRA_DIST += $(k3s_tests) tests/stacks/k3s.sh tests/stacks/k3s-conf tests/lib/k3s-double/k3s
-tests/stacks/k3s-steps-ns.log: TEST_TIMEOUT = 600
-tests/stacks/k3s-ns.log: TEST_TIMEOUT = 600
 
 # A real Kubernetes behind the double: where NANOPOD_K8S names a folder that k8s-build made; else skipped at once.
 k8s_tests = tests/stacks/k8s-real.t tests/stacks/k8s-servers.t
@@ -18,7 +16,6 @@ TESTS += $(k8s_tests)
 $(k8s_tests:.t=.log): $(node_programs)
 EXTRA_DIST += $(k8s_tests) tests/stacks/k8s.sh tests/stacks/k8s-build tests/lib/k8s-double/k8s \
 	tests/lib/k8s-double/image tests/lib/k8s-double/pack.sh tests/lib/k8s-double/nodes.sh
-tests/stacks/k8s-real.log tests/stacks/k8s-servers.log: TEST_TIMEOUT = 1200
 
 # Stacks on top: GPUs, monitoring, storage, Ray. Manifests against the schemas of their kinds.
 check_PROGRAMS += tests/stacks/manifest
