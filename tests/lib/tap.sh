@@ -128,9 +128,10 @@ run_is() {
 	return 1
 }
 
-# wait_for SECONDS COMMAND…: until it succeeds, looking twenty times a second; fails at the deadline.
+# wait_for SECONDS COMMAND…: until it succeeds, looking twenty times a second; fails at the deadline, which is a minute
+# at least: what takes two seconds takes ten on a busy machine.
 wait_for() {
-	tap_left=$(($1 * 20)); shift
+	tap_left=$((($1 < 60 ? 60 : $1) * 20)); shift
 	until "$@" >/dev/null 2>&1; do
 		tap_left=$((tap_left - 1))
 		[ $tap_left -gt 0 ] || return 1
