@@ -21,7 +21,7 @@ marketd_start() {
 	: >"$MARKETD_LOG"
 	"$MARKETD" --data "$MARKETD_DATA" --listen 127.0.0.1:0 --socket "$MARKETD_SOCKET" "$@" 2>"$MARKETD_LOG" </dev/null &
 	MARKETD_PID=$!
-	marketd_left=400
+	marketd_left=1200
 	until marketd_ready; do
 		marketd_left=$((marketd_left - 1))
 		if [ $marketd_left -le 0 ] || ! kill -0 "$MARKETD_PID" 2>/dev/null; then
