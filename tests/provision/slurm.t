@@ -213,7 +213,7 @@ kill -INT "$pid" 2>/dev/null
 wait "$pid"
 is $? 130 "Ctrl-C" || diag "$(tail -n 20 "$TMP/stopped")"
 like "$(cat "$TMP/stopped")" 'nanopod provision' "says what to type to go on"
-run_is 0 "then it goes on, to the end" provision "${SLURM[@]}" -y || diag "$(tail -c 4000 "$TMP/.out")"
+run_is 0 "then it goes on, to the end" provision "${SLURM[@]}" -y || diag "$(tail -c 4000 "$TMP/.err")"
 is "$(srun 3)" "$(all 3)" "srun over all"
 run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode
 in_node train-1 'cat /etc/munge/munge.key' >"$KEY.2"
