@@ -4,21 +4,14 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
-need openssl
+. "$(dirname "$0")/../lib/fakeagent.sh"
 trade_start 0
 console() { "$NANOPOD" console "$@"; }
 
 # An agent with one host, by hand; its session's token is $AGENT.
-openssl genpkey -algorithm ed25519 -out "$TMP/key" 2>/dev/null
-PUBLIC=$(openssl pkey -in "$TMP/key" -pubout -outform DER | tail -c 32 | base64 -w0)
-JOIN=$(as "$FOUNDRY" POST /np/v1/tokens '{"scopes":["join"]}' | json .token)
-AGT=$(as "$JOIN" POST /np/v1/agents/join "{\"name\":\"here\",\"public_key\":\"$PUBLIC\",\"machine\":\"m\"}" | json .id)
-session() {
-	printf 'nanopod-agent-session\n%s\n%s\n%s\nm\n' "$AGT" "$1" "$NOW" >"$TMP/signed"
-	AGENT=$(http_call "$NANOPOD_URL" POST "/np/v1/agents/$AGT/session" \
-		"{\"generation\":$1,\"at\":$NOW,\"machine\":\"m\",\"signature\":\"$(openssl pkeyutl -sign -inkey "$TMP/key" -rawin -in "$TMP/signed" | base64 -w0)\"}" | json .token)
-}
-session 1
+key one
+AGT=$(join "$(join_token)" here one m | json .id)
+AGENT=$(session "$AGT" one 1 m "$NOW" | json .token)
 HOST=$(as "$AGENT" POST /np/v1/agent/hosts "{\"name\":\"here\",\"instance_sku\":\"$SKU\"}" | json .id)
 offer "$HOST" 14.400000 >/dev/null
 run_is 0 "(a node)" "$NANOPOD" buy -t h100 -n 1 -d 2h -p 1.80 --name train -y

@@ -4,7 +4,7 @@
 daemon_tests_v2 = tests/daemon/v2book.t tests/daemon/v2instance.t tests/daemon/v2order.t tests/daemon/v2pool.t \
 	tests/daemon/v2truth.t
 TESTS += $(daemon_tests_v2)
-EXTRA_DIST += $(daemon_tests_v2) tests/daemon/v2.shapes tests/lib/v2.sh tests/lib/fakeagent.sh
+EXTRA_DIST += $(daemon_tests_v2) tests/daemon/v2.shapes tests/lib/v2.sh
 $(daemon_tests_v2:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 check_PROGRAMS += tests/daemon/fits
 tests_daemon_fits_SOURCES = tests/daemon/fits.c tests/daemon/jsonschema.c tests/daemon/jsonschema.h
@@ -48,7 +48,7 @@ daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents
 	tests/daemon/undelivered.t tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 $(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
-EXTRA_DIST += $(daemon_tests_np) tests/daemon/sdk.mjs tests/lib/told.sh
+EXTRA_DIST += $(daemon_tests_np) tests/daemon/sdk.mjs tests/lib/fakeagent.sh tests/lib/told.sh
 
 # What every driver of agentd promises.
 daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/fakeagent.sh"
-need openssl
 
 v2_start --rate 0 --agent-silent 4 --node-wait 180
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }

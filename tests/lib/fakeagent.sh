@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# A machine that joins a market, played by curl and openssl, after v2.sh:
+# A machine that joins a market, played by curl and openssl, after marketd.sh, in a market with $FOUNDRY:
+need openssl
+
 # key NAME: makes one. public NAME: its 32 bytes, base64.
 key() { openssl genpkey -algorithm ed25519 -out "$TMP/$1.pem" 2>/dev/null; }
 public() { openssl pkey -in "$TMP/$1.pem" -pubout -outform DER 2>/dev/null | tail -c 32 | base64 -w0; }
