@@ -144,6 +144,15 @@ int64_t ref_trade_price(const struct rorder *buy, const struct rorder *sell);
 void ref_plan_buy(struct reference *r, const struct rorder *buy, int64_t limit, struct plan *out);
 void ref_plan_release(struct plan *p);
 
+/* A host that sells a whole window; qsort()ed, the one to take comes first. */
+struct ref_fit {
+	struct rhost *host;
+	wide cost;
+	int other;      /* 0: the buyer's pool owns the minute before */
+	uint64_t order; /* the first that sells it */
+};
+int ref_fit_order(const void *a, const void *b);
+
 /* reforder.c: orders */
 int64_t ref_rest_minutes(const struct rorder *o);
 void ref_rest_take(struct rests *rest, int64_t start, int64_t end);

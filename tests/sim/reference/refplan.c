@@ -55,16 +55,9 @@ static const struct rorder *usable(const struct reference *r, const struct rorde
 
 /* ---- All or nothing --------------------------------------------------------------------- */
 
-struct fit {
-	struct rhost *host;
-	wide cost;
-	int other;
-	uint64_t order;
-};
-
-static int fit_order(const void *a, const void *b)
+int ref_fit_order(const void *a, const void *b)
 {
-	const struct fit *x = a, *y = b;
+	const struct ref_fit *x = a, *y = b;
 
 	if (x->cost != y->cost)
 		return x->cost < y->cost ? -1 : 1;
@@ -76,9 +69,9 @@ static int fit_order(const void *a, const void *b)
 }
 
 static bool host_fits(const struct reference *r, const struct rorder *buy, int64_t limit, struct rhost *h,
-	struct fit *f)
+	struct ref_fit *f)
 {
-	*f = (struct fit){ .host = h, .other = ref_owns(h, buy->start - 1, buy->pool) ? 0 : 1 };
+	*f = (struct ref_fit){ .host = h, .other = ref_owns(h, buy->start - 1, buy->pool) ? 0 : 1 };
 	for (int64_t t = buy->start; t < buy->end; ) {
 		const struct cell *c = ref_cell_at(h, t);
 		const struct rorder *sell = c ? usable(r, buy, limit, h, c) : NULL;
@@ -139,7 +132,7 @@ static const struct rorder *block_find(const struct reference *r, const struct r
 
 static void plan_whole(struct reference *r, const struct rorder *buy, int64_t limit, struct plan *out)
 {
-	struct fit *fit = ref_more(NULL, r->hosts.n + 1, sizeof *fit);
+	struct ref_fit *fit = ref_more(NULL, r->hosts.n + 1, sizeof *fit);
 	const struct rorder *block = buy->flags & ORDER_EXTEND ? NULL : block_find(r, buy, limit);
 	size_t n = 0, need = (size_t)buy->nodes;
 	wide cost = 0;
@@ -152,7 +145,7 @@ static void plan_whole(struct reference *r, const struct rorder *buy, int64_t li
 		if ((near || !(buy->flags & ORDER_EXTEND)) && host_fits(r, buy, limit, h, &fit[n]))
 			n++;
 	}
-	qsort(fit, n, sizeof *fit, fit_order);
+	qsort(fit, n, sizeof *fit, ref_fit_order);
 	for (size_t i = 0; i < need && i < n; i++)
 		cost += fit[i].cost;
 	if (block && (n < need || (wide)ref_trade_price(buy, block) * buy->nodes * (buy->end - buy->start) < cost)) {

@@ -285,28 +285,8 @@ void ref_renew(struct reference *r, struct rprocurement *p)
 
 /* ---- Other hosts ------------------------------------------------------------------------ */
 
-struct choice {
-	struct rhost *host;
-	wide cost;
-	int other;
-	uint64_t order;
-};
-
-static int choice_order(const void *a, const void *b)
-{
-	const struct choice *x = a, *y = b;
-
-	if (x->cost != y->cost)
-		return x->cost < y->cost ? -1 : 1;
-	if (x->other != y->other)
-		return x->other - y->other;
-	if (x->order != y->order)
-		return x->order < y->order ? -1 : 1;
-	return x->host->id < y->host->id ? -1 : 1;
-}
-
 /* The hosts that sell all of [start, end), the best first. */
-static size_t choices(const struct look *l, int64_t start, int64_t end, struct choice *out)
+static size_t choices(const struct look *l, int64_t start, int64_t end, struct ref_fit *out)
 {
 	size_t n = 0;
 
@@ -315,17 +295,17 @@ static size_t choices(const struct look *l, int64_t start, int64_t end, struct c
 
 		if (sold_until(l, h, start, end) < end)
 			continue;
-		out[n++] = (struct choice){ h, host_cost(l, h, start, end), ref_owns(h, start - 1, l->p->pool) ? 0 : 1,
+		out[n++] = (struct ref_fit){ h, host_cost(l, h, start, end), ref_owns(h, start - 1, l->p->pool) ? 0 : 1,
 			seller(l, h, start, l->p->max_buy)->id };
 	}
-	qsort(out, n, sizeof *out, choice_order);
+	qsort(out, n, sizeof *out, ref_fit_order);
 	return n;
 }
 
 /* 1: bought something; 0: there is nothing in its first minute; -1: no money. */
 static int buy_some(const struct look *l, int64_t start, int64_t end, int32_t nodes)
 {
-	struct choice *c = ref_more(NULL, l->r->hosts.n + 1, sizeof *c);
+	struct ref_fit *c = ref_more(NULL, l->r->hosts.n + 1, sizeof *c);
 	struct rhost **host = ref_more(NULL, l->r->hosts.n + 1, sizeof *host);
 	int64_t until = end, longest = start;
 	size_t n, most = (size_t)order_most(l->p->max_buy, end - start, nodes);
