@@ -558,9 +558,9 @@ np_packages() {
 np_undo_want() { :; }
 
 np_install() {
-	[ -z "$(dpkg --audit 2>/dev/null)" ] || { np_quiet; dpkg --configure -a --force-confold --force-confdef; np_loud; }
 	np_candidates=$(apt-cache policy "$@" | grep -c 'Candidate: [^(]')
 	if [ -e "$NP_STATE/apt-stale" ] || [ "$np_candidates" -lt $# ]; then np_apt_update || return 1; fi
+	np_mend || { np_apt_update && np_mend; } || { np_has_failed || np_apt_cause "cannot finish an earlier installation"; return 1; }
 	np_plan "$@" || { np_apt_update && np_plan "$@"; } || { np_has_failed || np_apt_cause "cannot install packages"; return 1; }
 	# A killed run left its lists of users and groups, which show what its packages created.
 	np_trace /run/adduser
@@ -577,6 +577,19 @@ np_install() {
 	np_newcomers
 	[ $np_status = 0 ] || { np_has_failed || np_apt_cause "cannot install packages"; return 1; }
 	np_did "install packages $*$(set -- $np_fresh; [ $# = 0 ] || printf ' (%d with what they need)' $#)"
+}
+
+# Finishes what a dpkg that was cut off has left. A package killed while its files were unpacked ("reinst-required") is
+# one that dpkg neither configures nor removes, and that apt-get installs anew only if it is told to.
+np_mend() {
+	[ -n "$(dpkg --audit 2>/dev/null)" ] || return 0
+	np_quiet
+	np_torn=$(dpkg-query -W -f '${db:Status-Abbrev} ${binary:Package}\n' | sed -n 's/^..R *//p')
+	[ -z "$np_torn" ] || np_apt_log install --reinstall $np_torn
+	np_status=$?
+	dpkg --configure -a --force-confold --force-confdef
+	np_loud
+	return $np_status
 }
 
 # Sets $np_fresh to the packages that would be installed. In apt's output, an upgrade has the old version in brackets.
@@ -617,7 +630,7 @@ np_undo_package() {
 	np_heirs "$np_room/stay"
 	np_go=$(printf '%s\n' $np_mine | comm -23 - "$np_room/stay")
 	[ -n "$np_go" ] || return 0
-	np_apt_log purge $np_go || { np_apt_cause "cannot remove packages"; return 1; }
+	np_apt_log -o Dpkg::Options::=--force-remove-reinstreq purge $np_go || { np_apt_cause "cannot remove packages"; return 1; }
 	# shellcheck disable=SC2086
 	set -- $np_go
 	np_did "removed $# package$([ $# = 1 ] || echo s)"

@@ -18,6 +18,8 @@ SLURM=(-r train slurm --name train --role 'workers=train-[1-3]' --airgap "$CLUST
 ms() { echo $(($(date +%s%N) / 1000000)); }
 # What srun says while it waits for a node that has just come back is no part of what the job says.
 srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>/tmp/srun.said >/tmp/srun.out || cat /tmp/srun.said >>/tmp/srun.out; sort /tmp/srun.out | xargs; rm -f /tmp/srun.said /tmp/srun.out"; }
+# As a dpkg leaves it that was killed while it unpacked: it neither configures nor removes that package any more.
+torn() { in_node "$1" "sed -i '/^Package: $2\$/,/^\$/s/^Status: .*/Status: install reinstreq $3/' /var/lib/dpkg/status; dpkg-query -W -f '\${db:Status-Abbrev}' $2"; }
 slurm_says() { diag "$(in_node train-1 'sinfo -N -l; sinfo -R; squeue -a; tail -n 20 /var/log/slurm/slurmctld.log' 2>&1)"; }
 all() { seq -s ' ' -f 'train-%g' "$1"; }
 
@@ -161,7 +163,8 @@ in_node train-3 "ip route del unreachable $there/32"
 run_is 0 "and is mended when it does" provision apply train -y || slurm_says
 
 # ---- Broken and mended ---------------------------------------------------------------------------------------------------------
-# Killed for good on one, scribbled over on another, gone from the third.
+# Killed for good on one, where a package is torn, too; scribbled over on another; gone from the third.
+is "$(torn train-1 munge unpacked)" iUR "(a package is torn)"
 in_node train-1 'systemctl disable -q --now slurmd'
 in_node train-2 'for f in /etc/default/slurmd /etc/slurm/slurm.conf; do [ ! -e $f ] || echo "scribble $$" >$f; done; head -c 1024 /dev/urandom >/etc/munge/munge.key; systemctl restart munge slurmd' 2>/dev/null
 in_node train-3 'DEBIAN_FRONTEND=noninteractive apt-get -q -y purge slurmd; userdel -f slurm' >/dev/null 2>&1
@@ -185,6 +188,7 @@ if [ -x "${PTY:=$BUILD/tests/lib/pty}" ]; then
 	is "$(in_node train-1 'squeue -h -o %j')" "long" "and takes no for an answer"
 	in_node train-1 'scancel -n long'
 fi
+is "$(torn train-2 slurm-client half-installed)" iHR "(a package is torn)"
 run_is 0 "remove" provision remove train -y || diag "$(tail -c 4000 "$TMP/.out")"
 diag "$(printf '%s\n' "$out" "$err" | tail -n 5)"
 pictures after $BEFORE
