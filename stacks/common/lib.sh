@@ -312,6 +312,7 @@ np_keeping() {
 }
 
 np_undo_file() {
+	np_beside_clear "$1"
 	np_keeping "$1" && return
 	if [ "$2" = absent ]; then
 		[ ! -e "$1" ] && [ ! -L "$1" ] || { rm -f "$1" && np_did "removed $1"; }
@@ -338,10 +339,15 @@ np_undo_user() { ! getent passwd "$1" >/dev/null || { np_wait 10 userdel "$1" &&
 np_undo_group() { ! getent group "$1" >/dev/null || { groupdel "$1" && np_did "removed group $1"; }; }
 
 # ---- Files -------------------------------------------------------------------------------------------------------
+# np_beside PATH: a new file in the same folder, so that one rename makes the change; what a killed run left there goes.
+# Under an unpredictable name: in a folder of another user, a link could wait under a known one.
+np_beside() { np_beside_clear "$1" && mktemp "$1.nanopod.XXXXXX"; }
+np_beside_clear() { rm -f "$1".nanopod.??????; }
+
 # np_replace NEW PATH: keeps mode and owner; writes in place if the file is a mount, as in containers.
 np_replace() {
 	if [ -e "$2" ]; then chmod "$(stat -c %a "$2")" "$1" && chown "$(stat -c %u:%g "$2")" "$1"; fi &&
-		np_tmp=$(mktemp "$2.XXXXXX") && cp -p "$1" "$np_tmp" && { mv -f "$np_tmp" "$2" 2>/dev/null || { cat "$np_tmp" >"$2" && rm -f "$np_tmp"; }; }
+		np_tmp=$(np_beside "$2") && cp -p "$1" "$np_tmp" && { mv -f "$np_tmp" "$2" 2>/dev/null || { cat "$np_tmp" >"$2" && rm -f "$np_tmp"; }; }
 }
 
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
@@ -377,9 +383,7 @@ np_file() {
 		return 0
 	fi
 	np_parents "${1%/*}" && np_save "$1" && np_owe || return 1
-	# In the same folder, so that one rename makes the change.
-	# Under an unpredictable name: in a folder of another user, a link could wait under a known one.
-	np_tmp=$(mktemp "$1.XXXXXX") && cp "$np_new" "$np_tmp" && chown -h "$3" "$np_tmp" && chmod "$2" "$np_tmp" && { mv -f "$np_tmp" "$1" 2>/dev/null || { cat "$np_tmp" >"$1" && rm -f "$np_tmp"; }; }
+	np_tmp=$(np_beside "$1") && cp "$np_new" "$np_tmp" && chown -h "$3" "$np_tmp" && chmod "$2" "$np_tmp" && { mv -f "$np_tmp" "$1" 2>/dev/null || { cat "$np_tmp" >"$1" && rm -f "$np_tmp"; }; }
 	if [ $? != 0 ]; then
 		[ -z "$np_tmp" ] || rm -f "$np_tmp"
 		np_fail "cannot write '$1'$(np_disk "${1%/*}")"

@@ -209,14 +209,17 @@ for ((i = 1; i <= KILLS; i++)); do
 	wait "$pid" 2>/dev/null
 	diag "killed after $at ms: $(grep -c . "$TMP/killed.$i") lines said"
 done
-# And by Ctrl-C, which says what to do.
+# And by Ctrl-C, which says what to do. A step on train-2 is to be done and waits all the time, so that it does not end before.
+in_node train-2 'rm -f /etc/default/slurmd; mkdir -p -m 700 /run/nanopod-lock; systemd-run -q --unit=hold flock /run/nanopod-lock/step.lock sleep 600
+	while flock -n /run/nanopod-lock/step.lock true; do sleep 0.1; done'
 sh -c 'trap - INT; exec "$@"' sh "$NANOPOD" provision "${SLURM[@]}" -y "${CLUSTER_WAY[@]}" >"$TMP/stopped" 2>&1 </dev/null &
 pid=$!
-ok "(it has begun, and takes much longer than a signal)" wait_for 120 grep -q 'nanopod: applying' "$TMP/stopped"
+ok "(it has begun, and cannot end)" wait_for 120 grep -q 'nanopod: applying' "$TMP/stopped"
 kill -INT "$pid" 2>/dev/null
 wait "$pid"
 is $? 130 "Ctrl-C" || diag "$(tail -n 20 "$TMP/stopped")"
 like "$(cat "$TMP/stopped")" 'nanopod provision' "says what to type to go on"
+in_node train-2 'systemctl stop hold'
 run_is 0 "then it goes on, to the end" provision "${SLURM[@]}" -y || diag "$(tail -c 4000 "$TMP/.err")"
 is "$(srun 3)" "$(all 3)" "srun over all"
 run_is 0 "plan: nothing to do" provision plan train --detailed-exitcode

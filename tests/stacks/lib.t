@@ -131,6 +131,20 @@ end 0" "$shell: records, encoded"
 	is "$(files)" "$before" "$shell: after a failure nothing more is changed"
 	try : undo
 
+	# Killed before the rename that makes the change: what lies beside the file then goes with the next change, or with the undo.
+	torn='mv() { case $3 in */old.conf) kill -9 "$(exec sh -c "echo \$PPID")" ;; *) command mv "$@" ;; esac; }
+		want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; }'
+	beside() { find "$TMP/root/etc" -name "old.conf.*" | wc -l; }
+	try "$torn" apply
+	is "$(beside)" 1 "$shell: (killed before the rename)"
+	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; }' apply
+	is "$(beside)" 0 "$shell: the next change takes away what lay beside the file"
+	try : undo
+	try "$torn" apply
+	is "$(beside)" 1 "$shell: (killed again)"
+	try : undo
+	is "$(files)" "$before" "$shell: so does an undo"
+
 	# ---- What is not ours ----------------------------------------------------------------------------------
 	try 'undo() { np_say "asked"; rm -f "$R/etc/hosts"; }' undo never
 	unlike "$out" '^say asked' "$shell: a step that was never begun here is not undone"
