@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/fakeagent.sh"
 
-v2_start --rate 0 --agent-silent 4 --node-wait 180
+v2_start --rate 0 --node-wait 180
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
 curl -sS --max-time 60 "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
 
@@ -171,7 +171,7 @@ S2=$S3
 
 # ---- Many behind one address -----------------------------------------------------------------------------
 marketd_stop
-marketd_start --test-clock --rate 0 --agent-silent 4 --connections-per-address 2
+marketd_start --test-clock --rate 0 --connections-per-address 2
 V=$(as "$S2" GET /np/v1/agent/work | json .version)
 POLLS=''
 for i in 1 2 3 4; do
