@@ -335,8 +335,8 @@ np_undo_data() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: its con
 np_undo_parent() { rmdir "$1" 2>/dev/null || [ ! -d "$1" ] || np_left "$1: it has other files"; }
 np_undo_tree() { if [ -L "$1" ] || [ -f "$1" ]; then ! np_keeping "$1" || return 0; rm -f "$1" && np_did "removed $1"; else np_undo_dir "$1"; fi; }
 np_undo_owner() { [ ! -e "$1" ] || { chown "${2%% *}" "$1" && chmod "${2##* }" "$1"; }; }
-np_undo_user() { ! getent passwd "$1" >/dev/null || { np_wait 10 userdel "$1" && np_did "removed user $1"; }; }
-np_undo_group() { ! getent group "$1" >/dev/null || { groupdel "$1" && np_did "removed group $1"; }; }
+np_undo_user() { np_locks_clear; ! getent passwd "$1" >/dev/null || { np_wait 10 userdel "$1" && np_did "removed user $1"; }; }
+np_undo_group() { np_locks_clear; ! getent group "$1" >/dev/null || { groupdel "$1" && np_did "removed group $1"; }; }
 
 # ---- Files -------------------------------------------------------------------------------------------------------
 # np_beside PATH: a new file in the same folder, so that one rename makes the change; what a killed run left there goes.
@@ -586,14 +586,23 @@ np_install() {
 # Finishes what a dpkg that was cut off has left. A package killed while its files were unpacked ("reinst-required") is
 # one that dpkg neither configures nor removes, and that apt-get installs anew only if it is told to.
 np_mend() {
-	[ -n "$(dpkg --audit 2>/dev/null)" ] || return 0
-	np_quiet
+	np_interrupted || return 0
+	np_configure
 	np_torn=$(dpkg-query -W -f '${db:Status-Abbrev} ${binary:Package}\n' | sed -n 's/^..R *//p')
-	[ -z "$np_torn" ] || np_apt_log install --reinstall $np_torn
+	[ -n "$np_torn" ] || return 0
+	np_quiet
+	np_apt_log install --reinstall $np_torn
 	np_status=$?
+	np_loud
+	np_configure
+	return $np_status
+}
+# apt-get does nothing at all, not even a plan, while dpkg's notes lie in this folder.
+np_interrupted() { [ -n "$(dpkg --audit 2>/dev/null)" ] || [ -n "$(ls /var/lib/dpkg/updates 2>/dev/null)" ]; }
+np_configure() {
+	np_quiet
 	dpkg --configure -a --force-confold --force-confdef
 	np_loud
-	return $np_status
 }
 
 # Sets $np_fresh to the packages that would be installed. In apt's output, an upgrade has the old version in brackets.
@@ -609,11 +618,21 @@ np_newcomers() {
 	np_names passwd | comm -13 "$np_before.passwd" - >"$np_room/names"
 	while IFS= read -r np_name; do np_ledger user "$np_name"; done <"$np_room/names"
 	rm -f "$np_before.passwd" "$np_before.group"
+	np_locks_clear
+}
+# What useradd and groupdel leave when they are killed: a file named by their process, with its number and a zero byte in it.
+np_locks_clear() {
+	for np_word in /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/subuid /etc/subgid; do
+		for np_lock in "$np_word".[1-9]*; do
+			[ ! -f "$np_lock" ] || [ -d "/proc/${np_lock##*.}" ] || [ "$(tr '\0' . <"$np_lock")" != "${np_lock##*.}." ] || rm -f "$np_lock"
+		done
+	done
 }
 
 # Removes all packages of a step at once; those that other steps need move to their lines.
 np_undo_package() {
 	np_rooms || return 1
+	! np_interrupted || np_configure
 	np_books=$(find "$NP_STATE/undo" -maxdepth 1 -type f ! -name "*.new")
 	np_mine=$(awk -F '\t' -v s="$NP_STEP" '$1 == s && $2 == "package" { print $3 }' "$np_file" | sort -u)
 	np_mine=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $np_mine 2>/dev/null | sed -n '/^not-installed/!s/.* //p' | sort -u)

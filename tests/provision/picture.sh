@@ -2,6 +2,7 @@
 # A node as it is now, a line a thing, sorted: run on the node by picture() of tests/lib/cluster.sh. Left out is what comes
 # and goes by itself: caches, logs, seeds, stamps, and the backups that dpkg, apt and passwd keep of their own files.
 export LC_ALL=C
+began=" $(ps -eo pid= | xargs) "
 dpkg-query -W -f 'package ${Package} ${Version} ${db:Status-Status}\n' | sort
 sed 's/^\([^:]*:[^:]*\):\([^:]*:[^:]*\).*:\([^:]*:[^:]*\)$/user \1:\2 \3/' /etc/passwd | sort
 sed 's/^/group /' /etc/group | sort
@@ -9,7 +10,6 @@ cut -d: -f1,2 /etc/shadow | sed 's/^\([^:]*\):\(.\{0,2\}\).*/shadow \1 \2/' | so
 systemctl list-unit-files --no-legend --no-pager 2>/dev/null | awk '$1 !~ /^session-/ { print "unit-file", $1, $2 }' | sort
 systemctl list-units --no-legend --no-pager --plain --state=active,failed --type=service,socket,timer,path,mount 2>/dev/null |
 	awk '$1 !~ /^(user|session|run-user|systemd-tmpfiles-clean|apt-daily|e2scrub|fstrim|dpkg-db-backup|systemd-timedated|systemd-hostnamed|systemd-update-utmp|systemd-ask-password)/ { print "unit", $1, $3, $4 }' | sort
-ps -eo ppid=,stat=,user:20=,args= | awk '$1 != 2 && $2 !~ /^Z/ && $0 !~ /sshd:|systemd --user|\(sd-pam\)|ps -eo|awk |\[?sort\]?$|\[awk\]|sh -c|bash -c|systemctl|ask-password|agetty|systemd-timedated|systemd-hostnamed|systemd-localed/ { $1 = $2 = ""; print "process" $0 }' | sort
 find / -xdev \( -path /proc -o -path /sys -o -path /run -o -path /dev -o -path /tmp -o -path /var/tmp -o -path /var/cache -o -path /var/log \
 	-o -path /var/lib/apt -o -path /var/lib/systemd -o -path /var/lib/dpkg/info -o -path /var/lib/dpkg/triggers -o -path /var/lib/ucf \
 	-o -path /root/.cache -o -path /mnt -o -path /var/backups -o -path /var/lib/dbus -o -path /var/lib/pam \) -prune -o \
@@ -22,6 +22,8 @@ awk '{ sub(/ -> $/, "") } $1 != "f" { if ($1 == "d" || $1 == "l") $4 = "-" } $1 
 sed -n 's/^f [^ ]* [^ ]* [^ ]* [^ ]* \(.*\) -> $/\1/p' /run/picture.$$ | grep -v '^/usr/[^l]\|^/usr/li' | tr '\n' '\0' | xargs -0 -r sha256sum |
 	sed 's/^/sum /' | sort -k 3
 rm -f /run/picture.$$
+# Processes that were there when the picture was begun, too: others come and go.
+ps -eo pid=,ppid=,stat=,user:20=,args= | awk -v began="$began" 'index(began, " " $1 " ") && $2 != 2 && $3 !~ /^Z/ && $0 !~ /sshd:|systemd --user|\(sd-pam\)|ps -eo|awk |\[?sort\]?$|\[awk\]|sh -c|bash -c|systemctl|ask-password|agetty|systemd-timedated|systemd-hostnamed|systemd-localed/ { $1 = $2 = $3 = ""; print "process" $0 }' | sort
 # What is left of somebody between boots; a folder of locks is, as they cannot be taken away safely.
 ls /run /tmp /var/tmp /var/log 2>/dev/null | grep -E 'munge|slurm|nanopod-|mysql|mariadb|prometheus|k3s|ray' | grep -vx nanopod-lock | sed 's/^/left /'
 :

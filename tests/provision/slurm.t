@@ -20,6 +20,8 @@ ms() { echo $(($(date +%s%N) / 1000000)); }
 srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>/tmp/srun.said >/tmp/srun.out || cat /tmp/srun.said >>/tmp/srun.out; sort /tmp/srun.out | xargs; rm -f /tmp/srun.said /tmp/srun.out"; }
 # As a dpkg leaves it that was killed while it unpacked: it neither configures nor removes that package any more.
 torn() { in_node "$1" "sed -i '/^Package: $2\$/,/^\$/s/^Status: .*/Status: install reinstreq $3/' /var/lib/dpkg/status; dpkg-query -W -f '\${db:Status-Abbrev}' $2"; }
+# And its notes, with which apt-get does nothing.
+noted() { in_node "$1" "dpkg -s $2 >/var/lib/dpkg/updates/0000; apt-get check 2>&1 | grep -c 'dpkg was interrupted'"; }
 slurm_says() { diag "$(in_node train-1 'sinfo -N -l; sinfo -R; squeue -a; tail -n 20 /var/log/slurm/slurmctld.log' 2>&1)"; }
 all() { seq -s ' ' -f 'train-%g' "$1"; }
 
@@ -168,6 +170,7 @@ is "$(torn train-1 munge unpacked)" iUR "(a package is torn)"
 in_node train-1 'systemctl disable -q --now slurmd'
 in_node train-2 'for f in /etc/default/slurmd /etc/slurm/slurm.conf; do [ ! -e $f ] || echo "scribble $$" >$f; done; head -c 1024 /dev/urandom >/etc/munge/munge.key; systemctl restart munge slurmd' 2>/dev/null
 in_node train-3 'DEBIAN_FRONTEND=noninteractive apt-get -q -y purge slurmd; userdel -f slurm' >/dev/null 2>&1
+is "$(noted train-3 libmunge2)" 1 "(dpkg was interrupted)"
 run provision plan train --detailed-exitcode
 is "$status" 10 "plan sees what was broken" || diag "$out" "$err"
 for node in $CLUSTER_NODES; do [ "$node" = train-4 ] || like "$out" "$node|train-\[" "on $node"; done
@@ -189,8 +192,13 @@ if [ -x "${PTY:=$BUILD/tests/lib/pty}" ]; then
 	in_node train-1 'scancel -n long'
 fi
 is "$(torn train-2 slurm-client half-installed)" iHR "(a package is torn)"
+is "$(noted train-1 libmunge2)" 1 "(dpkg was interrupted)"
+# As a killed groupadd leaves /etc; and what somebody put there himself.
+in_node train-3 "sh -c 'printf \"%d\\0\" \$\$ >/etc/group.\$\$'; cp /etc/group /etc/group.20260101"
+is "$(in_node train-3 'ls /etc/group.* | wc -l')" 2 "(a killed groupadd has left a file)"
 run_is 0 "remove" provision remove train -y || diag "$(tail -c 4000 "$TMP/.out")"
 diag "$(printf '%s\n' "$out" "$err" | tail -n 5)"
+is "$(in_node train-3 'ls /etc/group.*; rm -f /etc/group.20260101')" "/etc/group.20260101" "what it left is gone, what somebody put there is not"
 pictures after $BEFORE
 for node in $BEFORE; do same_picture before after "$node" "$node is as it was"; done
 CLUSTER_NODES=$BEFORE
@@ -210,7 +218,7 @@ for ((i = 1; i <= KILLS; i++)); do
 	diag "killed after $at ms: $(grep -c . "$TMP/killed.$i") lines said"
 done
 # And by Ctrl-C, which says what to do. A step on train-2 is to be done and waits all the time, so that it does not end before.
-in_node train-2 'rm -f /etc/default/slurmd; mkdir -p -m 700 /run/nanopod-lock; systemd-run -q --unit=hold flock /run/nanopod-lock/step.lock sleep 600
+in_node train-2 'rm -f /etc/default/slurmd; mkdir -p -m 700 /run/nanopod-lock; systemd-run -q --unit=hold flock -F /run/nanopod-lock/step.lock sleep 600
 	while flock -n /run/nanopod-lock/step.lock true; do sleep 0.1; done'
 sh -c 'trap - INT; exec "$@"' sh "$NANOPOD" provision "${SLURM[@]}" -y "${CLUSTER_WAY[@]}" >"$TMP/stopped" 2>&1 </dev/null &
 pid=$!
