@@ -283,24 +283,29 @@ watched() {
 # ---- Silence and its price -----------------------------------------------------------------------------
 state_is() { [ "$(as "$FOUNDRY" GET "/np/v1/hosts/$H1" | json .state)" = "$1" ]; }
 available() { as "$ACME" GET /np/v1/balance | json .available_micros; }
-v2_clock $((NOW + 600))
-as "$S2" GET /np/v1/agent/work >/dev/null
-v2_clock $((NOW + 1200))
+heard() { as "$S2" GET /np/v1/agent/work >/dev/null; }
+down_heard() { heard; state_is down; }
+up_heard() { heard; state_is up; }
 had=$(available)
+v2_clock $((NOW + 600)); heard
+v2_clock $((NOW + 1200))
 ok "an agent that is not heard of is down" wait_for 12 state_is down
 is "$(as "$ACME" GET /np/v1/nodes/vm1 | json '[.host_down, .status_message[0:16]] | join(" ")')" "true its host is down" "its buyer is told"
 is "$(as "$FOUNDRY" GET /np/v1/agents/rack1 | json .state)" silent "and called so"
-poll 20 "$TMP/woken"
-ok "heard again it is up" wait_for 5 state_is up
+ok "heard again it is up" wait_for 5 up_heard
 is "$(($(available) - had))" $((12 * 1000000 * 10 / 60)) "the buyer has his money back from when it was heard last"
-kill $POLL 2>/dev/null; wait $POLL 2>/dev/null
 
 states() { as "$FOUNDRY" GET '/np/v1/events?limit=1000' | jq -r --arg h "$H1" 'select(.type == "host.state" and .host == $h) | .state' | tr '\n' ' '; }
-as "$S2" GET /np/v1/agent/work >/dev/null
+marketd_stop
+marketd_start --test-clock --rate 0 --agent-silent 15
+as "$FOUNDRY" PATCH "/np/v1/hosts/$H2" '{"down":false}' >/dev/null
+h2_down_heard() { heard; h2_down; }
+ok "(one is silent, the other is not)" wait_for 60 h2_down_heard
 had=$(states)
 isnt "$had" "" "(its states are events)"
+heard
 kill -STOP $MARKETD_PID
-sleep 6 # longer than an agent may be silent
+sleep 17 # longer than an agent may be silent
 kill -CONT $MARKETD_PID
 watched # before S2 is heard again
 is "$(states)" "$had" "a market that stood still itself holds nobody's silence against him"
@@ -312,9 +317,6 @@ is "$(as "$ACME" GET '/np/v1/nodes?state=all' | json '.data[0] | [.status, .stat
 is "$(as "$S2" POST "/np/v1/instances/$INST/console" "$(lines 10 1)" | json .next)" 11 "what a node said last is taken after its end"
 as "$T2" POST "/np/v1/instances/$INST/console" "$(lines 11 1)" >/dev/null
 is "$(http_status)" 404 "not from another machine"
-heard() { as "$S2" GET /np/v1/agent/work >/dev/null; }
-down_heard() { heard; state_is down; }
-up_heard() { heard; state_is up; }
 ok "its host is down, so it costs nothing" wait_for 10 down_heard
 out=$(as "$ACME" POST /v2/instances "{\"name\":\"vm2\",\"pool\":\"train\",\"image\":\"debian-12\",\"instance_sku\":\"$SKU\"}")
 INST2=$(json .id <<<"$out")
