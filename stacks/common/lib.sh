@@ -587,6 +587,7 @@ np_install() {
 # one that dpkg neither configures nor removes, and that apt-get installs anew only if it is told to.
 np_mend() {
 	np_interrupted || return 0
+	np_shadowed
 	np_configure
 	np_torn=$(dpkg-query -W -f '${db:Status-Abbrev} ${binary:Package}\n' | sed -n 's/^..R *//p')
 	[ -n "$np_torn" ] || return 0
@@ -599,6 +600,11 @@ np_mend() {
 }
 # apt-get does nothing at all, not even a plan, while dpkg's notes lie in this folder.
 np_interrupted() { [ -n "$(dpkg --audit 2>/dev/null)" ] || [ -n "$(ls /var/lib/dpkg/updates 2>/dev/null)" ]; }
+# A useradd killed between its files leaves a user whom nobody may become.
+np_shadowed() {
+	cut -d: -f1 /etc/shadow | sort >"$np_room/names"
+	[ -z "$(awk -F: '$2 == "x" { print $1 }' /etc/passwd | sort | comm -23 - "$np_room/names")" ] || pwconv
+}
 np_configure() {
 	np_quiet
 	dpkg --configure -a --force-confold --force-confdef

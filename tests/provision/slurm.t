@@ -165,8 +165,9 @@ in_node train-3 "ip route del unreachable $there/32"
 run_is 0 "and is mended when it does" provision apply train -y || slurm_says
 
 # ---- Broken and mended ---------------------------------------------------------------------------------------------------------
-# Killed for good on one, where a package is torn, too; scribbled over on another; gone from the third.
+# Killed for good on one, where a package and its user are torn, too; scribbled over on another; gone from the third.
 is "$(torn train-1 munge unpacked)" iUR "(a package is torn)"
+is "$(in_node train-1 "sed -i /^munge:/d /etc/shadow; su -s /bin/sh munge -c true 2>&1")" "su: Authentication failure" "(a user is torn)"
 in_node train-1 'systemctl disable -q --now slurmd'
 in_node train-2 'for f in /etc/default/slurmd /etc/slurm/slurm.conf; do [ ! -e $f ] || echo "scribble $$" >$f; done; head -c 1024 /dev/urandom >/etc/munge/munge.key; systemctl restart munge slurmd' 2>/dev/null
 in_node train-3 'DEBIAN_FRONTEND=noninteractive apt-get -q -y purge slurmd; userdel -f slurm' >/dev/null 2>&1
