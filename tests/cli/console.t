@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/fakeagent.sh"
+. "$(dirname "$0")/../lib/npagent.sh"
 trade_start 0
 console() { "$NANOPOD" console "$@"; }
 

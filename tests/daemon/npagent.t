@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
-. "$(dirname "$0")/../lib/fakeagent.sh"
+. "$(dirname "$0")/../lib/npagent.sh"
 
 v2_start --rate 0 --node-wait 180
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
@@ -84,6 +84,8 @@ operator GET /np/v1/agent/work >/dev/null
 is "$(http_status)" 403 "and the operator is no agent"
 
 # ---- Hosts ---------------------------------------------------------------------------------------------
+as "$S2" PUT /np/v1/agent/inventory "$(capacity 208 2199023255552 30786325577728 '8 h100')" >/dev/null
+is "$(http_status)" 204 "it says what it has"
 out=$(as "$S2" POST /np/v1/agent/hosts '{"name":"h1","instance_sku":"richmond"}')
 is "$(http_status) $(json '[.name, .state, .agent] | join(" ")' <<<"$out")" "201 h1 up $AGT" "an agent registers a host"
 told np.Host "$out" "(as documented)"
@@ -94,10 +96,12 @@ out=$(as "$S2" POST /np/v1/agent/hosts '{"name":"h9","instance_sku":"nowhere"}')
 refused 404 not_found instance_sku "of a type that there is" "$out"
 AGT2=$(join "$(join_token)" rack2 two m2 | json .id)
 T2=$(session "$AGT2" two 1 m2 | json .token)
+as "$T2" PUT /np/v1/agent/inventory "$(capacity 208 2199023255552 30786325577728 '8 h100')" >/dev/null
 out=$(as "$T2" POST /np/v1/agent/hosts '{"name":"h1","instance_sku":"richmond"}')
 refused 400 name_taken name "another agent's host is not taken over" "$out"
-as "$S2" PUT /np/v1/agent/inventory '{"cpus":{"count":8},"gpus":[]}' >/dev/null
-is "$(http_status)" 204 "it says what it has"
+as "$S2" PUT /np/v1/agent/inventory \
+	"$(capacity 208 2199023255552 30786325577728 '8 h100' | jq -c '. + {cpus: {count: 8}, gpus: []}')" >/dev/null
+is "$(http_status)" 204 "and says it in full"
 as "$S2" POST /np/v1/agent/status '{"health":"degraded","message":"a fan","driver":"ns","nodes":1,"unknown":1,"oldest_unknown_seconds":7}' >/dev/null
 is "$(http_status)" 204 "and how it is"
 out=$(as "$FOUNDRY" GET /np/v1/agents/rack1)

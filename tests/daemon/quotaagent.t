@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
-. "$(dirname "$0")/../lib/fakeagent.sh"
+. "$(dirname "$0")/../lib/npagent.sh"
 
 v2_start --rate 0 --quota acme:leases=4 --quota foundry:agent-journal=1
 HOST=$(v2_host h1 "$SKU")

@@ -5,7 +5,8 @@ EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 fuzz_tests = tests/fuzz/argv tests/fuzz/cluster tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
 	tests/fuzz/knownhosts tests/fuzz/money \
-	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack \
+	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/tally \
+	tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack \
 	tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
@@ -36,6 +37,9 @@ tests_fuzz_remotewire_SOURCES = tests/fuzz/remotewire.c tests/fuzz/replay.c
 tests_fuzz_requirements_SOURCES = tests/fuzz/requirements.c tests/fuzz/replay.c
 tests_fuzz_requirements_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_requirements_LDADD = libapi.la libstore.la libengine.la libmarket.la libbase.la $(JANSSON_LIBS)
+tests_fuzz_tally_SOURCES = tests/fuzz/tally.c tests/fuzz/replay.c
+tests_fuzz_tally_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_tally_LDADD = libmarketd.la
 tests_fuzz_sftp_SOURCES = tests/fuzz/sftp.c tests/fuzz/replay.c
 tests_fuzz_sftp_LDADD = libpssh-all.la
 tests_fuzz_sshconfig_SOURCES = tests/fuzz/sshconfig.c tests/fuzz/replay.c

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "market/reason.h"
 #include "marketd/api/quota.h"
+#include "marketd/api/tally.h"
 
 enum { RETRY_S = 60 }; /* what a day has too much of comes back slowly */
 
@@ -206,6 +207,7 @@ int api_apply(struct api *api, const struct request *q, struct event *ev, const 
 	const struct effects *ignored;
 	int rc = quota_check(api, q, ev, why);
 
+	rc = rc ? rc : tally_check(api, ev, why);
 	if (rc)
 		return rc;
 	did = did ? did : &ignored;

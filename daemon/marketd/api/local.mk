@@ -19,6 +19,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/metrics.c \
 	daemon/marketd/api/metrics.h \
 	daemon/marketd/api/openapi.c \
+	daemon/marketd/api/promise.c \
+	daemon/marketd/api/promise.h \
 	daemon/marketd/api/quota.c \
 	daemon/marketd/api/quota.h \
 	daemon/marketd/api/render.c \
@@ -30,7 +32,9 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/routes.c \
 	daemon/marketd/api/routes.h \
 	daemon/marketd/api/schema.c \
-	daemon/marketd/api/schema.h
+	daemon/marketd/api/schema.h \
+	daemon/marketd/api/tally.c \
+	daemon/marketd/api/tally.h
 libapi_la_SOURCES += \
 	daemon/marketd/api/v2/accounts.c \
 	daemon/marketd/api/v2/book.c \

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "marketd/api/promise.h"
+
 /* Words with a spelling of their own; others are shown as stored. */
 static const char *const displays[][2] = {
 	{ "infiniband", "InfiniBand" }, { "roce", "RoCE" }, { "sxm", "SXM" }, { "pcie", "PCIe" },
@@ -106,8 +108,9 @@ json_t *sku_value_text(const json_t *value)
 json_t *render_sku(const struct sku *s)
 {
 	json_t *facts = sku_facts(s);
-	json_t *made = json_pack("{s:s, s:o, s:o, s:n}", "object", "instance_sku", "id", render_id(IDENT_SKU, s->id),
-		"alias", render_text(s->alias), "audience_hint");
+	json_t *made = json_pack("{s:s, s:o, s:o, s:n, s:o}", "object", "instance_sku", "id",
+		render_id(IDENT_SKU, s->id), "alias", render_text(s->alias), "audience_hint", "np_requires",
+		promise_requires(s));
 
 	for (const struct sku_property *p = sku_properties; made && p->name; p++) {
 		json_t *value = json_object_get(facts, p->name);

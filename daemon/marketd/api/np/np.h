@@ -62,6 +62,8 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r); 
 /* ---- Hosts and agents --------------------------------------------------------------------- */
 
 json_t *np_host(const struct engine *e, const struct host *h);
+json_t *np_host_brief(const struct engine *e, const struct host *h); /* np.AgentHost */
+void np_put_resources(json_t *o, const struct sku *s);               /* "resources", where the type promises any */
 const char *np_host_state(const struct host *h);
 /* Registers the host of the body, for this agent (0: none), and answers 201. */
 int np_make_host(struct api *api, const struct request *q, struct reply *r, uint64_t account, uint64_t agent);

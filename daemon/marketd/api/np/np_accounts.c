@@ -8,6 +8,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
+#include "marketd/api/promise.h"
 #include "marketd/api/render.h"
 
 const struct account *np_find_account(const struct engine *e, const char *text)
@@ -159,15 +160,49 @@ static int post_account_token(struct api *api, const struct request *q, struct r
 
 /* ---- SKUs ------------------------------------------------------------------------------------ */
 
-static int apply_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev,
-	const json_t *properties, int status)
+/* What no single value shows: a promise about GPUs needs GPUs, one about cores needs cores. false: refused. */
+static bool np_accounts_requires(const struct request *q, struct reply *r, int32_t gpus, const json_t *properties)
+{
+	const json_t *more = json_object_get(properties, "requires");
+	struct promise p = promise_read(gpus, properties);
+
+	if (gpus == 0 && (json_object_get(more, "gpu_vendor") || json_object_get(more, "gpu_memory")))
+		api_refuse(q, r, REASON_INVALID, "properties.requires", "a type without GPUs promises nothing of GPUs");
+	else if (!p.vcpus && json_object_get(more, "overcommit"))
+		api_refuse(q, r, REASON_INVALID, "properties.requires.overcommit",
+			"'overcommit' is how many vCPUs share a core: give 'num_vcpus', too");
+	else
+		return true;
+	return false;
+}
+
+/* Members that are null were not given. */
+static void np_accounts_strip(json_t *object)
+{
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(object, next, key, value)
+	{
+		if (json_is_null(value))
+			json_object_del(object, key);
+	}
+}
+
+static int apply_sku(struct api *api, const struct request *q, struct reply *r, struct event *ev, json_t *properties,
+	int status)
 {
 	const struct engine *e = market_engine(api->market);
-	char *text = properties ? json_dumps(properties, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	const struct effects *did;
 	struct fail why = { 0 };
+	char *text;
 	int rc;
 
+	np_accounts_strip(json_object_get(properties, "requires"));
+	if (!np_accounts_requires(q, r, ev->u.sku.gpus, properties))
+		return r->status;
+	text = json_dumps(properties, JSON_COMPACT | JSON_SORT_KEYS);
 	ev->kind = EVENT_SKU;
 	ev->text = text;
 	rc = api_apply(api, q, ev, &did, &why);
@@ -180,11 +215,11 @@ static int apply_sku(struct api *api, const struct request *q, struct reply *r, 
 static int post_sku(struct api *api, const struct request *q, struct reply *r)
 {
 	struct event ev = { .name = body_text(q->body, "alias"), .u.sku.gpus = (int32_t)body_int(q->body, "gpus", 0) };
-	const json_t *given = json_object_get(q->body, "properties");
-	json_t *none = json_object();
-	int status = apply_sku(api, q, r, &ev, given && !json_is_null(given) ? given : none, 201);
+	json_t *given = json_object_get(q->body, "properties"),
+	       *own = json_is_object(given) ? json_deep_copy(given) : json_object();
+	int status = apply_sku(api, q, r, &ev, own, 201);
 
-	json_decref(none);
+	json_decref(own);
 	return status;
 }
 
@@ -206,10 +241,14 @@ static int patch_sku(struct api *api, const struct request *q, struct reply *r)
 	if (!merged)
 		merged = json_object();
 	json_object_foreach((json_t *)(uintptr_t)given, key, value) {
+		json_t *had = json_object_get(merged, key);
+
 		if (json_is_null(value))
 			json_object_del(merged, key);
+		else if (json_is_object(value) && json_is_object(had)) /* `requires`: the same for its members */
+			json_object_update(had, value);
 		else
-			json_object_set(merged, key, value);
+			json_object_set_new(merged, key, json_deep_copy(value));
 	}
 	status = apply_sku(api, q, r, &ev, merged, 200);
 	json_decref(merged);

@@ -17,9 +17,48 @@ static const struct schema_field join[] = {
 	{ 0 },
 };
 
+static const struct schema_field resources_gpu[] = {
+	SAID("vendor", 0),
+	SAID("model", 0),
+	COUNT_OF("count", FIELD_REQUIRED),
+	COUNT_OF("memory_bytes", 0),
+	{ 0 },
+};
+
+static const struct schema_field resources[] = {
+	COUNT_OF("vcpus", 0),
+	{ "overcommit", SCHEMA_INTEGER, 0, NULL, 1, 16, "how many vCPUs share a core" },
+	COUNT_OF("memory_bytes", 0),
+	COUNT_OF("disk_bytes", 0),
+	COUNT_OF("inodes", 0),
+	COUNT_OF("network_mbps", 0),
+	{ "gpu", SCHEMA_REF, 0, "np.ResourcesGpu", 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field sizes[] = {
+	COUNT_OF("vcpus", FIELD_REQUIRED),
+	COUNT_OF("memory_bytes", FIELD_REQUIRED),
+	COUNT_OF("disk_bytes", FIELD_REQUIRED),
+	COUNT_OF("gpus", FIELD_REQUIRED),
+	{ 0 },
+};
+
+static const struct schema_field room[] = {
+	{ "has", SCHEMA_REF, FIELD_REQUIRED, "np.Sizes", 0, 0, "for nodes, as the agent reports it" },
+	{ "promised", SCHEMA_REF, FIELD_REQUIRED, "np.Sizes", 0, 0, "by the types of its hosts" },
+	{ "left", SCHEMA_REF, FIELD_REQUIRED, "np.Sizes", 0, 0, NULL },
+	{ 0 },
+};
+
 static const struct schema_field agent_host[] = {
-	ID_OF("host"), SAID("name", FIELD_REQUIRED), SAID("type", FIELD_REQUIRED),
+	ID_OF("host"),
+	SAID("name", FIELD_REQUIRED),
+	SAID("type", FIELD_REQUIRED),
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
+	{ "resources", SCHEMA_REF, 0, "np.Resources", 0, 0, "what its type promises of a node" },
+	{ "fits", SCHEMA_BOOLEAN, 0, NULL, 0, 0,
+		"whether the machine holds it beside the others; if not, its unsold time is not on sale" },
 	{ 0 },
 };
 
@@ -50,6 +89,8 @@ static const struct schema_field agent[] = {
 	{ "health", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "ok|degraded|draining|unhealthy", 0, 0,
 		"as the agent reports it" },
 	{ "status", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.AgentStatus", 0, 0, NULL },
+	{ "room", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Room", 0, 0,
+		"what of the machine is promised; null where it does not report its capacity, and in lists" },
 	{ 0 },
 };
 
@@ -93,6 +134,7 @@ static const struct schema_field work_node[] = {
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running", 0, 0, NULL },
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "resources", SCHEMA_REF, 0, "np.Resources", 0, 0, "what the node gets; absent: its share of the machine" },
 	{ 0 },
 };
 
@@ -205,8 +247,13 @@ static const struct schema_field user_data[] = {
 #define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
 
 const struct schema schema_np_agent[] = {
-	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL, "the machine's hardware, as its agent found it" },
+	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL,
+		"the machine's hardware, as its agent found it; 'capacity' is what it has for nodes" },
 	OBJECT("np.JoinRequest", join),
+	OBJECT("np.ResourcesGpu", resources_gpu),
+	OBJECT("np.Resources", resources),
+	OBJECT("np.Sizes", sizes),
+	OBJECT("np.Room", room),
 	OBJECT("np.AgentHost", agent_host),
 	OBJECT("np.AgentStatus", agent_status),
 	OBJECT("np.Agent", agent),

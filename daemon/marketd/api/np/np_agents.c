@@ -17,6 +17,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/render.h"
+#include "marketd/api/tally.h"
 #include "marketd/store/watch.h"
 
 enum { KEY_BYTES = 32, SIGNATURE_BYTES = 64, CLOCK_SECONDS = 300, POLL_SECONDS = 25, SIGNED_MAX = 1024 };
@@ -43,18 +44,23 @@ static const char *np_agents_state_of(const struct agent *a, const struct watche
 	return w && w->heard_at && !w->silent ? "up" : "silent";
 }
 
-static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a)
+/* whole: also whether the machine holds each of them. */
+static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a, bool whole)
 {
 	json_t *list = json_array();
+	uint64_t *misfits = NULL;
+	size_t count = 0;
 
+	if (whole)
+		tally_misfits(e, a, &misfits, &count);
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
-		const struct sku *s = engine_sku(e, h->sku);
+		json_t *o = np_host_brief(e, h);
 
-		json_array_append_new(list,
-			json_pack("{s:o, s:o, s:o, s:s}", "id", render_id(IDENT_HOST, h->id), "name",
-				render_text(h->name), "type", render_text(s ? s->alias : NULL), "state",
-				np_host_state(h)));
+		if (whole)
+			json_object_set_new(o, "fits", json_boolean(!tally_among(misfits, count, h->id)));
+		json_array_append_new(list, o);
 	}
+	free(misfits);
 	return list;
 }
 
@@ -62,16 +68,17 @@ static json_t *agent_json(const struct api *api, const struct agent *a, bool who
 {
 	const struct watched *w = watch_agent(api->watch, a->id);
 	json_t *inventory = whole && a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
+	json_t *room = whole ? tally_json(market_engine(api->market), a) : NULL;
 	const char *health = w ? health_word(w->status.health) : NULL;
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o}", "object", "agent",
-		"id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account",
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "object",
+		"agent", "id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account",
 		render_id(IDENT_ACCOUNT, a->account), "state", np_agents_state_of(a, w), "hosts",
-		np_agents_hosts_of(market_engine(api->market), a), "machine", render_text(a->machine), "public_key",
-		a->public_key, "created_at", (json_int_t)a->created_at, "last_seen_at",
+		np_agents_hosts_of(market_engine(api->market), a, whole), "machine", render_text(a->machine),
+		"public_key", a->public_key, "created_at", (json_int_t)a->created_at, "last_seen_at",
 		w && w->heard_at ? json_integer(w->heard_at) : json_null(), "generation", (json_int_t)a->generation,
 		"inventory", inventory ? inventory : json_null(), "health", render_text(health), "status",
-		status_json(w ? &w->status : NULL));
+		status_json(w ? &w->status : NULL), "room", room ? room : json_null());
 }
 
 /* ---- Joining -------------------------------------------------------------------------------- */
@@ -97,6 +104,40 @@ static int join_again(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, agent_json(api, a, true));
 }
 
+static int np_agents_take_off(struct api *api, const struct request *q, uint64_t host, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct host *h;
+	uint64_t order;
+	int rc = 0;
+
+	do {
+		order = 0;
+		h = engine_host(e, host);
+		for (size_t i = 0; i < h->piece_count && !order; i++)
+			order = h->pieces[i].pool == h->pool ? h->pieces[i].order : 0;
+		if (order)
+			rc = api_apply_to(api, q, EVENT_CANCEL, h->account, order, why);
+	} while (order && !rc);
+	return rc;
+}
+
+/* The offers of hosts that the machine no longer holds end; what is sold stays sold. */
+static int np_agents_recheck(struct api *api, const struct request *q, uint64_t agent, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	uint64_t *misfits;
+	size_t count;
+	int rc = tally_misfits(e, engine_agent(e, agent), &misfits, &count);
+
+	if (rc)
+		rc = fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = np_agents_take_off(api, q, misfits[i], why);
+	free(misfits);
+	return rc;
+}
+
 int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given,
 	struct fail *why)
 {
@@ -109,7 +150,7 @@ int np_take_inventory(struct api *api, const struct request *q, const struct age
 	if (!a->inventory || strcmp(a->inventory, text) != 0)
 		rc = api_apply(api, q, &ev, NULL, why);
 	free(text);
-	return rc;
+	return rc ? rc : np_agents_recheck(api, q, a->id, why);
 }
 
 static int np_agents_join(struct api *api, const struct request *q, struct reply *r)
@@ -228,27 +269,11 @@ static int np_agents_open_session(struct api *api, const struct request *q, stru
 
 /* ---- Leaving -------------------------------------------------------------------------------- */
 
-static bool is_sold(const struct engine *e, const struct host *h)
-{
-	for (size_t i = 0; i < h->piece_count; i++)
-		if (h->pieces[i].lease && h->pieces[i].end > engine_minute(e))
-			return true;
-	return false;
-}
-
 static int np_agents_withdraw(struct api *api, const struct request *q, const struct host *h, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	uint64_t order;
-	int rc = 0;
+	int rc = np_agents_take_off(api, q, h->id, why);
 
-	do {
-		order = 0;
-		for (size_t i = 0; i < h->piece_count && !order; i++)
-			order = h->pieces[i].order;
-		if (order)
-			rc = api_apply_to(api, q, EVENT_CANCEL, h->account, order, why);
-	} while (order && !rc);
 	for (const struct order *o = engine_order_after(e, h->account, 0), *next; o && !rc; o = next) {
 		uint64_t id = o->id;
 
@@ -267,7 +292,7 @@ int np_agent_leave(struct api *api, const struct request *q, struct reply *r, co
 	int rc = 0;
 
 	for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
-		if (is_sold(e, h))
+		if (tally_sold(e, h))
 			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL,
 				"host '%s' has sold time that is not over; "
 				"withdraw its offer and wait, or take it down",

@@ -11,6 +11,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
+#include "marketd/api/promise.h"
 #include "marketd/api/render.h"
 
 static json_t *piece_json(const struct host *h, const struct piece *p, int64_t from)
@@ -29,6 +30,25 @@ static json_t *piece_json(const struct host *h, const struct piece *p, int64_t f
 const char *np_host_state(const struct host *h)
 {
 	return h->retired ? "retired" : h->down ? "down" : "up";
+}
+
+void np_put_resources(json_t *o, const struct sku *s)
+{
+	struct promise p = promise_of(s);
+	json_t *resources = promise_resources(&p);
+
+	if (resources)
+		json_object_set_new(o, "resources", resources);
+}
+
+json_t *np_host_brief(const struct engine *e, const struct host *h)
+{
+	const struct sku *s = engine_sku(e, h->sku);
+	json_t *o = json_pack("{s:o, s:o, s:o, s:s}", "id", render_id(IDENT_HOST, h->id), "name", render_text(h->name),
+		"type", render_text(s ? s->alias : ""), "state", np_host_state(h));
+
+	np_put_resources(o, s);
+	return o;
 }
 
 json_t *np_host(const struct engine *e, const struct host *h)
@@ -144,7 +164,11 @@ int np_make_host(struct api *api, const struct request *q, struct reply *r, uint
 	if (rc && made) /* the pool was made for this host alone */
 		api_apply_to(api, q, EVENT_POOL_DELETE, ev.account, ev.u.host.pool, NULL);
 	if (rc)
-		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "name" : NULL, &why);
+		return api_failed(q, r, rc,
+			rc == REASON_NAME_TAKEN        ? "name"
+				: rc == REASON_NO_ROOM ? "instance_sku"
+						       : NULL,
+			&why);
 	return api_json(q, r, 201, np_host(e, engine_host(e, effects_made(did))));
 }
 

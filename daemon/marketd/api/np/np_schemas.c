@@ -2,6 +2,8 @@
 /* The shapes of /np/v1: requests and answers. */
 #include "marketd/api/np/np_schemas.h"
 
+#include "marketd/api/promise.h"
+
 #define PRICE_TEXT "^[0-9]+[.][0-9]+$"
 #define MONEY_TEXT_OF "^-?[0-9]+[.][0-9]{1,6}$"
 
@@ -171,11 +173,29 @@ static const struct schema_field credit[] = {
 #define WORD(name) { name, SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, NULL }
 #define COUNT(name) { name, SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52, NULL }
 
+static const struct schema_field requires[] = {
+	{ "gpu_vendor", SCHEMA_ENUM, FIELD_NULL, "nvidia|amd|intel", 0, 0, NULL },
+	{ "gpu_memory", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52, "bytes that each GPU has at least" },
+	{ "inodes", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 40, "files that fit on a node's disk" },
+	{ "network_mbps", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 10000000, NULL },
+	{ "overcommit", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, OVERCOMMIT_MAX,
+		"how many vCPUs share a core; memory, disk and GPUs are never shared" },
+	{ "features", SCHEMA_ARRAY, FIELD_NULL, "np.Feature", 0, 8, "told to buyers; the market does not check them" },
+	{ 0 },
+};
+
 static const struct schema_field sku_properties_of[] = {
-	WORD("accelerator"), WORD("form_factor"), WORD("region"), WORD("availability_zone"),
+	WORD("accelerator"),
+	WORD("form_factor"),
+	WORD("region"),
+	WORD("availability_zone"),
 	{ "rdma_type", SCHEMA_ENUM, FIELD_NULL, "infiniband|roce", 0, 0, NULL },
-	COUNT("num_vcpus"), COUNT("memory"), COUNT("local_storage"),
+	COUNT("num_vcpus"),
+	COUNT("memory"),
+	COUNT("local_storage"),
 	{ "supports_public_ipv4", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ "requires", SCHEMA_REF, FIELD_NULL, "np.Requires", 0, 0,
+		"what a node also has; in a change, given ones replace, null removes" },
 	{ 0 },
 };
 
@@ -405,6 +425,8 @@ const struct schema schema_np[] = {
 	OBJECT("np.AccountList", account_list),
 	OBJECT("np.CreateCreditRequest", create_credit),
 	OBJECT("np.Credit", credit),
+	{ "np.Feature", SCHEMA_ENUM, "nvlink|rdma|kvm", 0, 0, NULL, NULL, NULL },
+	OBJECT("np.Requires", requires),
 	OBJECT("np.SkuProperties", sku_properties_of),
 	OBJECT("np.CreateSkuRequest", create_sku),
 	OBJECT("np.PatchSkuRequest", patch_sku),

@@ -36,22 +36,16 @@ static json_t *np_work_node_json(const struct engine *e, const struct host *h, c
 {
 	const struct sku *s = engine_sku(e, i->sku);
 	int64_t end = engine_owned_until(e, h->id, i->pool, engine_minute(e));
-
-	return json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:I, s:o}", "id",
+	json_t *node = json_pack("{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:s, s:I, s:o}", "id",
 		render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "host", render_id(IDENT_HOST, h->id),
 		"type", render_text(s ? s->alias : ""), "image", IMAGE_NAME, "tenant",
 		render_id(IDENT_ACCOUNT, i->account), "pool", render_id(IDENT_POOL, i->pool), "user_data",
 		render_text(i->user_data && *i->user_data ? i->user_data : NULL), "status",
 		i->status == INSTANCE_RUNNING ? "running" : "awaiting_allocation", "created_at",
 		(json_int_t)i->created_at, "end_at", render_minute(end));
-}
 
-static json_t *host_brief(const struct engine *e, const struct host *h)
-{
-	const struct sku *s = engine_sku(e, h->sku);
-
-	return json_pack("{s:o, s:o, s:o, s:s}", "id", render_id(IDENT_HOST, h->id), "name", render_text(h->name),
-		"type", render_text(s ? s->alias : ""), "state", np_host_state(h));
+	np_put_resources(node, s);
+	return node;
 }
 
 static json_t *work_json(const struct api *api, const struct agent *a, const char *version)
@@ -62,7 +56,7 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
 		const struct instance *i = engine_host_instance(e, h->id);
 
-		json_array_append_new(hosts, host_brief(e, h));
+		json_array_append_new(hosts, np_host_brief(e, h));
 		if (i)
 			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}

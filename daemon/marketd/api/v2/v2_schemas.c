@@ -63,6 +63,7 @@ static const struct schema_field instance_sku[] = {
 	FIELD_REF("local_storage", OR_NULL, "v2.NumberProperty"),
 	FIELD_REF("supports_public_ipv4", OR_NULL, "v2.FlagProperty"),
 	FIELD_TEXT("audience_hint", OR_NULL),
+	FIELD_REF("np_requires", OR_NULL, "np.Requires"),
 	FIELDS_END,
 };
 

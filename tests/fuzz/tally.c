@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any JSON as an agent's inventory and as a type's properties: nodes are counted, and no sum passes its end. */
+#include <jansson.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "marketd/api/tally.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *given = json_loadb((const char *)data, size, 0, NULL), *resources;
+	struct promise p = promise_read(8, json_object_get(given, "properties"));
+	char text[PROMISE_TEXT];
+	struct capacity has;
+	struct tally r;
+
+	promise_text(&p, text);
+	resources = promise_resources(&p);
+	if (tally_capacity(given, &has)) {
+		tally_init(&r, &has);
+		for (int i = 0; i < 20; i++)
+			tally_take(&r, &p, "a");
+		if (r.memory < 0 || r.disk < 0 || r.cores < 0 || tally_count(&has, &p) > NODES_MAX)
+			abort();
+	}
+	json_decref(resources);
+	json_decref(given);
+	return 0;
+}

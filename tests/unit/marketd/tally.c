@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fits on a machine, against a search that tries all ways to give out its GPUs; what strange inventories say. */
+#include <jansson.h>
+
+#include "marketd/api/tally.h"
+
+#include "../../lib/tap.h"
+
+enum { NODES = 5, GPUS = 3, ROUNDS = 20000 };
+
+static unsigned random_at = 14;
+
+static int any(int below)
+{
+	random_at = random_at * 1103515245 + 12345;
+	return (int)(random_at >> 16) % below;
+}
+
+static void any_machine(struct capacity *has)
+{
+	static const char *const models[] = { "h100", "h200", "a100" };
+
+	*has = (struct capacity){ .vcpus = any(8), .memory = any(20), .disk = any(20), .devices = any(8) != 0 };
+	for (has->kinds = 0; has->kinds < (size_t)any(4); has->kinds++) {
+		struct capacity_gpu *g = &has->gpus[has->kinds];
+
+		snprintf(g->model, sizeof g->model, "%s", models[has->kinds]);
+		snprintf(g->vendor, sizeof g->vendor, "nvidia");
+		g->memory = 80 + 20 * any(3);
+		g->count = 1 + any(GPUS);
+	}
+}
+
+static struct promise any_promise(void)
+{
+	static const char *const models[] = { "", "H100", "h200", "a100" };
+	struct promise p = { .vcpus = any(4), .memory = any(8), .disk = any(8), .gpus = any(GPUS + 1) };
+
+	p.overcommit = p.vcpus ? 1 + any(4) : 0;
+	if (p.gpus && any(2))
+		snprintf(p.gpu_model, sizeof p.gpu_model, "%s", models[any(4)]);
+	if (p.gpus && any(3) == 0)
+		p.gpu_memory = 80 + 20 * any(3);
+	return p;
+}
+
+static bool would_do(const struct capacity_gpu *g, const struct promise *p)
+{
+	return (!*p->gpu_model || strcasecmp(p->gpu_model, g->model) == 0) && g->memory >= p->gpu_memory;
+}
+
+/* Tries all ways to give each node its GPUs. */
+static bool can_give(const struct capacity *has, int64_t *left, const struct promise *nodes, int count, int64_t got)
+{
+	if (count == 0)
+		return true;
+	if (got == nodes->gpus)
+		return can_give(has, left, nodes + 1, count - 1, 0);
+	for (size_t k = 0; has->devices && k < has->kinds; k++) {
+		if (!left[k] || !would_do(&has->gpus[k], nodes))
+			continue;
+		left[k]--;
+		if (can_give(has, left, nodes, count, got + 1))
+			return true; /* what is left does not matter any more */
+		left[k]++;
+	}
+	return false;
+}
+
+static bool all_fit(const struct capacity *has, const struct promise *nodes, int count)
+{
+	int64_t left[TALLY_KINDS], memory = 0, disk = 0, twelfths = 0;
+
+	for (int i = 0; i < count; i++) {
+		memory += nodes[i].memory;
+		disk += nodes[i].disk;
+		twelfths += nodes[i].overcommit ? 12 * nodes[i].vcpus / nodes[i].overcommit : 0;
+	}
+	for (size_t k = 0; k < has->kinds; k++)
+		left[k] = has->gpus[k].count;
+	return memory <= has->memory && disk <= has->disk && twelfths <= 12 * has->vcpus &&
+		can_give(has, left, nodes, count, 0);
+}
+
+static void test_random(void)
+{
+	int wrong = 0, taken = 0, refused = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct promise nodes[NODES + 1];
+		struct capacity has;
+		struct tally r;
+		int count = 0;
+
+		any_machine(&has);
+		tally_init(&r, &has);
+		while (count < NODES) {
+			bool fits, really;
+
+			nodes[count] = any_promise();
+			fits = tally_lacks(&r, &nodes[count]) == TALLY_PARTS;
+			really = all_fit(&has, nodes, count + 1);
+			wrong += fits != really;
+			if (!fits) {
+				refused++;
+				break;
+			}
+			taken++;
+			tally_take(&r, &nodes[count++], "x");
+		}
+	}
+	is_int(wrong, 0, "a node is taken exactly where all of them fit");
+	ok(taken > ROUNDS / 4 && refused > ROUNDS / 4, "(%d taken, %d refused)", taken, refused);
+}
+
+static bool reads(const char *inventory, struct capacity *has)
+{
+	json_t *o = json_loads(inventory, 0, NULL);
+	bool known = tally_capacity(o, has);
+
+	json_decref(o);
+	return known;
+}
+
+static void test_reading(void)
+{
+	struct promise vast = { .vcpus = INT64_MAX,
+		.overcommit = 1,
+		.memory = INT64_MAX,
+		.disk = INT64_MAX,
+		.gpus = INT64_MAX };
+	struct capacity has;
+	struct tally r;
+
+	ok(!tally_capacity(NULL, &has) && !reads("{}", &has) && !reads("{\"capacity\":7}", &has), "no capacity");
+	ok(reads("{\"capacity\":{\"vcpus\":-5,\"memory_bytes\":\"x\",\"disk_bytes\":1.5,\"devices\":1}}", &has) &&
+			!has.vcpus && !has.memory && !has.disk && !has.devices && !has.kinds,
+		"what is of another kind is nothing");
+	ok(reads("{\"capacity\":{\"devices\":true,\"driver\":\"a\\u001bb\",\"gpus\":[{\"model\":\"x\",\"count\":3},"
+		 "{\"model\":\"X\",\"count\":2},{\"model\":\"y\",\"count\":0},5]}}",
+		   &has) &&
+			has.kinds == 1 && has.gpus[0].count == 5,
+		"equal GPUs are one kind");
+	is_str(has.driver, "a?b", "a driver's name is a word");
+	tally_init(&r, &has);
+	tally_take(&r, &vast, "a");
+	tally_take(&r, &vast, "b");
+	ok(r.memory == INT64_MAX && r.cores == INT64_MAX && tally_lacks(&r, &vast) != TALLY_PARTS,
+		"sums do not pass their end");
+	is_int(tally_count(&has, &(struct promise){ .gpus = 2 }), 2, "five GPUs are two nodes of two");
+}
+
+int main(void)
+{
+	test_random();
+	test_reading();
+	return done();
+}
