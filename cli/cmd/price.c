@@ -112,7 +112,7 @@ static void put_offers(struct pricing *p, const struct sku *sku, const struct qu
 static void put_sheet(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
 {
 	unsigned gpus = order_args_gpus(&p->args, sku);
-	char window[WINDOW_TEXT], a[PLAN_RATE], b[PLAN_RATE], total[MONEY_TEXT];
+	char window[WINDOW_TEXT], a[PLAN_RATE], b[PLAN_RATE], total[MONEY_TEXT], contract[SKU_CONTRACT];
 	FILE *out = p->np->out;
 
 	fprintf(out, "%s%s%" PRId64 " node%s of ", p->shown ? "\n" : "", print_color(p->np, out, COLOR_BOLD),
@@ -120,7 +120,13 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	print_safe_line(out, sku->alias ? sku->alias : sku->id);
 	if (sku->gpus)
 		fprintf(out, ", %u GPUs each", sku->gpus);
-	fprintf(out, "%s\n  window    %s\n", print_color(p->np, out, COLOR_NONE), window_show(&p->args.window, window));
+	fprintf(out, "%s\n", print_color(p->np, out, COLOR_NONE));
+	if (*sku_contract(sku, contract)) {
+		fprintf(out, "  each      ");
+		print_safe_line(out, contract);
+		putc('\n', out);
+	}
+	fprintf(out, "  window    %s\n", window_show(&p->args.window, window));
 	if (q->known) {
 		fprintf(out, "  total     %s%s\n", money_text(q->cost, total),
 			q->firm ? "" : ", computed from the order book");

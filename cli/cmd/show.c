@@ -91,6 +91,17 @@ static const char *show_type_of(const struct showing *s, const char *id, unsigne
 	return sku && sku->alias ? sku->alias : id;
 }
 
+/* The type, and what it promises of each node. */
+static void show_type(struct showing *s, const char *id, unsigned *gpus)
+{
+	const struct sku *sku = skus_by_id(&s->skus, id);
+	char contract[SKU_CONTRACT];
+
+	show_line(s, "type", "%s", show_type_of(s, id, gpus));
+	if (sku && *sku_contract(sku, contract))
+		show_line(s, "each node", "%s", contract);
+}
+
 /* ---- An order ---------------------------------------------------------------------------- */
 
 static void put_fills(struct showing *s, const struct model_order *o, unsigned gpus)
@@ -129,7 +140,7 @@ static int show_order(struct showing *s, const char *id)
 	if (p.reason)
 		show_line(s, "why", "%s", reason_row(p.reason)->text);
 	show_line(s, "reservation", "%s (%s)", p.pool_name, p.pool);
-	show_line(s, "type", "%s", show_type_of(s, p.sku, &gpus));
+	show_type(s, p.sku, &gpus);
 	show_line(s, "asked for", "%" PRId64 " node%s, %s", p.nodes, p.nodes == 1 ? "" : "s",
 		show_span_text(s, p.start, p.end, span, sizeof span));
 	show_line(s, "limit", "%s", plan_rate(p.limit, gpus, rate));
@@ -227,7 +238,7 @@ static int show_instance(struct showing *s, const char *id)
 	show_line(s, "id", "%s", i.id);
 	show_line(s, "status", "%s", node_word(i.status, i.status_text));
 	show_line(s, "reservation", "%s", i.pool.name ? i.pool.name : i.pool.id);
-	show_line(s, "type", "%s", show_type_of(s, i.sku.id, &gpus));
+	show_type(s, i.sku.id, &gpus);
 	show_line(s, "image", "%s", i.image.name ? i.image.name : i.image.id);
 	if (i.priority)
 		show_line(s, "priority", "%s", i.priority);
@@ -276,7 +287,7 @@ static int look_at_lease(void *arg, struct doc *d, long at, struct fail *f)
 	}
 	show_line(s, "contract", "%s", l.id);
 	show_line(s, "reservation", "%s", l.pool.name ? l.pool.name : l.pool.id);
-	show_line(s, "type", "%s", show_type_of(s, l.sku.id, &gpus));
+	show_type(s, l.sku.id, &gpus);
 	show_line(s, "window", "%s", show_span_text(s, l.start, l.end, span, sizeof span));
 	show_line(s, "price", "%s, %s in all", plan_rate(l.price, gpus, rate), money_text(l.cost, room));
 	if (l.interruptible)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod types: lists the types of nodes, with the price now and how many are on sale. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,12 +22,14 @@ static const struct column columns[] = {
 	{ "node_price_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "nodes on sale for the whole of the next hour" },
 	{ "region", 0, "where they are" },
+	{ "vcpus", COLUMN_RIGHT | COLUMN_RAW, "virtual CPUs of a node" },
+	{ "memory", COLUMN_RIGHT, "of a node; bytes where a program reads it" },
+	{ "storage", COLUMN_RIGHT, "local storage of a node" },
+	{ "overcommit", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many virtual CPUs share a core" },
+	{ "gpu_memory", COLUMN_RIGHT | COLUMN_WIDE, "memory that each GPU has at least" },
 	{ "zone", COLUMN_WIDE, "which part of the region" },
 	{ "network", COLUMN_WIDE, "RDMA between nodes" },
 	{ "form", COLUMN_WIDE, "the accelerators' form factor" },
-	{ "vcpus", COLUMN_RIGHT | COLUMN_WIDE | COLUMN_RAW, "virtual CPUs of a node" },
-	{ "memory", COLUMN_RIGHT | COLUMN_WIDE, "of a node; bytes where a program reads it" },
-	{ "storage", COLUMN_RIGHT | COLUMN_WIDE, "local storage of a node" },
 	{ "audience", COLUMN_HIDDEN, "who may buy them, if not everybody" },
 	{ "id", COLUMN_WIDE, "id of the SKU" },
 	{ 0 },
@@ -101,13 +105,22 @@ static int add_prices(struct market_link *m, struct types *t)
 	return rc;
 }
 
+/* People see at once where cores are shared: "2 (4:1)". */
+static const char *types_vcpus(const struct nanopod *np, const struct model_sku *s, char room[CELL_TEXT])
+{
+	if (!cell_for_people(np) || s->vcpus < 1 || s->overcommit < 2)
+		return cell_int(s->vcpus, room);
+	snprintf(room, CELL_TEXT, "%" PRId64 " (%" PRId64 ":1)", s->vcpus, s->overcommit);
+	return room;
+}
+
 static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct types *t = arg;
 	struct model_sku s;
 	char gpus[CELL_TEXT], price[CELL_TEXT], node[CELL_TEXT], nodes[CELL_TEXT], cpus[CELL_TEXT], memory[CELL_TEXT],
 		disk[CELL_TEXT];
-	char micros[CELL_TEXT];
+	char micros[CELL_TEXT], shared[CELL_TEXT], gpu_memory[CELL_TEXT];
 	const struct type *one;
 	int rc = wire_sku(d, at, &s, f);
 
@@ -118,8 +131,10 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 		(const char *[]){ s.alias ? s.alias : s.id, s.accelerator, cell_int(s.gpus, gpus),
 			cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 ? (unsigned)s.gpus : 0, price),
 			cell_price(one->price, 0, node), cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros),
-			cell_int(one->nodes, nodes), s.region, s.zone, s.rdma, s.form_factor, cell_int(s.vcpus, cpus),
-			cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk), s.audience, s.id });
+			cell_int(one->nodes, nodes), s.region, types_vcpus(t->np, &s, cpus),
+			cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk),
+			cell_int(s.vcpus > 0 && s.overcommit < 1 ? 1 : s.overcommit, shared),
+			cell_bytes(t->np, s.gpu_memory, gpu_memory), s.zone, s.rdma, s.form_factor, s.audience, s.id });
 	return 0;
 }
 
@@ -162,7 +177,7 @@ static int types_command(struct nanopod *np, const struct options *o)
 
 static const struct example examples[] = {
 	{ "nanopod types", "list what you can buy, what it costs now, and how many are on sale" },
-	{ "nanopod types -o wide", "also memory, storage, network and the price per node-hour" },
+	{ "nanopod types -o wide", "also GPU memory, network and the price per node-hour" },
 	{ "nanopod types -q", "names only, as -t takes them" },
 	{ 0 },
 };
@@ -176,7 +191,9 @@ const struct command cmd_types = {
 	.summary = "list the types of nodes with their prices",
 	.examples = examples,
 	.description = "Prices are dollars per GPU-hour of the cheapest node on sale for the whole next hour; the "
-		       "number of nodes counts all on sale for that hour, at any price. 'nanopod price' shows the "
+		       "number of nodes counts all on sale for that hour, at any price. vCPUs, memory and "
+		       "storage are what the type promises of each node; 2 (4:1) means that 4 vCPUs share a core. "
+		       "'nanopod price' shows the "
 		       "price of any other window.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

@@ -51,18 +51,26 @@ const char *cell_int(int64_t n, char room[CELL_TEXT])
 	return room;
 }
 
+const char *cell_size(int64_t n, char room[CELL_TEXT])
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
+	int64_t tenth = 0;
+	size_t u = 0;
+
+	for (; n >= 1024 && u + 1 < sizeof units / sizeof *units; u++) {
+		tenth = n % 1024 * 10 / 1024;
+		n /= 1024;
+	}
+	if (tenth)
+		snprintf(room, CELL_TEXT, "%" PRId64 ".%" PRId64 " %s", n, tenth, units[u]);
+	else
+		snprintf(room, CELL_TEXT, "%" PRId64 " %s", n, units[u]);
+	return room;
+}
+
 const char *cell_bytes(const struct nanopod *np, int64_t n, char room[CELL_TEXT])
 {
-	static const char units[] = "KMGTPE";
-	int64_t whole = n;
-	int i = -1;
-
-	if (!cell_for_people(np) || n < 1024)
-		return cell_int(n, room);
-	for (; whole >= 1024 && i < 5; i++)
-		whole = whole / 1024 + (whole % 1024 >= 512);
-	snprintf(room, CELL_TEXT, "%" PRId64 " %ciB", whole, units[i]);
-	return room;
+	return cell_for_people(np) && n >= 0 ? cell_size(n, room) : cell_int(n, room);
 }
 
 const char *cell_bool(bool b)

@@ -18,6 +18,7 @@ const char *cell_price(int64_t price, unsigned gpus, char room[CELL_TEXT]); /* p
 const char *cell_time(const struct nanopod *np, int64_t at, char room[CELL_TEXT]);      /* 0, MODEL_NEVER: NULL */
 const char *cell_int(int64_t n, char room[CELL_TEXT]);                                  /* below 0: NULL */
 const char *cell_bytes(const struct nanopod *np, int64_t n, char room[CELL_TEXT]);      /* below 0: NULL */
+const char *cell_size(int64_t n, char room[CELL_TEXT]); /* for people: "1.5 GiB", rounded down */
 const char *cell_bool(bool b);
 
 bool cell_for_people(const struct nanopod *np); /* table or wide */

@@ -2,11 +2,15 @@
 #include "cli/trade/sku_list.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/str.h"
+#include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/value.h"
@@ -41,7 +45,8 @@ static int skus_add_one(void *arg, struct doc *d, long at, struct fail *f)
 	}
 	s->list[s->count++] = (struct sku){ skus_copy(sku.id), skus_copy(sku.alias), skus_copy(sku.accelerator),
 		skus_copy(sku.form_factor), skus_copy(sku.region), skus_copy(sku.zone), skus_copy(sku.rdma),
-		sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0 };
+		sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0, sku.vcpus, sku.memory,
+		sku.storage, sku.gpu_memory, sku.overcommit };
 	return 0;
 }
 
@@ -100,6 +105,45 @@ const struct sku *skus_by_id(const struct skus *s, const char *id)
 		if (strcmp(s->list[i].id, id) == 0)
 			return &s->list[i];
 	return NULL;
+}
+
+static void contract_add(char room[SKU_CONTRACT], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends ", TEXT", or TEXT to an empty text. */
+static void contract_add(char room[SKU_CONTRACT], const char *fmt, ...)
+{
+	size_t used = strlen(room);
+	va_list ap;
+
+	if (used)
+		used += (size_t)snprintf(room + used, SKU_CONTRACT - used, ", ");
+	if (used >= SKU_CONTRACT)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(room + used, SKU_CONTRACT - used, fmt, ap);
+	va_end(ap);
+}
+
+const char *sku_contract(const struct sku *sku, char room[SKU_CONTRACT])
+{
+	const char *model = sku->accelerator && *sku->accelerator ? sku->accelerator : NULL;
+	char size[CELL_TEXT];
+
+	room[0] = '\0';
+	if (sku->gpus)
+		contract_add(room, "%u%s%.60s GPU%s%s%s", sku->gpus, model ? " " : "", model ? model : "",
+			sku->gpus == 1 ? "" : "s", sku->gpu_memory > 0 ? " of " : "",
+			sku->gpu_memory > 0 ? cell_size(sku->gpu_memory, size) : "");
+	if (sku->vcpus > 0 && sku->overcommit > 1)
+		contract_add(room, "%" PRId64 " vCPU%s (%" PRId64 " share a core)", sku->vcpus,
+			sku->vcpus == 1 ? "" : "s", sku->overcommit);
+	else if (sku->vcpus > 0)
+		contract_add(room, "%" PRId64 " vCPU%s", sku->vcpus, sku->vcpus == 1 ? "" : "s");
+	if (sku->memory > 0)
+		contract_add(room, "%s memory", cell_size(sku->memory, size));
+	if (sku->storage > 0)
+		contract_add(room, "%s disk", cell_size(sku->storage, size));
+	return room;
 }
 
 static bool skus_same(const char *a, const char *b)

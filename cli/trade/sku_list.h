@@ -12,7 +12,10 @@ struct sku {
 	char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma;
 	unsigned gpus; /* of a node; 0: none or not known, so prices are per node */
 	bool bare;     /* it certainly has no GPU, so a price can only be per node */
+	int64_t vcpus, memory, storage, gpu_memory, overcommit; /* of a node; -1: not promised */
 };
+
+enum { SKU_CONTRACT = 256 };
 
 struct skus {
 	struct sku *list;
@@ -31,6 +34,9 @@ int skus_find(struct nanopod *np, const struct skus *s, const char *typed, const
 
 /* For commands that take several types. */
 bool sku_fits(const struct sku *sku, const char *typed);
+
+/* What the type promises of a node: "8 h100 GPUs, 208 vCPUs, 2 TiB memory"; "" if the market does not say. */
+const char *sku_contract(const struct sku *sku, char room[SKU_CONTRACT]);
 
 const struct sku *skus_by_id(const struct skus *s, const char *id); /* NULL */
 

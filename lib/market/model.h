@@ -35,6 +35,12 @@ struct model_sku {
 	const char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma, *audience;
 	int64_t gpus, vcpus, memory, storage; /* of a node; -1: unknown; bytes */
 	int64_t public_ipv4;                  /* 0, 1; -1: unknown */
+	int64_t gpu_memory, overcommit;       /* bytes of each GPU; vCPUs that share a core; -1: unknown */
+};
+
+/* What a machine has for nodes, or what is promised or left of it. */
+struct model_sizes {
+	int64_t vcpus, memory, disk, gpus; /* bytes; -1: unknown */
 };
 
 struct model_availability {
@@ -250,6 +256,7 @@ struct model_agent {
 	const char *id, *name, *state, *health, *machine;
 	const char *message, *driver;         /* as the agent reports; NULL: no report yet */
 	int64_t nodes, created_at, last_seen_at; /* nodes -1: unknown; last_seen_at 0: never */
+	struct model_sizes has, promised, left;  /* of the machine; unknown in lists */
 };
 
 struct model_lease {

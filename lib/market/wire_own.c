@@ -224,6 +224,49 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 	return rc;
 }
 
+static const struct model_sizes sizes_unknown = { -1, -1, -1, -1 };
+
+/* o NULL: all of them stay unknown. */
+static int read_sizes(struct doc *d, struct json_t *o, struct model_sizes *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_sizes, "vcpus", INT, MAY, vcpus),
+		FIELD(model_sizes, "memory_bytes", INT, MAY, memory),
+		FIELD(model_sizes, "disk_bytes", INT, MAY, disk),
+		FIELD(model_sizes, "gpus", INT, MAY, gpus),
+		{ 0 },
+	};
+
+	*out = sizes_unknown;
+	return wire_fields(d, o, fields, "a machine's sizes", out, f);
+}
+
+int wire_capacity(struct doc *d, struct model_sizes *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_sizes, "vcpus", INT, MAY, vcpus),
+		FIELD(model_sizes, "memory_bytes", INT, MAY, memory),
+		FIELD(model_sizes, "disk_bytes", INT, MAY, disk),
+		{ 0 },
+	};
+	static const struct wire_field gpu[] = { FIELD(model_sizes, "count", INT, MAY, gpus), { 0 } };
+	struct json_t *root = wire_object(d, WIRE_WHOLE, "an inventory", f), *o = wire_member(root, "capacity");
+	struct model_sizes made = sizes_unknown, one;
+	int rc = root ? wire_fields(d, o, fields, "a capacity", &made, f) : -EPROTO;
+
+	if (o)
+		made.gpus = 0;
+	for (size_t i = 0; !rc && i < wire_length(o, "gpus"); i++) {
+		one.gpus = 0;
+		rc = wire_fields(d, wire_item(o, "gpus", i), gpu, "a capacity", &one, f);
+		if (!rc && one.gpus > 0 && one.gpus <= INT32_MAX)
+			made.gpus += one.gpus;
+	}
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
 int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
@@ -244,7 +287,12 @@ int wire_agent(struct doc *d, long at, struct model_agent *out, struct fail *f)
 	struct json_t *o = wire_object(d, at, "an agent", f);
 	int rc = o ? wire_fields(d, o, fields, "an agent", &made, f) : -EPROTO;
 
+	struct json_t *room = o ? wire_member(o, "room") : NULL;
+
 	rc = rc ? rc : wire_fields(d, wire_member(o, "status"), status, "an agent", &made, f);
+	rc = rc ? rc : read_sizes(d, wire_member(room, "has"), &made.has, f);
+	rc = rc ? rc : read_sizes(d, wire_member(room, "promised"), &made.promised, f);
+	rc = rc ? rc : read_sizes(d, wire_member(room, "left"), &made.left, f);
 	if (!rc)
 		*out = made;
 	return rc;

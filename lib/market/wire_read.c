@@ -28,9 +28,22 @@ int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f)
 		FIELD(model_sku, "audience_hint", TEXT, MAY, audience),
 		{ 0 },
 	};
-	struct model_sku made = { .gpus = -1, .vcpus = -1, .memory = -1, .storage = -1, .public_ipv4 = -1 };
-	int rc = wire_read(d, at, "an instance SKU", fields, &made, f);
+	static const struct wire_field more[] = {
+		FIELD(model_sku, "gpu_memory", INT, MAY, gpu_memory),
+		FIELD(model_sku, "overcommit", INT, MAY, overcommit),
+		{ 0 },
+	};
+	struct model_sku made = { .gpus = -1,
+		.vcpus = -1,
+		.memory = -1,
+		.storage = -1,
+		.public_ipv4 = -1,
+		.gpu_memory = -1,
+		.overcommit = -1 };
+	struct json_t *o = wire_object(d, at, "an instance SKU", f);
+	int rc = o ? wire_fields(d, o, fields, "an instance SKU", &made, f) : -EPROTO;
 
+	rc = rc ? rc : wire_fields(d, wire_member(o, "np_requires"), more, "an instance SKU", &made, f);
 	if (!rc)
 		*out = made;
 	return rc;

@@ -31,6 +31,16 @@ like "$out" '-\$10\.00' "another floor"
 run_is 0 "sku add" admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB --property supports_public_ipv4=yes
 run admin sku set h100 --property region=eu-north1 -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.type, .gpus, .gpu, .region]')" '["h100",8,"h100","eu-north1"]' "sku set keeps the others"
+run_is 0 "sku add of what is promised" admin sku add cpu --gpus 0 --property num_vcpus=2 --property memory=4GiB --property overcommit=4 \
+	--property features=kvm --property inodes=1000000 --property features=rdma -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.vcpus, .memory, .overcommit]')" '[2,"4294967296",4]' "is what it promises"
+is "$(operator GET /v2/instance_skus | jq -c '.data[] | select(.alias == "cpu") | .np_requires')" \
+	'{"features":["kvm","rdma"],"inodes":1000000,"overcommit":4}' "and the rest"
+run_is 0 "sku set takes one away" admin sku set cpu --property inodes= --property overcommit=2
+is "$(operator GET /v2/instance_skus | jq -c '.data[] | select(.alias == "cpu") | .np_requires')" \
+	'{"features":["kvm","rdma"],"overcommit":2}' "and keeps the others"
+run_is 2 "an overcommit that is none" admin sku set cpu --property overcommit=99
+like "$err" "overcommit" "is named"
 run_is 2 "sku add without GPUs" admin sku add x
 run_is 2 "a property that is none" admin sku set h100 --property colour
 run_is 2 "a size that is none" admin sku set h100 --property memory=much

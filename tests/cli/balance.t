@@ -34,6 +34,16 @@ sku empty 4 '{"accelerator":"a100"}' >/dev/null
 run "$NANOPOD" types --fields type,price,nodes -o csv
 is "$(printf '%s\n' "$out" | grep empty)" "empty,,0" "what nobody sells is listed, without a price"
 
+# What a type promises of each node is seen before it is bought.
+sku small 0 '{"num_vcpus":2,"memory":4294967296,"local_storage":22011707392,"requires":{"overcommit":4}}' >/dev/null
+run "$NANOPOD" types
+like "$out" 'small +- +- +- +0 +- +2 \(4:1\) +4 GiB +20\.5 GiB' "in the list of types, with the cores that are shared"
+run "$NANOPOD" types -o json
+is "$(printf '%s' "$out" | jq -c '.[] | select(.type == "small") | [.vcpus, .overcommit, .memory, .storage, .gpu_memory]')" \
+	'[2,4,"4294967296","22011707392",null]' "as numbers for programs"
+run "$NANOPOD" price -t small -n 1 -d 1h
+like "$out" 'each +2 vCPUs \(4 share a core\), 4 GiB memory, 20\.5 GiB disk' "with its price"
+
 # Errors say what, why and what next; as JSON too; with the exit status of the reason.
 : >"$BETWEEN_LOG"
 rule 'status=503 GET /np/v1/balance'

@@ -405,7 +405,9 @@ static const struct option options[] = {
 	{ "gpus", 0, OPTION_INT, "N", .min = 0, .max = 1024, .help = "sku add: accelerators of a node" },
 	{ "property", 0, OPTION_LIST, "KEY=VALUE",
 		.help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
-			"num_vcpus, memory, local_storage or supports_public_ipv4; repeatable" },
+			"num_vcpus, memory, local_storage, supports_public_ipv4; also promised: gpu_vendor, "
+			"gpu_memory, "
+			"inodes, network_mbps, overcommit or features; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer: start; default: now" },

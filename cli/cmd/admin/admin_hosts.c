@@ -12,7 +12,7 @@
 #include "market/money.h"
 #include "market/when.h"
 
-enum { BODY_MAX = 256 * 1024 };
+enum { BODY_MAX = 256 * 1024, PROPERTY_KEY = 64 };
 
 /* ---- SKUs ------------------------------------------------------------------------------ */
 
@@ -24,16 +24,23 @@ static const struct column sku_columns[] = {
 	{ "region", 0, "where they are" },
 	{ "zone", COLUMN_WIDE, "which part of the region" },
 	{ "network", COLUMN_WIDE, "RDMA between nodes" },
+	{ "vcpus", COLUMN_RIGHT | COLUMN_RAW, "virtual CPUs of a node" },
+	{ "overcommit", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many virtual CPUs share a core" },
+	{ "memory", COLUMN_RIGHT, "of a node; bytes where a program reads it" },
+	{ "storage", COLUMN_RIGHT, "local storage of a node" },
+	{ "gpu_memory", COLUMN_RIGHT | COLUMN_WIDE, "memory that each GPU has at least" },
 	{ 0 },
 };
 
-static int show_sku(struct rows *r, const struct model_sku *s)
+static int show_sku(const struct nanopod *np, struct rows *r, const struct model_sku *s)
 {
-	char gpus[CELL_TEXT];
+	char gpus[CELL_TEXT], vcpus[CELL_TEXT], shared[CELL_TEXT], memory[CELL_TEXT], disk[CELL_TEXT], gpu[CELL_TEXT];
 
 	rows_add(r,
 		(const char *[]){ s->alias ? s->alias : s->id, s->id, cell_int(s->gpus, gpus), s->accelerator,
-			s->region, s->zone, s->rdma });
+			s->region, s->zone, s->rdma, cell_int(s->vcpus, vcpus), cell_int(s->overcommit, shared),
+			cell_bytes(np, s->memory, memory), cell_bytes(np, s->storage, disk),
+			cell_bytes(np, s->gpu_memory, gpu) });
 	return 0;
 }
 
@@ -43,7 +50,7 @@ static int add_sku_row(void *arg, struct doc *d, long at, struct fail *f)
 	struct model_sku s;
 	int rc = wire_sku(d, at, &s, f);
 
-	return rc ? rc : show_sku(l->rows, &s);
+	return rc ? rc : show_sku(l->np, l->rows, &s);
 }
 
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words)
@@ -67,48 +74,119 @@ static int show_made(struct market_link *m, const struct options *o)
 	r = rows_new(m->np, o, sku_columns, &rc);
 	if (!r)
 		return rc;
-	show_sku(r, &s);
+	show_sku(m->np, r, &s);
 	return rows_end(r);
 }
 
-/* KEY=VALUE as the market expects it: sizes and counts as numbers, yes and no as booleans, all else as text. */
-static int put_property(struct nanopod *np, struct json *j, const char *typed)
+/* What the market keeps as members of `requires`; of a list each value is given by an option of its own. */
+enum property_kind { PROPERTY_TEXT, PROPERTY_NUMBER, PROPERTY_FLAG, PROPERTY_LIST };
+
+static const struct property {
+	const char *key;
+	enum property_kind kind;
+	bool required; /* a member of `requires` */
+} properties[] = {
+	{ "num_vcpus", PROPERTY_NUMBER, false },
+	{ "memory", PROPERTY_NUMBER, false },
+	{ "local_storage", PROPERTY_NUMBER, false },
+	{ "supports_public_ipv4", PROPERTY_FLAG, false },
+	{ "gpu_vendor", PROPERTY_TEXT, true },
+	{ "gpu_memory", PROPERTY_NUMBER, true },
+	{ "inodes", PROPERTY_NUMBER, true },
+	{ "network_mbps", PROPERTY_NUMBER, true },
+	{ "overcommit", PROPERTY_NUMBER, true },
+	{ "features", PROPERTY_LIST, true },
+};
+
+/* KEY=VALUE: the row of the key (of any other: a plain text), and where the value is. NULL: refused. */
+static const struct property *property_of(struct nanopod *np, const char *typed, const char **value)
 {
-	static const char *const numbers[] = { "num_vcpus", "memory", "local_storage" };
-	const char *value = strchr(typed, '=');
+	static const struct property other = { "", PROPERTY_TEXT, false };
+	size_t len = strcspn(typed, "=");
+
+	if (!typed[len] || !len || len >= PROPERTY_KEY) {
+		print_fail_field(np, STATUS_USAGE, "--property", "write e.g. region=eu-north1",
+			"cannot understand the property '%.60s'", typed);
+		return NULL;
+	}
+	*value = typed + len + 1;
+	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+		if (strlen(properties[i].key) == len && memcmp(properties[i].key, typed, len) == 0)
+			return &properties[i];
+	return &other;
+}
+
+/* As the market expects it: sizes and counts as numbers, yes and no as booleans, all else as text; empty removes it. */
+static int put_property(struct nanopod *np, struct json *j, const struct property *p, const char *typed,
+	const char *value)
+{
 	struct fail why = { 0 };
 	uint64_t size = 0;
-	char key[64];
-	bool number = false, yes;
+	char key[PROPERTY_KEY];
+	bool yes;
 
-	if (!value || value == typed || (size_t)(value - typed) >= sizeof key)
-		return print_fail_field(np, STATUS_USAGE, "--property", "write e.g. region=eu-north1",
-			"cannot understand the property '%.60s'", typed);
-	snprintf(key, sizeof key, "%.*s", (int)(value - typed), typed);
-	value++;
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		number = number || strcmp(key, numbers[i]) == 0;
+	snprintf(key, sizeof key, "%.*s", (int)strcspn(typed, "="), typed);
 	if (!*value)
 		json_nothing(j, key);
-	else if (number && (value_size(value, &size, &why) || size > INT64_MAX))
+	else if (p->kind == PROPERTY_NUMBER && (value_size(value, &size, &why) || size > INT64_MAX))
 		return print_fail_field(np, STATUS_USAGE, "--property", NULL, "cannot set '%s': %s", key, why.text);
-	else if (number)
+	else if (p->kind == PROPERTY_NUMBER)
 		json_int(j, key, (int64_t)size);
-	else if (strcmp(key, "supports_public_ipv4") == 0 && value_bool(value, &yes, &why))
+	else if (p->kind == PROPERTY_FLAG && value_bool(value, &yes, &why))
 		return print_fail_field(np, STATUS_USAGE, "--property", NULL, "cannot set '%s': %s", key, why.text);
-	else if (strcmp(key, "supports_public_ipv4") == 0)
+	else if (p->kind == PROPERTY_FLAG)
 		json_bool(j, key, yes);
 	else
 		json_text(j, key, value);
 	return 0;
 }
 
+/* All values of a list, from the n-th option on. */
+static void put_property_list(struct json *j, const struct options *o, const struct property *p, size_t n)
+{
+	size_t len = strlen(p->key);
+	const char *typed;
+
+	json_begin_array(j, p->key);
+	for (; (typed = option_at(o, "property", n)); n++)
+		if (strncmp(typed, p->key, len) == 0 && typed[len] == '=' && typed[len + 1])
+			json_text(j, NULL, typed + len + 1);
+	json_end(j);
+}
+
+/* The properties of the SKU itself, or those in `requires`. */
+static int put_properties(struct nanopod *np, const struct options *o, struct json *j, bool required)
+{
+	const char *typed, *value;
+	bool begun = false, listed = false;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && (typed = option_at(o, "property", i)); i++) {
+		const struct property *p = property_of(np, typed, &value);
+
+		if (!p)
+			return STATUS_USAGE;
+		if (p->required != required)
+			continue;
+		if (required && !begun)
+			json_begin_object(j, "requires");
+		begun = true;
+		if (p->kind != PROPERTY_LIST)
+			rc = put_property(np, j, p, typed, value);
+		else if (!listed)
+			put_property_list(j, o, p, i);
+		listed = listed || p->kind == PROPERTY_LIST;
+	}
+	if (required && begun)
+		json_end(j);
+	return rc;
+}
+
 /* {"alias":…,"gpus":…,"properties":{…}}; alias NULL: unchanged. */
 static int put_sku(struct nanopod *np, const struct options *o, const char *alias, bool gpus, struct buf *body)
 {
 	struct json j = json_to(body);
-	const char *typed;
-	int rc = 0;
+	int rc;
 
 	json_begin_object(&j, NULL);
 	if (alias)
@@ -116,8 +194,8 @@ static int put_sku(struct nanopod *np, const struct options *o, const char *alia
 	if (gpus)
 		json_int(&j, "gpus", option_int(o, "gpus"));
 	json_begin_object(&j, "properties");
-	for (size_t i = 0; !rc && (typed = option_at(o, "property", i)); i++)
-		rc = put_property(np, &j, typed);
+	rc = put_properties(np, o, &j, false);
+	rc = rc ? rc : put_properties(np, o, &j, true);
 	json_end(&j);
 	json_end(&j);
 	if (j.error)
