@@ -49,6 +49,7 @@ nanopod_SOURCES += \
 	cli/cmd/host/host_agent.c \
 	cli/cmd/host/host_join.c \
 	cli/cmd/host/host_market.c \
+	cli/cmd/host/host_room.c \
 	cli/cmd/provision/provision.c \
 	cli/cmd/provision/provision.h \
 	cli/cmd/provision/provision_call.c \

@@ -247,6 +247,7 @@ struct model_account {
 
 struct model_host {
 	const char *id, *name, *state, *pool;
+	const char *agent; /* id of the agent that makes its nodes; NULL: none */
 	struct model_ref sku;
 	int64_t start, end;                   /* end MODEL_NEVER: none */
 };

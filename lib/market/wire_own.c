@@ -207,9 +207,14 @@ int wire_procurement(struct doc *d, long at, struct model_procurement *out, stru
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
-		FIELD(model_host, "id", TEXT, NEEDED, id), FIELD(model_host, "name", TEXT, NEEDED, name),
-		FIELD(model_host, "state", TEXT, MAY, state), FIELD(model_host, "instance_sku", REF, MAY, sku),
-		FIELD(model_host, "start_at", INT, MAY, start), FIELD(model_host, "end_at", INT, MAY, end), { 0 },
+		FIELD(model_host, "id", TEXT, NEEDED, id),
+		FIELD(model_host, "name", TEXT, NEEDED, name),
+		FIELD(model_host, "state", TEXT, MAY, state),
+		FIELD(model_host, "agent", TEXT, MAY, agent),
+		FIELD(model_host, "instance_sku", REF, MAY, sku),
+		FIELD(model_host, "start_at", INT, MAY, start),
+		FIELD(model_host, "end_at", INT, MAY, end),
+		{ 0 },
 	};
 	static const struct wire_field pool[] = { { "pool", WIRE_REF, false, 0 }, { 0 } };
 	struct model_ref its = { 0 };
@@ -250,16 +255,19 @@ int wire_capacity(struct doc *d, struct model_sizes *out, struct fail *f)
 		{ 0 },
 	};
 	static const struct wire_field gpu[] = { FIELD(model_sizes, "count", INT, MAY, gpus), { 0 } };
+	static const struct wire_field driver[] = { { "devices", WIRE_BOOL, MAY, 0 }, { 0 } };
+	bool devices = true; /* an agent that does not know its driver yet leaves it out */
 	struct json_t *root = wire_object(d, WIRE_WHOLE, "an inventory", f), *o = wire_member(root, "capacity");
 	struct model_sizes made = sizes_unknown, one;
 	int rc = root ? wire_fields(d, o, fields, "a capacity", &made, f) : -EPROTO;
 
+	rc = rc ? rc : wire_fields(d, o, driver, "a capacity", &devices, f);
 	if (o)
 		made.gpus = 0;
 	for (size_t i = 0; !rc && i < wire_length(o, "gpus"); i++) {
 		one.gpus = 0;
 		rc = wire_fields(d, wire_item(o, "gpus", i), gpu, "a capacity", &one, f);
-		if (!rc && one.gpus > 0 && one.gpus <= INT32_MAX)
+		if (!rc && one.gpus > 0 && one.gpus <= INT32_MAX && devices)
 			made.gpus += one.gpus;
 	}
 	if (!rc)

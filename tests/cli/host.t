@@ -129,6 +129,26 @@ like "$err" "its GPUs differ" "says why"
 echo '{"object":"inventory","sold_as":"0x none","accelerator":"none","gpus":[]}' >"$AGENT/inventory.json"
 run_is 0 "a machine without GPU" np join "$MARKET" --dry-run
 like "$err" "of type 'plain' \(this machine is without GPU\)" "is a node without"
+
+# What does not fit is seen before anybody joins.
+operator POST /np/v1/skus '{"alias":"two","gpus":0,"properties":{"num_vcpus":2,"memory":4294967296,"local_storage":21474836480}}' >"$TMP/.made"
+echo '{"object":"inventory","sold_as":"0x none","accelerator":"none","gpus":[],"capacity":{"vcpus":2,"memory_bytes":23622320128,
+	"disk_bytes":64424509440,"gpus":[],"driver":"ns","devices":true}}' >"$AGENT/inventory.json"
+run_is 0 "a plan of one node of two cores on two" np join "$MARKET" --type two --dry-run
+like "$err" "for nodes +2 vCPUs, 22 GiB memory, 60 GiB disk" "says what there is for nodes"
+like "$err" "each node +2 vCPUs, 4 GiB memory, 20 GiB disk" "what each gets"
+like "$err" "room +for 1 node of that type" "and how many fit"
+: >"$AGENT/calls"
+NANOPOD_JOIN_TOKEN=$token run_is 5 "six nodes of two cores on two" np join "$MARKET" --type two --nodes 6 -y
+like "$err" "this machine has room for 1 node of type 'two' \(2 vCPUs, 4 GiB memory, 20 GiB disk\): it has 2 vCPUs, 22 GiB memory, 60 GiB disk for nodes; try --nodes 1" \
+	"are refused, with what would do"
+unlike "$(cat "$AGENT/calls")" join "and nothing was joined"
+run_is 0 "of two types the one that fits is found" np join "$MARKET" --nodes 6 --dry-run
+like "$err" "6 nodes of type 'plain'" "by its name"
+operator POST /np/v1/skus '{"alias":"h100-1","gpus":1,"properties":{"accelerator":"h100"}}' >"$TMP/.made"
+NANOPOD_JOIN_TOKEN=$token run_is 5 "a machine without a GPU as h100" np join "$MARKET" --type h100-1 -y
+like "$err" "room for 0 nodes of type 'h100-1' \(1 h100 GPU\)" "is refused"
+echo '{"object":"inventory","sold_as":"0x none","accelerator":"none","gpus":[]}' >"$AGENT/inventory.json"
 run_is 0 "leave" np leave -y
 like "$err|$(calls)" "forgotten" "after a plan"
 is "$(calls)" leave "is the agent's"
@@ -143,6 +163,7 @@ run_is 0 "nothing typed" np offer cpu1 -p 0.05 --dry-run
 like "$out$err" "\\\$0\.05 per node-hour" "is per node there"
 run_is 0 "a plan of an offer" np offer rack1 -p 1.90 --dry-run
 like "$err" "price +at least \\\$1\.90 per GPU-hour" "with its price"
+like "$err" "promise +8 h100 GPUs, as type 'richmond' has it" "and what its type promises"
 is "$(as "$FOUNDRY" GET /v2/orders | jq '.data | length')" 0 "offers nothing"
 run_is 0 "offer" np offer rack1 -p 1.90 --until +3d -y -o json
 is "$(printf '%s' "$out" | jq -r '.[0] | .host + " " + .price + " " + .status')" "rack1 1.90 standing" "is on sale"
@@ -155,11 +176,13 @@ like "$out" "agent here, as it says" "the machine's own words first"
 run np status -o json
 is "$status $(printf '%s' "$out" | jq -c .)" "0 []" "a list, of none"
 key=$(head -c 32 /dev/urandom | base64)
-http_call "$MARKET" POST /np/v1/agents/join "{\"name\":\"rack1\",\"public_key\":\"$key\",\"machine\":\"m1\"}" -H "Authorization: Bearer $token" >"$TMP/.made"
+http_call "$MARKET" POST /np/v1/agents/join "{\"name\":\"rack1\",\"public_key\":\"$key\",\"machine\":\"m1\",\"inventory\":{\"capacity\":{\"vcpus\":4,\"memory_bytes\":8589934592,\"disk_bytes\":64424509440}}}" -H "Authorization: Bearer $token" >"$TMP/.made"
 id=$(jq -r .id "$TMP/.made")
 echo "{\"agent\":\"$id\",\"name\":\"rack1\"}" >"$AGENT/status.json"
 run np status -o json
 is "$status $(printf '%s' "$out" | jq -r '.[0] | .agent + " " + .id + " " + .here.agent')" "0 rack1 $id $id" "a machine that joined, and that it is this one"
+is "$(printf '%s' "$out" | jq -r '.[0] | .left + "; " + .promised')" \
+	"4 vCPUs, 8 GiB memory, 60 GiB disk; 0 vCPUs, 0 B memory, 0 B disk" "what is left of it, and what is promised"
 : >"$AGENT/none"
 run_is 0 "on another machine" np status
 unlike "$out" "agent here" "there is only what the market says"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market; all use host_agent.c.
+ * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_room.c what fits;
+ * all use host_agent.c.
  */
 #ifndef CLI_CMD_HOST_HOST_H
 #define CLI_CMD_HOST_HOST_H
 
 #include "base/buf.h"
 #include "cli/frame/command.h"
+#include "cli/trade/sku_list.h"
 
-enum { HOST_SAID_MAX = 1 << 20, HOST_WORDS = 32 };
+enum { HOST_SAID_MAX = 1 << 20, HOST_WORDS = 32, HOST_ROOM = 200 };
 
 /* The command line of nanopod-agentd, with --data and --sysfs-root; callers add more words. */
 struct host_agentd {
@@ -28,6 +30,11 @@ void host_agentd_add(struct host_agentd *a, const char *word); /* NULL: none */
  */
 int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char *const *env, struct buf *out,
 	int64_t deadline_ms, const char *what);
+
+/* How many nodes of the type a machine has room for; -1: unknown, or the type promises nothing of it. */
+int64_t host_room_count(const struct model_sizes *has, const struct sku *sku);
+/* "8 GPUs, 208 vCPUs, 2 TiB memory, 28 TiB disk"; NULL: unknown. */
+const char *host_room_text(const struct model_sizes *has, char room[HOST_ROOM]);
 
 int host_join(struct nanopod *np, const struct options *o, char **words);
 int host_leave(struct nanopod *np, const struct options *o, char **words);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod host join, leave and token: joins a machine to a market and removes it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,9 @@ struct joining {
 	struct doc *inventory;
 	const char *type;              /* of --type, or of the market's that fits */
 	char *type_found;
+	struct model_sizes has;      /* for nodes, as agentd says */
+	int64_t room;                /* nodes of the type; -1: unknown */
+	char contract[SKU_CONTRACT]; /* what the type promises; "": unknown */
 };
 
 /* Runs agentd with more words and waits for its end. */
@@ -186,6 +190,8 @@ static int host_join_look(struct joining *j)
 
 	rc = rc ? rc : ask_agentd(j, "inventory", false, &j->text);
 	if (!rc && doc_parse(buf_text(&j->told), j->told.len, &j->inventory, &f))
+		rc = print_fail(j->np, STATUS_FAILURE, NULL, "cannot list what this machine has: %s", f.text);
+	if (!rc && wire_capacity(j->inventory, &j->has, &f))
 		rc = print_fail(j->np, STATUS_FAILURE, NULL, "cannot list what this machine has: %s", f.text);
 	return rc;
 }
@@ -234,35 +240,72 @@ static bool signed_in_there(const struct joining *j)
 	return url && len == ours && strncmp(url, j->url, len) == 0;
 }
 
-/* The market's only type that fits. Where the market cannot be asked, or not exactly one fits, --type is required. */
-static void find_type(struct joining *j)
+/* The type of --type, else the market's only one that fits; NULL: none, or several. */
+static const struct sku *pick_type(const struct joining *j, const struct skus *skus)
 {
 	const char *accelerator = doc_text(j->inventory, "accelerator"), *form = doc_text(j->inventory, "form_factor");
+	const struct sku *same = NULL, *found = NULL;
+	size_t like = 0, fit = 0;
+	long gpus;
+
+	for (size_t i = 0; i < skus->count; i++) {
+		const struct sku *s = &skus->list[i];
+		int64_t room = host_room_count(&j->has, s);
+
+		if (j->type && (strcmp(s->id, j->type) == 0 || (s->alias && strcmp(s->alias, j->type) == 0)))
+			return s;
+		if (j->type || !accelerator || !gpus_of_node(j, &gpus) || !sku_is(s, accelerator, form, gpus))
+			continue;
+		like++;
+		same = s;
+		if (room < 0 || room >= option_int(j->o, "nodes")) {
+			fit++;
+			found = s;
+		}
+	}
+	return fit == 1 ? found : fit == 0 && like == 1 ? same : NULL; /* the only one is told why it does not fit */
+}
+
+/* Where the market can be asked, finds the type and what it promises. Else --type is required. */
+static void find_type(struct joining *j)
+{
 	const struct sku *found = NULL;
 	struct market_link *m = NULL;
 	struct skus skus = { 0 };
-	size_t fit = 0;
 	FILE *err = j->np->err, *quiet;
-	long gpus;
 
-	if (!accelerator || !gpus_of_node(j, &gpus) || !signed_in_there(j))
+	if (!signed_in_there(j))
 		return;
 	quiet = fopen("/dev/null", "we");
 	if (!quiet)
 		return;
 	j->np->err = quiet; /* it is fine not to be signed in here */
 	if (market_sign_in(j->np, j->o, 0, &m) == 0 && skus_load(m, &skus) == 0)
-		for (size_t i = 0; i < skus.count; i++)
-			if (sku_is(&skus.list[i], accelerator, form, gpus)) {
-				fit++;
-				found = &skus.list[i];
-			}
+		found = pick_type(j, &skus);
 	j->np->err = err;
 	fclose(quiet);
-	if (fit == 1)
+	if (found) {
+		j->room = host_room_count(&j->has, found);
+		sku_contract(found, j->contract);
+	}
+	if (found && !j->type)
 		j->type = j->type_found = strdup(found->alias ? found->alias : found->id);
 	skus_release(&skus);
 	market_sign_out(m);
+}
+
+/* The market would refuse what does not fit: better before anybody joins. */
+static int need_room(struct joining *j)
+{
+	char has[HOST_ROOM], fewer[64];
+
+	if (j->room < 0 || j->room >= option_int(j->o, "nodes") || !host_room_text(&j->has, has))
+		return 0;
+	snprintf(fewer, sizeof fewer, "try --nodes %" PRId64, j->room);
+	return print_fail_field(j->np, STATUS_CONFLICT, "--nodes",
+		j->room ? fewer : "'nanopod types' shows what others promise",
+		"cannot join '%s': this machine has room for %" PRId64 " node%s of type '%s' (%s): it has %s for nodes",
+		j->url, j->room, j->room == 1 ? "" : "s", j->type, j->contract, has);
 }
 
 static int need_type(struct joining *j)
@@ -278,14 +321,13 @@ static int need_type(struct joining *j)
 		return print_fail_field(j->np, STATUS_USAGE, "--nodes", NULL,
 			"cannot join '%s': %s does not divide into %ld nodes", j->url, sold ? sold : "it",
 			option_int(j->o, "nodes"));
-	if (!j->type)
-		find_type(j);
+	find_type(j);
 	if (!j->type)
 		return print_fail_field(j->np, STATUS_USAGE, "--type",
 			"name it by '--type'; 'nanopod types' lists them where you are signed in",
 			"cannot find the type of '%s': it would be sold as %s, %ld GPUs per node", j->name,
 			sold ? sold : "nothing", gpus);
-	return 0;
+	return need_room(j);
 }
 
 /* ---- Joining ---------------------------------------------------------------------------------- */
@@ -294,6 +336,7 @@ static void host_join_show_plan(struct joining *j)
 {
 	const char *sold = doc_text(j->inventory, "sold_as"), *pin = strchr(j->url, '#'), *line = buf_text(&j->text);
 	long nodes = option_int(j->o, "nodes");
+	char has[HOST_ROOM];
 	bool first = true;
 	struct plan p;
 
@@ -309,6 +352,12 @@ static void host_join_show_plan(struct joining *j)
 	}
 	plan_add(&p, "sold as", "%ld node%s of type '%s' (this machine is %s)", nodes, nodes == 1 ? "" : "s", j->type,
 		!sold ? "?" : strncmp(sold, "0x", 2) == 0 ? "without GPU" : sold);
+	if (host_room_text(&j->has, has))
+		plan_add(&p, "for nodes", "%s", has);
+	if (*j->contract)
+		plan_add(&p, "each node", "%s", j->contract);
+	if (j->room >= 0)
+		plan_add(&p, "room", "for %" PRId64 " node%s of that type", j->room, j->room == 1 ? "" : "s");
 	plan_add(&p, "key", "%s",
 		pin ? pin + 1
 			: strncasecmp(j->url, "https:", 6) == 0
@@ -370,7 +419,7 @@ static int host_join_set_name(struct joining *j)
 
 int host_join(struct nanopod *np, const struct options *o, char **words)
 {
-	struct joining j = { .np = np, .o = o, .url = words[0] };
+	struct joining j = { .np = np, .o = o, .url = words[0], .room = -1 };
 	struct fail f = { 0 };
 	char *plain = strndup(words[0], strcspn(words[0], "#"));
 	int rc;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod host status and offer: shows this machine beside what its market knows, and offers its time. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "cli/trade/tokenfile.h"
 #include "market/money.h"
 
-enum { STATUS_MS = 20 * 1000 };
+enum { STATUS_MS = 20 * 1000, BODY_MAX = 4096, ASKED_MAX = 32 };
 
 /* ---- Status ------------------------------------------------------------------------------------ */
 
@@ -25,6 +26,8 @@ static const struct column columns[] = {
 	{ "driver", 0, "driver that makes its nodes" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "number of running nodes" },
 	{ "seen", 0, "when the market heard of it last" },
+	{ "left", 0, "what of the machine no type of its hosts promises yet" },
+	{ "promised", COLUMN_WIDE, "what the types of its hosts promise" },
 	{ "message", 0, "what is wrong, and how to fix it" },
 	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "answer of nanopod-agentd on this machine; null for other machines" },
 	{ 0 },
@@ -35,12 +38,14 @@ struct shown {
 	struct rows *rows;
 	struct buf local;          /* JSON of the agent here, or empty */
 	const char *local_id;
+	char *ids[ASKED_MAX]; /* machines that are asked one by one, as lists do not say what is promised */
+	size_t count;         /* of all machines */
 };
 
 static int add_agent(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct shown *s = arg;
-	char nodes[CELL_TEXT], seen[CELL_TEXT];
+	char nodes[CELL_TEXT], seen[CELL_TEXT], left[HOST_ROOM], promised[HOST_ROOM];
 	struct model_agent a;
 	int rc = wire_agent(d, at, &a, f);
 	bool here;
@@ -48,9 +53,40 @@ static int add_agent(void *arg, struct doc *d, long at, struct fail *f)
 	if (rc)
 		return rc;
 	here = s->local_id && strcmp(s->local_id, a.id) == 0;
-	rows_add(s->rows, (const char *[]){ a.name, a.id, a.state, a.health, a.driver, cell_int(a.nodes, nodes),
-		cell_time(s->np, a.last_seen_at, seen), a.message, here ? buf_text(&s->local) : "null" });
+	rows_add(s->rows,
+		(const char *[]){ a.name, a.id, a.state, a.health, a.driver, cell_int(a.nodes, nodes),
+			cell_time(s->np, a.last_seen_at, seen), host_room_text(&a.left, left),
+			host_room_text(&a.promised, promised), a.message, here ? buf_text(&s->local) : "null" });
 	return 0;
+}
+
+static int count_agent(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct shown *s = arg;
+	struct model_agent a;
+	int rc = wire_agent(d, at, &a, f);
+
+	if (!rc && s->count < ASKED_MAX && !(s->ids[s->count] = strdup(a.id)))
+		command_nomem();
+	s->count += rc == 0;
+	return rc;
+}
+
+/* One by one with what is promised of each; many of them as a list. */
+static int add_agents(struct market_link *m, struct shown *s)
+{
+	int rc = market_each(m, "/np/v1/agents", count_agent, s);
+
+	if (!rc && s->count > ASKED_MAX)
+		rc = market_each(m, "/np/v1/agents", add_agent, s);
+	for (size_t i = 0; i < s->count && i < ASKED_MAX; i++) {
+		if (!rc && s->count <= ASKED_MAX) {
+			rc = market_get(m, "/np/v1/agents/%s", s->ids[i]);
+			rc = rc ? rc : add_agent(s, m->doc, WIRE_WHOLE, &m->fail);
+		}
+		free(s->ids[i]);
+	}
+	return rc;
 }
 
 /* Is anybody signed in? If not, only this machine can be shown. */
@@ -121,7 +157,7 @@ static int show_market(struct shown *s, const struct options *o)
 	if (!rc)
 		s->rows = rows_new(s->np, o, columns, &rc);
 	if (s->rows) {
-		failed = market_each(m, "/np/v1/agents", add_agent, s);
+		failed = add_agents(m, s);
 		rc = rows_end(s->rows);
 		if (failed)
 			rc = market_fail(m, "cannot list the machines");
@@ -144,7 +180,7 @@ static int show_alone(struct shown *s, const struct options *o, const struct doc
 		return rc;
 	rows_add(s->rows,
 		(const char *[]){ doc_text(d, "name"), doc_text(d, "agent"), doc_text(d, "state"),
-			doc_text(d, "health"), doc_text(d, "driver"), NULL, NULL, doc_text(d, "message"),
+			doc_text(d, "health"), doc_text(d, "driver"), NULL, NULL, NULL, NULL, doc_text(d, "message"),
 			buf_text(&s->local) });
 	return rows_end(s->rows);
 }
@@ -178,7 +214,42 @@ int host_status(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Offer --------------------------------------------------------------------------------------- */
 
-static void host_market_show_plan(struct market_link *m, const struct options *o, const char *name, int64_t price,
+/* What the host's type promises of each node, and what its machine has for nodes. Empty where nobody says. */
+struct offered {
+	char type[80], contract[SKU_CONTRACT], has[HOST_ROOM], left[HOST_ROOM];
+};
+
+static void look_at_offered(struct market_link *m, const struct options *o, const char *host, struct offered *out)
+{
+	char agent[CELL_TEXT] = "", id[CELL_TEXT] = "";
+	struct skus skus = { 0 };
+	const struct sku *sku;
+	struct model_agent a;
+	struct model_host h;
+	struct fail f = { 0 };
+	struct buf path;
+
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/hosts/", host, "");
+	if (market_get(m, "%s", buf_text(&path)) == 0 && wire_host(m->doc, WIRE_WHOLE, &h, &f) == 0) {
+		snprintf(id, sizeof id, "%s", h.sku.id ? h.sku.id : "");
+		snprintf(agent, sizeof agent, "%s", h.agent ? h.agent : "");
+	}
+	if (*id && skus_load(m, &skus) == 0) {
+		sku = skus_by_id(&skus, id);
+		if (sku)
+			sku_contract(sku, out->contract);
+		snprintf(out->type, sizeof out->type, "%s", sku && sku->alias ? sku->alias : id);
+		skus_release(&skus);
+	}
+	if (*agent && market_get(m, "/np/v1/agents/%s", agent) == 0 && wire_agent(m->doc, WIRE_WHOLE, &a, &f) == 0) {
+		host_room_text(&a.has, out->has);
+		host_room_text(&a.left, out->left);
+	}
+	buf_release(&path);
+}
+
+static void host_market_show_plan(struct market_link *m, const struct offered *it, const char *name, int64_t price,
 	unsigned gpus, int64_t from, int64_t until)
 {
 	char rate[PLAN_RATE], a[CELL_TEXT], b[CELL_TEXT];
@@ -186,8 +257,13 @@ static void host_market_show_plan(struct market_link *m, const struct options *o
 	const char *start = cell_time(m->np, from, a), *end = cell_time(m->np, until, b);
 	struct plan p;
 
-	(void)o;
 	plan_init(&p, "Offer the time of '%s'", name);
+	if (*it->contract)
+		plan_add(&p, "promise", "%s, as type '%s' has it", it->contract, it->type);
+	if (*it->has)
+		plan_add(&p, "machine", "%s for nodes", it->has);
+	if (*it->has)
+		plan_add(&p, "left", "%s beside its hosts", it->left);
 	plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "you withdraw it");
 	plan_add(&p, "price", "at least %s, also in parts", plan_rate(price, gpus, rate));
 	if (bps)
@@ -204,6 +280,7 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 	struct market_link *m = NULL;
 	struct fail why = { 0 };
 	int64_t from, until, price = 0;
+	struct offered it = { "", "", "", "" };
 	unsigned gpus = 0;
 	bool explain;
 	int rc = admin_time(np, o, "from", &from);
@@ -221,12 +298,14 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 		explain = m->explain;
 		m->explain = false; /* --explain shows only the offer's request */
 		rc = admin_gpus(m, o, words[0], &gpus);
+		if (!rc)
+			look_at_offered(m, o, words[0], &it);
 		m->explain = explain;
 	}
 	if (!rc && price_parse(both[1], gpus, &price, &why))
 		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
 	if (!rc) {
-		host_market_show_plan(m, o, words[0], price, gpus, from, until);
+		host_market_show_plan(m, &it, words[0], price, gpus, from, until);
 		if (!option_given(o, "dry-run")) {
 			rc = m->explain ? 0 : plan_agree(np, o, "Offer it?");
 			rc = rc ? rc : admin_place(m, o, both, gpus, from, until);
