@@ -361,7 +361,8 @@ static int remember_nodes(struct local *l)
 
 static int set_up(struct local *l)
 {
-	static const struct localtype type = { .name = LOCAL_TYPE };
+	struct localtype type = { .name = LOCAL_TYPE };
+	struct model_sizes has;
 	struct market_link *m;
 	int rc = localagent_open(&l->agent, l->np, &l->s);
 
@@ -373,6 +374,10 @@ static int set_up(struct local *l)
 	rc = rc ? rc : localmarket_open(l->np, &l->s, &m);
 	if (rc)
 		return rc;
+	if (!localagent_joined(&l->agent)) {
+		localagent_capacity(&l->agent, &has);
+		localmarket_size(&type, &has, localstate_number(&l->s, "nodes"));
+	}
 	rc = localmarket_people(m, &l->s, MONEY);
 	rc = rc ? rc : localmarket_type(m, &type);
 	rc = rc ? rc : need_agent(l, m);
@@ -543,7 +548,8 @@ const struct command cmd_local = {
 	.description = "Runs nanopod-marketd and nanopod-agentd as you, with all their files in "
 		       "~/.local/share/nanopod/local: the same programs and API as anywhere. While it runs, "
 		       "commands that name no other market go there.\n\nThe best driver that works here makes the "
-		       "nodes; 'start' tells which one and why. Nodes are of type 'cpu': they get no GPU of this "
+		       "nodes; 'start' tells which one and why. Nodes are of type 'cpu': they share out this machine's "
+		       "cores, memory and disk ('nanopod types' shows what each has), and get no GPU of this "
 		       "machine. 'start' repairs what was killed, also after a reboot; where everything runs it "
 		       "changes nothing.\n\nThe exit status of 'status' is 0 where everything runs, else 3.",
 	.positional = "start   start what is not running, and wait until all of it is\n"

@@ -228,6 +228,27 @@ int localagent_driver(struct localagent *a, const char *typed)
 	return typed ? typed_driver(a, list, count, typed) : best_driver(a, list, count);
 }
 
+/* Nodes of the driver process share the machine as any of its processes do: they are promised nothing. */
+void localagent_capacity(struct localagent *a, struct model_sizes *out)
+{
+	const char *driver = localstate_get(a->s, "driver");
+	struct model_sizes has;
+	struct doc *d = NULL;
+	struct fail f = { 0 };
+	struct buf said;
+
+	*out = (struct model_sizes){ -1, -1, -1, -1 };
+	if (!driver || strcmp(driver, "process") == 0)
+		return;
+	buf_init(&said, SAID_MAX);
+	if (localagent_verb(a, (const char *[]){ "--driver", driver, "inventory", "--json", NULL }, NULL, PROBE_MS,
+		    &said, "list what this machine has") == 0 &&
+		doc_parse(buf_text(&said), said.len, &d, &f) == 0 && wire_capacity(d, &has, &f) == 0)
+		*out = has;
+	doc_free(d);
+	buf_release(&said);
+}
+
 /* ---- Joining ----------------------------------------------------------------------------- */
 
 /* The agent's own file tells, where we were interrupted before we could note it. */

@@ -7,6 +7,7 @@
 
 #include "cli/frame/command.h"
 #include "cli/local/localstate.h"
+#include "market/model.h"
 
 struct localagent {
 	struct nanopod *np;
@@ -23,6 +24,9 @@ void localagent_close(struct localagent *a);
  * Builds its image where it needs one.
  */
 int localagent_driver(struct localagent *a, const char *typed);
+
+/* What this machine has for nodes of the chosen driver; unknown where that does not keep nodes to sizes. */
+void localagent_capacity(struct localagent *a, struct model_sizes *out);
 
 bool localagent_joined(const struct localagent *a);
 int localagent_join(struct localagent *a, const char *token, const char *type, long nodes);

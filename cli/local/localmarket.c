@@ -204,6 +204,42 @@ static int look_at_sku(void *arg, struct doc *d, long at, struct fail *f)
 	return rc ? rc : h->found;
 }
 
+enum { SHARE_MOST = 16 }; /* vCPUs of one core, as the market allows */
+
+/* The disk leaves as much again: other files of this machine grow, and what is promised has to stay. */
+void localmarket_size(struct localtype *t, const struct model_sizes *has, long nodes)
+{
+	static const int64_t mib = 1 << 20, gib = 1 << 30;
+
+	if (has->vcpus >= nodes) {
+		t->vcpus = has->vcpus / nodes;
+	} else if (has->vcpus > 0 && nodes <= SHARE_MOST * has->vcpus) {
+		t->vcpus = 1;
+		t->overcommit = (nodes + has->vcpus - 1) / has->vcpus;
+	}
+	if (has->memory >= 128 * mib * nodes)
+		t->memory = has->memory / nodes / (64 * mib) * (64 * mib);
+	if (has->disk >= 2 * gib * nodes)
+		t->disk = has->disk / 2 / nodes / gib * gib;
+	if (t->disk > 32 * gib)
+		t->disk = 32 * gib;
+}
+
+static void put_promise(struct json *j, const struct localtype *t)
+{
+	if (t->vcpus)
+		json_int(j, "num_vcpus", t->vcpus);
+	if (t->memory)
+		json_int(j, "memory", t->memory);
+	if (t->disk)
+		json_int(j, "local_storage", t->disk);
+	if (t->overcommit > 1) {
+		json_begin_object(j, "requires");
+		json_int(j, "overcommit", t->overcommit);
+		json_end(j);
+	}
+}
+
 int localmarket_type(struct market_link *m, const struct localtype *t)
 {
 	struct hunt h = { .alias = t->name };
@@ -221,6 +257,7 @@ int localmarket_type(struct market_link *m, const struct localtype *t)
 		json_text(&j, "region", "here");
 		if (*t->accelerator)
 			json_text(&j, "accelerator", t->accelerator);
+		put_promise(&j, t);
 		json_end(&j);
 		json_end(&j);
 		if (j.error)

@@ -18,7 +18,11 @@
 struct localtype {
 	char name[64], accelerator[64]; /* "cpu"; accelerator "" for none */
 	long gpus;                      /* of a node */
+	int64_t vcpus, overcommit, memory, disk; /* what it promises of each node; 0: nothing */
 };
+
+/* So much of each that all nodes fit: whole cores where there are enough, else one that several share. */
+void localmarket_size(struct localtype *t, const struct model_sizes *has, long nodes);
 
 /* A link to the market as its operator; market_sign_out() ends it. An exit status. */
 int localmarket_open(struct nanopod *np, const struct localstate *s, struct market_link **out);

@@ -37,6 +37,10 @@ diag "as user $(id -u), driver '$DRIVER'"
 
 run_is 0 "start" lo start --driver "$DRIVER" --nodes 2 || { done_testing; }
 like "$err" "driver '$DRIVER'" "says with what"
+if [ "$DRIVER" = ns ] && "$BUILD/nanopod-agentd" inventory --json 2>/dev/null | jq -e .capacity >/dev/null; then
+	is "$("$NANOPOD" types -o json | jq '.[0] | .vcpus > 0 and (.memory | tonumber) > 0 and (.storage | tonumber) > 0')" true \
+		"the type promises what this machine has"
+fi
 run_is 0 "price" "$NANOPOD" price -t cpu -n 2 -d 1h
 run_is 0 "buy two nodes for an hour" "$NANOPOD" buy -t cpu -n 2 -d 1h -p 1 --name job --wait=4m -y
 is "$("$NANOPOD" nodes -r job -o json | jq -r '[.[].status] | join(" ")')" "running running" "both run"
