@@ -2,6 +2,7 @@
 # not linked but loaded on first use (see client_load.c).
 noinst_LTLIBRARIES += libmarket.la
 libmarket_la_SOURCES = \
+	lib/market/challenge.c lib/market/challenge.h \
 	lib/market/client.c lib/market/client.h lib/market/client_part.h \
 	lib/market/client_load.c \
 	lib/market/client_stream.c \

@@ -41,6 +41,10 @@ check_LTLIBRARIES += tests/lib/fakecuda.la
 tests_lib_fakecuda_la_SOURCES = tests/lib/fakecuda.c
 tests_lib_fakecuda_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_lib_fakecuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+check_LTLIBRARIES += tests/lib/fakeopencl.la
+tests_lib_fakeopencl_la_SOURCES = tests/lib/fakeopencl.c
+tests_lib_fakeopencl_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_lib_fakeopencl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 # Preloaded into marketd: libmicrohttpd 1.0's one buffer for all answers about a connection.
 check_LTLIBRARIES += tests/lib/onebuffer.la
 tests_lib_onebuffer_la_SOURCES = tests/lib/onebuffer.c

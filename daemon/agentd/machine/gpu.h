@@ -51,4 +51,7 @@ struct gpu_known {
 
 const struct gpu_known *gpu_known(unsigned vendor, unsigned device); /* NULL */
 
+/* Bytes a second of the memory of a model, in gpu_bandwidth.c; false: unknown. */
+bool gpu_bandwidth(const char *market, int64_t *slowest, int64_t *fastest);
+
 #endif

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 
@@ -258,16 +257,14 @@ static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 	return rc;
 }
 
-int gpu_challenge_run(struct cuda *c, int index, struct gpu_challenge *out, struct fail *f)
+int gpu_challenge_run(struct cuda *c, int index, uint64_t seed, struct gpu_challenge *out, struct fail *f)
 {
-	struct run r = { .c = c, .f = f };
+	struct run r = { .c = c, .seed = seed, .f = f };
 	struct gpu_challenge made = { .memory = 0 };
 	void *context = NULL;
 	size_t total = 0;
 	int device, rc;
 
-	if (getrandom(&r.seed, sizeof r.seed, 0) != sizeof r.seed)
-		return fail_set(f, -EIO, "no random numbers available");
 	if (c->get(&device, index) || c->name(made.name, sizeof made.name, device) || c->total(&total, device))
 		return fail_set(f, -EIO, "it does not report its name and memory");
 	made.name[sizeof made.name - 1] = '\0';

@@ -28,6 +28,6 @@ int gpu_challenge_open(const char *library, struct cuda **out, int *count, struc
 void gpu_challenge_close(struct cuda *c);
 
 /* 0; -EBADMSG: it lacks the memory, or computes wrong sums; -EIO: a call failed. */
-int gpu_challenge_run(struct cuda *c, int index, struct gpu_challenge *out, struct fail *f);
+int gpu_challenge_run(struct cuda *c, int index, uint64_t seed, struct gpu_challenge *out, struct fail *f);
 
 #endif

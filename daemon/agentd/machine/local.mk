@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libinventory.la
 libinventory_la_SOURCES = \
 	daemon/agentd/machine/gpu.c \
 	daemon/agentd/machine/gpu.h \
+	daemon/agentd/machine/gpu_bandwidth.c \
 	daemon/agentd/machine/gpu_challenge.c \
 	daemon/agentd/machine/gpu_challenge.h \
 	daemon/agentd/machine/gpu_table.c \
@@ -16,6 +17,10 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/inventory_show.c \
 	daemon/agentd/machine/nvml.c \
 	daemon/agentd/machine/nvml.h \
+	daemon/agentd/machine/opencl.c \
+	daemon/agentd/machine/opencl.h \
+	daemon/agentd/machine/opencl_challenge.c \
+	daemon/agentd/machine/opencl_challenge.h \
 	daemon/agentd/machine/pci.c \
 	daemon/agentd/machine/pci.h \
 	daemon/agentd/machine/speed.c \
@@ -26,8 +31,9 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/verify.h \
 	daemon/agentd/machine/verify_gpu.c \
 	daemon/agentd/machine/verify_machine.c \
+	daemon/agentd/machine/verify_opencl.c \
 	daemon/agentd/machine/verify_part.c \
 	daemon/agentd/machine/verify_part.h \
 	daemon/agentd/machine/verify_ssh.c
 libinventory_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libinventory_la_LIBADD = libos.la libbase.la $(JANSSON_LIBS)
+libinventory_la_LIBADD = libos.la libmarket.la libbase.la $(JANSSON_LIBS)

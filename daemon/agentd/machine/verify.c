@@ -5,11 +5,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "agentd/machine/gpuchild.h"
 #include "agentd/machine/verify_part.h"
 #include "base/buf.h"
+#include "market/challenge.h"
 
 enum { DEADLINE = 60 * 1000, RESULTS = 128, STATUS_FAILURE = 1, STATUS_CHECK = 11 };
 
@@ -17,13 +19,15 @@ static const struct {
 	const char *name;
 	verify_fn run;
 	const char *silent;          /* what to do if it gives no answer */
+	int deadlines;               /* how many it may take: it has children with one each */
 } checks[] = {
-	{ "disk", verify_disk, "look for disk errors in 'dmesg'" },
-	{ "network", verify_network, "check the network: 'ip route', 'ping'" },
-	{ "clock", verify_clock, "" },
-	{ "ssh", verify_ssh, "check the network: 'ip route', 'ping'" },
-	{ "drivers", verify_drivers, "nanopod host drivers" },
-	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine" },
+	{ "disk", verify_disk, "look for disk errors in 'dmesg'", 1 },
+	{ "network", verify_network, "check the network: 'ip route', 'ping'", 1 },
+	{ "clock", verify_clock, "", 1 },
+	{ "ssh", verify_ssh, "check the network: 'ip route', 'ping'", 1 },
+	{ "drivers", verify_drivers, "nanopod host drivers", 1 },
+	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine", 1 },
+	{ "opencl", verify_opencl, "clinfo; if it hangs too, restart the machine", 20 },
 };
 
 /* ---- One check, in a child ------------------------------------------------------------------------- */
@@ -52,7 +56,7 @@ static int verify_run_one(const struct verify_setup *s, size_t i, struct verify_
 	int count = 0;
 
 	buf_init(&told, VERIFY_EACH * sizeof *list + 1);
-	if (gpuchild_run(verify_work, &j, s->deadline_ms > 0 ? s->deadline_ms : DEADLINE, &told, &why) ||
+	if (gpuchild_run(verify_work, &j, s->deadline_ms * checks[i].deadlines, &told, &why) ||
 		told.len % sizeof *list) {
 		struct verify_result *r = verify_begin(list, &count, checks[i].name);
 
@@ -71,13 +75,13 @@ static void verify_show(FILE *out, const struct verify_result *r)
 {
 	static const char *const words[] = { "ok", "FAILED", "skipped" };
 
-	fprintf(out, "%-8s %-12s ", words[r->is], r->check);
+	fprintf(out, "%-8s %-16s ", words[r->is], r->check);
 	if (r->measured)
-		fprintf(out, "%" PRId64 " %s (%" PRId64 " to %" PRId64 " in 3 runs)%s", r->value, r->unit, r->least,
-			r->most, *r->text ? "; " : "");
+		fprintf(out, "%" PRId64 " %s (%" PRId64 " to %" PRId64 " in %d runs)%s", r->value, r->unit, r->least,
+			r->most, r->runs, *r->text ? "; " : "");
 	fprintf(out, "%s\n", r->text);
 	if (*r->mend)
-		fprintf(out, "%-8s %-12s to fix it: %s\n", "", "", r->mend);
+		fprintf(out, "%-8s %-16s to fix it: %s\n", "", "", r->mend);
 	fflush(out);
 }
 
@@ -90,6 +94,12 @@ static void verify_date_text(char room[32])
 		room[0] = '\0';
 }
 
+static void verify_put_text(json_t *o, const char *key, const char *text)
+{
+	if (*text)
+		json_object_set_new(o, key, json_string(text));
+}
+
 static json_t *verify_result_json(const struct verify_result *r)
 {
 	static const char *const words[] = { "ok", "failed", "skipped" };
@@ -98,16 +108,18 @@ static json_t *verify_result_json(const struct verify_result *r)
 	json_object_set_new(o, "check", json_string(r->check));
 	json_object_set_new(o, "result", json_string(words[r->is]));
 	if (r->measured) {
-		json_object_set_new(o, "value", json_integer(r->value));
+		json_object_set_new(o, "median", json_integer(r->value));
 		json_object_set_new(o, "least", json_integer(r->least));
 		json_object_set_new(o, "most", json_integer(r->most));
-		json_object_set_new(o, "runs", json_integer(3));
+		json_object_set_new(o, "runs", json_integer(r->runs));
 		json_object_set_new(o, "unit", json_string(r->unit));
 	}
-	if (*r->text)
-		json_object_set_new(o, "text", json_string(r->text));
-	if (*r->mend)
-		json_object_set_new(o, "mend", json_string(r->mend));
+	json_object_set_new(o, "at", json_integer(r->at));
+	verify_put_text(o, "device", r->device);
+	verify_put_text(o, "method", r->method);
+	verify_put_text(o, "answer", r->answer);
+	verify_put_text(o, "text", r->text);
+	verify_put_text(o, "mend", r->mend);
 	return o;
 }
 
@@ -130,13 +142,35 @@ static int verify_show_json(FILE *out, json_t *list, int failed)
 	return fflush(out);
 }
 
-int verify_verb(const struct verify_setup *s, bool json, FILE *out, FILE *err)
+/* Nobody else gave a nonce, so nobody can know this one either. */
+static int verify_make_nonce(char room[CHALLENGE_NONCE + 1])
 {
+	uint8_t bytes[16];
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return -1;
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(room + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+int verify_verb(const struct verify_setup *given, bool json, FILE *out, FILE *err)
+{
+	struct verify_setup setup = *given, *s = &setup;
+	char nonce[CHALLENGE_NONCE + 1];
 	struct verify_result list[VERIFY_EACH];
 	json_t *all = json_array();
 	int failed = 0, skipped = 0, passed = 0, bad = 0;
 	char date[32];
 
+	setup.deadline_ms = given->deadline_ms > 0 ? given->deadline_ms : DEADLINE;
+	if (!setup.nonce && verify_make_nonce(nonce)) {
+		json_decref(all);
+		fprintf(err, "nanopod-agentd: no random numbers available\n");
+		return STATUS_FAILURE;
+	}
+	if (!setup.nonce)
+		setup.nonce = nonce;
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
 		int count = verify_run_one(s, i, list);
 

@@ -22,6 +22,8 @@ struct verify_setup {
 	const struct driver *const *drivers; /* ends with NULL; NULL: try none */
 	const struct driver_setup *driver_setup;
 	const char *cuda;            /* library; NULL: libcuda.so.1 */
+	const char *opencl;          /* library; NULL: libOpenCL.so.1; "": none */
+	const char *nonce;           /* what the challenges' seeds come from; NULL: a random one */
 	const char *nvml;            /* as in inventory.h */
 	int64_t disk_bytes;          /* 0: 256 MiB, at most a tenth of the free space */
 	int64_t deadline_ms;         /* of one check; 0: 60 s */

@@ -8,19 +8,12 @@
 #include "agentd/machine/gpu_challenge.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/verify_part.h"
+#include "market/challenge.h"
 
 enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };
 
-static void verify_gpu_put(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
-{
-	r->measured = true;
-	r->value = s->value / divide;
-	r->least = s->least / divide;
-	r->most = s->most / divide;
-	snprintf(r->unit, sizeof r->unit, "%s", unit);
-}
-
-static void verify_gpu_judge(struct cuda *c, int i, struct verify_result *list, int *count)
+static void verify_gpu_judge(const struct verify_setup *s, struct cuda *c, int i, struct verify_result *list,
+	int *count)
 {
 	struct gpu_challenge got;
 	struct fail why = { 0 };
@@ -29,13 +22,14 @@ static void verify_gpu_judge(struct cuda *c, int i, struct verify_result *list, 
 
 	snprintf(name, sizeof name, "gpu %d memory", i);
 	r = verify_begin(list, count, name);
-	if (gpu_challenge_run(c, i, &got, &why)) {
+	if (gpu_challenge_run(c, i, challenge_seed(s->nonce, name), &got, &why)) {
 		verify_fail(r,
 			"nvidia-smi; end what uses it, restart the machine; if it comes back, have the card checked",
 			"%s", why.text);
 		return;
 	}
-	verify_gpu_put(r, &got.write, MEGA, "MB/s");
+	verify_put(r, &got.write, MEGA, "MB/s");
+	snprintf(r->method, sizeof r->method, "CUDA: fills 9/10 of it from the nonce, compares all on the device");
 	if (got.tested < got.memory / 10 * 8)
 		verify_fail(r, "nvidia-smi; end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free",
 			got.tested >> 20, got.memory >> 20);
@@ -44,7 +38,8 @@ static void verify_gpu_judge(struct cuda *c, int i, struct verify_result *list, 
 			got.tested >> 20, got.memory >> 20);
 	snprintf(name, sizeof name, "gpu %d sums", i);
 	r = verify_begin(list, count, name);
-	verify_gpu_put(r, &got.sums, MEGA, "M/s");
+	verify_put(r, &got.sums, MEGA, "M/s");
+	snprintf(r->method, sizeof r->method, "CUDA: 64-bit multiplications from the nonce, 64 lanes compared here");
 	verify_say(r, "64-bit multiplications, compared with this machine's own");
 }
 
@@ -63,7 +58,7 @@ static void verify_gpu_challenge(const struct verify_setup *s, size_t there, str
 		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; if it misses one too, restart the machine",
 			"CUDA sees %d of %zu GPUs", n, there);
 	for (int i = 0; i < n && i < GPUS_MOST; i++)
-		verify_gpu_judge(c, i, list, count);
+		verify_gpu_judge(s, c, i, list, count);
 	gpu_challenge_close(c);
 }
 
@@ -99,9 +94,6 @@ void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *
 			"%zu of them are asleep: wake them with 'nvidia-smi', then verify again", asleep);
 	else if (nvidia)
 		verify_gpu_challenge(s, nvidia, list, count);
-	if (others)
-		verify_skip(verify_begin(list, count, "gpu others"),
-			"%zu GPUs: only NVIDIA's have their memory and sums checked", others);
 	if (!nvidia && !others && !bare)
 		verify_skip(verify_begin(list, count, "gpu"),
 			"no GPU: sold as a node without accelerator");

@@ -14,18 +14,11 @@ enum { DISK_LEAST = 50, MEGA = 1000 * 1000, CLOCK_MOST = 5, CONNECT_MS = 5000, F
 
 static const int64_t usual_bytes = 256 << 20, least_bytes = 16 << 20;
 
-static void verify_put_speed(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
-{
-	r->measured = true;
-	r->value = s->value / divide;
-	r->least = s->least / divide;
-	r->most = s->most / divide;
-	snprintf(r->unit, sizeof r->unit, "%s", unit);
-}
-
 static void verify_judge_disk(struct verify_result *r, const struct speed *s, bool direct, int64_t bytes)
 {
-	verify_put_speed(r, s, MEGA, "MB/s");
+	verify_put(r, s, MEGA, "MB/s");
+	snprintf(r->method, sizeof r->method, "one file in sequence, 1 MiB at a time, with fdatasync%s",
+		direct ? ", O_DIRECT" : "");
 	if (r->value < DISK_LEAST)
 		verify_fail(r, "put '--data' on a faster disk", "an offer needs at least %d MB/s", DISK_LEAST);
 	else
@@ -81,7 +74,8 @@ void verify_network(const struct verify_setup *s, struct verify_result *list, in
 		verify_fail(r, "check DNS, route and firewall for HTTPS to the market", "%s", why.text);
 		return;
 	}
-	verify_put_speed(r, &trip, 1, "us");
+	verify_put(r, &trip, 1, "us");
+	snprintf(r->method, sizeof r->method, "TCP connections to the market");
 	if (trip.value > FAR)
 		verify_fail(r, "use a nearer market, or a better line",
 			"round trips to the market take longer than half a second");

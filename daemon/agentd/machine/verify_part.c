@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 struct verify_result *verify_begin(struct verify_result *list, int *count, const char *check)
 {
@@ -10,7 +11,18 @@ struct verify_result *verify_begin(struct verify_result *list, int *count, const
 
 	memset(r, 0, sizeof *r);
 	snprintf(r->check, sizeof r->check, "%s", check);
+	r->at = time(NULL);
 	return r;
+}
+
+void verify_put(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
+{
+	r->measured = true;
+	r->runs = SPEED_RUNS;
+	r->value = s->value / divide;
+	r->least = s->least / divide;
+	r->most = s->most / divide;
+	snprintf(r->unit, sizeof r->unit, "%s", unit);
 }
 
 void verify_fail(struct verify_result *r, const char *mend, const char *fmt, ...)
