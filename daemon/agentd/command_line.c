@@ -4,16 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
-#include "agentd/market/verb_http.h"
 #include "agentd/flags.h"
 #include "agentd/ns/image.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/datadir.h"
 #include "agentd/run.h"
 #include "agentd/verbs.h"
-#include "agentd/machine/verify.h"
 
 enum { USAGE = 2 };
 
@@ -31,32 +28,6 @@ static int command_line_verb_drivers(const struct flags *o, drivers all)
 
 	datadir_setup(&place, o, NULL);
 	return drivers_verb(all, o->driver, &place.setup, o->json, stdout);
-}
-
-static int command_line_verb_verify(const struct flags *o, drivers all)
-{
-	struct identity i = { 0 };
-	bool joined = identity_load(o->data, &i, NULL) == 0;
-	struct datadir_setup place;
-	struct verify_setup setup = { .root = o->sysfs_root,
-		.data = o->data,
-		.market = joined ? i.url : NULL,
-		.address = o->address,
-		.listen = o->listen,
-		.first_port = (unsigned)o->first_port,
-		.ports = 1,
-		.drivers = all,
-		.driver_setup = &place.setup };
-	int status;
-
-	datadir_setup(&place, o, NULL);
-	if (joined && verb_http_time(&i, &setup.market_now, NULL) == 0) {
-		setup.clock_known = true;
-		setup.local_now = time(NULL);
-	}
-	status = verify_verb(&setup, o->json, stdout, stderr);
-	identity_release(&i);
-	return status;
 }
 
 static int command_line_verb(const struct flags *o, drivers all)
@@ -80,7 +51,7 @@ static int command_line_verb(const struct flags *o, drivers all)
 	if (strcmp(o->verb, "inventory") == 0)
 		return inventory_verb(o->sysfs_root, o->json, stdout, stderr);
 	if (strcmp(o->verb, "verify") == 0)
-		return command_line_verb_verify(o, all);
+		return verb_verify(o, all);
 	fprintf(stderr,
 		"nanopod-agentd: no verb '%s'; "
 		"available: join, leave, status, halt, drivers, inventory, verify, image\n",

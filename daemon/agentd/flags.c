@@ -33,6 +33,8 @@ enum flag {
 	FLAG_LOOK,
 	FLAG_JSON,
 	FLAG_DESTROY,
+	FLAG_NONCE,
+	FLAG_LAST,
 	FLAG_LEVEL,
 	FLAG_HELP,
 	FLAG_VERSION,
@@ -59,6 +61,8 @@ static const struct option rows[] = {
 	{ "look", required_argument, NULL, FLAG_LOOK },
 	{ "json", no_argument, NULL, FLAG_JSON },
 	{ "destroy", no_argument, NULL, FLAG_DESTROY },
+	{ "nonce", required_argument, NULL, FLAG_NONCE },
+	{ "last", no_argument, NULL, FLAG_LAST },
 	{ "log-level", required_argument, NULL, FLAG_LEVEL },
 	{ "help", no_argument, NULL, FLAG_HELP },
 	{ "version", no_argument, NULL, FLAG_VERSION },
@@ -101,6 +105,8 @@ static const char help[] =
 	"  --test-clock FILE   take the time from this file, for tests\n"
 	"  --json              verbs: print JSON\n"
 	"  --destroy           halt: remove the nodes' files too\n"
+	"  --nonce HEX         verify: number that the answer is for (default: a random one)\n"
+	"  --last              verify: show the latest results, measure nothing\n"
 	"  --log-level LEVEL   error, warn, info, debug (default: info)\n"
 	"  --help, --version\n";
 
@@ -182,6 +188,12 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_HOST: return flags_read_host(o, text);
 	case FLAG_PLAIN: o->plain = true; return -1;
 	case FLAG_JSON: o->json = true; return -1;
+	case FLAG_NONCE:
+		o->nonce = text;
+		return -1;
+	case FLAG_LAST:
+		o->last = true;
+		return -1;
 	case FLAG_DESTROY: o->destroy = true; return -1;
 	case FLAG_LEVEL:
 		return log_level_read(text, &o->level)

@@ -46,6 +46,7 @@ libagent_la_SOURCES = \
 	daemon/agentd/userdata.h \
 	daemon/agentd/verb_join.c \
 	daemon/agentd/verb_nodes.c \
+	daemon/agentd/verb_verify.c \
 	daemon/agentd/verbs.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 libagent_la_LIBADD = libagentmarket.la libinventory.la libos.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) \

@@ -15,6 +15,7 @@
 #include "agentd/os/statefile.h"
 #include "agentd/datadir.h"
 #include "agentd/roster.h"
+#include "market/claims.h"
 
 enum { AT_ONCE = 8, HALT_MS = 120000, HALT_GRACE_MS = 5000 };
 
@@ -50,20 +51,34 @@ static void print_node(const struct node *n)
 		n->message);
 }
 
+static void nodes_find_verified(const struct flags *o, char *room, size_t size)
+{
+	struct claims c = { .count = 0 };
+	struct buf text;
+
+	buf_init(&text, CLAIMS_BYTES);
+	if (verb_verify_kept(o->data, &text, &c, NULL) == 0)
+		verb_verify_when(&c, room, size);
+	claims_release(&c);
+	buf_release(&text);
+}
+
 static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
 {
 	struct datadir_setup place;
 	json_t *list = json_array(), *j;
 	long pid = 0;
 	bool runs = datadir_held(o->data, &pid);
-	char *text;
+	char *text, verified[128] = "";
 
+	nodes_find_verified(o, verified, sizeof verified);
 	datadir_setup(&place, o, i);
 	for (size_t n = 0; n < r->count; n++)
 		json_array_append_new(list, verb_nodes_node_json(r->nodes[n], &place.setup));
 	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name,
 		"account", i->account, "url", i->url, "running", runs, "pid", (json_int_t)pid, "fenced", i->fenced,
 		"generation", (json_int_t)i->generation, "data", o->data, "nodes", list);
+	json_object_set_new(j, "verified", *verified ? json_string(verified) : json_null());
 	text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 	if (o->json)
 		printf("%s\n", text ? text : "null");
@@ -76,6 +91,10 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		printf("agent running (process %ld)\n", pid);
 	else
 		printf("agent not running\n");
+	if (*verified)
+		printf("verified: %s\n", verified);
+	else
+		printf("not verified: 'nanopod host verify' measures this machine\n");
 	if (i->fenced)
 		printf("FENCED: this identity is in use elsewhere\n");
 	for (size_t n = 0; n < r->count; n++)

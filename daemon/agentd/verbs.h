@@ -5,11 +5,21 @@
 
 #include "agentd/drivers.h"
 #include "agentd/flags.h"
+#include "base/buf.h"
+#include "base/fail.h"
+
+struct claims;
 
 int verb_join(const struct flags *o);
 int verb_leave(const struct flags *o);
 int verb_status(const struct flags *o);
 int verb_halt(const struct flags *o, drivers all);
+int verb_verify(const struct flags *o, drivers all);
+
+/* The latest verification, as text and read. -ENOENT: none. Both are the caller's to release. */
+int verb_verify_kept(const char *data, struct buf *text, struct claims *out, struct fail *f);
+/* "12 passed, 0 failed, 3 skipped, 2026-11-23T02:17:04Z" */
+void verb_verify_when(const struct claims *c, char *room, size_t size);
 
 /* Prints "nanopod-agentd: TEXT" on standard error; returns status. */
 int verb_fail(int status, const char *text);

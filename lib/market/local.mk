@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libmarket.la
 libmarket_la_SOURCES = \
 	lib/market/challenge.c lib/market/challenge.h \
+	lib/market/claims.c lib/market/claims.h \
 	lib/market/client.c lib/market/client.h lib/market/client_part.h \
 	lib/market/client_load.c \
 	lib/market/client_stream.c \

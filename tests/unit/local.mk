@@ -19,9 +19,11 @@ TESTS += $(unit_tests_conf)
 tests_unit_conf_LDADD = libconf.la libbase.la
 
 # lib/market: what the command and the daemons know of the API.
-unit_tests_market = tests/unit/client tests/unit/ident tests/unit/money tests/unit/when tests/unit/wire
+unit_tests_market = tests/unit/claims tests/unit/client tests/unit/ident tests/unit/money tests/unit/when \
+	tests/unit/wire
 check_PROGRAMS += $(unit_tests_market)
 TESTS += $(unit_tests_market)
+tests_unit_claims_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 tests_unit_client_LDADD = libmarket.la libbase.la
 tests_unit_ident_LDADD = libmarket.la libbase.la
 tests_unit_money_LDADD = libmarket.la libbase.la
@@ -138,7 +140,7 @@ tests_unit_agentd_reconcile_LDADD = libagent.la
 tests_unit_agentd_spawn_LDADD = libos.la libbase.la
 tests_unit_agentd_verify_SOURCES = tests/unit/agentd/verify.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_verify_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_unit_agentd_verify_LDADD = libinventory.la libbase.la $(JANSSON_LIBS)
+tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS)
 # What these open as they run.
 EXTRA_tests_unit_agentd_health_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la

@@ -32,10 +32,19 @@ static int host_pass(struct nanopod *np, const struct options *o, const char *co
 
 static int host_verify(struct nanopod *np, const struct options *o, char **words)
 {
-	int rc;
+	const char *verb[8] = { "verify" };
+	int n = 1, rc;
 
 	(void)words;
-	rc = host_pass(np, o, (const char *const[]){ "verify", NULL }, NULL, "cannot verify this machine");
+	if (option_given(o, "check"))
+		return host_check(np, o);
+	if (option_given(o, "nonce")) {
+		verb[n++] = "--nonce";
+		verb[n++] = option_text(o, "nonce");
+	}
+	if (option_given(o, "last"))
+		verb[n++] = "--last";
+	rc = host_pass(np, o, verb, NULL, "cannot verify this machine");
 	return rc == STATUS_CHECK && np->format != FORMAT_JSON
 		? print_fail(np, STATUS_CHECK, "see above how to fix each",
 			  "this machine is not fit to be listed: a check failed")
@@ -77,7 +86,7 @@ static const struct action actions[] = {
 	{ "status", "", 0, 0, host_status },
 	{ "token", "[NAME] [--expires DURATION]", 0, 1, host_token },
 	{ "join", "URL [--name NAME] [--type TYPE] [--nodes N]", 1, 1, host_join },
-	{ "verify", "", 0, 0, host_verify },
+	{ "verify", "[--nonce HEX] [--last] [--check FILE]", 0, 0, host_verify },
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
 	{ "inventory", "", 0, 0, host_inventory },
 	{ "drivers", "", 0, 0, host_drivers },
@@ -107,6 +116,12 @@ static const struct option options[] = {
 	{ "until", 0, OPTION_STRING, "TIME", .help = "offer: end; default: none" },
 	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "offer, token: account, for the operator" },
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, e.g. 2h or 7d (default 24h)" },
+	{ "nonce", 0, OPTION_STRING, "HEX",
+		.help = "verify: number that the signed answer is for; default: a random one" },
+	{ "last", 0, OPTION_FLAG, .help = "verify: show the latest results, measure nothing" },
+	{ "check", 0, OPTION_STRING, "FILE", .help = "verify: check who signed these results of another machine",
+		.complete = COMPLETE_FILE },
+	{ "key", 0, OPTION_STRING, "KEY", .help = "verify --check: the agent's public key, in base64" },
 	{ "data", 0, OPTION_STRING, "FOLDER", .help = "data folder of nanopod-agentd; default: its own",
 		.complete = COMPLETE_DIR },
 	{ "sysfs-root", 0, OPTION_STRING, "FOLDER",
@@ -122,6 +137,7 @@ static const struct example examples[] = {
 	{ "nanopod host join 'https://market.example#sha256//…'",
 		"on the machine: show what it has and how it is sold, then join" },
 	{ "nanopod host verify", "check that the machine is as good as it says, and how to fix it" },
+	{ "nanopod host verify --check rack1.json", "check what another machine measured, and who signed it" },
 	{ "nanopod host offer rack1-7 -p 1.90", "sell its time, from now on" },
 	{ "nanopod host status", "show this machine and all your machines as the market sees them" },
 	{ 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_room.c what fits;
- * all use host_agent.c.
+ * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_room.c what fits,
+ * host_check.c what another machine measured; all use host_agent.c.
  */
 #ifndef CLI_CMD_HOST_HOST_H
 #define CLI_CMD_HOST_HOST_H
@@ -36,6 +36,7 @@ int64_t host_room_count(const struct model_sizes *has, const struct sku *sku);
 /* "8 GPUs, 208 vCPUs, 2 TiB memory, 28 TiB disk"; NULL: unknown. */
 const char *host_room_text(const struct model_sizes *has, char room[HOST_ROOM]);
 
+int host_check(struct nanopod *np, const struct options *o);
 int host_join(struct nanopod *np, const struct options *o, char **words);
 int host_leave(struct nanopod *np, const struct options *o, char **words);
 int host_token(struct nanopod *np, const struct options *o, char **words);

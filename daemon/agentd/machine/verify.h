@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct claims;
 struct driver;
 struct driver_setup;
 
@@ -29,7 +30,7 @@ struct verify_setup {
 	int64_t deadline_ms;         /* of one check; 0: 60 s */
 };
 
-/* `nanopod-agentd verify`: 0, or 11 where a check failed. Prints results as they come; json: one object at the end. */
-int verify_verb(const struct verify_setup *s, bool json, FILE *out, FILE *err);
+/* Prints each result as it comes (show NULL: none). 0; or -ENOMEM, -E2BIG, -EIO. claims_release(out). */
+int verify_run(const struct verify_setup *s, FILE *show, struct claims *out);
 
 #endif

@@ -12,12 +12,11 @@
 
 enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };
 
-static void verify_gpu_judge(const struct verify_setup *s, struct cuda *c, int i, struct verify_result *list,
-	int *count)
+static void verify_gpu_judge(const struct verify_setup *s, struct cuda *c, int i, struct claim *list, int *count)
 {
 	struct gpu_challenge got;
 	struct fail why = { 0 };
-	struct verify_result *r;
+	struct claim *r;
 	char name[32];
 
 	snprintf(name, sizeof name, "gpu %d memory", i);
@@ -43,7 +42,7 @@ static void verify_gpu_judge(const struct verify_setup *s, struct cuda *c, int i
 	verify_say(r, "64-bit multiplications, compared with this machine's own");
 }
 
-static void verify_gpu_challenge(const struct verify_setup *s, size_t there, struct verify_result *list, int *count)
+static void verify_gpu_challenge(const struct verify_setup *s, size_t there, struct claim *list, int *count)
 {
 	struct fail why = { 0 };
 	struct cuda *c;
@@ -62,7 +61,7 @@ static void verify_gpu_challenge(const struct verify_setup *s, size_t there, str
 	gpu_challenge_close(c);
 }
 
-void verify_gpus(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 {
 	size_t nvidia = 0, others = 0, asleep = 0, bare = 0;
 	const char *without = "";

@@ -14,7 +14,7 @@ enum { DISK_LEAST = 50, MEGA = 1000 * 1000, CLOCK_MOST = 5, CONNECT_MS = 5000, F
 
 static const int64_t usual_bytes = 256 << 20, least_bytes = 16 << 20;
 
-static void verify_judge_disk(struct verify_result *r, const struct speed *s, bool direct, int64_t bytes)
+static void verify_judge_disk(struct claim *r, const struct speed *s, bool direct, int64_t bytes)
 {
 	verify_put(r, s, MEGA, "MB/s");
 	snprintf(r->method, sizeof r->method, "one file in sequence, 1 MiB at a time, with fdatasync%s",
@@ -26,10 +26,10 @@ static void verify_judge_disk(struct verify_result *r, const struct speed *s, bo
 			direct ? "past the page cache" : "through the page cache: no O_DIRECT on this file system");
 }
 
-void verify_disk(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_disk(const struct verify_setup *s, struct claim *list, int *count)
 {
 	int64_t bytes = s->disk_bytes > 0 ? s->disk_bytes : usual_bytes;
-	struct verify_result *r = verify_begin(list, count, "disk write");
+	struct claim *r = verify_begin(list, count, "disk write");
 	struct speed write, read;
 	struct fail why = { 0 };
 	struct statvfs v;
@@ -54,9 +54,9 @@ void verify_disk(const struct verify_setup *s, struct verify_result *list, int *
 	verify_judge_disk(verify_begin(list, count, "disk read"), &read, direct, bytes);
 }
 
-void verify_network(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_network(const struct verify_setup *s, struct claim *list, int *count)
 {
-	struct verify_result *r = verify_begin(list, count, "network");
+	struct claim *r = verify_begin(list, count, "network");
 	struct fail why = { 0 };
 	struct speed trip;
 	int rc;
@@ -84,9 +84,9 @@ void verify_network(const struct verify_setup *s, struct verify_result *list, in
 			"round trips to the market (the market offers nothing to measure bandwidth with)");
 }
 
-void verify_clock(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_clock(const struct verify_setup *s, struct claim *list, int *count)
 {
-	struct verify_result *r = verify_begin(list, count, "clock");
+	struct claim *r = verify_begin(list, count, "clock");
 	long long off = (long long)(s->local_now - s->market_now);
 
 	if (!s->clock_known)
@@ -98,14 +98,14 @@ void verify_clock(const struct verify_setup *s, struct verify_result *list, int 
 		verify_say(r, "within %lld s of the market's", llabs(off));
 }
 
-void verify_drivers(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_drivers(const struct verify_setup *s, struct claim *list, int *count)
 {
 	int works = 0;
 
 	for (size_t i = 0; s->drivers && s->drivers[i]; i++) {
 		const struct driver *d = s->drivers[i];
 		struct fail why = { 0 };
-		struct verify_result *r;
+		struct claim *r;
 		unsigned holds = 0;
 		char name[48];
 

@@ -85,10 +85,10 @@ struct opencl_seat {
 	char label[24];        /* "opencl 0" */
 };
 
-static struct verify_result *verify_opencl_result(struct verify_result *list, int *count,
-	const struct opencl_seat *seat, const char *what, const char *method)
+static struct claim *verify_opencl_result(struct claim *list, int *count, const struct opencl_seat *seat,
+	const char *what, const char *method)
 {
-	struct verify_result *r;
+	struct claim *r;
 	char name[64];
 
 	snprintf(name, sizeof name, "%s %s", seat->label, what);
@@ -106,7 +106,7 @@ static const char *verify_opencl_where(const struct opencl_seat *seat)
 }
 
 /* A model's memory has a known speed: far less is another card, more was not measured. */
-static void verify_opencl_judge_speed(struct verify_result *r, const struct opencl_seat *seat, const struct speed *s)
+static void verify_opencl_judge_speed(struct claim *r, const struct opencl_seat *seat, const struct speed *s)
 {
 	int64_t slowest = 0, fastest = beyond_any;
 	bool known = seat->gpu && gpu_bandwidth(seat->gpu->market, &slowest, &fastest);
@@ -121,10 +121,10 @@ static void verify_opencl_judge_speed(struct verify_result *r, const struct open
 			slowest / giga);
 }
 
-static void verify_opencl_judge(const struct opencl_seat *seat, const struct opencl_challenge *got,
-	struct verify_result *list, int *count)
+static void verify_opencl_judge(const struct opencl_seat *seat, const struct opencl_challenge *got, struct claim *list,
+	int *count)
 {
-	struct verify_result *r = verify_opencl_result(list, count, seat, "memory", METHOD_MEMORY);
+	struct claim *r = verify_opencl_result(list, count, seat, "memory", METHOD_MEMORY);
 	/* a partition has its part of the card's memory */
 	bool whole = seat->gpu && seat->gpu->memory != GPU_UNKNOWN &&
 		(!*seat->gpu->partition || strncmp(seat->gpu->partition, "SPX", 3) == 0);
@@ -160,12 +160,12 @@ static void verify_opencl_judge(const struct opencl_seat *seat, const struct ope
 }
 
 static void verify_opencl_one(const struct verify_setup *s, long index, const struct opencl_seat *seat,
-	struct verify_result *list, int *count)
+	struct claim *list, int *count)
 {
 	bool gpu = opencl_is_gpu(seat->device);
 	struct opencl_task t = { s, index, gpu ? 0 : PROCESSOR_BYTES, "" };
 	struct opencl_told *told = calloc(1, sizeof *told);
-	struct verify_result *r;
+	struct claim *r;
 
 	if (!told)
 		return;
@@ -204,7 +204,7 @@ static bool verify_opencl_seen(const struct opencl_told *told, size_t i)
 }
 
 static void verify_opencl_devices(const struct verify_setup *s, const struct inventory *v,
-	const struct opencl_told *told, struct verify_result *list, int *count)
+	const struct opencl_told *told, struct claim *list, int *count)
 {
 	int gpus = 0, n = 0;
 
@@ -251,7 +251,7 @@ static size_t verify_opencl_missing(const struct inventory *v, const struct open
 	return missing;
 }
 
-void verify_opencl(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_opencl(const struct verify_setup *s, struct claim *list, int *count)
 {
 	struct opencl_told *told = calloc(1, sizeof *told);
 	struct opencl_task t = { .setup = s, .index = -1 };

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-struct verify_result *verify_begin(struct verify_result *list, int *count, const char *check)
+struct claim *verify_begin(struct claim *list, int *count, const char *check)
 {
-	struct verify_result *r = &list[*count < VERIFY_EACH ? (*count)++ : VERIFY_EACH - 1];
+	struct claim *r = &list[*count < VERIFY_EACH ? (*count)++ : VERIFY_EACH - 1];
 
 	memset(r, 0, sizeof *r);
 	snprintf(r->check, sizeof r->check, "%s", check);
@@ -15,7 +15,7 @@ struct verify_result *verify_begin(struct verify_result *list, int *count, const
 	return r;
 }
 
-void verify_put(struct verify_result *r, const struct speed *s, int64_t divide, const char *unit)
+void verify_put(struct claim *r, const struct speed *s, int64_t divide, const char *unit)
 {
 	r->measured = true;
 	r->runs = SPEED_RUNS;
@@ -25,28 +25,28 @@ void verify_put(struct verify_result *r, const struct speed *s, int64_t divide, 
 	snprintf(r->unit, sizeof r->unit, "%s", unit);
 }
 
-void verify_fail(struct verify_result *r, const char *mend, const char *fmt, ...)
+void verify_fail(struct claim *r, const char *mend, const char *fmt, ...)
 {
 	va_list ap;
 
-	r->is = VERIFY_FAILED;
+	r->is = CLAIM_FAILED;
 	snprintf(r->mend, sizeof r->mend, "%s", mend);
 	va_start(ap, fmt);
 	vsnprintf(r->text, sizeof r->text, fmt, ap);
 	va_end(ap);
 }
 
-void verify_skip(struct verify_result *r, const char *fmt, ...)
+void verify_skip(struct claim *r, const char *fmt, ...)
 {
 	va_list ap;
 
-	r->is = VERIFY_SKIPPED;
+	r->is = CLAIM_SKIPPED;
 	va_start(ap, fmt);
 	vsnprintf(r->text, sizeof r->text, fmt, ap);
 	va_end(ap);
 }
 
-void verify_say(struct verify_result *r, const char *fmt, ...)
+void verify_say(struct claim *r, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -120,9 +120,9 @@ static const char *verify_ssh_try_port(const struct verify_setup *s, unsigned po
 	return why;
 }
 
-void verify_ssh(const struct verify_setup *s, struct verify_result *list, int *count)
+void verify_ssh(const struct verify_setup *s, struct claim *list, int *count)
 {
-	struct verify_result *r = verify_begin(list, count, "ssh");
+	struct claim *r = verify_begin(list, count, "ssh");
 	unsigned ports = s->ports ? s->ports : 1, tried = ports < PORTS_MOST ? ports : PORTS_MOST, used = 0;
 	char mend[240];
 

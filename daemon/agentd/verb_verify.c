@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measures this machine, signs what was found with the agent's key, and keeps it for 'verify --last' and 'status'. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agentd/datadir.h"
+#include "agentd/machine/verify.h"
+#include "agentd/market/verb_http.h"
+#include "agentd/os/statefile.h"
+#include "agentd/verbs.h"
+#include "market/claims.h"
+
+enum { FAILURE = 1, USAGE = 2, NONE = 3, CHECK = 11 };
+
+#define KEPT "verify.json"
+
+int verb_verify_kept(const char *data, struct buf *text, struct claims *out, struct fail *f)
+{
+	char path[STATEFILE_PATH];
+	int rc = statefile_path(path, data, KEPT, NULL);
+
+	rc = rc ? rc : buf_read_file(text, path);
+	if (rc == -ENOENT)
+		return fail_set(f, rc, "no verification was kept in '%s': 'nanopod-agentd verify' makes one", data);
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot read '%s'", path);
+	return claims_read(text->data, text->len, out, f);
+}
+
+void verb_verify_when(const struct claims *c, char *room, size_t size)
+{
+	time_t at = (time_t)c->at;
+	char date[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&at, &tm))
+		strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	snprintf(room, size, "%zu passed, %zu failed, %zu skipped, %s", claims_number(c, CLAIM_OK),
+		claims_number(c, CLAIM_FAILED), claims_number(c, CLAIM_SKIPPED), date);
+}
+
+/* Its end for people, or all of it for programs. */
+static int verb_verify_end(const struct flags *o, const struct claims *c, const struct buf *text)
+{
+	char when[128];
+
+	verb_verify_when(c, when, sizeof when);
+	if (printf("%s\n", o->json ? buf_text(text) : when) < 0 || fflush(stdout))
+		return verb_fail(FAILURE, "cannot write the results");
+	return claims_number(c, CLAIM_FAILED) ? CHECK : 0;
+}
+
+static int verb_verify_last(const struct flags *o)
+{
+	struct claims c = { .count = 0 };
+	struct fail f = { 0 };
+	struct buf text, line;
+	int rc, status;
+
+	buf_init(&text, CLAIMS_BYTES);
+	buf_init(&line, CLAIMS_BYTES);
+	rc = verb_verify_kept(o->data, &text, &c, &f);
+	for (size_t i = 0; !rc && !o->json && i < c.count; i++)
+		rc = claim_text(&c.list[i], &line);
+	if (rc) {
+		status = verb_fail(rc == -ENOENT ? NONE : FAILURE, *f.text ? f.text : "out of memory");
+	} else {
+		while (text.len && text.data[text.len - 1] == '\n')
+			buf_cut(&text, text.len - 1);
+		fputs(buf_text(&line), stdout);
+		status = verb_verify_end(o, &c, &text);
+	}
+	buf_release(&line);
+	buf_release(&text);
+	claims_release(&c);
+	return status;
+}
+
+/* With a key, whoever gave the nonce can see that this machine answered it. */
+static int verb_verify_sign(const struct identity *i, struct claims *c, struct fail *f)
+{
+	struct buf key, text, signature;
+	int rc;
+
+	buf_init(&key, CLAIMS_KEY);
+	buf_init(&text, 2 * CLAIMS_BYTES);
+	buf_init(&signature, CLAIMS_SIGNATURE);
+	snprintf(c->agent, sizeof c->agent, "%s", i->agent);
+	rc = identity_public(i, &key, f);
+	if (!rc)
+		snprintf(c->key, sizeof c->key, "%s", buf_text(&key));
+	rc = rc ? rc : claims_to_sign(c, &text);
+	rc = rc ? rc : identity_sign(i, text.data, text.len, &signature, f);
+	if (!rc)
+		snprintf(c->signature, sizeof c->signature, "%s", buf_text(&signature));
+	buf_release(&signature);
+	buf_release(&text);
+	buf_release(&key);
+	return rc;
+}
+
+/* Who has no folder yet keeps nothing; a folder that cannot be written to is said. */
+static void verb_verify_keep(const struct flags *o, struct buf *text)
+{
+	char path[STATEFILE_PATH];
+	struct fail f = { 0 };
+
+	if (access(o->data, F_OK) == 0 && statefile_path(path, o->data, KEPT, NULL) == 0 &&
+		statefile_bytes(path, text->data, text->len, 0600, &f))
+		fprintf(stderr, "nanopod-agentd: the results are not kept: %s\n", f.text);
+}
+
+static int verb_verify_run(const struct flags *o, const struct identity *i, const struct verify_setup *setup)
+{
+	struct claims c = { .count = 0 };
+	struct fail f = { 0 };
+	struct buf text;
+	int rc = verify_run(setup, o->json ? NULL : stdout, &c), status;
+
+	buf_init(&text, 2 * CLAIMS_BYTES);
+	if (rc)
+		fail_errno(&f, rc, -rc, "cannot write the results");
+	if (!rc && i)
+		rc = verb_verify_sign(i, &c, &f);
+	rc = rc ? rc : claims_write(&c, &text);
+	if (!rc)
+		verb_verify_keep(o, &text);
+	status = rc ? verb_fail(FAILURE, *f.text ? f.text : "out of memory") : verb_verify_end(o, &c, &text);
+	buf_release(&text);
+	claims_release(&c);
+	return status;
+}
+
+int verb_verify(const struct flags *o, drivers all)
+{
+	struct identity i = { 0 };
+	struct fail f = { 0 };
+	struct datadir_setup place;
+	struct verify_setup setup = { .root = o->sysfs_root,
+		.data = o->data,
+		.nonce = o->nonce,
+		.address = o->address,
+		.listen = o->listen,
+		.first_port = (unsigned)o->first_port,
+		.ports = 1,
+		.drivers = all,
+		.opencl = o->sysfs_root ? "" : NULL,
+		.driver_setup = &place.setup };
+	bool joined;
+	int status;
+
+	if (o->last)
+		return verb_verify_last(o);
+	if (o->nonce && claims_nonce(o->nonce, &f))
+		return verb_fail(USAGE, f.text);
+	joined = identity_load(o->data, &i, NULL) == 0;
+	setup.market = joined ? i.url : NULL;
+	datadir_setup(&place, o, NULL);
+	if (joined && verb_http_time(&i, &setup.market_now, NULL) == 0) {
+		setup.clock_known = true;
+		setup.local_now = time(NULL);
+	}
+	status = verb_verify_run(o, joined ? &i : NULL, &setup);
+	identity_release(&i);
+	return status;
+}
