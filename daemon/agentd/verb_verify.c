@@ -9,10 +9,12 @@
 
 #include "agentd/datadir.h"
 #include "agentd/machine/verify.h"
+#include "agentd/market/uplink_speed.h"
 #include "agentd/market/verb_http.h"
 #include "agentd/os/statefile.h"
 #include "agentd/verbs.h"
 #include "market/claims.h"
+#include "market/client.h"
 
 enum { FAILURE = 1, USAGE = 2, NONE = 3, CHECK = 11 };
 
@@ -114,7 +116,93 @@ static void verb_verify_keep(const struct flags *o, struct buf *text)
 		fprintf(stderr, "nanopod-agentd: the results are not kept: %s\n", f.text);
 }
 
-static int verb_verify_run(const struct flags *o, const struct identity *i, const struct verify_setup *setup)
+/* ---- The way to the market ---------------------------------------------------------------------- */
+
+static struct claim *verb_verify_speed_claim(struct claim list[], int *count, const char *check, const char *method)
+{
+	struct claim *c = &list[(*count)++];
+
+	*c = (struct claim){ .at = time(NULL) };
+	snprintf(c->check, sizeof c->check, "%s", check);
+	snprintf(c->method, sizeof c->method, "%s", method);
+	return c;
+}
+
+static void verb_verify_put(struct claim list[], int *count, const char *check, const struct uplink_series *s,
+	const char *unit, const char *method, const char *text)
+{
+	struct claim *c;
+
+	if (!s->runs)
+		return;
+	c = verb_verify_speed_claim(list, count, check, method);
+	c->measured = true;
+	c->value = s->median;
+	c->least = s->least;
+	c->most = s->most;
+	c->runs = s->runs;
+	snprintf(c->unit, sizeof c->unit, "%s", unit);
+	snprintf(c->text, sizeof c->text, "%s", text);
+}
+
+static int verb_verify_speed_list(int rc, const struct uplink_speed *s, const char *why, struct claim list[])
+{
+	static const char requests[] = "empty requests on one connection",
+			  bytes[] = "up to 1 MB a request, less the round trip";
+	struct claim *c;
+	int n = 0;
+
+	verb_verify_put(list, &n, "market latency", &s->latency, "us", requests, "a request and its answer");
+	verb_verify_put(list, &n, "market jitter", &s->jitter, "us", requests, "between one request and the next");
+	if (s->sent) {
+		struct uplink_series lost = { s->lost * 100 / s->sent, s->lost * 100 / s->sent, s->lost * 100 / s->sent,
+			s->sent };
+
+		verb_verify_put(list, &n, "market loss", &lost, "%", requests, "requests without an answer");
+	}
+	verb_verify_put(list, &n, "market down", &s->down, "kbit/s", bytes, "from the market to this machine");
+	verb_verify_put(list, &n, "market up", &s->up, "kbit/s", bytes, "from this machine to the market");
+	if (rc) {
+		c = verb_verify_speed_claim(list, &n, "market speed", "");
+		c->is = rc == -ENOTSUP || rc == -EBUSY || rc == REASON_RATE ? CLAIM_SKIPPED : CLAIM_FAILED;
+		snprintf(c->text, sizeof c->text, "%.*s", (int)sizeof c->text - 1,
+			rc == -ENOTSUP ? "this market offers no speed test; an update of nanopod-marketd does" : why);
+		if (c->is == CLAIM_FAILED)
+			snprintf(c->mend, sizeof c->mend,
+				"check the line to the market; 'nanopod host verify' tries again");
+	}
+	return n;
+}
+
+/* A new session would end that of the agent that runs here, so only one of both measures. */
+static int verb_verify_speed(const struct flags *o, struct identity *i, FILE *show, struct claims *c)
+{
+	struct claim list[8] = { 0 };
+	struct uplink_speed s = { .sent = 0 };
+	char token[VERB_HTTP_TOKEN] = "";
+	struct fail f = { 0 };
+	struct buf line;
+	int lock = -1, rc = datadir_lock(o->data, &lock, &f), n;
+
+	rc = rc ? rc : verb_http_session(o->data, i, token, &f);
+	rc = rc ? rc : uplink_speed(i, token, &s, &f);
+	explicit_bzero(token, sizeof token);
+	if (lock >= 0)
+		close(lock);
+	n = verb_verify_speed_list(rc, &s, f.text, list);
+	buf_init(&line, 8192);
+	rc = 0;
+	for (int k = 0; !rc && k < n; k++) {
+		rc = claims_add(c, &list[k]);
+		rc = rc ? rc : claim_text(&list[k], &line);
+	}
+	if (!rc && show && (fputs(buf_text(&line), show) < 0 || fflush(show)))
+		rc = -EIO;
+	buf_release(&line);
+	return rc;
+}
+
+static int verb_verify_run(const struct flags *o, struct identity *i, const struct verify_setup *setup)
 {
 	struct claims c = { .count = 0 };
 	struct fail f = { 0 };
@@ -122,6 +210,8 @@ static int verb_verify_run(const struct flags *o, const struct identity *i, cons
 	int rc = verify_run(setup, o->json ? NULL : stdout, &c), status;
 
 	buf_init(&text, 2 * CLAIMS_BYTES);
+	if (!rc && i)
+		rc = verb_verify_speed(o, i, o->json ? NULL : stdout, &c);
 	if (rc)
 		fail_errno(&f, rc, -rc, "cannot write the results");
 	if (!rc && i)

@@ -23,6 +23,7 @@ const struct route *const api_tables[] = {
 	api_np_host_routes,
 	api_np_agent_routes,
 	api_np_work_routes,
+	api_np_speed_routes,
 	api_np_node_routes,
 	api_np_trade_routes,
 	api_np_list_routes,

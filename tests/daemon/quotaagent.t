@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/npagent.sh"
 
-v2_start --rate 0 --quota acme:leases=4 --quota foundry:agent-journal=1
+v2_start --rate 0 --quota acme:leases=4 --quota foundry:agent-journal=1 --quota foundry:speed=2
 HOST=$(v2_host h1 "$SKU")
 v2_offer "$HOST" 2.000000 >/dev/null
 
@@ -27,6 +27,27 @@ is "$(http_status) $(json .status <<<"$out")" "201 filled" "another buyer has th
 v2_clock $((NOW + 2 * HOUR + 120))
 out=$(buy "$ACME" "$POOL" 11)
 is "$(http_status) $(json .status <<<"$out")" "201 filled" "a lease that is over makes room"
+
+# ---- What agents measure their way with ------------------------------------------------------------------------------
+key fast
+join "$(join_token)" rack0 fast m0 >"$TMP/agent"
+S=$(session "$(json .id <"$TMP/agent")" fast 1 m0 | json .token)
+is "$(as "$S" GET '/np/v1/speed?bytes=3' | json '[.object, .bytes, (.data | length)] | join(" ")')" "speed 3 3" "an agent gets bytes"
+printf '{"data":"%s"}' "$(head -c 60000 /dev/zero | tr '\0' x)" >"$TMP/up"
+is "$(as "$S" POST /np/v1/speed "@$TMP/up" | json .bytes)" 60000 "and sends some"
+out=$(as "$FOUNDRY" GET '/np/v1/speed?bytes=3')
+is "$(http_status)" 403 "nobody else does"
+out=$(as "$S" GET '/np/v1/speed?bytes=1000001')
+is "$(http_status)" 422 "no more at a time than a megabyte"
+as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
+is "$(json '.data | length' <"$TMP/down")" 1000000 "that much it gets"
+[ "$(gzip -c <"$TMP/down" | wc -c)" -gt 600000 ]; is $? 0 "which nothing on the way makes small"
+as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
+out=$(as "$S" GET '/np/v1/speed?bytes=1000000')
+is "$(http_status) $(json .error.code <<<"$out")" "429 rate_limited" "until the account's day is full"
+like "$(json .error.message <<<"$out")" "MiB of speed tests by agents within a day \(quota 'speed'\); wait" "in words"
+as "$S" GET /np/v1/agent/work >/dev/null
+is "$(http_status)" 200 "which stops nothing else"
 
 # ---- What agents say -------------------------------------------------------------------------------------------------
 key one

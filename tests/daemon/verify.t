@@ -32,6 +32,11 @@ is "$(json '[.object, .version, .nonce, .key] | join(" ")' <"$TMP/rack.json")" "
 	"for that nonce, by the key that the market knows"
 is "$(json '.checks[] | select(.check == "disk write") | [.median > 0, .least <= .median, .median <= .most, .at > 1700000000, (.method | length) > 0, .unit] | join(" ")' <"$TMP/rack.json")" \
 	"true true true true true MB/s" "with median, spread, date, method and unit"
+is "$(json '[.checks[] | select(.check | startswith("market ")) | .check] | join(" ")' <"$TMP/rack.json")" \
+	"market latency market jitter market loss market down market up" "the way to the market is measured both ways"
+is "$(json '[.checks[] | select(.check == "market down" or .check == "market up") | .median > 0 and .unit == "kbit/s"] | all' <"$TMP/rack.json")" \
+	true "in kilobits a second"
+is "$(json '.checks[] | select(.check == "market loss") | "\(.median) \(.runs > 0)"' <"$TMP/rack.json")" "0 true" "no request was lost"
 measured=$(json '.passed' <"$TMP/rack.json")
 
 # Kept.
@@ -44,6 +49,14 @@ like "$out" "[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped, 20" "with its date"
 "$AGENTD" --data "$TMP/rack" status >"$TMP/status"
 like "$(cat "$TMP/status")" "verified: [0-9]+ passed, [0-9]+ failed" "the status has its date"
 is "$("$AGENTD" --data "$TMP/rack" status --json | json '.verified | length > 0')" true "in JSON too"
+
+# The session is the running agent's: verify leaves it alone.
+date +%s >"$TMP/clock"
+agentd_start rack --driver process || exit 1
+run host verify --data "$TMP/rack"
+like "$out" "skipped +market speed +.*$AGENTD_PID" "while the agent runs, verify opens no session beside its own"
+agentd_stop rack
+unlike "$(cat "$TMP/rack.log")" "in use elsewhere" "and the agent is not thrown out"
 
 # Checked, where there is no agent.
 want=0

@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libagentmarket.la
 libagentmarket_la_SOURCES = \
 	daemon/agentd/market/http_child.c \
 	daemon/agentd/market/http_child.h \
+	daemon/agentd/market/uplink_speed.c \
+	daemon/agentd/market/uplink_speed.h \
 	daemon/agentd/market/verb_http.c \
 	daemon/agentd/market/verb_http.h \
 	daemon/agentd/market/identity.c \

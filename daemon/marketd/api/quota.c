@@ -36,7 +36,7 @@ struct day {
 struct usage {
 	int64_t limits[QUOTA_KINDS];
 	int64_t text; /* bytes; -1: to be counted */
-	struct day journal, agents;
+	struct day journal, agents, speed;
 };
 
 struct quotas {
@@ -265,6 +265,7 @@ static struct usage *usage_of(struct api *api, uint64_t account)
 	u->text = quota_text_of(e, account);
 	u->journal = (struct day){ .left = u->limits[QUOTA_JOURNAL], .at_ms = api->now_ms };
 	u->agents = (struct day){ .left = u->limits[QUOTA_AGENT_JOURNAL], .at_ms = api->now_ms };
+	u->speed = (struct day){ .left = u->limits[QUOTA_SPEED], .at_ms = api->now_ms };
 	return u;
 }
 
@@ -287,6 +288,7 @@ static const char *quota_way_out(enum quota_kind kind)
 	case QUOTA_LEASES:
 	case QUOTA_JOURNAL:
 	case QUOTA_AGENT_JOURNAL:
+	case QUOTA_SPEED:
 		return "wait, or ";
 	default:
 		return "";
@@ -437,6 +439,20 @@ static int check_quota_day(struct api *api, struct usage *u, uint64_t account, b
 		return 0;
 	left = day_left(agent ? &u->agents : &u->journal, limit, api->now_ms);
 	return left > 0 ? 0 : quota_refuse(api, account, limit - left, limit, 0, kind, why);
+}
+
+int quota_speed(struct api *api, const struct request *q, int64_t bytes, struct fail *why)
+{
+	struct usage *u = api->quotas ? usage_of(api, q->account) : NULL;
+	int64_t limit = u ? u->limits[QUOTA_SPEED] : 0, left;
+
+	if (!limit)
+		return 0;
+	left = day_left(&u->speed, limit, api->now_ms);
+	if (left < bytes)
+		return quota_refuse(api, q->account, limit - left, limit, 0, QUOTA_SPEED, why);
+	u->speed.left -= bytes;
+	return 0;
 }
 
 static int check_quota_counts(struct api *api, const struct usage *u, uint64_t account, const struct quota_need *need,

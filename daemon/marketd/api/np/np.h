@@ -15,6 +15,7 @@ extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, 
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
 extern const struct route api_np_work_routes[];     /* np_work.c: an agent's work and reports */
+extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for agents that measure their way here */
 extern const struct route api_np_node_routes[];     /* np_nodes.c: a buyer's nodes */
 extern const struct route api_np_trade_routes[];    /* np_trades.c: extend, release, quote */
 extern const struct route api_np_list_routes[];     /* np_lists.c: ledger, events, leases */

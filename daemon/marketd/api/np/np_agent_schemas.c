@@ -188,6 +188,18 @@ static const struct schema_field console_answer[] = {
 	{ 0 },
 };
 
+static const struct schema_field speed_request[] = {
+	{ "data", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9_-]*$", 0, 1000000, "dropped" },
+	{ 0 },
+};
+
+static const struct schema_field speed[] = {
+	OBJECT_IS("speed"),
+	{ "bytes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 1000000, "of data, there or here" },
+	{ "data", SCHEMA_STRING, 0, NULL, 0, 1000000, "chance; absent after a POST" },
+	{ 0 },
+};
+
 static const struct schema_field status_request[] = {
 	{ "health", SCHEMA_ENUM, FIELD_REQUIRED, "ok|degraded|draining|unhealthy", 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 255, NULL },
@@ -270,6 +282,8 @@ const struct schema schema_np_agent[] = {
 	OBJECT("np.Console", console_answer),
 	OBJECT("np.AgentStatusRequest", status_request),
 	OBJECT("np.AgentHostRequest", agent_host_request),
+	OBJECT("np.SpeedRequest", speed_request),
+	OBJECT("np.Speed", speed),
 	OBJECT("np.NodeKey", node_key),
 	OBJECT("np.NodeSsh", node_ssh),
 	OBJECT("np.Node", node),
