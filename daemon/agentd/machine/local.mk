@@ -25,11 +25,13 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/pci.h \
 	daemon/agentd/machine/speed.c \
 	daemon/agentd/machine/speed.h \
+	daemon/agentd/machine/speed_small.c \
 	daemon/agentd/machine/sysfs.c \
 	daemon/agentd/machine/sysfs.h \
 	daemon/agentd/machine/verify.c \
 	daemon/agentd/machine/verify.h \
 	daemon/agentd/machine/verify_gpu.c \
+	daemon/agentd/machine/verify_links.c \
 	daemon/agentd/machine/verify_machine.c \
 	daemon/agentd/machine/verify_opencl.c \
 	daemon/agentd/machine/verify_part.c \

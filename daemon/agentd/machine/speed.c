@@ -40,7 +40,7 @@ static int64_t speed_per_second(int64_t bytes, int64_t us)
 /* ---- Disk --------------------------------------------------------------------------------------- */
 
 /* Opens a file without a name; where the file system has none, names it and unlinks it at once. */
-static int speed_open_file(const char *folder, bool *direct)
+int speed_open_file(const char *folder, bool *direct)
 {
 	char path[4096];
 	int fd = -1;

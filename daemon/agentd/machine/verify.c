@@ -19,6 +19,8 @@ static const struct {
 	int deadlines;               /* how many it may take: it has children with one each */
 } checks[] = {
 	{ "disk", verify_disk, "look for disk errors in 'dmesg'", 1 },
+	{ "memory", verify_memory, "memtester; look for memory errors in 'dmesg'", 1 },
+	{ "links", verify_links, "look for PCI errors in 'dmesg'", 1 },
 	{ "network", verify_network, "check the network: 'ip route', 'ping'", 1 },
 	{ "clock", verify_clock, "", 1 },
 	{ "ssh", verify_ssh, "check the network: 'ip route', 'ping'", 1 },

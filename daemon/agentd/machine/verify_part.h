@@ -12,6 +12,8 @@ enum { VERIFY_EACH = 96 };
 typedef void (*verify_fn)(const struct verify_setup *s, struct claim *list, int *count);
 
 void verify_disk(const struct verify_setup *s, struct claim *list, int *count);
+void verify_memory(const struct verify_setup *s, struct claim *list, int *count);
+void verify_links(const struct verify_setup *s, struct claim *list, int *count);
 void verify_network(const struct verify_setup *s, struct claim *list, int *count);
 void verify_clock(const struct verify_setup *s, struct claim *list, int *count);
 void verify_ssh(const struct verify_setup *s, struct claim *list, int *count);

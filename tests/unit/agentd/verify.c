@@ -141,6 +141,8 @@ static void test_good(void)
 			number(d, "disk write", "median") <= number(d, "disk write", "most") &&
 			number(d, "disk write", "runs") == 3,
 		"with the spread of three runs");
+	is_result(d, "disk random", "ok", "4 KiB", "small reads at random places");
+	ok(number(d, "disk random", "median") > 0 && number(d, "disk fsync", "median") > 0, "and the wait for a write");
 	is_result(d, "network", "ok", "round trips to the market", "round trips to the market");
 	ok(number(d, "network", "most") > 0, "measured");
 	is_result(d, "clock", "ok", "within 1 s", "the clock");
@@ -158,6 +160,31 @@ static void test_good(void)
 			ok(false, "'%s' is left behind", e->d_name);
 	if (dir)
 		closedir(dir);
+}
+
+/* Links as sysfs shows them: one card on half of its lanes, one card in a slot that has no more. */
+static void test_links(void)
+{
+	struct verify_setup s = usual();
+	json_t *d;
+
+	s.data = s.market = NULL;
+	s.drivers = NULL;
+	tree_put(root, "sys/bus/pci/devices/0000:05:00.0/current_link_width", "8");
+	tree_put(root, "sys/class/infiniband/mlx5_2/ports/1/state", "4: ACTIVE");
+	d = verify(&s);
+	is_int(status, 11, "a narrow link is no success");
+	is_result(d, "pcie link", "failed", "0000:05:00.0 runs on 8 of 16 lanes", "a card on half of its lanes");
+	is_str(text_of(d, "pcie link", "device"), "0000:05:00.0", "which one");
+	is_int(number(d, "pcie link", "median"), 8, "and how many it has");
+	is_result(d, "rdma", "ok", "roce 'mlx5_2' of ens10 is up, 400 Gb/sec", "RDMA that is up");
+	json_decref(d);
+	tree_put(root, "sys/bus/pci/devices/0000:05:00.0/current_link_width", "16");
+	tree_put(root, "sys/class/infiniband/mlx5_2/ports/1/state", "1: DOWN");
+	d = verify(&s);
+	is_result(d, "pcie link", "ok", "PCIe 5 now, up to 5", "all lanes");
+	is_result(d, "rdma", "skipped", "not up", "RDMA without a cable");
+	json_decref(d);
 }
 
 static void test_bad(void)
@@ -244,6 +271,9 @@ int main(void)
 	tree_unpack("cpu-only", root, sizeof root);
 	test_good();
 	test_bad();
+	tree_remove(root);
+	tree_unpack("mi300x8", root, sizeof root);
+	test_links();
 	tree_remove(root);
 	tree_unpack("rtx4090x2", root, sizeof root);
 	test_gpus();
