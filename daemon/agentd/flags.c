@@ -35,6 +35,7 @@ enum flag {
 	FLAG_DESTROY,
 	FLAG_NONCE,
 	FLAG_LAST,
+	FLAG_BOM,
 	FLAG_LEVEL,
 	FLAG_HELP,
 	FLAG_VERSION,
@@ -62,6 +63,7 @@ static const struct option rows[] = {
 	{ "json", no_argument, NULL, FLAG_JSON },
 	{ "destroy", no_argument, NULL, FLAG_DESTROY },
 	{ "nonce", required_argument, NULL, FLAG_NONCE },
+	{ "bom", required_argument, NULL, FLAG_BOM },
 	{ "last", no_argument, NULL, FLAG_LAST },
 	{ "log-level", required_argument, NULL, FLAG_LEVEL },
 	{ "help", no_argument, NULL, FLAG_HELP },
@@ -106,6 +108,7 @@ static const char help[] =
 	"  --json              verbs: print JSON\n"
 	"  --destroy           halt: remove the nodes' files too\n"
 	"  --nonce HEX         verify: number that the answer is for (default: a random one)\n"
+	"  --bom FILE          verify: compare with a bill of materials, measure nothing\n"
 	"  --last              verify: show the latest results, measure nothing\n"
 	"  --log-level LEVEL   error, warn, info, debug (default: info)\n"
 	"  --help, --version\n";
@@ -190,6 +193,9 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_JSON: o->json = true; return -1;
 	case FLAG_NONCE:
 		o->nonce = text;
+		return -1;
+	case FLAG_BOM:
+		o->bom = text;
 		return -1;
 	case FLAG_LAST:
 		o->last = true;

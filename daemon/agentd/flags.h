@@ -20,7 +20,7 @@ struct flags {
 	const char *name, *type, *hosts[FLAGS_HOSTS];
 	int host_count;
 	long nodes, first_port, grace, unknown_grace, ssh_within, look;   /* seconds, but for the first two */
-	const char *nonce;                                                /* verify: NULL: a random one */
+	const char *nonce, *bom;                                          /* verify; NULL: a random one, none */
 	bool uplink, json, plain, destroy, last;
 	enum log_level level;
 };

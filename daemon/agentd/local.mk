@@ -11,6 +11,8 @@ include daemon/agentd/market/local.mk
 # The agent itself: what the market wants, what runs, the next step of each node. Only main.c names the drivers.
 noinst_LTLIBRARIES += libagent.la
 libagent_la_SOURCES = \
+	daemon/agentd/bom.c \
+	daemon/agentd/bom.h \
 	daemon/agentd/selfcheck.c \
 	daemon/agentd/selfcheck.h \
 	daemon/agentd/console.c \

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentd/bom.h"
 #include "agentd/datadir.h"
 #include "agentd/machine/verify.h"
 #include "agentd/market/uplink_speed.h"
@@ -243,6 +244,8 @@ int verb_verify(const struct flags *o, drivers all)
 	bool joined;
 	int status;
 
+	if (o->bom)
+		return bom_verb(o->bom, o->sysfs_root, o->json, stdout, stderr);
 	if (o->last)
 		return verb_verify_last(o);
 	if (o->nonce && claims_nonce(o->nonce, &f))

@@ -74,8 +74,15 @@ echo 11 >"$AGENT/verify"
 run_is 11 "a verification that fails" np verify
 like "$out|$err" "ok disk.*not fit to be listed" "is told, and said once more"
 run_is 11 "with JSON" np verify -o json
+run_is 11 "a bill of materials that it does not fit" np verify --bom nanopod.yaml
+is "$(calls)" "verify --bom nanopod.yaml" "the agent compares"
+like "$err" "this machine is not what 'nanopod.yaml' says" "and whose file it was is said"
 echo 0 >"$AGENT/verify"
 run_is 0 "one that passes" np verify
+run_is 0 "the latest results" np verify --last
+is "$(calls)" "verify --last" "are the agent's"
+run_is 0 "with a nonce" np verify --nonce 0011223344556677
+is "$(calls)" "verify --nonce 0011223344556677" "which the agent gets"
 run_is 0 "inventory of another machine" np inventory --sysfs-root /some/tree
 is "$(calls)" "--sysfs-root /some/tree inventory" "by its folder"
 

@@ -2,7 +2,8 @@
 # nothing of what it links: LDADD in Makefile.am has that.
 EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 
-fuzz_tests = tests/fuzz/argv tests/fuzz/claims tests/fuzz/cluster tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts \
+fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/claims tests/fuzz/cluster tests/fuzz/conf \
+	tests/fuzz/cursor tests/fuzz/facts \
 	tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
 	tests/fuzz/knownhosts tests/fuzz/money \
@@ -12,6 +13,8 @@ fuzz_tests = tests/fuzz/argv tests/fuzz/claims tests/fuzz/cluster tests/fuzz/con
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 tests_fuzz_argv_SOURCES = tests/fuzz/argv.c tests/fuzz/replay.c
+tests_fuzz_bom_SOURCES = tests/fuzz/bom.c tests/fuzz/replay.c
+tests_fuzz_bom_LDADD = libagent.la
 tests_fuzz_claims_SOURCES = tests/fuzz/claims.c tests/fuzz/replay.c
 tests_fuzz_claims_LDADD = libmarket.la libbase.la
 tests_fuzz_cluster_SOURCES = tests/fuzz/cluster.c tests/fuzz/replay.c

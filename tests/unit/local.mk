@@ -109,7 +109,7 @@ tests_unit_marketd_uri_LDADD = libmarketd.la
 tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.la
 
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
-unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/cgroup tests/unit/agentd/console \
+unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cgroup tests/unit/agentd/console \
 	tests/unit/agentd/health tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
 	tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl \
@@ -123,6 +123,8 @@ tests_unit_agentd_archive_LDADD = libdrivervm.la libdriverns.la libos.la libbase
 tests_unit_agentd_cgroup_LDADD = libos.la libbase.la
 tests_unit_agentd_console_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_console_LDADD = libagent.la $(JANSSON_LIBS)
+tests_unit_agentd_bom_SOURCES = tests/unit/agentd/bom.c tests/unit/agentd/inventorytree.h
+tests_unit_agentd_bom_LDADD = libagent.la
 tests_unit_agentd_health_SOURCES = tests/unit/agentd/health.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_health_LDADD = libinventory.la
 tests_unit_agentd_image_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)

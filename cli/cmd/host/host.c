@@ -30,6 +30,17 @@ static int host_pass(struct nanopod *np, const struct options *o, const char *co
 	return rc;
 }
 
+static int host_bom(struct nanopod *np, const struct options *o)
+{
+	const char *const verb[] = { "verify", "--bom", option_text(o, "bom"), NULL };
+	int rc = host_pass(np, o, verb, NULL, "cannot compare this machine");
+
+	return rc == STATUS_CHECK && np->format != FORMAT_JSON
+		? print_fail(np, STATUS_CHECK, "see RESULT above", "this machine is not what '%s' says",
+			  option_text(o, "bom"))
+		: rc;
+}
+
 static int host_verify(struct nanopod *np, const struct options *o, char **words)
 {
 	const char *verb[8] = { "verify" };
@@ -38,6 +49,8 @@ static int host_verify(struct nanopod *np, const struct options *o, char **words
 	(void)words;
 	if (option_given(o, "check"))
 		return host_check(np, o);
+	if (option_given(o, "bom"))
+		return host_bom(np, o);
 	if (option_given(o, "nonce")) {
 		verb[n++] = "--nonce";
 		verb[n++] = option_text(o, "nonce");
@@ -86,7 +99,7 @@ static const struct action actions[] = {
 	{ "status", "", 0, 0, host_status },
 	{ "token", "[NAME] [--expires DURATION]", 0, 1, host_token },
 	{ "join", "URL [--name NAME] [--type TYPE] [--nodes N]", 1, 1, host_join },
-	{ "verify", "[--nonce HEX] [--last] [--check FILE]", 0, 0, host_verify },
+	{ "verify", "[--nonce HEX] [--last] [--check FILE] [--bom FILE]", 0, 0, host_verify },
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
 	{ "inventory", "", 0, 0, host_inventory },
 	{ "drivers", "", 0, 0, host_drivers },
@@ -118,6 +131,8 @@ static const struct option options[] = {
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, e.g. 2h or 7d (default 24h)" },
 	{ "nonce", 0, OPTION_STRING, "HEX",
 		.help = "verify: number that the signed answer is for; default: a random one" },
+	{ "bom", 0, OPTION_STRING, "FILE", .help = "verify: compare this machine with a bill of materials in YAML",
+		.complete = COMPLETE_FILE },
 	{ "last", 0, OPTION_FLAG, .help = "verify: show the latest results, measure nothing" },
 	{ "check", 0, OPTION_STRING, "FILE", .help = "verify: check who signed these results of another machine",
 		.complete = COMPLETE_FILE },
