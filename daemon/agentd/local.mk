@@ -6,6 +6,7 @@ include daemon/agentd/host/local.mk
 include daemon/agentd/ns/local.mk
 include daemon/agentd/vm/local.mk
 include daemon/agentd/machine/local.mk
+include daemon/agentd/power/local.mk
 include daemon/agentd/market/local.mk
 
 # The agent itself: what the market wants, what runs, the next step of each node. Only main.c names the drivers.

@@ -6,9 +6,8 @@ fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/claims tests/fuzz/cluster
 	tests/fuzz/cursor tests/fuzz/facts \
 	tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
-	tests/fuzz/knownhosts tests/fuzz/money \
-	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/tally \
-	tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack \
+	tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire tests/fuzz/requirements \
+	tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack tests/fuzz/tally \
 	tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
@@ -39,6 +38,8 @@ tests_fuzz_knownhosts_SOURCES = tests/fuzz/knownhosts.c tests/fuzz/replay.c
 tests_fuzz_knownhosts_LDADD = libpssh-all.la
 tests_fuzz_money_SOURCES = tests/fuzz/money.c tests/fuzz/replay.c
 tests_fuzz_money_LDADD = libmarket.la libbase.la
+tests_fuzz_power_SOURCES = tests/fuzz/power.c tests/fuzz/replay.c
+tests_fuzz_power_LDADD = libpower.la
 tests_fuzz_remotewire_SOURCES = tests/fuzz/remotewire.c tests/fuzz/replay.c
 tests_fuzz_requirements_SOURCES = tests/fuzz/requirements.c tests/fuzz/replay.c
 tests_fuzz_requirements_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter. */
+/*
+ * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter, and for
+ * limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver that is loaded
+ * again has forgotten them, so a test then removes its files.
+ */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +28,14 @@ int nvmlDeviceGetPowerUsage(void *d, unsigned *out);
 int nvmlDeviceGetPowerManagementLimit(void *d, unsigned *out);
 int nvmlDeviceGetPowerManagementLimitConstraints(void *d, unsigned *min, unsigned *max);
 int nvmlDeviceGetEccMode(void *d, int *now, int *later);
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **out);
+int nvmlDeviceGetEnforcedPowerLimit(void *d, unsigned *out);
+int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out);
+int nvmlDeviceSetPowerManagementLimit(void *d, unsigned milliwatts);
 int nvmlDeviceGetTotalEccErrors(void *d, int type, int counter, unsigned long long *out);
 int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *later);
 
-enum { NOT_SUPPORTED = 3, NOT_LOADED = 9, LOST = 15 };
+enum { INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, NOT_LOADED = 9, LOST = 15 };
 
 static bool is(const char *mode)
 {
@@ -123,11 +131,65 @@ int nvmlDeviceGetPowerUsage(void *d, unsigned *out)
 	return 0;
 }
 
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **out)
+{
+	unsigned bus;
+
+	if (sscanf(address, "0000:%x:00.0", &bus) != 1 || bus < 1 || bus > 2)
+		return NOT_FOUND;
+	return nvmlDeviceGetHandleByIndex_v2(bus - 1, out);
+}
+
+/* The file of a GPU's limit; false: nothing is kept. */
+static bool kept(void *d, char *room, size_t size)
+{
+	const char *folder = getenv("FAKE_NVML_STATE");
+
+	snprintf(room, size, "%s/limit-%d", folder ? folder : "", number(d));
+	return folder != NULL;
+}
+
 int nvmlDeviceGetPowerManagementLimit(void *d, unsigned *out)
+{
+	char path[1024];
+	FILE *f = kept(d, path, sizeof path) ? fopen(path, "re") : NULL;
+
+	*out = 450000;
+	if (f && fscanf(f, "%u", out) != 1)
+		*out = 0;
+	if (f)
+		fclose(f);
+	return 0;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void *d, unsigned *out)
+{
+	return nvmlDeviceGetPowerManagementLimit(d, out);
+}
+
+int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out)
 {
 	(void)d;
 	*out = 450000;
 	return 0;
+}
+
+int nvmlDeviceSetPowerManagementLimit(void *d, unsigned milliwatts)
+{
+	char path[1024];
+	FILE *f;
+
+	if (is("norights"))
+		return NO_PERMISSION;
+	if (milliwatts < 10000 || milliwatts > 600000 || !kept(d, path, sizeof path))
+		return INVALID;
+	if (is("ignores"))
+		return 0;
+	f = fopen(path, "we");
+	if (!f)
+		return INVALID;
+	fprintf(f, "%u", milliwatts);
+	return fclose(f) == 0 ? 0 : INVALID;
 }
 
 int nvmlDeviceGetPowerManagementLimitConstraints(void *d, unsigned *min, unsigned *max)

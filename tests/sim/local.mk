@@ -4,8 +4,8 @@ noinst_HEADERS += $(reference)/reference.h $(reference)/ref.h tests/sim/rng.h te
 	tests/sim/shadow.h tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h \
 	tests/sim/fleet.h tests/sim/sim.h tests/sim/renewal.h
 
-check_PROGRAMS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
-TESTS += tests/sim/agents tests/sim/property tests/sim/market tests/sim/renewal
+check_PROGRAMS += tests/sim/agents tests/sim/power tests/sim/property tests/sim/market tests/sim/renewal
+TESTS += tests/sim/agents tests/sim/power tests/sim/property tests/sim/market tests/sim/renewal
 tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/oracle.c tests/sim/shrink.c \
 	tests/sim/show.c tests/sim/shadow.c tests/sim/stream.c tests/sim/streamtrade.c tests/sim/streamwrong.c \
 	tests/sim/streamagent.c tests/sim/duty.c $(reference)/reference.c $(reference)/refagent.c \
@@ -13,6 +13,7 @@ tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/or
 	$(reference)/refpieces.c $(reference)/refplan.c $(reference)/refprocure.c $(reference)/refthings.c \
 	$(reference)/reftime.c
 tests_sim_property_LDADD = libengine.la libstore.la libmarket.la libbase.la
+tests_sim_power_LDADD = libpower.la
 tests_sim_market_SOURCES = tests/sim/market.c tests/sim/simaudit.c tests/sim/simclient.c tests/sim/simmarket.c \
 	tests/sim/shadow.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c
 tests_sim_market_LDADD = libstore.la libengine.la libmarket.la libbase.la
@@ -22,11 +23,13 @@ tests_sim_agents_SOURCES = tests/sim/agents.c tests/sim/fleet.c tests/sim/fleeta
 	tests/sim/fleetmachine.c tests/sim/fleetpost.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c
 tests_sim_agents_LDADD = libstore.la libengine.la libmarket.la libbase.la
 
-# make sim-long EVENTS=50000000 HOURS=240: new seeds each time.
+# make sim-long EVENTS=50000000 HOURS=240: new seeds each time. TRACES: machines with power limits, always the same.
+TRACES = 100000
 EVENTS = 10000000
 HOURS = 24
-sim-long: tests/sim/property tests/sim/agents tests/sim/renewal
+sim-long: tests/sim/property tests/sim/agents tests/sim/renewal tests/sim/power
 	tests/sim/property long $(EVENTS)
 	tests/sim/renewal long $(EVENTS)
 	tests/sim/agents long $(HOURS)
+	tests/sim/power long $(TRACES)
 .PHONY: sim-long

@@ -1,0 +1,21 @@
+# The power that this machine's devices may draw: limits that fit the wall, set in an order that always does.
+noinst_LTLIBRARIES += libpower.la
+libpower_la_SOURCES = \
+	daemon/agentd/power/budget.c \
+	daemon/agentd/power/budget.h \
+	daemon/agentd/power/change.c \
+	daemon/agentd/power/change.h \
+	daemon/agentd/power/device.h \
+	daemon/agentd/power/device_hwmon.c \
+	daemon/agentd/power/device_nvml.c \
+	daemon/agentd/power/device_part.c \
+	daemon/agentd/power/device_part.h \
+	daemon/agentd/power/device_rapl.c \
+	daemon/agentd/power/devices.c \
+	daemon/agentd/power/devices.h \
+	daemon/agentd/power/envelope.c \
+	daemon/agentd/power/envelope.h \
+	daemon/agentd/power/supply.c \
+	daemon/agentd/power/supply.h
+libpower_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libpower_la_LIBADD = libinventory.la libos.la libbase.la $(JANSSON_LIBS)
