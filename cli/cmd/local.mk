@@ -50,6 +50,7 @@ nanopod_SOURCES += \
 	cli/cmd/host/host_check.c \
 	cli/cmd/host/host_join.c \
 	cli/cmd/host/host_market.c \
+	cli/cmd/host/host_power.c \
 	cli/cmd/host/host_room.c \
 	cli/cmd/provision/provision.c \
 	cli/cmd/provision/provision.h \

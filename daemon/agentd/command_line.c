@@ -36,6 +36,8 @@ static int command_line_verb(const struct flags *o, drivers all)
 		return verb_join(o);
 	if (strcmp(o->verb, "image") == 0)
 		return image_verb(o->images, o->word_count, o->words, o->json, stdout, stderr);
+	if (strcmp(o->verb, "power") == 0)
+		return verb_power(o);
 	if (o->word_count) {
 		fprintf(stderr, "nanopod-agentd: unexpected argument '%s'\n", o->words[0]);
 		return USAGE;
@@ -54,7 +56,7 @@ static int command_line_verb(const struct flags *o, drivers all)
 		return verb_verify(o, all);
 	fprintf(stderr,
 		"nanopod-agentd: no verb '%s'; "
-		"available: join, leave, status, halt, drivers, inventory, verify, image\n",
+		"available: join, leave, status, halt, drivers, inventory, verify, power, image\n",
 		o->verb);
 	return USAGE;
 }

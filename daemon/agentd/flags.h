@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 
-enum { FLAGS_HOSTS = 64, FLAGS_WORDS = 16, FLAGS_PATH = 512 };
+enum { FLAGS_HOSTS = 64, FLAGS_WORDS = 80, FLAGS_PATH = 512 };
 
 #define FLAGS_DATA "/var/lib/nanopod-agentd"
 

@@ -39,6 +39,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/datadir.h \
 	daemon/agentd/reporter.c \
 	daemon/agentd/reporter.h \
+	daemon/agentd/powercheck.c \
+	daemon/agentd/powercheck.h \
 	daemon/agentd/reconcile.c \
 	daemon/agentd/reconcile.h \
 	daemon/agentd/roster.c \
@@ -49,11 +51,12 @@ libagent_la_SOURCES = \
 	daemon/agentd/userdata.h \
 	daemon/agentd/verb_join.c \
 	daemon/agentd/verb_nodes.c \
+	daemon/agentd/verb_power.c \
 	daemon/agentd/verb_verify.c \
 	daemon/agentd/verbs.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-libagent_la_LIBADD = libagentmarket.la libinventory.la libos.la libmarket.la libconf.la libbase.la $(JANSSON_LIBS) \
-	$(CRYPTO_LIBS)
+libagent_la_LIBADD = libagentmarket.la libpower.la libinventory.la libos.la libmarket.la libconf.la libbase.la \
+	$(JANSSON_LIBS) $(CRYPTO_LIBS)
 
 sbin_PROGRAMS += nanopod-agentd
 nanopod_agentd_SOURCES = daemon/agentd/main.c

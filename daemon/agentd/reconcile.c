@@ -112,7 +112,9 @@ static struct decision reconcile_stopped(const struct picture *p)
 		return reconcile_wait_until(p->due_ms);
 	if (p->is == NODE_ABSENT)
 		return reconcile_do_step(STEP_CREATE);
-	return reconcile_do_step(p->rekey ? STEP_REKEY : STEP_START);
+	if (p->rekey)
+		return reconcile_do_step(STEP_REKEY);
+	return p->withheld ? reconcile_wait_until(0) : reconcile_do_step(STEP_START);
 }
 
 static struct decision reconcile_ready(const struct picture *p)

@@ -53,6 +53,7 @@ struct picture {
 	bool shipped;                  /* the market has all of its console, or nobody waits for that */
 	bool script;                   /* the buyer's script may close SSH on purpose */
 	bool host_taken;               /* driver host: another node still has the machine */
+	bool withheld;                 /* nothing may start on this machine now */
 	unsigned tries, quick_stops;
 	int64_t now, end_at;           /* the market's time */
 	int64_t ms;                    /* clock_ms(), like the deadlines below; there 0 means none */

@@ -168,22 +168,39 @@ static int64_t reporter_resident(void)
 	return kept * sysconf(_SC_PAGESIZE);
 }
 
+/* The machine's health, and what is wrong: power limits that do not hold keep nodes from starting. */
+static enum health reporter_health(const struct reporter *p, const char **message)
+{
+	bool withheld = p->power && p->power->set && p->power->known && !p->power->holds;
+
+	*message = p->check->message;
+	if (!withheld || p->check->health > HEALTH_DRAINING)
+		return p->check->health;
+	*message = p->power->message;
+	return HEALTH_DRAINING;
+}
+
 static bool reporter_status_next(struct reporter *p)
 {
+	bool power = p->power && p->power->news;
+	const char *message;
+	enum health health = reporter_health(p, &message);
 	int64_t oldest = 0;
 	size_t unknown = workers_unknown(p->workers, &oldest);
 	json_t *j;
 
-	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new)
+	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power)
 		return false;
+	if (power)
+		p->power->news = false;
 	p->workers->changed = p->check->health_new = false;
 	p->status_due_ms = clock_ms() + STATUS_MS;
-	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(p->check->health), "driver",
+	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(health), "driver",
 		p->workers->driver->name, "nodes", (json_int_t)(p->workers->roster->count - unknown), "unknown",
 		(json_int_t)unknown, "oldest_unknown_seconds", (json_int_t)oldest, "rss_bytes",
 		(json_int_t)reporter_resident());
-	if (j && *p->check->message)
-		json_object_set_new(j, "message", reporter_words(p->check->message, STATUS_WORDS));
+	if (j && *message)
+		json_object_set_new(j, "message", reporter_words(message, STATUS_WORDS));
 	reporter_send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
 	return true;
 }

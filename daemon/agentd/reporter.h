@@ -8,6 +8,7 @@
 
 #include "agentd/selfcheck.h"
 #include "agentd/console.h"
+#include "agentd/powercheck.h"
 #include "agentd/workers.h"
 #include "agentd/market/link.h"
 
@@ -15,6 +16,7 @@ struct reporter {
 	const struct log *log;
 	struct workers *workers;
 	struct selfcheck *check;
+	struct powercheck *power; /* NULL: nothing is known of power */
 	struct link *link;
 	const char *address;         /* what buyers dial */
 	/* Under way. */

@@ -13,6 +13,7 @@
 
 #include "agentd/os/statefile.h"
 #include "agentd/datadir.h"
+#include "agentd/powercheck.h"
 #include "agentd/reporter.h"
 #include "base/clock.h"
 
@@ -31,6 +32,7 @@ struct agent {
 	struct roster roster;
 	struct workers workers;
 	struct selfcheck check;
+	struct powercheck power;
 	struct reporter reporter;
 	struct link *link;
 	bool ending;
@@ -107,6 +109,11 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		.data = a->o->data,
 		.sysfs_root = a->o->sysfs_root,
 		.clock = &a->clock };
+	a->power = (struct powercheck){ .loop = a->loop,
+		.watch_kind = KIND_JOB,
+		.log = a->log,
+		.data = a->o->data,
+		.sysfs_root = a->o->sysfs_root };
 	return 0;
 }
 
@@ -122,6 +129,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 	a->reporter = (struct reporter){ .log = a->log,
 		.workers = &a->workers,
 		.check = &a->check,
+		.power = &a->power,
 		.link = a->link,
 		.address = a->o->address };
 	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->workers.driver->name);
@@ -229,12 +237,16 @@ static void run_on_ready(struct agent *a)
 
 static int64_t run_turn(struct agent *a)
 {
-	int64_t next, at;
+	int64_t next, at, power;
 
 	run_on_link(a);
+	a->power.asks = workers_would_start(&a->workers);
+	power = powercheck_turn(&a->power);
+	a->workers.withheld = !powercheck_open(&a->power);
 	a->workers.healthy = link_healthy(a->link);
 	a->workers.link_open = a->workers.healthy; /* a market that is away takes no console */
 	next = workers_turn(&a->workers);
+	next = power < next ? power : next;
 	at = selfcheck_turn(&a->check);
 	next = at < next ? at : next;
 	at = reporter_turn(&a->reporter);
@@ -271,6 +283,7 @@ static void run_end(struct agent *a)
 			reporter_end(&a->reporter);
 		workers_release(&a->workers);
 		selfcheck_release(&a->check);
+		powercheck_release(&a->power);
 	}
 	roster_release(&a->roster);
 	if (a->signals >= 0)

@@ -14,6 +14,7 @@
 #include "agentd/os/job.h"
 #include "agentd/os/statefile.h"
 #include "agentd/datadir.h"
+#include "agentd/powercheck.h"
 #include "agentd/roster.h"
 #include "market/claims.h"
 
@@ -65,6 +66,7 @@ static void nodes_find_verified(const struct flags *o, char *room, size_t size)
 
 static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
 {
+	char power[POWERCHECK_TEXT];
 	struct datadir_setup place;
 	json_t *list = json_array(), *j;
 	long pid = 0;
@@ -95,6 +97,9 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		printf("verified: %s\n", verified);
 	else
 		printf("not verified: 'nanopod host verify' measures this machine\n");
+	powercheck_told(o->data, power, sizeof power);
+	if (runs && *power)
+		printf("POWER: %s\n", power);
 	if (i->fenced)
 		printf("FENCED: this identity is in use elsewhere\n");
 	for (size_t n = 0; n < r->count; n++)

@@ -147,6 +147,7 @@ static struct picture workers_picture(const struct workers *c, const struct node
 		.script = n->script,
 		.shipped = !n->console_more || n->console_refused || !c->link_open,
 		.host_taken = workers_host_taken(c, n),
+		.withheld = c->withheld,
 		.tries = n->tries,
 		.quick_stops = n->quick_stops,
 		.now = wallclock_now(c->clock),
@@ -158,6 +159,18 @@ static struct picture workers_picture(const struct workers *c, const struct node
 		.ship_ms = n->ship_ms,
 		.remove_ms = n->remove_ms,
 	};
+}
+
+bool workers_would_start(const struct workers *c)
+{
+	for (size_t i = 0; i < c->roster->count; i++) {
+		struct picture p = workers_picture(c, c->roster->nodes[i]);
+
+		p.withheld = false;
+		if (reconcile(&p).step == STEP_START)
+			return true;
+	}
+	return false;
 }
 
 /* ---- Changes of life ---------------------------------------------------------------------- */

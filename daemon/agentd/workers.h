@@ -41,6 +41,7 @@ struct workers {
 	struct roster *roster;
 	struct work *work;           /* the market's last word; NULL: none since the start */
 	struct roster_share share;
+	bool withheld;                     /* nothing may start: power limits do not hold */
 	bool healthy, link_open, fenced;   /* state of the link now; link_open: it takes consoles */
 	bool changed;                /* there may be something new to report */
 	bool tidy;                   /* a node was wiped since the last tidying */
@@ -59,6 +60,9 @@ void workers_take(struct workers *c, struct work *w);
 
 /* Collects finished steps, decides for every node, begins what it can. Returns when to call again at the latest. */
 int64_t workers_turn(struct workers *c);
+
+/* Is there a node that waits for its start? */
+bool workers_would_start(const struct workers *c);
 
 /* data/nodes/ID/LAST */
 int workers_path(const struct workers *c, const char *id, const char *last, char *room, size_t size);

@@ -39,6 +39,12 @@ TESTS += $(cli_host_tests)
 EXTRA_DIST += $(cli_host_tests)
 $(cli_host_tests:.t=.log): $(market_programs)
 
+# For who owns the machine: the real agent, on a tree that stands for a machine.
+cli_power_tests = tests/cli/power.t
+TESTS += $(cli_power_tests)
+EXTRA_DIST += $(cli_power_tests)
+$(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS)
+
 # Nodes: real SSH servers that a market's hosts are said to be.
 cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t \
 	tests/cli/select.t tests/cli/tunnel.t

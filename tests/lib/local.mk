@@ -1,6 +1,7 @@
 # tests/lib: what tests share.
 EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh \
 	tests/lib/nodes.sh tests/lib/trade.sh tests/lib/agentd.sh tests/lib/ports.sh tests/lib/life.sh \
+	tests/lib/powertree.sh \
 	tests/lib/failed tests/lib/timed tests/lib/lsan.supp tests/lib/debian13
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.

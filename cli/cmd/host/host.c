@@ -103,6 +103,9 @@ static const struct action actions[] = {
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
 	{ "inventory", "", 0, 0, host_inventory },
 	{ "drivers", "", 0, 0, host_drivers },
+	{ "power show", "", 0, 0, host_power_show },
+	{ "power plan", "--envelope WATTS [--psu CLASS] [--price-kwh DOLLARS]", 0, 0, host_power_plan },
+	{ "power set", "--envelope WATTS [--psu CLASS] [--reserve WATTS] [--gpu N=WATTS]", 0, 0, host_power_set },
 	{ "image build", "[NAME]", 0, 1, image_build },
 	{ "image list", "", 0, 0, image_list },
 	{ "image remove", "NAME", 1, 1, image_remove },
@@ -137,6 +140,14 @@ static const struct option options[] = {
 	{ "check", 0, OPTION_STRING, "FILE", .help = "verify: check who signed these results of another machine",
 		.complete = COMPLETE_FILE },
 	{ "key", 0, OPTION_STRING, "KEY", .help = "verify --check: the agent's public key, in base64" },
+	{ "envelope", 0, OPTION_STRING, "WATTS",
+		.help = "power: what the machine may draw at the wall, e.g. 1440W; none: keep no limits" },
+	{ "psu", 0, OPTION_STRING, "CLASS",
+		.help = "power: supply's 80 PLUS class, with its rating if known: gold:1600W; default: white" },
+	{ "reserve", 0, OPTION_STRING, "WATTS", .help = "power: for board, memory, disks, fans; default: 100W" },
+	{ "cpu", 0, OPTION_STRING, "WATTS", .help = "power: limit of the processors; default: as they have it" },
+	{ "gpu", 0, OPTION_LIST, "N=WATTS", .help = "power: most for one GPU, e.g. 0=450W; repeatable" },
+	{ "price-kwh", 0, OPTION_STRING, "DOLLARS", .help = "power plan: price of electricity, e.g. 0.30" },
 	{ "data", 0, OPTION_STRING, "FOLDER", .help = "data folder of nanopod-agentd; default: its own",
 		.complete = COMPLETE_DIR },
 	{ "sysfs-root", 0, OPTION_STRING, "FOLDER",
@@ -154,6 +165,8 @@ static const struct example examples[] = {
 	{ "nanopod host verify", "check that the machine is as good as it says, and how to fix it" },
 	{ "nanopod host verify --check rack1.json", "check what another machine measured, and who signed it" },
 	{ "nanopod host offer rack1-7 -p 1.90", "sell its time, from now on" },
+	{ "nanopod host power set --envelope 1440W --psu gold:1600W",
+		"keep a home node within what its circuit bears" },
 	{ "nanopod host status", "show this machine and all your machines as the market sees them" },
 	{ 0 },
 };
@@ -171,6 +184,8 @@ const struct command cmd_host = {
 		"offer HOST        offer its time for sale\n"
 		"inventory         list what this machine has\n"
 		"drivers           list drivers that work here, and why others do not\n"
+		"power show|plan|set\n"
+		"                  show what it draws and may draw; plan or set limits that fit the wall\n"
 		"image build|list|remove [NAME]\n"
 		"                  manage the root images of nodes\n"
 		"leave             remove the machine from the market",
@@ -184,6 +199,6 @@ const struct command cmd_host = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "status|token|join|verify|offer|inventory|drivers|image|leave",
+	.first_values = "status|token|join|verify|offer|inventory|drivers|power|image|leave",
 	.run = host_command,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_room.c what fits,
- * host_check.c what another machine measured; all use host_agent.c.
+ * host_check.c what another machine measured, host_power.c power; all use host_agent.c.
  */
 #ifndef CLI_CMD_HOST_HOST_H
 #define CLI_CMD_HOST_HOST_H
@@ -10,7 +10,7 @@
 #include "cli/frame/command.h"
 #include "cli/trade/sku_list.h"
 
-enum { HOST_SAID_MAX = 1 << 20, HOST_WORDS = 32, HOST_ROOM = 200 };
+enum { HOST_SAID_MAX = 1 << 20, HOST_WORDS = 96, HOST_ROOM = 200 };
 
 /* The command line of nanopod-agentd, with --data and --sysfs-root; callers add more words. */
 struct host_agentd {
@@ -41,6 +41,9 @@ int host_join(struct nanopod *np, const struct options *o, char **words);
 int host_leave(struct nanopod *np, const struct options *o, char **words);
 int host_token(struct nanopod *np, const struct options *o, char **words);
 int host_status(struct nanopod *np, const struct options *o, char **words);
+int host_power_show(struct nanopod *np, const struct options *o, char **words);
+int host_power_plan(struct nanopod *np, const struct options *o, char **words);
+int host_power_set(struct nanopod *np, const struct options *o, char **words);
 int host_offer(struct nanopod *np, const struct options *o, char **words);
 
 #endif

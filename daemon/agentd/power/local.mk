@@ -15,6 +15,10 @@ libpower_la_SOURCES = \
 	daemon/agentd/power/devices.h \
 	daemon/agentd/power/envelope.c \
 	daemon/agentd/power/envelope.h \
+	daemon/agentd/power/hold.c \
+	daemon/agentd/power/hold.h \
+	daemon/agentd/power/power_show.c \
+	daemon/agentd/power/power_show.h \
 	daemon/agentd/power/supply.c \
 	daemon/agentd/power/supply.h
 libpower_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

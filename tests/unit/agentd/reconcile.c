@@ -67,6 +67,8 @@ static const char *judge(const struct picture *p)
 		return "ended while something may be left";
 	if (makes(d.step) && (p->fenced || !lives || !p->wanted))
 		return "made, and it is not wanted";
+	if (d.step == STEP_START && p->withheld)
+		return "started while nothing may start";
 	if (makes(d.step) && p->now >= p->end_at + RECONCILE_SLACK)
 		return "made after its end";
 	if (lives && touches(d.step) && p->wanted && p->now < p->end_at && d.step != STEP_RETRY)
@@ -84,7 +86,7 @@ static void every_case(void)
 {
 	unsigned long count = 0;
 
-	for (unsigned bits = 0; bits < 1u << 16 && !broken; bits++)
+	for (unsigned bits = 0; bits < 1u << 17 && !broken; bits++)
 		for (unsigned life = 0; life < LIFE_COUNT && !broken; life++)
 			for (unsigned is = 0; is < 3 && !broken; is++) {
 				struct picture p = { .life = (enum life)life,
@@ -98,6 +100,7 @@ static void every_case(void)
 					.told = bits & 64,
 					.shipped = bits & 128,
 					.host_taken = bits & 256,
+					.withheld = bits & 65536,
 					.tries = bits & 512 ? RECONCILE_TRIES : 1,
 					.quick_stops = bits & 1024 ? RECONCILE_TRIES : 0,
 					.now = NOW,
@@ -268,6 +271,14 @@ static void failures(void)
 	becomes(&p, LIFE_READY, CAUSE_NONE, "a node that powers off is to come back");
 	p = healthy(LIFE_READY, NODE_STOPPED);
 	step_is(&p, STEP_START, "and is started");
+	p.withheld = true;
+	step_is(&p, STEP_NONE, "but not while nothing may start");
+	p.life = LIFE_PENDING;
+	p.is = NODE_ABSENT;
+	step_is(&p, STEP_CREATE, "when it is made all the same");
+	p.withheld = false;
+	p.life = LIFE_READY;
+	p.is = NODE_STOPPED;
 	p.rekey = true;
 	step_is(&p, STEP_REKEY, "with the keys that are wanted by then");
 }
