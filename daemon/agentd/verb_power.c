@@ -11,6 +11,8 @@
 #include "agentd/power/change.h"
 #include "agentd/power/devices.h"
 #include "agentd/power/power_show.h"
+#include "agentd/power/sweep.h"
+#include "agentd/roster.h"
 #include "agentd/verbs.h"
 #include "base/str.h"
 
@@ -182,6 +184,7 @@ static int verb_power_show(const struct flags *o)
 
 static int verb_power_plan(const struct flags *o)
 {
+	static struct curves curves;
 	struct hold h = { .data = o->data, .root = o->sysfs_root };
 	struct power_wish w;
 	struct fail f = { 0 };
@@ -196,7 +199,9 @@ static int verb_power_plan(const struct flags *o)
 	rc = hold_plan(&h, &f);
 	if (rc)
 		return verb_fail(verb_power_exit(rc), f.text);
-	return power_show_plan(&(struct power_view){ .h = &h, .set = true, .price = w.price }, o->json, stdout);
+	curve_load(o->data, &curves);
+	return power_show_plan(&(struct power_view){ .h = &h, .set = true, .curves = &curves, .price = w.price },
+		o->json, stdout);
 }
 
 /* The settings go to disk before the limits change, so that whoever comes next finishes what is cut off here. */
@@ -248,6 +253,106 @@ static int verb_power_set(const struct flags *o)
 	return w.none ? 0 : power_show(&(struct power_view){ .h = &h, .set = true }, o->json, stdout);
 }
 
+/* ---- Sweeping ------------------------------------------------------------------------------------ */
+
+static void verb_power_no_log(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	(void)text;
+}
+
+/* Nodes that run would be slowed down, and would disturb what is measured. */
+static int verb_power_no_nodes(const struct flags *o, struct fail *f)
+{
+	struct log log = { .sink = verb_power_no_log, .level = LOG_ERROR };
+	struct roster r = { .data = o->data, .log = &log, .reads = true };
+	int rc = roster_load(&r, "", f);
+
+	for (size_t i = 0; !rc && i < r.count; i++)
+		if (r.nodes[i]->life != LIFE_PENDING && r.nodes[i]->life != LIFE_TERMINATED &&
+			r.nodes[i]->life != LIFE_FAILED)
+			rc = fail_set(f, -EBUSY, "the node '%s' is on this machine; measure when none is",
+				r.nodes[i]->name);
+	roster_release(&r);
+	return rc;
+}
+
+/* To the standard error, where a person waits. */
+static void verb_power_said(const struct power_device *d, const struct curve_point *p)
+{
+	char label[32];
+
+	fprintf(stderr, "%s at %lld W: %lld million multiplications a second\n", power_label(d, label),
+		(long long)(p->limit / 1000), (long long)(p->speed / MEGA));
+}
+
+/* "steps=5", "gpu=0". */
+static int verb_power_sweep_words(const struct flags *o, long *steps, long *gpu, struct fail *f)
+{
+	*steps = 6;
+	*gpu = -1;
+	for (int i = 1; i < o->word_count; i++) {
+		const char *word = o->words[i];
+
+		if ((!str_starts(word, "steps=") || str_to_long(word + 6, 2, CURVE_POINTS, steps)) &&
+			(!str_starts(word, "gpu=") || str_to_long(word + 4, 0, POWER_DEVICES, gpu)))
+			return fail_set(f, -EINVAL, "unexpected argument '%.60s'; available: gpu=N steps=2…%d", word,
+				CURVE_POINTS);
+	}
+	return 0;
+}
+
+static int verb_power_sweep_all(const struct flags *o, long steps, long gpu, int lock, struct fail *f)
+{
+	static struct power_device list[POWER_DEVICES];
+	static struct curves curves;
+	size_t count = power_find(o->sysfs_root, list), measured = 0;
+	struct sweep_guard guard;
+	int rc = sweep_guard(o->sysfs_root, list, count, lock, &guard, f);
+
+	if (rc)
+		return rc;
+	curve_load(o->data, &curves);
+	for (size_t i = 0; !rc && i < count; i++) {
+		struct curve one;
+
+		if (list[i].kind != POWER_GPU || (gpu >= 0 && list[i].number != (unsigned)gpu) ||
+			(gpu < 0 && list[i].way != &power_nvml))
+			continue;
+		rc = sweep_gpu(o->sysfs_root, list, count, i, (size_t)steps, verb_power_said, &one, f);
+		if (!rc)
+			curve_put(&curves, &one);
+		measured++;
+	}
+	if (sweep_end(&guard) && !rc)
+		rc = fail_set(f, -EIO, "a limit could not be put back; type 'nanopod host power show'");
+	if (!rc && !measured)
+		rc = fail_set(f, -ENOTSUP, "no GPU to measure: only the speed of NVIDIA's can be");
+	return rc ? rc : curve_save(o->data, &curves, f);
+}
+
+static int verb_power_sweep(const struct flags *o)
+{
+	struct fail f = { 0 };
+	int lock = -1, rc;
+	long steps, gpu;
+
+	if (verb_power_sweep_words(o, &steps, &gpu, &f))
+		return verb_fail(STATUS_USAGE, f.text);
+	rc = datadir_open(o->data, true, &f);
+	rc = rc ? rc : hold_lock(o->data, LOCK_MS, &lock, &f);
+	rc = rc ? rc : verb_power_no_nodes(o, &f);
+	rc = rc ? rc : verb_power_sweep_all(o, steps, gpu, lock, &f);
+	if (lock >= 0)
+		close(lock);
+	if (rc)
+		return verb_fail(rc == -ENOTSUP ? STATUS_CONFLICT : verb_power_exit(rc), f.text);
+	printf(o->json ? "{\"object\": \"power_sweep\", \"measured\": true}\n"
+		       : "Measured; 'nanopod host power plan' now tells what limits cost in speed.\n");
+	return fflush(stdout) != 0;
+}
+
 int verb_power(const struct flags *o)
 {
 	const char *what = o->word_count ? o->words[0] : "show";
@@ -258,7 +363,9 @@ int verb_power(const struct flags *o)
 		return verb_power_plan(o);
 	if (strcmp(what, "set") == 0)
 		return verb_power_set(o);
-	fprintf(stderr, "nanopod-agentd: unexpected argument '%s'; available: power show, power plan, power set\n",
+	if (strcmp(what, "sweep") == 0)
+		return verb_power_sweep(o);
+	fprintf(stderr, "nanopod-agentd: unexpected argument '%s'; available: power show, plan, set, sweep\n",
 		strcmp(what, "show") == 0 ? o->words[1] : what);
 	return STATUS_USAGE;
 }

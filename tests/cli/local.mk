@@ -43,7 +43,7 @@ $(cli_host_tests:.t=.log): $(market_programs)
 cli_power_tests = tests/cli/power.t
 TESTS += $(cli_power_tests)
 EXTRA_DIST += $(cli_power_tests)
-$(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS)
+$(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
 cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t \

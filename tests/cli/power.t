@@ -82,4 +82,25 @@ is "$(caps)" "189 189" "by whoever comes next"
 run_is 0 "forget it" np set --envelope none -y
 run_is 0 "show" np show
 like "$out" "Nothing is set" "says that nothing is kept"
+
+# What limits cost in speed.
+run_is 5 "AMD's speed cannot be measured" np sweep
+like "$err" "only the speed of NVIDIA's" "which is told"
+powertree_nvidia "$TMP/nvidia"
+agent() { "$BUILD/nanopod-agentd" --data "$TMP/agent" --sysfs-root "$TMP/nvidia" power "$@"; }
+run_is 0 "a plan before" agent plan envelope=600W psu=gold
+like "$out" "speed +unknown: 'nanopod host power sweep' measures it" "knows no speed"
+run_is 2 "a word that is none" agent sweep steps=1
+run_is 0 "measure at two limits" agent sweep steps=2
+like "$(printf %s "$err" | tr '\n' ' ')" "gpu 0 at 450 W: .*gpu 0 at 112 W: " "from the one that it has downwards"
+is "$(powertree_nvidia_cap "$TMP/nvidia")" 450000 "and the limit is back"
+run_is 0 "a plan after" agent plan envelope=600W psu=gold
+like "$out" "speed +gpu 0 has [0-9.]+ % of its best speed, as measured on 20" "knows the speed"
+agent sweep steps=3 >/dev/null 2>&1 &
+pid=$!
+lowered() { [ "$(powertree_nvidia_cap "$TMP/nvidia")" != 450000 ]; }
+back() { [ "$(powertree_nvidia_cap "$TMP/nvidia")" = 450000 ]; }
+ok "(while it measures)" wait_for 60 lowered
+kill -9 $pid
+ok "a sweep that is killed puts the limit back" wait_for 30 back
 done_testing

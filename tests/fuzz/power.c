@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the file of power settings: refused, or all numbers in it are possible, and its supply never gains. */
+/* Any bytes as the files of power: refused, or all numbers in them are possible, and no supply gains. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/power/curve.h"
 #include "agentd/power/envelope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,8 +24,25 @@ static void supply_holds(const struct supply *s)
 		abort();
 }
 
+/* Whatever was measured, a limit gives between none and all of the best speed. */
+static void curve_looks(const struct curve *one, const struct curves *c)
+{
+	struct power_device d = { .kind = POWER_GPU };
+	int64_t at;
+
+	memcpy(d.address, one->address, sizeof d.address);
+	memcpy(d.name, one->name, sizeof d.name);
+	for (int64_t limit = 0; limit <= POWER_MOST; limit += 33333) {
+		int speed = curve_speed(c, &d, limit, &at);
+
+		if (speed < -1 || speed > 1000)
+			abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct curves c;
 	struct envelope e;
 	struct supply s;
 	struct fail f = { 0 };
@@ -37,6 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!*f.text) {
 		abort();
 	}
+	if (curve_parse((const char *)data, size, &c, &f) == 0)
+		for (size_t i = 0; i < c.count; i++)
+			curve_looks(&c.list[i], &c);
 	if (size < sizeof text) {
 		memcpy(text, data, size);
 		text[size] = '\0';

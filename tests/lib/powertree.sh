@@ -5,6 +5,24 @@
 #     powertree_cap DIR I        the limit of card I in watts; powertree_cap DIR I WATTS: somebody else sets it
 #     powertree_refuses DIR I    it shows its limit and cannot be set; powertree_obeys DIR I: it can again
 
+# powertree_nvidia DIR         one of NVIDIA instead, of tests/lib/fakenvml and fakecuda: 10 to 600 W, and has 450 W
+# powertree_nvidia_cap DIR     its limit in milliwatts, where somebody set one
+
+powertree_nvidia() {
+	powertree "$1" 0
+	powertree_at=$(powertree_card "$1" 0)
+	mkdir -p "$powertree_at" "$1/lib" "$1/state"
+	echo 0x10de >"$powertree_at/vendor"
+	echo 0x2684 >"$powertree_at/device"
+	echo 0x030000 >"$powertree_at/class"
+	ln -s ../../../bus/pci/drivers/nvidia "$powertree_at/driver"
+	ln -s "$BUILD/tests/lib/.libs/fakenvml.so" "$1/lib/libnvidia-ml.so.1"
+	ln -s "$BUILD/tests/lib/.libs/fakecuda.so" "$1/lib/libcuda.so.1"
+	FAKE_NVML_STATE=$1/state
+	export FAKE_NVML_STATE
+}
+powertree_nvidia_cap() { cat "$1/state/limit-0" 2>/dev/null; }
+
 powertree_card() { printf '%s/sys/bus/pci/devices/0000:0%d:00.0' "$1" $(($2 + 1)); }
 
 powertree() {

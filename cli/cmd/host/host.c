@@ -106,6 +106,7 @@ static const struct action actions[] = {
 	{ "power show", "", 0, 0, host_power_show },
 	{ "power plan", "--envelope WATTS [--psu CLASS] [--price-kwh DOLLARS]", 0, 0, host_power_plan },
 	{ "power set", "--envelope WATTS [--psu CLASS] [--reserve WATTS] [--gpu N=WATTS]", 0, 0, host_power_set },
+	{ "power sweep", "[GPU]", 0, 1, host_power_sweep },
 	{ "image build", "[NAME]", 0, 1, image_build },
 	{ "image list", "", 0, 0, image_list },
 	{ "image remove", "NAME", 1, 1, image_remove },
@@ -184,8 +185,9 @@ const struct command cmd_host = {
 		"offer HOST        offer its time for sale\n"
 		"inventory         list what this machine has\n"
 		"drivers           list drivers that work here, and why others do not\n"
-		"power show|plan|set\n"
-		"                  show what it draws and may draw; plan or set limits that fit the wall\n"
+		"power show|plan|set|sweep\n"
+		"                  show what it draws and may draw; plan or set limits that fit the wall; measure\n"
+		"                  what limits cost in speed\n"
 		"image build|list|remove [NAME]\n"
 		"                  manage the root images of nodes\n"
 		"leave             remove the machine from the market",

@@ -43,6 +43,7 @@ int host_token(struct nanopod *np, const struct options *o, char **words);
 int host_status(struct nanopod *np, const struct options *o, char **words);
 int host_power_show(struct nanopod *np, const struct options *o, char **words);
 int host_power_plan(struct nanopod *np, const struct options *o, char **words);
+int host_power_sweep(struct nanopod *np, const struct options *o, char **words);
 int host_power_set(struct nanopod *np, const struct options *o, char **words);
 int host_offer(struct nanopod *np, const struct options *o, char **words);
 

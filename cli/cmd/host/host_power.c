@@ -93,6 +93,18 @@ int host_power_plan(struct nanopod *np, const struct options *o, char **words)
 	return rc ? rc : power_run(np, o, "plan", &w, NULL, PLAN_MS, "cannot plan this machine's power");
 }
 
+int host_power_sweep(struct nanopod *np, const struct options *o, char **words)
+{
+	static struct power_words w;
+	int rc = power_format(np);
+
+	w.count = 0;
+	if (!rc && words[0])
+		rc = power_words_add(np, &w, "gpu", words[0], false);
+	/* takes minutes, so it shows progress */
+	return rc ? rc : power_run(np, o, "sweep", &w, NULL, 0, np->errors_json ? "cannot measure the GPUs" : NULL);
+}
+
 /* The lines of `power plan`: a label of up to ten columns and the rest. A plan keeps no copy of its labels. */
 static void host_power_show_plan(struct nanopod *np, const char *line)
 {

@@ -6,6 +6,8 @@ libpower_la_SOURCES = \
 	daemon/agentd/power/change.c \
 	daemon/agentd/power/change.h \
 	daemon/agentd/power/device.h \
+	daemon/agentd/power/curve.c \
+	daemon/agentd/power/curve.h \
 	daemon/agentd/power/device_hwmon.c \
 	daemon/agentd/power/device_nvml.c \
 	daemon/agentd/power/device_part.c \
@@ -20,6 +22,8 @@ libpower_la_SOURCES = \
 	daemon/agentd/power/power_show.c \
 	daemon/agentd/power/power_show.h \
 	daemon/agentd/power/supply.c \
-	daemon/agentd/power/supply.h
+	daemon/agentd/power/supply.h \
+	daemon/agentd/power/sweep.c \
+	daemon/agentd/power/sweep.h
 libpower_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libpower_la_LIBADD = libinventory.la libos.la libbase.la $(JANSSON_LIBS)

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { STEPS = 2 * POWER_DEVICES + 1, STEP_TEXT = 96, MEGA = 1000 * 1000 };
 
@@ -66,10 +67,24 @@ static void power_show_put(json_t *o, const char *key, int64_t milliwatts)
 		json_object_set_new(o, key, json_integer(power_show_round(milliwatts)));
 }
 
+/* Thousandths of its best speed that it would have; -1: unknown. day: when that was measured. */
+static int power_show_speed(const struct power_view *v, const struct power_device *d, char day[16])
+{
+	int64_t at = 0;
+	int speed = v->curves && d->way ? curve_speed(v->curves, d, d->target, &at) : -1;
+	time_t when = (time_t)at;
+	struct tm tm;
+
+	if (speed < 0 || !gmtime_r(&when, &tm) || strftime(day, 16, "%Y-%m-%d", &tm) == 0)
+		return -1;
+	return speed;
+}
+
 static json_t *power_show_device(const struct power_view *v, const struct power_device *d)
 {
 	json_t *o = json_object();
-	char label[32];
+	char label[32], day[16];
+	int speed;
 
 	json_object_set_new(o, "device", json_string(power_label(d, label)));
 	json_object_set_new(o, "address", json_string(d->address));
@@ -82,6 +97,10 @@ static json_t *power_show_device(const struct power_view *v, const struct power_
 	power_show_put(o, "default_watts", d->usual);
 	if (v->set && d->target > 0)
 		power_show_put(o, "target_watts", d->target);
+	if (v->set && (speed = power_show_speed(v, d, day)) >= 0) {
+		json_object_set_new(o, "speed_permille", json_integer(speed));
+		json_object_set_new(o, "speed_measured", json_string(day));
+	}
 	if (*d->why)
 		json_object_set_new(o, "error", json_string(d->why));
 	return o;
@@ -234,6 +253,27 @@ static void power_show_steps(const struct hold *h, struct step_list *l)
 	}
 }
 
+/* What the limits cost in speed. */
+static void power_show_speeds(const struct power_view *v, FILE *out)
+{
+	bool any = false, missing = false;
+
+	for (size_t i = 0; i < v->h->count; i++) {
+		const struct power_device *d = &v->h->list[i];
+		char label[32], day[16];
+		int speed = power_show_speed(v, d, day);
+
+		missing = missing || (speed < 0 && d->kind == POWER_GPU);
+		if (speed >= 0)
+			fprintf(out, "%-8s  %s has %d.%d %% of its best speed, as measured on %s\n", any ? "" : "speed",
+				power_label(d, label), speed / 10, speed % 10, day);
+		any = any || speed >= 0;
+	}
+	if (missing)
+		fprintf(out, "%-8s  %s\n", any ? "" : "speed",
+			any ? "of the others unknown" : "unknown: 'nanopod host power sweep' measures it");
+}
+
 int power_show_plan(const struct power_view *v, bool json, FILE *out)
 {
 	struct sums s = power_show_sums(v);
@@ -264,6 +304,7 @@ int power_show_plan(const struct power_view *v, bool json, FILE *out)
 		fprintf(out, "%-8s  %s%s  %.40s\n", power_label(d, label), power_show_watts(d->target, target),
 			d->way ? "" : " counted, it has no limit", d->name);
 	}
+	power_show_speeds(v, out);
 	fprintf(out, "reserve   %lld W\n", (long long)(v->h->e.reserve / 1000));
 	fprintf(out, "at most   %s at the wall\n", power_show_watts(wall, may));
 	if (v->price)

@@ -5,14 +5,16 @@
 
 #include <stdio.h>
 
+#include "agentd/power/curve.h"
 #include "agentd/power/hold.h"
 
 /* What there is to say of it. */
 struct power_view {
 	const struct hold *h;
-	bool set;          /* h->e is what the owner set, or is about to */
-	const char *wrong; /* why the limits do not hold; NULL: they do, or nothing is set */
-	int64_t price;     /* millionths of a dollar per kWh; 0: unknown */
+	bool set;                    /* h->e is what the owner set, or is about to */
+	const char *wrong;           /* why the limits do not hold; NULL: they do, or nothing is set */
+	const struct curves *curves; /* NULL: nothing was measured */
+	int64_t price;               /* millionths of a dollar per kWh; 0: unknown */
 };
 
 /* 0, or 1 where out took not all. */

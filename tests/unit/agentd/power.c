@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "agentd/power/budget.h"
+#include "agentd/power/curve.h"
 #include "agentd/power/devices.h"
 #include "inventorytree.h"
 
@@ -281,6 +282,34 @@ static void test_nvml(void)
 	tree_remove(root);
 }
 
+/* ---- What was measured ------------------------------------------------------------------------------- */
+
+static void test_curve(void)
+{
+	static const char text[] = "{\"gpus\": [{\"address\": \"0000:01:00.0\", \"name\": \"card\", \"measured_at\": 5,"
+				   "\"points\": [{\"watts\": 100, \"speed\": 500}, {\"watts\": 200, \"speed\": 900},"
+				   "{\"watts\": 300, \"speed\": 1000}]}]}";
+	static const char *const none[] = { "", "[]", "{}", "{\"gpus\": 1}", "{\"gpus\": [1]}",
+		"{\"gpus\": [{\"address\": \"a\", \"measured_at\": 1, \"points\": []}]}",
+		"{\"gpus\": [{\"address\": \"a\", \"measured_at\": 1, \"points\": [{\"watts\": 5, \"speed\": 0}]}]}",
+		"{\"gpus\": [{\"address\": \"a\", \"measured_at\": 1, \"points\": [{\"watts\": 5, \"speed\": 1},"
+		"{\"watts\": 5, \"speed\": 1}]}]}" };
+	static struct curves c;
+	int64_t at = 0;
+
+	gpu(0, 100, 300, false);
+	is_int(curve_parse(text, strlen(text), &c, &f), 0, "a measured card");
+	ok(curve_speed(&c, &list[0], 200000, &at) == 900 && at == 5, "its speed at a limit that was measured");
+	is_int(curve_speed(&c, &list[0], 150000, &at), 700, "between two");
+	is_int(curve_speed(&c, &list[0], 500000, &at), 1000, "above all: no faster");
+	is_int(curve_speed(&c, &list[0], 99000, &at), -1, "below all: not known");
+	snprintf(list[0].name, sizeof list[0].name, "another");
+	is_int(curve_speed(&c, &list[0], 200000, &at), -1, "another card in its place is not known");
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		ok(curve_parse(none[i], strlen(none[i]), &c, &f) == -EINVAL && c.count == 0, "'%.30s' has no curves",
+			none[i]);
+}
+
 int main(void)
 {
 	plan_none;
@@ -291,5 +320,6 @@ int main(void)
 	test_intel();
 	test_rapl();
 	test_nvml();
+	test_curve();
 	return done();
 }
