@@ -75,12 +75,15 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 
 	nodes_find_verified(o, verified, sizeof verified);
 	datadir_setup(&place, o, i);
+	powercheck_told(o->data, power, sizeof power);
 	for (size_t n = 0; n < r->count; n++)
 		json_array_append_new(list, verb_nodes_node_json(r->nodes[n], &place.setup));
 	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name,
 		"account", i->account, "url", i->url, "running", runs, "pid", (json_int_t)pid, "fenced", i->fenced,
 		"generation", (json_int_t)i->generation, "data", o->data, "nodes", list);
 	json_object_set_new(j, "verified", *verified ? json_string(verified) : json_null());
+	if (j && runs && *power)
+		json_object_set_new(j, "power", json_string(power));
 	text = j ? json_dumps(j, JSON_INDENT(2)) : NULL;
 	if (o->json)
 		printf("%s\n", text ? text : "null");
@@ -97,7 +100,6 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		printf("verified: %s\n", verified);
 	else
 		printf("not verified: 'nanopod host verify' measures this machine\n");
-	powercheck_told(o->data, power, sizeof power);
 	if (runs && *power)
 		printf("POWER: %s\n", power);
 	if (i->fenced)

@@ -55,6 +55,7 @@ not_ok "and no node starts" node_is third-1 running
 ok "while those that run go on" node_is first-1 running
 like "$("$AGENTD" --data "$TMP/m1" status)" "POWER: gpu 0 .*no node starts; 'nanopod host power show' shows all" \
 	"status says why, and what to type"
+like "$(agentd_status m1 .power)" "gpu 0 .*no node starts" "also in JSON"
 run_is 0 "show" power show
 like "$out" "Limits do not hold, so no node starts: gpu 0 .* enforces 300 W, not 189 W" "says it too"
 powertree_obeys "$TMP/root" 0
