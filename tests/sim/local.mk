@@ -17,7 +17,7 @@ tests_sim_power_LDADD = libpower.la
 tests_sim_market_SOURCES = tests/sim/market.c tests/sim/simaudit.c tests/sim/simclient.c tests/sim/simmarket.c \
 	tests/sim/shadow.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c
 tests_sim_market_LDADD = libstore.la libengine.la libmarket.la libbase.la
-tests_sim_renewal_SOURCES = tests/sim/renewal.c tests/sim/renewaldeeds.c
+tests_sim_renewal_SOURCES = tests/sim/renewal.c tests/sim/renewaldeeds.c tests/sim/renewaldrain.c
 tests_sim_renewal_LDADD = libengine.la libmarket.la libbase.la
 tests_sim_agents_SOURCES = tests/sim/agents.c tests/sim/fleet.c tests/sim/fleetaudit.c tests/sim/fleetbuyer.c \
 	tests/sim/fleetmachine.c tests/sim/fleetpost.c tests/sim/memstore.c tests/sim/memlog.c tests/sim/faulty.c

@@ -8,6 +8,8 @@
  *   works: a pool that has as many nodes as its procurement wants pays for no minute of a host without a node.
  *   rests: in a market in which nothing happens a pool makes at most two orders an hour and node.
  *
+ * renewaldrain.c says what they expect where an owner takes a host out of service.
+ *
  * `renewal SEED [EVENTS [EDITION]]` one world, by an edition of the rules; `renewal long EVENTS` many from today on.
  */
 #include <inttypes.h>
@@ -27,7 +29,7 @@ enum { EVENTS_CHECKED = 200000 };
 
 /* What was seen, so that nothing is proven by its absence. */
 static struct {
-	long events, renewed, moved, lives, works, rests, orders, hours;
+	long events, drained, renewed, moved, lives, works, rests, orders, hours;
 } seen;
 
 const char *renewal_name(struct market_world *w)
@@ -36,7 +38,7 @@ const char *renewal_name(struct market_world *w)
 	return w->name;
 }
 
-static bool world_says(struct market_world *w, const char *what, uint64_t thing)
+bool renewal_says(struct market_world *w, const char *what, uint64_t thing)
 {
 	if (!*w->wrong)
 		snprintf(w->wrong, sizeof w->wrong, "minute %" PRId64 ": %s (%" PRIu64 ")", renewal_now(w), what,
@@ -225,7 +227,7 @@ static bool nodes_live(struct market_world *w, const struct event *ev)
 			seen.moved++;
 			seen.lives += n->due && n->offered;
 			if (n->due && n->offered)
-				return world_says(w, "a node was ended though its host was on sale all along", n->id);
+				return renewal_says(w, "a node was ended though its host was on sale all along", n->id);
 		}
 		*n = w->nodes[--w->node_count];
 		i--;
@@ -264,7 +266,7 @@ static bool pools_work(struct market_world *w)
 		spare = buys_for(w, b)->target > nodes ? buys_for(w, b)->target - nodes : 0;
 		if (idle > spare) {
 			seen.works++;
-			return world_says(w, "a minute is paid in which nothing can run", b->pool);
+			return renewal_says(w, "a minute is paid in which nothing can run", b->pool);
 		}
 	}
 	return true;
@@ -292,7 +294,7 @@ static bool pools_rest(struct market_world *w)
 			seen.hours++;
 			if (b->orders > 2 * pool_wants(w, b)) {
 				seen.rests++;
-				return world_says(w, "a pool at rest makes an order again and again", b->pool);
+				return renewal_says(w, "a pool at rest makes an order again and again", b->pool);
 			}
 		}
 		b->orders = 0;
@@ -308,9 +310,11 @@ int renewal_apply(struct market_world *w, struct event *ev)
 
 	ev->at = ev->kind == EVENT_TICK ? 60 * ev->u.tick.minute : engine_at(w->e);
 	watch_before(w, ev);
+	renewal_drain_before(w, ev);
 	rc = engine_apply(w->e, ev, &w->did, NULL);
 	seen.events++;
-	if (rc == 0 && nodes_live(w, ev) && ev->kind == EVENT_TICK && pools_rest(w))
+	seen.drained += rc == 0 && ev->kind == EVENT_HOST_DRAIN;
+	if (rc == 0 && renewal_drain_after(w, ev) && nodes_live(w, ev) && ev->kind == EVENT_TICK && pools_rest(w))
 		pools_work(w);
 	return rc;
 }
@@ -463,6 +467,7 @@ int main(int argc, char **argv)
 		first_edition();
 	ok(renewals_good(more ? (uint64_t)time(NULL) << 20 : 1, more ? strtol(argv[2], NULL, 10) : EVENTS_CHECKED),
 		"nodes live, what is paid works, markets rest");
+	ok(seen.drained > 100, "hosts were taken out of service %ld times", seen.drained);
 	ok(seen.renewed > 100 && seen.moved > 10 && seen.hours > 10, "hosts were renewed (%ld times) and lost (%ld)",
 		seen.renewed, seen.moved);
 	diag("%ld events; %ld orders in %ld hours of pools at rest", seen.events, seen.orders, seen.hours);

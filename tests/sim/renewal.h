@@ -52,6 +52,7 @@ int renewal_apply(struct market_world *w, struct event *ev); /* looks at what it
 
 #define APPLY(w, of, ...) renewal_apply(w, &(struct event){ .kind = EVENT_##of, __VA_ARGS__ })
 
+bool renewal_says(struct market_world *w, const char *what, uint64_t thing); /* what is wrong; false */
 const char *renewal_name(struct market_world *w); /* a new one */
 const struct piece *renewal_piece(const struct market_world *w, uint64_t host, int64_t minute);
 int32_t renewal_nodes(const struct market_world *w, const struct buyer_pool *b); /* that live */
@@ -63,6 +64,10 @@ static inline int64_t renewal_now(const struct market_world *w)
 
 /* What the owner does explains what is there for as long as it was bought before. */
 void renewal_loosen(struct market_world *w, struct buyer_pool *b);
+
+/* renewaldrain.c: false where something is wrong */
+void renewal_drain_before(struct market_world *w, const struct event *ev);
+bool renewal_drain_after(struct market_world *w, const struct event *ev);
 
 /* renewaldeeds.c: what people do, by chance */
 void renewal_do_seller(struct market_world *w);

@@ -29,6 +29,16 @@ static void offer_rest(struct market_world *w, int host, int64_t price, int64_t 
 	}
 }
 
+/* Out of service from a minute on, with or without what was sold beyond; or in service again. */
+static void do_drain(struct market_world *w, const struct host *h)
+{
+	bool ends = rng_below(&w->rng, 3) > 0;
+
+	APPLY(w, HOST_DRAIN, .account = h->account, .subject = h->id,
+		.u.host_drain = { .from = h->drain ? 0 : renewal_now(w) + (ends ? 3 : 1) + rng_below(&w->rng, 120),
+			.ends = ends && !h->drain });
+}
+
 void renewal_do_seller(struct market_world *w)
 {
 	int host = (int)rng_below(&w->rng, HOSTS);
@@ -49,6 +59,10 @@ void renewal_do_seller(struct market_world *w)
 	} else {
 		const struct host *h = engine_host(w->e, w->hosts[host]);
 
+		if (rng_below(&w->rng, 2)) {
+			do_drain(w, h);
+			return;
+		}
 		APPLY(w, HOST_STATE, .account = h->account, .subject = h->id, .u.host_state.down = !h->down && n < 92);
 	}
 }
@@ -137,6 +151,8 @@ void renewal_be_quiet(struct market_world *w)
 
 		if (h->down)
 			APPLY(w, HOST_STATE, .account = h->account, .subject = h->id);
+		if (h->drain)
+			APPLY(w, HOST_DRAIN, .account = h->account, .subject = h->id);
 		offer_rest(w, i, STEP * (1 + rng_below(&w->rng, 3)), renewal_now(w) + 900);
 	}
 	w->quiet = QUIET;

@@ -57,6 +57,10 @@ static void tell_rest(const struct event *ev, struct buf *out)
 		buf_addf(out, " down %d since %" PRId64 "%s", ev->u.host_state.down, ev->u.host_state.since,
 			ev->u.host_state.watch ? " by the watch" : "");
 		break;
+	case EVENT_HOST_DRAIN:
+		buf_addf(out, " from %" PRId64 "%s", ev->u.host_drain.from,
+			ev->u.host_drain.ends ? " ends leases" : "");
+		break;
 	case EVENT_AGENT: buf_addf(out, " token %" PRIu64 " key '%.44s'", ev->token, ev->text ? ev->text : ""); break;
 	case EVENT_RULES: buf_addf(out, " edition %d", ev->u.rules.edition); break;
 	case EVENT_AGENT_SESSION: buf_addf(out, " generation %" PRIu64, ev->u.agent_session.generation); break;

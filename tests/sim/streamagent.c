@@ -85,6 +85,28 @@ static uint64_t agent_for(struct stream *s, uint64_t account)
 	return g && (g->account == account || rng_percent(&s->late, 10)) ? g->id : 0;
 }
 
+/* Some host drains, from soon on, or sells again. */
+static bool do_drain(struct stream *s, struct event *ev)
+{
+	const struct list *all = &s->r->hosts;
+	const struct rhost *h = all->n ? all->at[rng_below(&s->late, (int64_t)all->n)] : NULL;
+	bool over = h && h->drain && rng_percent(&s->late, 70);
+
+	if (!h)
+		return false;
+	ev->kind = EVENT_HOST_DRAIN;
+	ev->account = h->account;
+	ev->subject = h->id;
+	if (over)
+		return true;
+	ev->text = rng_percent(&s->late, 30) ? "new fans" : NULL;
+	ev->u.host_drain.ends = rng_percent(&s->late, 60);
+	ev->u.host_drain.from = s->r->minute + 1 + rng_below(&s->late, 60);
+	if (ev->u.host_drain.ends && rng_percent(&s->late, 90))
+		ev->u.host_drain.from += ref_notice(s->r);
+	return true;
+}
+
 void stream_agents(struct stream *s, struct event *ev)
 {
 	struct event other = { .at = ev->at };
@@ -98,6 +120,10 @@ void stream_agents(struct stream *s, struct event *ev)
 		*ev = other;
 		return;
 	}
+	if (s->step > 30 && rng_percent(&s->late, 2) && do_drain(s, &other)) {
+		*ev = other;
+		return;
+	}
 	switch (ev->kind) {
 	case EVENT_HOST:
 		if (rng_percent(&s->late, 80))
@@ -107,6 +133,8 @@ void stream_agents(struct stream *s, struct event *ev)
 		ev->u.host_state.watch = rng_percent(&s->late, 60);
 		if (ev->u.host_state.down && rng_percent(&s->late, 80))
 			ev->u.host_state.since = s->r->minute - rng_below(&s->late, rng_percent(&s->late, 50) ? 4 : 60);
+		if (ev->u.host_state.down && rng_percent(&s->late, 50))
+			ev->text = "a fan stands still";
 		if (ev->u.host_state.since < 0 || rng_percent(&s->late, 5))
 			ev->u.host_state.since = ev->u.host_state.down ? s->r->minute + 2 : 0;
 		break;
@@ -142,6 +170,25 @@ bool stream_agents_spoil(struct stream *s, struct event *ev)
 	case EVENT_AGENT_SESSION: ev->u.agent_session.generation = (uint64_t)rng_below(&s->late, 2); return true;
 	case EVENT_AGENT_INVENTORY: ev->text = NULL; return true;
 	case EVENT_AGENT_RETIRE: return true;
+	case EVENT_HOST_DRAIN:
+		switch (rng_below(&s->late, 5)) {
+		case 0:
+			ev->u.host_drain.from = -1;
+			break;
+		case 1:
+			ev->u.host_drain.from = MINUTE_MAX;
+			break;
+		case 2:
+			ev->text = machine_long;
+			break;
+		case 3:
+			ev->u.host_drain.from = s->r->minute + 1;
+			break;
+		default:
+			ev->u.host_drain.from = 0;
+			break;
+		}
+		return true;
 	case EVENT_RULES: ev->u.rules.edition = 1 + 2 * (int32_t)rng_below(&s->late, 2); return true;
 	case EVENT_HOST_STATE:
 		ev->u.host_state.since = ev->u.host_state.down || rng_percent(&s->late, 30) ? -1 : s->r->minute;

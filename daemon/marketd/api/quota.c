@@ -394,6 +394,8 @@ static bool event_reduces(const struct engine *e, const struct event *ev)
 		return true;
 	case EVENT_HOST_STATE:
 		return ev->u.host_state.down;
+	case EVENT_HOST_DRAIN:
+		return ev->u.host_drain.from != 0;
 	case EVENT_PROCUREMENT_CHANGE:
 		return procurement_disabled(e, ev);
 	default:

@@ -154,6 +154,13 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 	return broken(a, "sell %" PRIu64 " does not know host %" PRIu64, p->order, h->pub.id);
 }
 
+static bool sells_drained(const struct engine *e, const struct live_host *h, const struct piece *p)
+{
+	const struct live_order *sell = world_order(e, p->order);
+
+	return sell && sell->pool == h->pool && p->end > live_host_sells_until(h);
+}
+
 static int audit_check_hosts(struct audit *a)
 {
 	const struct live_host *h;
@@ -174,6 +181,9 @@ static int audit_check_hosts(struct audit *a)
 			if (i > first && p[-1].pool == p->pool && p[-1].lease == p->lease && p[-1].order == p->order)
 				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64,
 					h->pub.id, next);
+			if (sells_drained(a->e, h, p))
+				return broken(a, "host %" PRIu64 " is on sale after its owner has drained it",
+					h->pub.id);
 			next = p->end;
 		}
 		if (!h->pub.retired && h->pub.end > a->e->minute && next != h->pub.end)

@@ -56,6 +56,9 @@ static void engine_dump_hosts(const struct engine *e, struct pen *p)
 				h->pub.id, h->pub.account, h->pub.sku, h->pub.pool, h->pub.start, h->pub.end,
 				h->pub.down + h->pub.watched, h->pub.agent, h->pub.name);
 	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
+		if (!h->pub.retired && h->pub.drain)
+			line(p, "drain %" PRIu64 " %" PRId64 " %d\n", h->pub.id, h->pub.drain, h->pub.drain_ends);
+	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
 		for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++) {
 			const struct piece *x = &h->pub.pieces[i];
 

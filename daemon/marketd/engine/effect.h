@@ -56,7 +56,9 @@ struct posting {
 	X(INSTANCE_STATUS, "instance.status") \
 	X(HOST_STATE, "host.state") \
 	X(PROCUREMENT_STATUS, "procurement.status") \
-	X(AGENT, "agent.state")                  /* code: enum agent_news */
+	X(AGENT, "agent.state")                  /* code: enum agent_news */ \
+	X(HOST_DRAIN, "host.drain")              /* to its owner; minute 0: it sells again */ \
+	X(SHORTENED, "lease.shortened")          /* its host drains; minute is when it ends, amount comes back */
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,

@@ -5,6 +5,7 @@
 #include "marketd/engine/rules/buy.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/agents.h"
+#include "marketd/engine/rules/drain.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/procure.h"
@@ -83,6 +84,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_AGENT_INVENTORY] = agent_inventory,
 		[EVENT_AGENT_RETIRE] = agent_retire,
 		[EVENT_RULES] = rules_set,
+		[EVENT_HOST_DRAIN] = host_drain,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

@@ -17,6 +17,7 @@ enum {
 	TEXT_BYTES = 96 * 1024,    /* of user data, tags, SKU properties */
 	TOKEN_HASH = 32,           /* SHA-256 */
 	PUBLIC_KEY_TEXT = 44,      /* 32 bytes in base64 */
+	WHY_BYTES = 255,           /* of why a host is down or drains */
 	RULES_NEWEST = 2,          /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
@@ -51,7 +52,8 @@ enum {
 	X(AGENT_SESSION, "agent_session")      /* an agent connected (again); its earlier sessions are over */ \
 	X(AGENT_INVENTORY, "agent_inventory")  /* what the agent found in its machine */ \
 	X(AGENT_RETIRE, "agent_retire") \
-	X(RULES, "rules")                      /* from now on this edition of rules.md counts */
+	X(RULES, "rules")                      /* from now on this edition of rules.md counts */ \
+	X(HOST_DRAIN, "host_drain")            /* its owner sells no more of it from a minute on, or does again */
 
 enum event_kind {
 	EVENT_NONE,
@@ -105,6 +107,7 @@ struct event {
 	uint64_t subject;
 	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
+			  /* HOST_STATE, HOST_DRAIN: why; */
 			  /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
 	union {
 		struct { int64_t minute; } tick;
@@ -165,6 +168,10 @@ struct event {
 		} agent; /* which machine it is; NULL: unknown */
 		struct { uint64_t generation; uint8_t hash[TOKEN_HASH]; } agent_session;
 		struct { int32_t edition; } rules;
+		struct {
+			int64_t from;
+			bool ends;
+		} host_drain; /* from: a minute; 0: it sells again. ends: leases that reach beyond it end there */
 	} u;
 };
 

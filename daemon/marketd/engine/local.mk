@@ -40,6 +40,8 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/buy.h \
 	daemon/marketd/engine/rules/check.c \
 	daemon/marketd/engine/rules/check.h \
+	daemon/marketd/engine/rules/drain.c \
+	daemon/marketd/engine/rules/drain.h \
 	daemon/marketd/engine/rules/emit.c \
 	daemon/marketd/engine/rules/emit.h \
 	daemon/marketd/engine/rules/lease.c \

@@ -162,11 +162,14 @@ static bool restore_read_host(struct reader *r)
 	fits = id_fits(r, h.id) && h.name && *h.name && world_sku(r->e, h.sku) && p &&
 		p->pub.kind == POOL_ORIGINATING && (h.retired || !p->pub.deleted) && p->pub.account == h.account &&
 		window_fits(h.start, h.end) && (h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
-		(h.down || !h.watched) &&
+		(h.down || (!h.watched && !h.why && !h.down_at)) && h.drain >= 0 && h.drain < MINUTE_MAX &&
+		(h.drain || (!h.drain_ends && !h.drain_why)) &&
 		(!h.agent || (a && a->pub.account == h.account && (h.retired || !a->pub.retired)));
 	if (fits)
 		pool_add_host(r->e, &h, NULL, 0);
 	free(h.name);
+	free(h.why);
+	free(h.drain_why);
 	return fits || restore_bad(r);
 }
 

@@ -185,6 +185,13 @@ void codec_host(struct codec *c, struct host *h)
 		return;
 	codec_field(c, h->agent);
 	codec_field(c, h->watched);
+	if (c->form < 4)
+		return;
+	codec_text(c, &h->why, WHY_BYTES);
+	codec_field(c, h->down_at);
+	codec_field(c, h->drain);
+	codec_field(c, h->drain_ends);
+	codec_text(c, &h->drain_why, WHY_BYTES);
 }
 
 void codec_piece(struct codec *c, struct piece *p)

@@ -87,6 +87,11 @@ struct host {
 	int64_t start, end;        /* its minutes */
 	bool down, retired;
 	bool watched;              /* the market's watch took it down, and may bring it up again */
+	char *why;                 /* why it is down, as whoever took it down says; NULL */
+	int64_t down_at;           /* since when it is down, Unix seconds; 0: it is up, or unknown */
+	int64_t drain;             /* its owner sells nothing of it from this minute on; 0: no such minute */
+	bool drain_ends;           /* leases that reached beyond that minute end there */
+	char *drain_why;           /* NULL */
 	int64_t created_at;
 	const struct piece *pieces;
 	size_t piece_count;

@@ -326,6 +326,10 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_AGENT: journal_text(w, &ev->u.agent.machine, NAME_BYTES); break;
 	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
 	case EVENT_RULES: journal_s32(w, &ev->u.rules.edition); break;
+	case EVENT_HOST_DRAIN:
+		journal_s64(w, &ev->u.host_drain.from);
+		journal_flag(w, &ev->u.host_drain.ends);
+		break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:
 	case EVENT_TOKEN_REVOKE:

@@ -35,6 +35,8 @@ struct rhost {
 	char *name;
 	int64_t start, end;
 	bool down, watched;
+	int64_t drain;             /* 0: it does not */
+	bool drain_ends;
 	uint64_t agent;
 	struct cell *cell;         /* in order, without gaps; the past is cut off */
 	size_t cells;
@@ -135,6 +137,7 @@ void ref_order_take_off(struct reference *r, uint64_t order);
 struct rlease *ref_lease_split(struct reference *r, struct rlease *l, int64_t at);
 void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto);
 void ref_lease_interrupt(struct reference *r, struct rlease *l, int64_t at);
+void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from);
 void ref_lease_release(struct reference *r, struct rlease *l, int64_t from);
 int64_t ref_notice(const struct reference *r);
 

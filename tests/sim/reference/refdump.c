@@ -38,6 +38,9 @@ static void dump_hosts(const struct reference *r, struct buf *out)
 		"host %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %d %" PRIu64 " %s\n",
 		h->id, h->account, h->sku, h->pool, h->start, h->end, h->down ? 1 + h->watched : 0, h->agent, h->name);
 	EACH(r->hosts, struct rhost, h)
+	if (h->drain)
+		buf_addf(out, "drain %" PRIu64 " %" PRId64 " %d\n", h->id, h->drain, h->drain_ends);
+	EACH(r->hosts, struct rhost, h)
 		for (size_t i = 0; i < h->cells; i++) {
 			const struct cell *c = &h->cell[i];
 			const struct rorder *o = ref_list_find(&r->orders, c->order);

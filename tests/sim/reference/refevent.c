@@ -233,6 +233,8 @@ static int ev_host_state(struct reference *r, const struct event *ev)
 		return REASON_WRONG_STATE;
 	if (upto < 0 || (upto > 0 && !ev->u.host_state.down))
 		return REASON_INVALID;
+	if (ev->text && strlen(ev->text) > WHY_BYTES)
+		return REASON_INVALID;
 	h->watched = ev->u.host_state.watch && ev->u.host_state.down;
 	if (h->down == ev->u.host_state.down)
 		return 0;
@@ -247,6 +249,60 @@ static int ev_host_state(struct reference *r, const struct event *ev)
 	h->down = ev->u.host_state.down;
 	if (!h->down)
 		ref_mark_add(&r->wanted, h->sku);
+	return 0;
+}
+
+/* All that is on sale of a host from a minute on, by its owner or by anybody, is not any more. */
+static void take_off_from(struct reference *r, struct rhost *h, int64_t from, bool anybody)
+{
+	ref_cells_cut(h, from);
+	for (size_t i = 0; i < h->cells; i++) {
+		const struct rorder *o = ref_list_find(&r->orders, h->cell[i].order);
+
+		if (o && h->cell[i].start >= from && (anybody || o->pool == h->pool))
+			h->cell[i].order = 0;
+	}
+	ref_cells_join(h);
+	for (size_t i = r->orders.n; i-- > 0;) {
+		struct rorder *o = r->orders.at[i];
+
+		if (o->side == SIDE_SELL && !ref_order_on_sale(r, o))
+			ref_order_close(r, o, o->minutes ? ORDER_FILLED : ORDER_CANCELLED, 0);
+	}
+}
+
+/* Some lease of the host from that minute on, and of those that are of one time the one sold last. */
+static struct rlease *leased_from(struct reference *r, const struct rhost *h, int64_t from)
+{
+	for (size_t i = 0; i < h->cells; i++)
+		if (h->cell[i].end > from && h->cell[i].lease)
+			return ref_list_find(&r->leases, h->cell[i].lease);
+	return NULL;
+}
+
+static int ev_host_drain(struct reference *r, const struct event *ev)
+{
+	struct rhost *h = ref_host(r, ev->account, ev->subject);
+	int64_t from = ev->u.host_drain.from;
+	bool ends = ev->u.host_drain.ends;
+	struct rlease *l;
+
+	if (!h)
+		return REASON_NOT_FOUND;
+	if (from == 0 && h->drain == 0)
+		return REASON_WRONG_STATE;
+	if (from < 0 || from >= MINUTE_MAX || (from == 0 && ends) || (ev->text && strlen(ev->text) > WHY_BYTES))
+		return REASON_INVALID;
+	if (ends && from < r->minute + 1 + ref_notice(r))
+		return REASON_PAST;
+	if (from > 0 && from < r->minute + 1)
+		from = r->minute + 1;
+	h->drain = from;
+	h->drain_ends = ends;
+	if (from > 0)
+		take_off_from(r, h, from, ends);
+	while (ends && (l = leased_from(r, h, from)))
+		ref_lease_shorten(r, l, from);
 	return 0;
 }
 
@@ -376,6 +432,8 @@ int ref_event(struct reference *r, const struct event *ev)
 	case EVENT_TOKEN_REVOKE: return ev_token_revoke(r, ev);
 	case EVENT_HOST: return ev_host(r, a, ev);
 	case EVENT_HOST_STATE: return ev_host_state(r, ev);
+	case EVENT_HOST_DRAIN:
+		return ev_host_drain(r, ev);
 	case EVENT_HOST_RETIRE: return ev_host_retire(r, ev);
 	case EVENT_INSTANCE: return ev_instance(r, a, ev);
 	case EVENT_INSTANCE_CHANGE:

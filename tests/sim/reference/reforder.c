@@ -361,6 +361,8 @@ static bool sellable(struct reference *r, struct rhost *h, const void *arg)
 
 	if (o->host && o->host != h->id)
 		return false;
+	if (h->drain && h->pool == o->pool && o->end > h->drain)
+		return false;
 	for (int64_t t = o->start; t < o->end; ) {
 		const struct cell *c = ref_cell_at(h, t);
 		const struct rlease *l = c ? ref_list_find(&r->leases, c->lease) : NULL;

@@ -167,6 +167,7 @@ static void lease_give_back(struct reference *r, struct rlease *l, int64_t from,
 	pool = parent ? parent->pool : h->pool;
 	ref_cells_cut(h, from);
 	ref_cells_cut(h, l->end);
+	ref_cells_cut(h, h->drain);
 	for (size_t i = 0; i < h->cells; i++) {
 		struct cell *c = &h->cell[i];
 
@@ -174,7 +175,7 @@ static void lease_give_back(struct reference *r, struct rlease *l, int64_t from,
 			continue;
 		c->pool = pool;
 		c->lease = parent ? parent->id : 0;
-		c->order = order;
+		c->order = pool == h->pool && h->drain && c->start >= h->drain ? 0 : order;
 	}
 	ref_cells_join(h);
 	ref_post_capacity(r, l->pool, l->sku, -(l->end - from));
@@ -200,6 +201,20 @@ void ref_lease_interrupt(struct reference *r, struct rlease *l, int64_t at)
 	}
 	l->end = at;
 	l->paid_end = at - 1;
+}
+
+/* The host's owner ends it at `from`: the buyer gets back all that the rest costs. */
+void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from)
+{
+	int64_t cost;
+
+	l = ref_lease_split(r, l, from);
+	cost = l->price * (l->paid_end - l->start);
+	lease_give_back(r, l, l->start, 0);
+	ref_post(r, l->buyer, BOOK_ESCROW, 0, -cost);
+	ref_post(r, l->buyer, BOOK_AVAILABLE, 0, cost);
+	ref_transfer_done(r);
+	ref_list_drop(&r->leases, l);
 }
 
 /* The buyer gives back what is from `from` on: the part of it, or all, is over. */

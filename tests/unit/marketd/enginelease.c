@@ -75,6 +75,40 @@ static void host_down(void)
 	close_market();
 }
 
+static int64_t drain(int64_t from, bool ends)
+{
+	return apply(EVENT(HOST_DRAIN, .account = provider, .subject = host_id[0], .text = "new fans",
+		.u.host_drain = { from, ends }));
+}
+
+static void drains(void)
+{
+	open_market(1);
+	apply(EVENT(POLICY, .u.policy = { .fee_bps = 100, .settle_minutes = 60, .notice_minutes = 5 }));
+	offer(0, S | P, NOW + 1, NOW + 1000, 10);
+	buy(alice, 0, 1, NOW + 1, NOW + 50, 10);
+	buy(bob, 0, 1, NOW + 60, NOW + 70, 10);
+	tick(NOW + 10);
+	is_int(drain(0, false), REASON_WRONG_STATE, "a host that does not drain cannot sell again");
+	is_int(drain(NOW + 15, true), REASON_PAST, "what is sold cannot end without notice");
+	is_int(drain(NOW + 16, true), 0, "it can with five minutes' notice");
+	is_int(money(alice), 1000000 - 10 * 15, "a buyer has back what the time after it cost");
+	is_int(money(bob), 1000000, "and so has one whose time had not begun");
+	ok(has(alice_pool, NOW + 15) == 1 && has(alice_pool, NOW + 16) == 0, "and has the host until then");
+	is_int(status(buy(bob, 0, 1, NOW + 30, NOW + 40, 10)), ORDER_CANCELLED, "it is not sold any more");
+	is_int(offer(0, S | P, NOW + 11, NOW + 17, 10), REASON_NOT_OWNED, "nor offered beyond the minute");
+	is_str(engine_host(market, host_id[0])->drain_why, "new fans", "it says why");
+	tick(NOW + 20);
+	is_int(money(provider), 150 - 2, "its owner is paid what was had");
+	is_int(drain(0, false), 0, "it sells again");
+	offer(0, S | P, NOW + 30, NOW + 100, 10);
+	is_int(status(buy(bob, 0, 1, NOW + 30, NOW + 40, 10)), ORDER_FILLED, "where it is offered");
+	is_int(drain(1, false), 0, "no more of it is sold from now on");
+	ok(engine_host(market, host_id[0])->drain == NOW + 21 && has(bob_pool, NOW + 39) == 1,
+		"and what is sold stays sold");
+	close_market();
+}
+
 static void releases(void)
 {
 	int64_t refund = -1, sell;
@@ -242,6 +276,7 @@ int main(void)
 	extends();
 	fees();
 	host_down();
+	drains();
 	releases();
 	resale();
 	interruptible();

@@ -118,11 +118,42 @@ static void moves(void)
 	close_market();
 }
 
+/* Its owner takes the host out of service under a node that renews itself. */
+static void drained(void)
+{
+	const struct instance *x;
+
+	open_market(2);
+	apply(EVENT(RULES, .u.rules.edition = 2));
+	offer(0, S | P, NOW + 1, NOW + 1000, 5);
+	offer(1, S | P, NOW + 1, NOW + 1000, 7);
+	make(EVENT(PROCUREMENT, .account = alice, .name = "p",
+		.u.procurement = { .pool = alice_pool,
+			.sku = sku_id,
+			.target = -1,
+			.window = 60,
+			.max_buy = 9,
+			.enabled = true }));
+	make(EVENT(INSTANCE, .account = alice, .name = "n", .u.instance = { .pool = alice_pool, .sku = sku_id }));
+	tick(NOW + 1);
+	tick(NOW + 2);
+	apply(EVENT(HOST_DRAIN, .account = provider, .subject = host_id[0], .u.host_drain = { NOW + 30, true }));
+	tick(NOW + 3);
+	ok(engine_owned_until(market, host_id[0], alice_pool, NOW + 3) == NOW + 30 &&
+			engine_owned_until(market, host_id[1], alice_pool, NOW + 30) > NOW + 60,
+		"a node whose host ends early has its successor's time at once");
+	tick(NOW + 30);
+	x = engine_instance_named(market, alice, "n");
+	ok(x && x->host == host_id[1], "and goes on there in the minute in which it ends");
+	close_market();
+}
+
 int main(void)
 {
 	surveys_without_funds();
 	surveys_without_offers();
 	moves();
+	drained();
 	is_int(wrong, 0, "every invariant held after every event, and refusals changed nothing");
 	return done();
 }

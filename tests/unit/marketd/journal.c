@@ -66,6 +66,8 @@
 	X(PROCUREMENT_CHANGE, procurement_change.min_sell, (int64_t)any()) \
 	X(PROCUREMENT_CHANGE, procurement_change.max_buy, (int64_t)any()) \
 	X(PROCUREMENT_CHANGE, procurement_change.enabled, (int32_t)any()) \
+	X(HOST_DRAIN, host_drain.from, (int64_t)any()) \
+	X(HOST_DRAIN, host_drain.ends, (any() & 1) != 0) \
 	X(RULES, rules.edition, (int32_t)any()) \
 	X(AGENT_SESSION, agent_session.generation, any()) \
 	X(AGENT_SESSION, agent_session.hash[0], (uint8_t)any()) \

@@ -127,6 +127,8 @@ static const struct subject { const char *name; enum ident kind; } subjects[NOTI
 	[NOTICE_HOST_STATE] = { "host", IDENT_HOST },
 	[NOTICE_PROCUREMENT_STATUS] = { "procurement", IDENT_PROCUREMENT },
 	[NOTICE_AGENT] = { "agent", IDENT_AGENT },
+	[NOTICE_HOST_DRAIN] = { "host", IDENT_HOST },
+	[NOTICE_SHORTENED] = { "contract", IDENT_CONTRACT },
 };
 
 static const char *const order_words[] = { "pending", "filled", "partially_filled", "rejected", "cancelled",
@@ -158,6 +160,9 @@ static void set_code(json_t *o, const struct notice *t)
 		break;
 	case NOTICE_HOST_STATE:
 		json_object_set_new(o, "state", json_string(t->code ? "down" : "up"));
+		break;
+	case NOTICE_HOST_DRAIN:
+		json_object_set_new(o, "state", json_string(t->minute ? "draining" : "selling"));
 		break;
 	case NOTICE_AGENT:
 		json_object_set_new(o, "state",

@@ -48,6 +48,8 @@ static void free_depot(struct live_pool *p)
 static void free_unit(struct live_host *h)
 {
 	free(h->pub.name);
+	free(h->pub.why);
+	free(h->pub.drain_why);
 	free(h->room);
 	free(h->ends);
 }

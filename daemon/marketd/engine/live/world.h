@@ -221,6 +221,12 @@ static inline void live_host_changed(struct live_host *h)
 		h->version = h->agent->version = h->agent->world->count + 1;
 }
 
+/* From this minute on its owner sells nothing of the host. */
+static inline int64_t live_host_sells_until(const struct live_host *h)
+{
+	return h->pub.drain ? h->pub.drain : MINUTE_MAX;
+}
+
 static inline bool order_block(const struct order *o)
 {
 	return o->side == SIDE_SELL && !(o->flags & ORDER_PARTIAL);

@@ -115,13 +115,23 @@ static struct entry source_entry(const struct engine *e, const struct live_lease
 		.sku = l->host->sku, .amount = minutes };
 }
 
-/* Returns minutes of the host to the seller's pool, under its own lease; on sale again if `order` is open. */
+/*
+ * Returns minutes of the host to the seller's pool, under its own lease; on sale again if `order` is open, and up to
+ * where the host's owner sells it.
+ */
 static void return_minutes(struct engine *e, struct live_lease *l, int64_t start, int64_t end, uint64_t parent,
 	uint64_t order)
 {
 	struct live_order *sell = world_order(e, order);
 	struct piece p = { .pool = lease_source(e, l)->pub.id, .lease = parent };
+	int64_t until = sell && sell->pool == l->host->pool ? live_host_sells_until(l->host) : end;
 
+	if (sell && until < end) {
+		calendar_put(l->host, until > start ? until : start, end, &p);
+		end = until;
+	}
+	if (start >= end)
+		return;
 	if (sell) {
 		p.order = order;
 		p.price = sell->pub.price;
@@ -182,13 +192,14 @@ int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from
 	return l->interruptible ? unused : ledger_share(unused, e->policy.release_bps);
 }
 
-int64_t lease_give_back(struct engine *e, struct live_lease *t)
+/* Returns a whole lease to its seller: the buyer gets `back`, and its minutes are on sale by `order`. Tells of `told`. */
+static void lease_return(struct engine *e, struct live_lease *t, int64_t back, uint64_t order, enum notice_kind kind,
+	uint64_t told)
 {
 	struct lease *l = &t->pub;
 	struct live_account *buyer = world_account(e, l->buyer), *seller = world_account(e, l->seller);
 	struct live_lease *parent = world_lease(e, l->parent);
-	struct live_order *sell = world_order(e, l->sell_order);
-	int64_t unused = sure_mul(l->price, l->paid_end - l->start), back = lease_refund(e, l, l->start);
+	int64_t unused = sure_mul(l->price, l->paid_end - l->start);
 	int64_t fee = ledger_fee(unused - back, e->policy.fee_bps);
 
 	ledger_move(e, l->id,
@@ -208,13 +219,11 @@ int64_t lease_give_back(struct engine *e, struct live_lease *t)
 		parent->pub.sold_on = false;
 		emit_lease(e, &parent->pub, false, false);
 	}
-	return_minutes(e, t, l->start, l->end, l->parent, sell && !order_block(&sell->pub) ? l->sell_order : 0);
-	if (sell && order_block(&sell->pub))
-		live_order_touch(e, sell); /* an interruptible lease was on sale: now less is */
+	return_minutes(e, t, l->start, l->end, l->parent, order);
 	emit_notice(e,
-		&(struct notice){ .kind = NOTICE_RELEASED,
+		&(struct notice){ .kind = kind,
 			.account = l->buyer,
-			.subject = l->id,
+			.subject = told,
 			.other = l->host,
 			.amount = back,
 			.minute = l->start });
@@ -222,5 +231,20 @@ int64_t lease_give_back(struct engine *e, struct live_lease *t)
 		lease_notify(e, NOTICE_SETTLED, l->seller, l, unused - back - fee, l->start);
 	emit_lease(e, l, false, true);
 	world_drop_lease(e, t);
-	return back;
+}
+
+void lease_give_back(struct engine *e, struct live_lease *t)
+{
+	struct lease *l = &t->pub;
+	struct live_order *sell = world_order(e, l->sell_order);
+	bool block = sell && order_block(&sell->pub);
+
+	lease_return(e, t, lease_refund(e, l, l->start), sell && !block ? l->sell_order : 0, NOTICE_RELEASED, l->id);
+	if (block)
+		live_order_touch(e, sell); /* an interruptible lease was on sale: now less is */
+}
+
+void lease_shorten(struct engine *e, struct live_lease *t, uint64_t told)
+{
+	lease_return(e, t, sure_mul(t->pub.price, t->pub.paid_end - t->pub.start), 0, NOTICE_SHORTENED, told);
 }

@@ -29,6 +29,9 @@ void lease_interrupt(struct engine *e, struct live_lease *l, int64_t c);
 int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from);
 
 /* Gives a whole lease, which has not begun, back to its seller. */
-int64_t lease_give_back(struct engine *e, struct live_lease *l);
+void lease_give_back(struct engine *e, struct live_lease *l);
+
+/* The same by the host's owner: the buyer gets back all that it costs. `told`: the lease that the buyer knows. */
+void lease_shorten(struct engine *e, struct live_lease *l, uint64_t told);
 
 #endif

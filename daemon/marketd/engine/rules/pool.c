@@ -2,6 +2,7 @@
 #include "marketd/engine/rules/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
@@ -166,6 +167,8 @@ struct live_host *pool_add_host(struct engine *e, const struct host *h, const st
 
 	u->pub = *h;
 	u->pub.name = must_copy(h->name);
+	u->pub.why = must_copy(h->why);
+	u->pub.drain_why = must_copy(h->drain_why);
 	u->pub.pieces = NULL;
 	u->pub.piece_count = 0;
 	u->sku = world_sku(e, h->sku);
@@ -224,7 +227,7 @@ int host_register(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
-static int find_host(const struct engine *e, const struct event *ev, struct live_host **out, struct fail *why)
+int pool_find_host(const struct engine *e, const struct event *ev, struct live_host **out, struct fail *why)
 {
 	struct live_host *h = world_host(e, ev->subject);
 	int rc = check_account(e, ev, why);
@@ -277,6 +280,8 @@ static int state_check(const struct live_host *h, const struct event *ev, struct
 		return fail_set(why, REASON_WRONG_STATE, "host '%s' was taken down by its owner", h->pub.name);
 	if (ev->u.host_state.since < 0 || (ev->u.host_state.since && !down))
 		return fail_set(why, REASON_INVALID, "a host can be down since an earlier minute, but comes up now");
+	if (ev->text && strlen(ev->text) > WHY_BYTES)
+		return fail_set(why, REASON_INVALID, "a reason has at most %d bytes", WHY_BYTES);
 	return 0;
 }
 
@@ -300,17 +305,19 @@ int host_set_state(struct engine *e, const struct event *ev, struct fail *why)
 {
 	int64_t since = ev->u.host_state.since;
 	struct live_host *h;
-	int rc = find_host(e, ev, &h, why);
+	int rc = pool_find_host(e, ev, &h, why);
 
 	rc = rc ? rc : state_check(h, ev, why);
 	if (rc)
 		return rc;
 	live_host_changed(h);
 	h->pub.watched = ev->u.host_state.down && ev->u.host_state.watch;
+	pool_replace(&h->pub.why, ev->u.host_state.down ? ev->text : NULL);
 	if (h->pub.down == ev->u.host_state.down) /* the owner takes it over from the watch: it stays down */
 		return 0;
 	settle_running(e, h, since && since < e->minute ? since : e->minute);
 	h->pub.down = ev->u.host_state.down;
+	h->pub.down_at = h->pub.down ? ev->at : 0;
 	offer_index_update(h, 0, MINUTE_MAX);
 	if (!h->pub.down)
 		h->sku->marked = h->sku->crossed = true;
@@ -321,7 +328,7 @@ int host_set_state(struct engine *e, const struct event *ev, struct fail *why)
 int host_retire(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct live_host *h;
-	int rc = find_host(e, ev, &h, why);
+	int rc = pool_find_host(e, ev, &h, why);
 
 	if (rc)
 		return rc;

@@ -13,6 +13,9 @@ int host_register(struct engine *e, const struct event *ev, struct fail *why);
 int host_set_state(struct engine *e, const struct event *ev, struct fail *why);
 int host_retire(struct engine *e, const struct event *ev, struct fail *why);
 
+/* The host that the event is about, of the account that it names. */
+int pool_find_host(const struct engine *e, const struct event *ev, struct live_host **out, struct fail *why);
+
 /* Adds a host to the lists of its SKU and its pool. */
 struct live_host *pool_add_host(struct engine *e, const struct host *h, const struct piece *pieces, size_t count);
 void host_pass_due(struct engine *e, struct live_host *h); /* when its minutes begin, then when they end */

@@ -57,11 +57,13 @@ void pick_release(struct pick *p)
 	*p = (struct pick){ 0 };
 }
 
-/* The pool owns the whole window of the host; none of it is on sale or under an interruptible lease. */
+/* The pool owns the whole window of the host and may sell it; none is on sale or under an interruptible lease. */
 static bool sell_sellable(const struct live_host *h, const struct order *o)
 {
 	int64_t at = o->start;
 
+	if (h->pool->pub.id == o->pool && o->end > live_host_sells_until(h))
+		return false;
 	for (size_t i = calendar_find(h, at); at < o->end; i++) {
 		const struct piece *p = i < h->pub.piece_count ? &h->pub.pieces[i] : NULL;
 
