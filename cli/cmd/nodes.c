@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod nodes: lists the account's nodes, with state and address. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const struct column columns[] = {
 	{ "address", 0, "address for SSH" },
 	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port for SSH" },
 	{ "user", COLUMN_WIDE, "user for SSH" },
-	{ "ends", 0, "end of its time" },
+	{ "ends", 0, "end of its time; early: its host goes out of service then" },
 	{ "made", COLUMN_WIDE, "when it was created" },
 	{ "message", COLUMN_WIDE, "message of its host or the market" },
 	{ "host_keys", COLUMN_RAW | COLUMN_HIDDEN, "its SSH host keys" },
@@ -42,6 +43,17 @@ static void put_keys(const struct node *n, struct buf *out)
 		command_nomem();
 }
 
+/* When its time ends; people read at once that this is earlier than what was bought. */
+static const char *nodes_end(struct nanopod *np, const struct node *n, char room[CELL_TEXT])
+{
+	const char *end = cell_time(np, n->end, room);
+	size_t len = end ? strlen(room) : 0;
+
+	if (end == room && n->ends_early && cell_for_people(np))
+		snprintf(room + len, CELL_TEXT - len, " (early)");
+	return end;
+}
+
 static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node *n, struct buf *keys)
 {
 	char port[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT];
@@ -49,7 +61,7 @@ static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node 
 	put_keys(n, keys);
 	rows_add_color(r,
 		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, n->zone, n->hostname,
-			n->hostname ? cell_int(n->port, port) : NULL, n->user, cell_time(np, n->end, ends),
+			n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
 			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL,
 			buf_text(keys) },
 		n->status == MODEL_INSTANCE_FAILED             ? COLOR_RED

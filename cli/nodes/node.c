@@ -87,6 +87,7 @@ static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 	n->status_text = node_copy(one.status_text);
 	n->message = node_copy(one.status_message);
 	n->host_down = one.host_down;
+	n->ends_early = one.ends_early;
 	n->pool = node_copy(one.reservation.id ? one.reservation.id : "");
 	n->reservation = node_copy(one.reservation.name ? one.reservation.name : n->pool);
 	n->type = node_copy(one.type);

@@ -19,6 +19,7 @@ struct node {
 	char *type, *zone;
 	enum model_instance_status status;
 	bool host_down;                /* the market says that its host is silent or broken */
+	bool ends_early;               /* its host goes out of service at its end */
 	int64_t end, created, updated; /* end 0: not known */
 	char *hostname, *user;         /* hostname NULL: not reachable yet; user NULL: not known */
 	unsigned port;

@@ -21,6 +21,7 @@ const struct route *const api_tables[] = {
 	api_np_token_routes,
 	api_np_account_routes,
 	api_np_host_routes,
+	api_np_drain_routes,
 	api_np_agent_routes,
 	api_np_work_routes,
 	api_np_speed_routes,

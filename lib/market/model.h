@@ -142,6 +142,7 @@ struct model_ssh {
 struct model_node {
 	const char *id, *name, *status_text, *status_message, *type, *zone;
 	bool host_down;                       /* its host is silent or broken; that time is refunded */
+	bool ends_early;                      /* its host goes out of service at end_at */
 	enum model_instance_status status;
 	struct model_ref reservation;
 	int64_t end_at;                       /* 0: unknown */
@@ -250,6 +251,19 @@ struct model_host {
 	const char *agent; /* id of the agent that makes its nodes; NULL: none */
 	struct model_ref sku;
 	int64_t start, end;                   /* end MODEL_NEVER: none */
+	const char *down_reason;              /* NULL: unknown, or it is up */
+	int64_t down_since;                   /* 0: unknown, or it is up */
+	int64_t drain;                        /* from when on it is out of service; 0: it is not */
+	bool drain_ends;                      /* what was sold beyond ended then */
+	const char *drain_reason;             /* NULL: none was given */
+};
+
+/* What taking a host out of service means, or meant. */
+struct model_drain {
+	int64_t from, earliest, sold_until; /* sold_until 0: nothing is sold beyond */
+	int64_t leases, minutes;            /* sold beyond */
+	int64_t refund, hourly;             /* micro-dollars; hourly: what its buyer pays now */
+	bool ends_leases;
 };
 
 /* A machine that makes nodes. */

@@ -58,6 +58,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "status", TEXT, NEEDED, status_text),
 		FIELD(model_node, "status_message", TEXT, MAY, status_message),
 		FIELD(model_node, "host_down", BOOL, MAY, host_down),
+		FIELD(model_node, "ends_early", BOOL, MAY, ends_early),
 		FIELD(model_node, "reservation", REF, MAY, reservation),
 		FIELD(model_node, "type", TEXT, MAY, type),
 		FIELD(model_node, "zone", TEXT, MAY, zone),

@@ -214,6 +214,14 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 		FIELD(model_host, "instance_sku", REF, MAY, sku),
 		FIELD(model_host, "start_at", INT, MAY, start),
 		FIELD(model_host, "end_at", INT, MAY, end),
+		FIELD(model_host, "down_reason", TEXT, MAY, down_reason),
+		FIELD(model_host, "down_since", INT, MAY, down_since),
+		{ 0 },
+	};
+	static const struct wire_field drain[] = {
+		FIELD(model_host, "from", INT, MAY, drain),
+		FIELD(model_host, "ends_leases", BOOL, MAY, drain_ends),
+		FIELD(model_host, "reason", TEXT, MAY, drain_reason),
 		{ 0 },
 	};
 	static const struct wire_field pool[] = { { "pool", WIRE_REF, false, 0 }, { 0 } };
@@ -223,7 +231,29 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 	int rc = o ? wire_fields(d, o, fields, "a host", &made, f) : -EPROTO;
 
 	rc = rc ? rc : wire_fields(d, o, pool, "a host", &its, f);
+	rc = rc ? rc : wire_fields(d, wire_member(o, "drain"), drain, "a host", &made, f);
 	made.pool = its.name ? its.name : its.id;
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
+int wire_drain(struct doc *d, long at, struct model_drain *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_drain, "from", INT, NEEDED, from),
+		FIELD(model_drain, "earliest_at", INT, MAY, earliest),
+		FIELD(model_drain, "sold_until", INT, MAY, sold_until),
+		FIELD(model_drain, "leases", INT, MAY, leases),
+		FIELD(model_drain, "node_minutes", INT, MAY, minutes),
+		FIELD(model_drain, "refund_dollars", MONEY, MAY, refund),
+		FIELD(model_drain, "hourly_dollars", MONEY, MAY, hourly),
+		FIELD(model_drain, "ends_leases", BOOL, NEEDED, ends_leases),
+		{ 0 },
+	};
+	struct model_drain made = { 0 };
+	int rc = wire_read(d, at, "an answer about a host", fields, &made, f);
+
 	if (!rc)
 		*out = made;
 	return rc;

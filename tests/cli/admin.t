@@ -56,7 +56,10 @@ for bad in 12abc -1 '$' 1.2.3; do
 	run_is 2 "'$bad' is no price" admin offer rack1 "$bad" --account alice
 done
 run_is 2 "a time that is none" admin offer rack1 2 --until '3 hours from now' --account alice
-run_is 0 "host down" admin host down rack1 --account alice
+run_is 2 "host down asks" admin host down rack1 --account alice
+like "$err" "-y" "or wants to be told"
+run_is 0 "host down" admin host down rack1 --account alice --reason 'a fan' -y
+like "$err" "sold +nothing" "after a plan"
 like "$out" 'down' "is down"
 run_is 0 "host up" admin host up rack1 --account alice
 run_is 5 "a host on sale is not retired" admin host retire rack1 --account alice

@@ -34,7 +34,7 @@ EXTRA_DIST += $(cli_buying_tests)
 $(cli_buying_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/lib/pty$(EXEEXT)
 
 # For who owns the machine: a stand-in for the agent, a real market.
-cli_host_tests = tests/cli/host.t
+cli_host_tests = tests/cli/drain.t tests/cli/host.t
 TESTS += $(cli_host_tests)
 EXTRA_DIST += $(cli_host_tests)
 $(cli_host_tests:.t=.log): $(market_programs)

@@ -378,7 +378,7 @@ static const struct action actions[] = {
 	{ "sku set", "ALIAS [--alias NEW] [--property KEY=VALUE]...", 1, 1, admin_sku_set },
 	{ "host list", "", 0, 0, admin_host_list },
 	{ "host add", "NAME --type ALIAS [--from TIME] [--until TIME]", 1, 1, admin_host_add },
-	{ "host down", "HOST", 1, 1, admin_host_down },
+	{ "host down", "HOST [--reason TEXT]", 1, 1, admin_host_down },
 	{ "host up", "HOST", 1, 1, admin_host_up },
 	{ "host retire", "HOST...", 1, 1000, admin_host_retire },
 	{ "offer", "HOST PRICE [--from TIME] [--until TIME]", 2, 2, admin_offer },
@@ -414,6 +414,9 @@ static const struct option options[] = {
 	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: end; default: none" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
+	{ "reason", 0, OPTION_STRING, "TEXT", .help = "host down: why; its buyers see it" },
+	{ "yes", 'y', OPTION_FLAG, .help = "host down: do not ask; the plan is still printed" },
+	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan" },
 	{ 0 },
 };
 

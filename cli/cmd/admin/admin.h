@@ -26,6 +26,15 @@ int admin_gpus(struct market_link *m, const struct options *o, const char *host,
 int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
 	int64_t until);
 
+/* What taking a host out of service means; `really`: does it. at 0: from now on, and what is sold runs out. */
+struct host_drain_ask {
+	int64_t at;
+	const char *reason;
+	bool really;
+};
+int host_drain_ask(struct market_link *m, const struct options *o, const char *host, const struct host_drain_ask *ask,
+	struct model_drain *out); /* host_drain.c. 0 or a negative code in m->fail */
+
 /* Signs in and checks that the market is one of ours. 0 or an exit status. */
 int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out);
 

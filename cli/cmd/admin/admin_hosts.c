@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod admin sku, host and offer: what is for sale; for operators and owners of hosts. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/frame/cell.h"
 #include "cli/cmd/admin/admin.h"
+#include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/trade/rows_list.h"
 #include "cli/frame/value.h"
@@ -343,35 +345,87 @@ int admin_host_add(struct nanopod *np, const struct options *o, char **words)
 	return rc;
 }
 
-static int set_down(struct nanopod *np, const struct options *o, char **words, bool down)
+static int set_down(struct market_link *m, const struct options *o, const char *host, bool down)
 {
-	struct market_link *m;
+	const char *reason = down ? option_text(o, "reason") : NULL;
 	struct buf body, path;
-	int rc = admin_begin(np, o, &m);
+	struct json j;
+	int rc;
 
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
-	if (!rc) {
-		admin_path(&path, o, "/np/v1/hosts/", words[0], "");
-		buf_addf(&body, "{\"down\":%s}", down ? "true" : "false");
-		rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
-			? market_fail(m, "cannot mark '%s' as %s", words[0], down ? "down" : "up")
-			: show_host(m, o);
-	}
+	admin_path(&path, o, "/np/v1/hosts/", host, "");
+	j = json_to(&body);
+	json_begin_object(&j, NULL);
+	json_bool(&j, "down", down);
+	if (reason)
+		json_text(&j, "reason", reason);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
+		? market_fail(m, "cannot mark '%s' as %s", host, down ? "down" : "up")
+		: show_host(m, o);
 	buf_release(&body);
 	buf_release(&path);
-	market_sign_out(m);
 	return rc;
+}
+
+/* What is sold on the host, who hears of it, and what it costs. 0 or an exit status. */
+static int plan_down(struct market_link *m, const struct options *o, const char *host)
+{
+	char until[CELL_TEXT], money[MONEY_TEXT];
+	struct model_drain d = { 0 };
+	bool explain = m->explain;
+	struct plan p;
+	int rc;
+
+	m->explain = false; /* --explain shows only what changes something */
+	rc = host_drain_ask(m, o, host, &(struct host_drain_ask){ 0 }, &d);
+	m->explain = explain;
+	if (rc)
+		return market_fail(m, "cannot mark '%s' as down", host);
+	plan_init(&p, "Mark '%s' as down", host);
+	if (d.leases)
+		plan_add(&p, "sold", "%" PRId64 " lease%s, until %s", d.leases, d.leases == 1 ? "" : "s",
+			cell_time(m->np, d.sold_until, until));
+	else
+		plan_add(&p, "sold", "nothing");
+	if (d.hourly)
+		plan_add(&p, "refund", "%s an hour to who has it now, until it is up: told at once",
+			money_text(d.hourly, money));
+	plan_add(&p, "new sales", "none, until it is up; what is on sale stays in the book");
+	plan_add(&p, "instead", "'nanopod host drain %s' sells no more and lets what is sold run out", host);
+	plan_add(&p, "then", "'nanopod admin host up %s'", host);
+	plan_show(m->np, &p);
+	plan_release(&p);
+	return option_given(o, "dry-run") || explain ? 0 : plan_agree(m->np, o, "Mark it as down?");
 }
 
 int admin_host_down(struct nanopod *np, const struct options *o, char **words)
 {
-	return set_down(np, o, words, true);
+	struct market_link *m = NULL;
+	int rc = option_given(o, "dry-run") ? 0 : plan_can_ask(np, o);
+
+	rc = rc ? rc : admin_begin(np, o, &m);
+	if (rc)
+		return rc;
+	rc = plan_down(m, o, words[0]);
+	if (!rc && !option_given(o, "dry-run"))
+		rc = set_down(m, o, words[0], true);
+	market_sign_out(m);
+	return rc;
 }
 
 int admin_host_up(struct nanopod *np, const struct options *o, char **words)
 {
-	return set_down(np, o, words, false);
+	struct market_link *m = NULL;
+	int rc = admin_begin(np, o, &m);
+
+	if (!rc)
+		rc = set_down(m, o, words[0], false);
+	market_sign_out(m);
+	return rc;
 }
 
 int admin_host_retire(struct nanopod *np, const struct options *o, char **words)

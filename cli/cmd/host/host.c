@@ -101,6 +101,9 @@ static const struct action actions[] = {
 	{ "join", "URL [--name NAME] [--type TYPE] [--nodes N]", 1, 1, host_join },
 	{ "verify", "[--nonce HEX] [--last] [--check FILE] [--bom FILE]", 0, 0, host_verify },
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
+	{ "list", "", 0, 0, host_list },
+	{ "drain", "HOST... [--at TIME] [--reason TEXT]", 1, 1000, host_drain },
+	{ "undrain", "HOST...", 1, 1000, host_undrain },
 	{ "inventory", "", 0, 0, host_inventory },
 	{ "drivers", "", 0, 0, host_drivers },
 	{ "power show", "", 0, 0, host_power_show },
@@ -131,7 +134,9 @@ static const struct option options[] = {
 		.help = "offer: unit of the price per hour" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "offer: start; default: now" },
 	{ "until", 0, OPTION_STRING, "TIME", .help = "offer: end; default: none" },
-	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "offer, token: account, for the operator" },
+	{ "at", 0, OPTION_STRING, "TIME", .help = "drain: what is sold ends then; default: sell no more from now on" },
+	{ "reason", 0, OPTION_STRING, "TEXT", .help = "drain: why; buyers whose time ends early see it" },
+	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "drain, list, offer, token: account, for the operator" },
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, e.g. 2h or 7d (default 24h)" },
 	{ "nonce", 0, OPTION_STRING, "HEX",
 		.help = "verify: number that the signed answer is for; default: a random one" },
@@ -168,6 +173,8 @@ static const struct example examples[] = {
 	{ "nanopod host offer rack1-7 -p 1.90", "sell its time, from now on" },
 	{ "nanopod host power set --envelope 1440W --psu gold:1600W",
 		"keep a home node within what its circuit bears" },
+	{ "nanopod host drain rack1-7 --at 2026-12-01T06:00 --reason 'new fans'",
+		"take it out of service then: buyers hear of it now, and later time is refunded" },
 	{ "nanopod host status", "show this machine and all your machines as the market sees them" },
 	{ 0 },
 };
@@ -183,6 +190,9 @@ const struct command cmd_host = {
 		"join URL          show what was found and how it is sold, ask, and join\n"
 		"verify            measure disk, network, clock, SSH, drivers, GPUs; exits 11 where one fails\n"
 		"offer HOST        offer its time for sale\n"
+		"list              list your hosts, with state and why\n"
+		"drain HOST        sell no more of it, from now on or from --at on, after a plan\n"
+		"undrain HOST      put it back into service\n"
 		"inventory         list what this machine has\n"
 		"drivers           list drivers that work here, and why others do not\n"
 		"power show|plan|set|sweep\n"
@@ -192,8 +202,9 @@ const struct command cmd_host = {
 		"                  manage the root images of nodes\n"
 		"leave             remove the machine from the market",
 	.description = "For owners of machines. 'nanopod-agentd' does the work: nanopod looks for it beside itself, "
-		       "in ../sbin and on PATH. 'token' and 'offer' only need the market and work from anywhere; "
-		       "everything else is about the machine that you type it on.\n\n'join' takes the token from "
+		       "in ../sbin and on PATH. 'token', 'offer', 'list', 'drain' and 'undrain' only need the "
+		       "market and work from anywhere; everything else is about the machine that you type it "
+		       "on.\n\n'join' takes the token from "
 		       "NANOPOD_JOIN_TOKEN or standard input, or asks for it; never from an option, where others "
 		       "could see it. What follows # in the URL is the market's key: nanopod trusts nothing else.",
 	.options = options,
@@ -201,6 +212,6 @@ const struct command cmd_host = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "status|token|join|verify|offer|inventory|drivers|power|image|leave",
+	.first_values = "status|token|join|verify|offer|list|drain|undrain|inventory|drivers|power|image|leave",
 	.run = host_command,
 };

@@ -13,6 +13,7 @@ extern const struct route api_np_routes[];          /* np.c: the market, whoami,
 extern const struct route api_np_token_routes[];    /* np_tokens.c */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
+extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
 extern const struct route api_np_work_routes[];     /* np_work.c: an agent's work and reports */
 extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for agents that measure their way here */
@@ -62,6 +63,8 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r); 
 
 /* ---- Hosts and agents --------------------------------------------------------------------- */
 
+/* The host of the path, by id or name, of the account that asks (the operator without one: by id, anybody's); NULL. */
+const struct host *np_find_host(struct api *api, const struct request *q, struct reply *r, bool retired);
 json_t *np_host(const struct engine *e, const struct host *h);
 json_t *np_host_brief(const struct engine *e, const struct host *h); /* np.AgentHost */
 void np_put_resources(json_t *o, const struct sku *s);               /* "resources", where the type promises any */

@@ -235,6 +235,7 @@ static const struct schema_field node[] = {
 	SAID("status_message", FIELD_REQUIRED | FIELD_NULL),
 	{ "host_down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0,
 		"its host is silent or broken; the buyer gets the minutes until it is back refunded" },
+	{ "ends_early", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "its host goes out of service at end_at" },
 	{ "reservation", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
 	SAID("type", FIELD_REQUIRED),
 	SAID("zone", FIELD_REQUIRED | FIELD_NULL),

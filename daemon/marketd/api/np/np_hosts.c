@@ -51,23 +51,35 @@ json_t *np_host_brief(const struct engine *e, const struct host *h)
 	return o;
 }
 
+/* Why it is down, and from when on it is out of service. */
+static void host_put_service(json_t *o, const struct host *h)
+{
+	json_object_set_new(o, "down_reason", render_text(h->why));
+	json_object_set_new(o, "down_since", h->down_at ? json_integer(h->down_at) : json_null());
+	json_object_set_new(o, "drain",
+		!h->drain ? json_null()
+			  : json_pack("{s:I, s:b, s:o}", "from", (json_int_t)h->drain * 60, "ends_leases",
+				    (int)h->drain_ends, "reason", render_text(h->drain_why)));
+}
+
 json_t *np_host(const struct engine *e, const struct host *h)
 {
-	json_t *schedule = json_array();
+	json_t *schedule = json_array(), *made;
 
 	for (size_t i = 0; !h->retired && i < h->piece_count; i++)
 		if (h->pieces[i].end > engine_minute(e))
 			json_array_append_new(schedule, piece_json(h, &h->pieces[i], engine_minute(e)));
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:I, s:o}", "object", "host", "id",
+	made = json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:I, s:o}", "object", "host", "id",
 		render_id(IDENT_HOST, h->id), "name", render_text(h->name), "account",
 		render_id(IDENT_ACCOUNT, h->account), "instance_sku", render_sku_summary(e, h->sku), "state",
 		np_host_state(h), "agent", h->agent ? render_id(IDENT_AGENT, h->agent) : json_null(), "pool",
 		render_pool_summary(e, h->pool), "start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
 		"created_at", (json_int_t)h->created_at, "schedule", schedule);
+	host_put_service(made, h);
+	return made;
 }
 
-/* By id or name, of the account that asks (the operator without one: by id, anybody's). NULL: refused. */
-static const struct host *np_hosts_host_of(struct api *api, const struct request *q, struct reply *r, bool retired)
+const struct host *np_find_host(struct api *api, const struct request *q, struct reply *r, bool retired)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct host *h = NULL;
@@ -205,14 +217,14 @@ static int list_hosts(struct api *api, const struct request *q, struct reply *r)
 
 static int get_host(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct host *h = np_hosts_host_of(api, q, r, true);
+	const struct host *h = np_find_host(api, q, r, true);
 
 	return h ? api_json(q, r, 200, np_host(market_engine(api->market), h)) : r->status;
 }
 
 static int patch_host(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct host *h = np_hosts_host_of(api, q, r, false);
+	const struct host *h = np_find_host(api, q, r, false);
 	struct event ev = { .kind = EVENT_HOST_STATE };
 	struct fail why = { 0 };
 	int rc;
@@ -222,6 +234,7 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 	ev.account = h->account;
 	ev.subject = h->id;
 	ev.u.host_state.down = body_bool(q->body, "down", h->down);
+	ev.text = ev.u.host_state.down ? body_text(q->body, "reason") : NULL;
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, "down", &why);
@@ -231,7 +244,7 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 
 static int delete_host(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct host *h = np_hosts_host_of(api, q, r, false);
+	const struct host *h = np_find_host(api, q, r, false);
 	struct fail why = { 0 };
 	int rc;
 
@@ -244,7 +257,7 @@ static int delete_host(struct api *api, const struct request *q, struct reply *r
 static int post_offer(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
-	const struct host *h = np_hosts_host_of(api, q, r, false);
+	const struct host *h = np_find_host(api, q, r, false);
 	struct event ev = { .kind = EVENT_ORDER };
 
 	if (!h)

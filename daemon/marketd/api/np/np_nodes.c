@@ -46,15 +46,29 @@ static json_t *np_nodes_zone_of(const struct sku *s)
 	return made;
 }
 
+/* Its time was longer when it was bought: the host's owner takes the host out of service. */
+static bool np_ends_early(const struct engine *e, const struct instance *i)
+{
+	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
+
+	return h && h->drain_ends && engine_owned_until(e, h->id, i->pool, engine_minute(e)) == h->drain;
+}
+
 /* Why the node has its state; a fault of its host comes first. */
 static json_t *message_of(const struct engine *e, const struct instance *i)
 {
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 	json_t *report = np_report(i), *made;
 
-	made = h && h->down ? json_string("its host is down; you get the minutes until it is back refunded; 'replace' "
-					  "asks for another host")
-			    : render_text(report ? body_text(report, "detail") : i->detail);
+	if (h && h->down)
+		made = json_sprintf("its host is down%s%s%s; you get the minutes until it is back refunded; 'replace' "
+				    "asks for another host",
+			h->why ? " (" : "", h->why ? h->why : "", h->why ? ")" : "");
+	else if (np_ends_early(e, i))
+		made = json_sprintf("it ends early: its host goes out of service then%s%s%s; later time is refunded",
+			h->drain_why ? " (" : "", h->drain_why ? h->drain_why : "", h->drain_why ? ")" : "");
+	else
+		made = render_text(report ? body_text(report, "detail") : i->detail);
 	json_decref(report);
 	return made;
 }
@@ -66,12 +80,12 @@ static json_t *np_nodes_node_json(const struct engine *e, const struct instance 
 	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "object", "node", "id",
-		render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status", words[i->status],
-		"status_message", message_of(e, i), "host_down", h && h->down, "reservation",
-		render_pool_summary(e, i->pool), "type", render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s),
-		"end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
-		"updated_at", (json_int_t)i->updated_at, "ssh", ssh_of(i));
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "object", "node",
+		"id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status", words[i->status],
+		"status_message", message_of(e, i), "host_down", h && h->down, "ends_early", (int)np_ends_early(e, i),
+		"reservation", render_pool_summary(e, i->pool), "type", render_text(s ? s->alias : ""), "zone",
+		np_nodes_zone_of(s), "end_at", end > minute ? render_minute(end) : json_null(), "created_at",
+		(json_int_t)i->created_at, "updated_at", (json_int_t)i->updated_at, "ssh", ssh_of(i));
 }
 
 static int np_nodes_list_nodes(struct api *api, const struct request *q, struct reply *r)

@@ -222,7 +222,40 @@ static const struct schema_field create_host[] = {
 };
 
 static const struct schema_field patch_host[] = {
-	{ "down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL }, { 0 },
+	{ "down", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 1, WHY_BYTES, "why it is down; its buyers see it" },
+	{ 0 },
+};
+
+static const struct schema_field drain_request[] = {
+	{ "at", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, SECONDS_MAX,
+		"what is sold ends then; absent: sell no more from now on, and what is sold runs out" },
+	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 1, WHY_BYTES, "why; buyers whose time ends early see it" },
+	{ "dry_run", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field host_drain[] = {
+	TIME("from", FIELD_REQUIRED),
+	{ "ends_leases", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "what was sold beyond ended then" },
+	{ "reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field drain[] = {
+	OBJECT_IS("drain"),
+	{ "dry_run", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	TIME("from", FIELD_REQUIRED),
+	{ "ends_leases", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "earliest_at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "the earliest time that 'at' may be" },
+	{ "sold_until", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"end of the last time that is sold beyond it; null: none is" },
+	{ "leases", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "sold beyond it" },
+	{ "node_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "sold beyond it" },
+	AMOUNT("refund", 0),
+	AMOUNT("hourly", 0),
+	{ "host", SCHEMA_REF, FIELD_REQUIRED, "np.Host", 0, 0, NULL },
+	{ 0 },
 };
 
 static const struct schema_field create_offer[] = {
@@ -260,6 +293,10 @@ static const struct schema_field host[] = {
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	TIME("created_at", FIELD_REQUIRED),
 	{ "schedule", SCHEMA_ARRAY, FIELD_REQUIRED, "np.HostPiece", 0, 0, NULL },
+	{ "down_reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "why it is down" },
+	TIME("down_since", FIELD_REQUIRED | FIELD_NULL),
+	{ "drain", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.HostDrain", 0, 0,
+		"from when on it is out of service; null: it is not" },
 	{ 0 },
 };
 
@@ -432,6 +469,9 @@ const struct schema schema_np[] = {
 	OBJECT("np.PatchSkuRequest", patch_sku),
 	OBJECT("np.CreateHostRequest", create_host),
 	OBJECT("np.PatchHostRequest", patch_host),
+	OBJECT("np.DrainRequest", drain_request),
+	OBJECT("np.Drain", drain),
+	OBJECT("np.HostDrain", host_drain),
 	OBJECT("np.CreateOfferRequest", create_offer),
 	OBJECT("np.HostPiece", host_piece),
 	OBJECT("np.Host", host),

@@ -192,7 +192,7 @@ int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from
 	return l->interruptible ? unused : ledger_share(unused, e->policy.release_bps);
 }
 
-/* Returns a whole lease to its seller: the buyer gets `back`, and its minutes are on sale by `order`. Tells of `told`. */
+/* Returns a whole lease to its seller: its buyer gets `back` and hears of `told`; `order` has its minutes on sale. */
 static void lease_return(struct engine *e, struct live_lease *t, int64_t back, uint64_t order, enum notice_kind kind,
 	uint64_t told)
 {

@@ -87,7 +87,13 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 		out->list[out->count++] = h;
 	}
 	if (out->count < (size_t)o->pub.nodes) {
+		const struct live_host *named = world_host(e, o->pub.host);
+
 		pick_release(out);
+		if (named && named->pool == o->pool && o->pub.end > live_host_sells_until(named))
+			return fail_set(why, REASON_NOT_OWNED,
+				"host '%s' is out of service then; 'nanopod host undrain' puts it back",
+				named->pub.name);
 		return fail_set(why, REASON_NOT_OWNED, "pool '%s' does not have %d unsold nodes throughout the window",
 			o->pool->pub.name, o->pub.nodes);
 	}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# nanopod host drain and undrain: what the owner sees before and after, what the market does, and what buyers see.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/v2.sh"
+. "$(dirname "$0")/../lib/told.sh"
+NOW=$(($(date +%s) / 3600 * 3600 + 7200)) # the command reads times by its own clock: a test clock in the near future
+v2_start
+H=$(v2_host rack1 "$SKU")
+v2_host rack2 "$SKU" >"$TMP/.made"
+v2_offer "$H" 12.000000 >"$TMP/.made"
+as "$ACME" POST /v2/orders "$(order buy train 1 $((NOW + 60)) $((NOW + 5 * HOUR)) 12.000000)" >"$TMP/.order"
+is "$(json .status <"$TMP/.order")" filled "(five hours are bought)"
+KEYS='"host_keys":[{"type":"ssh-ed25519","key":"AAAAC3NzaC1lZDI1NTE5AAAAICeK5j+bsZcJKEidkPE3MXR0iDWZ1le5SUT8TJz9fZzw"}]'
+v2_clock $((NOW + 60))
+I=$(as "$ACME" POST /v2/instances "{\"name\":\"train-0\",\"pool\":\"train\",\"image\":\"debian-12\",\"instance_sku\":\"$SKU\"}" | json .id)
+as "$FOUNDRY" POST "/np/v1/instances/$I/report" "{\"status\":\"running\",\"hostname\":\"192.0.2.9\",\"port\":22,$KEYS}" >"$TMP/.report"
+owner() { NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" host "$@" </dev/null; }
+buyer() { NANOPOD_TOKEN=$ACME "$NANOPOD" "$@" </dev/null; }
+AT=$((NOW + 3 * HOUR)) AT_TEXT=$(date -u -d "@$((NOW + 3 * HOUR))" +%Y-%m-%dT%H:%M:%SZ)
+money() { as "$ACME" GET /np/v1/balance | json .available_micros; }
+
+# ---- Nothing happens unasked ---------------------------------------------------------------------------------
+run_is 2 "drain without a host" owner drain
+run_is 2 "without anybody to ask" owner drain rack1
+like "$err" "'-y'" "and what to type"
+run_is 3 "a host that is none" owner drain rack9 -y
+run_is 0 "a plan" owner drain rack1 --dry-run
+like "$err" "Sell no more of rack1 from now on" "says what it is for"
+like "$err" "rack1 +sold until .*that stays" "without --at what is sold runs out"
+run_is 0 "another" owner drain rack1 --at "$AT_TEXT" --dry-run
+like "$err" "1 lease, sold until .*ends early: .24.00 goes back to the buyers" "says what it ends and costs"
+like "$err" "they are told now" "and who hears of it"
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack1 | json .drain)" null "no plan changes anything"
+out=$(as "$FOUNDRY" POST /np/v1/hosts/rack1/drain "{\"at\":$((NOW + 120))}")
+like "$(http_status) $out" "^422 .*the earliest time is $((NOW + 60 + 60 + 120))" "buyers need notice: the market says how much"
+out=$(as "$STRANGER" POST /np/v1/hosts/rack1/drain '{}')
+is "$(http_status)" 403 "a stranger takes nothing out of service"
+
+# ---- Out of service from a time on -----------------------------------------------------------------------------
+before=$(money)
+run_is 0 "drain" owner drain rack1 rack2 --at "$AT_TEXT" --reason 'new fans' -y
+is "$(money)" $((before + 24000000)) "the buyer has the money for later time back at once"
+told np.Host "$(as "$FOUNDRY" GET /np/v1/hosts/rack1)" "the host, as documented"
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack1 | jq -c '[.drain.from, .drain.ends_leases, .drain.reason]')" "[$AT,true,\"new fans\"]" \
+	"the market says from when on, and why"
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack1 | jq -c '.schedule[-1] | [.start_at, .state]')" "[$AT,\"idle\"]" "later time is nobody's, and not for sale"
+is "$(buyer events | jq -c 'select(.type == "lease.shortened") | [.effective_at, .amount_dollars]')" "[$AT,\"24.000000\"]" "the buyer hears of it"
+is "$(as "$ACME" GET /np/v1/nodes | jq -c '.data[0] | [.end_at, .ends_early, .status]')" "[$AT,true,\"running\"]" "his node ends then"
+like "$(as "$ACME" GET /np/v1/nodes | json '.data[0].status_message')" "out of service then \(new fans\)" "and says why"
+run_is 0 "nodes" buyer nodes -o json
+is "$(jq -r '.[0].ends' <<<"$out")" "$AT_TEXT" "as data: only a time"
+out=$(as "$FOUNDRY" POST /np/v1/hosts/rack2/offers "{\"price_dollars_per_node_hour\":\"9.0\",\"start_at\":$((AT - HOUR)),\"end_at\":$((AT + 60))}")
+like "$(http_status) $out" "^422 .*'rack2' is out of service then" "it is not offered beyond"
+as "$FOUNDRY" POST /np/v1/hosts/rack2/offers "{\"price_dollars_per_node_hour\":\"9.0\",\"start_at\":$((AT - HOUR)),\"end_at\":$AT}" >"$TMP/.offer"
+is "$(http_status)" 201 "but up to then"
+run_is 0 "list" owner list -o json
+is "$(jq -c '[.[] | [.host, .state, .since, .why]] | .[0]' <<<"$out")" "[\"rack1\",\"draining\",\"$AT_TEXT\",\"new fans\"]" "the list says so"
+v2_clock "$AT"
+is "$(as "$ACME" GET "/v2/instances/$I" | json .status)" terminated "the node has ended with its time"
+is "$(as "$FOUNDRY" GET /np/v1/balance | json .available_micros)" $(((3 * 60 - 1) * 200000)) "its owner was paid for what was had"
+
+# ---- In service again --------------------------------------------------------------------------------------------
+run_is 0 "undrain" owner undrain rack1
+like "$err" "nanopod host offer" "and what to type next"
+run_is 5 "what is in service" owner undrain rack1
+as "$FOUNDRY" POST "/np/v1/hosts/$H/offers" "{\"price_dollars_per_node_hour\":\"12.0\",\"start_at\":$((AT + 60)),\"end_at\":$((AT + 9 * HOUR))}" >"$TMP/.offer"
+as "$ACME" POST /v2/orders "$(order buy train 1 $((AT + 60)) $((AT + HOUR)) 12.000000)" >"$TMP/.order"
+is "$(json .status <"$TMP/.order")" filled "(it is sold again)"
+run_is 0 "no more from now on" owner drain "$H" -y
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack1 | jq -c '[.schedule[] | .state]')" '["idle","sold","idle"]' "what is sold stays sold, the rest is off sale"
+told np.Drain "$(as "$FOUNDRY" POST /np/v1/hosts/rack1/drain '{"dry_run":true}')" "the answer, as documented"
+
+done_testing
