@@ -61,6 +61,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_drain.c \
+	daemon/marketd/api/np/np_health.c \
 	daemon/marketd/api/np/np_hosts.c \
 	daemon/marketd/api/np/np_lists.c \
 	daemon/marketd/api/np/np_nodes.c \

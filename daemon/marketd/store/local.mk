@@ -20,6 +20,8 @@ libstore_la_SOURCES = \
 	daemon/marketd/store/sqlrows.c \
 	daemon/marketd/store/store.c \
 	daemon/marketd/store/store.h \
+	daemon/marketd/store/sick.c \
+	daemon/marketd/store/sick.h \
 	daemon/marketd/store/watch.c \
 	daemon/marketd/store/watch.h
 libstore_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)

@@ -7,6 +7,7 @@
 
 #include "market/reason.h"
 #include "marketd/engine/idmap.h"
+#include "marketd/store/sick.h"
 
 /* A failed node keeps its host down for the pool that owns it, until another node runs there. */
 struct failure { uint64_t host, pool; int64_t since; /* a minute; 0: the one in which the watch sees it */ };
@@ -22,6 +23,7 @@ struct watch {
 	int64_t begun_ms, begun_at; /* since when it hears, by the caller's clock and in Unix seconds; 0: no turn yet */
 	int64_t away_at;            /* since when it did not before */
 	struct failures failed;
+	struct sick sick;
 	struct watched nobody;     /* in place of the agent of hosts without one; seen: 0 after the first look at all */
 	uint64_t looked;           /* the host that the last turn's look ended with */
 };
@@ -56,6 +58,7 @@ void watch_free(struct watch *w)
 			free(w->agents.slots[i].thing);
 	idmap_release(&w->agents);
 	free(w->failed.list);
+	sick_release(&w->sick);
 	free(w);
 }
 
@@ -113,6 +116,24 @@ void watch_told(struct watch *w, uint64_t agent, const struct agent_status *stat
 
 	if (a)
 		a->status = *status;
+}
+
+void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enum health health, const char *why,
+	int64_t now)
+{
+	const struct host *h = engine_host(e, host);
+	const struct instance *i = engine_host_instance(e, host);
+	struct watched *a = h ? watch_agent_of(w, h->agent) : NULL;
+	bool runs = i && i->status == INSTANCE_RUNNING;
+
+	if (!a)
+		return;
+	if (health == HEALTH_UNHEALTHY || (health == HEALTH_DRAINING && !runs)) {
+		sick_tell(&w->sick, host, now / 60, now, why && *why ? why : health_word(health));
+		a->due = 0; /* look at once */
+	} else {
+		sick_well(&w->sick, host);
+	}
 }
 
 static struct failure *watch_find(const struct failures *all, uint64_t host)
@@ -187,12 +208,15 @@ int64_t watch_awaits(const struct engine *e, const struct instance *i)
 struct wrong {
 	bool down;
 	int64_t since;             /* a minute */
+	const char *why;           /* the first that was found */
 };
 
-static void is_wrong(struct wrong *x, int64_t since)
+static void is_wrong(struct wrong *x, int64_t since, const char *why)
 {
 	if (!x->down || since < x->since)
 		x->since = since;
+	if (!x->down)
+		x->why = why;
 	x->down = true;
 }
 
@@ -207,7 +231,7 @@ static void look_at_failure(struct watch *w, const struct engine *e, const struc
 	if (!p || p->pool != f->pool || (i && i->status == INSTANCE_RUNNING))
 		watch_forget(&w->failed, h->id);
 	else
-		is_wrong(x, f->since ? f->since : engine_minute(e));
+		is_wrong(x, f->since ? f->since : engine_minute(e), "a node failed on it");
 }
 
 /* The pool that owns the host's time had a node fail there, through no fault of the buyer, and none since. */
@@ -228,9 +252,13 @@ static bool failed_here(const struct engine *e, const struct host *h, const stru
  * After a start the watch does not know why a host is down: its agent was silent, or a node failed there;
  * in that case it stays down for the pool that owns it.
  */
-static void watch_remember(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i)
+static void watch_remember(struct watch *w, const struct engine *e, const struct host *h, const struct instance *i,
+	int64_t now)
 {
 	const struct piece *p = piece_at(h, engine_minute(e));
+
+	if (h->down && h->watched && sick_is(h->why) && !sick_find(&w->sick, h->id, now))
+		sick_tell(&w->sick, h->id, 0, now, h->why);
 
 	if (h->down && h->watched && !i && p && p->pool != h->pool && failed_here(e, h, p))
 		watch_failed(w, h->id, p->pool, 0);
@@ -241,12 +269,14 @@ bool watch_own_fault(const char *detail)
 	return detail && strstr(detail, "\"fault\":\"node\"");
 }
 
-static int watch_set(struct market *m, const struct host *h, bool down, int64_t since, struct fail *f)
+/* `why`: where it goes down. */
+static int watch_set(struct market *m, const struct host *h, const char *why, int64_t since, struct fail *f)
 {
 	struct event ev = { .kind = EVENT_HOST_STATE,
 		.account = h->account,
 		.subject = h->id,
-		.u.host_state = { .down = down, .watch = true, .since = since } };
+		.text = why,
+		.u.host_state = { .down = why != NULL, .watch = true, .since = since } };
 
 	return market_apply(m, &ev, NULL, f);
 }
@@ -258,25 +288,29 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	const struct host *h = engine_host(e, host);
 	const struct instance *i = engine_host_instance(e, host);
 	int64_t awaits = i ? watch_awaits(e, i) : 0, due;
+	const struct sick_host *ill;
 	struct wrong x = { 0 };
 
 	if (a->seen == UINT64_MAX)
-		watch_remember(w, e, h, i);
+		watch_remember(w, e, h, i, now);
+	ill = sick_find(&w->sick, h->id, now);
+	if (ill)
+		is_wrong(&x, ill->since ? ill->since : engine_minute(e), ill->why);
 	look_at_failure(w, e, h, i, &x);
 	if (a->silent) /* before begun_at nobody listened */
-		is_wrong(&x, (a->heard_at > w->begun_at ? a->heard_at : w->begun_at) / 60);
+		is_wrong(&x, (a->heard_at > w->begun_at ? a->heard_at : w->begun_at) / 60, "its agent is silent");
 	due = awaits + w->set.await_seconds + 1;
 	if (awaits && now < due)
 		a->due = due < a->due ? due : a->due;
 	else if (awaits && now_ms < grace_ends(w))
 		a->due = now;
 	else if (awaits)
-		is_wrong(&x, awaits / 60);
+		is_wrong(&x, awaits / 60, "its node did not start");
 	if (x.down && !a->silent)
 		a->due = now; /* a repair does not change the agent's version, so look each time */
 	if (x.down == h->down || (h->down && !h->watched))
 		return 0;
-	return watch_set(m, h, x.down, x.down ? x.since : 0, f);
+	return watch_set(m, h, x.down ? x.why : NULL, x.down ? x.since : 0, f);
 }
 
 static int look_at_agent(struct watch *w, struct market *m, const struct agent *known, int64_t now_ms, int64_t now,
@@ -435,7 +469,7 @@ static int look_before_paying(struct walk *k, const struct instance *i, struct f
 		return 0;
 	}
 	k->took = true;
-	return watch_set(k->m, engine_host(e, i->host), true, awaits / 60, f);
+	return watch_set(k->m, engine_host(e, i->host), "its node did not start", awaits / 60, f);
 }
 
 /* Looks once at all that waits, and sets how far the clock can then move. */

@@ -59,6 +59,12 @@ void watch_paused(struct watch *w, int64_t ms, int64_t now_ms, int64_t from, int
 /* A request of the agent came. */
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now);
 void watch_told(struct watch *w, uint64_t agent, const struct agent_status *status);
+/*
+ * What its agent says of one of its hosts. An unfit host is down until it has been well for a while; one that should
+ * get no new node (HEALTH_DRAINING) is, unless a node runs on it.
+ */
+void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enum health health, const char *why,
+	int64_t now);
 /* The node of this pool's instance on this host; since: the minute from which on it was no use, 0: from now on. */
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since);
 /* Whether a failed instance failed by itself and not by its host, from its detail; NULL: no. */

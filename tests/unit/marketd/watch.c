@@ -289,6 +289,90 @@ static void test_silent_restart(void)
 	ok(!down(0), "after a start of the market and of the agent its host is paid for again");
 }
 
+/* ---- Hosts that are sick ---------------------------------------------------------------------- */
+
+static void told(int host, enum health health, const char *why)
+{
+	watch_told_host(w, market_engine(m), hosts[host], health, why, now);
+}
+
+static void test_sick(void)
+{
+	uint64_t mine = apply((struct event){ .kind = EVENT_POOL,
+			 .account = buyer,
+			 .name = "sick",
+			 .u.pool.kind = POOL_MARKET }),
+		 before;
+	int64_t start, money, half;
+
+	pass((int)(HOURS * 60), true);
+	start = now / 60 + 1;
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = mine,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
+	pass((int)(start * 60 - now), true);
+	report(make_instance(mine, "ill"), INSTANCE_RUNNING);
+	pass(300, true);
+	told(0, HEALTH_DRAINING, "it is hot");
+	pass(1, true);
+	ok(!down(0), "where a node runs, a host that should get no new one stays up");
+	told(1, HEALTH_DRAINING, "it is hot");
+	pass(1, true);
+	ok(down(1) && strcmp(engine_host(market_engine(m), hosts[1])->why, "unfit: it is hot") == 0,
+		"one without a node is not sold, and says why");
+	money = engine_account(market_engine(m), buyer)->available;
+	told(0, HEALTH_UNHEALTHY, "Xid 79");
+	pass(1, true);
+	ok(down(0) && !strcmp(engine_host(market_engine(m), hosts[0])->why, "unfit: Xid 79"),
+		"a host that is unhealthy is down at once, though its node runs");
+	before = engine_count(market_engine(m));
+	half = now;
+	for (int i = 0; i < 30; i++) {
+		told(0, i % 2 ? HEALTH_UNHEALTHY : HEALTH_OK, "Xid 79");
+		told(1, HEALTH_OK, NULL);
+		pass(60, true);
+	}
+	ok(down(0) && engine_count(market_engine(m)) - before == 30 + 1, "one that is sick now and then stays down");
+	ok(!down(1), "the other one has been well for long");
+	told(0, HEALTH_OK, NULL);
+	pass(540 - 1, true);
+	ok(down(0), "it must be well for ten minutes");
+	pass(2, true);
+	ok(!down(0), "then it is up");
+	is_int((engine_account(market_engine(m), buyer)->available - money) / 1000, (now - half) / 60,
+		"the buyer has the money for all that time back");
+}
+
+static void test_sick_restart(void)
+{
+	char lengthy[600];
+
+	told(0, HEALTH_UNHEALTHY, "Xid 79");
+	pass(1, true);
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	pass(700, true);
+	ok(down(0), "after a start it is not well because nobody says that it is sick");
+	memset(lengthy, 'x', sizeof lengthy);
+	memcpy(lengthy + 240, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 13);
+	told(0, HEALTH_UNHEALTHY, lengthy);
+	told(0, HEALTH_OK, NULL);
+	pass(601, true);
+	ok(!down(0), "but once it has said so");
+	told(0, HEALTH_UNHEALTHY, lengthy);
+	pass(1, true);
+	is_int(strlen(engine_host(market_engine(m), hosts[0])->why), 253, "a long reason is cut between characters");
+	told(0, HEALTH_OK, NULL);
+	pass((int)(HOURS * 60), true);
+	watch_told_host(w, market_engine(m), 999999, HEALTH_UNHEALTHY, "no such host", now);
+}
+
 /* ---- The market was away -------------------------------------------------------------------- */
 
 /* A pool with a host from the next minute on, which begins; *start: that minute. */
@@ -426,6 +510,8 @@ int main(void)
 	test_restart();
 	test_slow_start();
 	test_silent_restart();
+	test_sick();
+	test_sick_restart();
 	test_away_node();
 	test_away_silent();
 	test_redeploy();

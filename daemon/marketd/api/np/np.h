@@ -73,6 +73,8 @@ const char *np_host_state(const struct host *h);
 int np_make_host(struct api *api, const struct request *q, struct reply *r, uint64_t account, uint64_t agent);
 /* Withdraws the agent's offers, retires its hosts and itself; 204, or 409 if sold time is not over. */
 int np_agent_leave(struct api *api, const struct request *q, struct reply *r, const struct agent *a);
+/* Tells the watch what an agent's status says of its hosts. */
+void np_take_health(struct api *api, const struct request *q, const struct agent *a);
 /* Stores the inventory if it changed. 0 or a reason. */
 int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given,
 	struct fail *why);

@@ -200,6 +200,13 @@ static const struct schema_field speed[] = {
 	{ 0 },
 };
 
+static const struct schema_field status_host[] = {
+	SAID("host", FIELD_REQUIRED),
+	{ "health", SCHEMA_ENUM, FIELD_REQUIRED, "ok|degraded|draining|unhealthy", 0, 0, NULL },
+	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 0, 255, "why; buyers of an unhealthy host see it" },
+	{ 0 },
+};
+
 static const struct schema_field status_request[] = {
 	{ "health", SCHEMA_ENUM, FIELD_REQUIRED, "ok|degraded|draining|unhealthy", 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 255, NULL },
@@ -208,6 +215,8 @@ static const struct schema_field status_request[] = {
 	COUNT_OF("unknown", FIELD_REQUIRED),
 	COUNT_OF("oldest_unknown_seconds", FIELD_REQUIRED),
 	COUNT_OF("rss_bytes", FIELD_NULL),
+	{ "hosts", SCHEMA_ARRAY, FIELD_NULL, "np.AgentStatusHost", 0, 1024,
+		"each host's health; absent: all are as the machine is" },
 	{ 0 },
 };
 
@@ -281,6 +290,7 @@ const struct schema schema_np_agent[] = {
 	OBJECT("np.ConsoleLine", console_line),
 	OBJECT("np.ConsoleRequest", console),
 	OBJECT("np.Console", console_answer),
+	OBJECT("np.AgentStatusHost", status_host),
 	OBJECT("np.AgentStatusRequest", status_request),
 	OBJECT("np.AgentHostRequest", agent_host_request),
 	OBJECT("np.SpeedRequest", speed_request),

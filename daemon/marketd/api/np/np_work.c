@@ -341,8 +341,10 @@ static int post_status(struct api *api, const struct request *q, struct reply *r
 		return r->status;
 	snprintf(s.message, sizeof s.message, "%s", message ? message : "");
 	snprintf(s.driver, sizeof s.driver, "%s", driver ? driver : "");
-	if (api->watch)
+	if (api->watch) {
 		watch_told(api->watch, a->id, &s);
+		np_take_health(api, q, a);
+	}
 	return api_nothing(r);
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hosts whose agents say that they are sick. A deadline decides when such a host is well again, not each word: one that
+ * is sick now and then stays sick, so that nothing on it is taken away and given back every minute.
+ */
+#ifndef MARKETD_STORE_SICK_H
+#define MARKETD_STORE_SICK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "marketd/engine/event.h"
+
+enum { SICK_SECONDS = 600 }; /* it must have been well for so long */
+
+struct sick_host {
+	uint64_t host;
+	int64_t since;             /* a minute; 0: from now on */
+	int64_t until;             /* Unix seconds: not well before */
+	bool well;                 /* the last word of it */
+	char why[WHY_BYTES + 1];
+};
+
+struct sick {
+	struct sick_host *list;
+	size_t count, cap;
+};
+
+void sick_release(struct sick *s);
+
+/* It is sick at `now`; since: its first minute, where this is the first word of it. Out of memory: nothing. */
+void sick_tell(struct sick *s, uint64_t host, int64_t since, int64_t now, const char *why);
+void sick_well(struct sick *s, uint64_t host);
+
+/* NULL: it is well, and was long enough. */
+const struct sick_host *sick_find(struct sick *s, uint64_t host, int64_t now);
+
+/* The words that a sick host is down by, and whether a host is. */
+#define SICK_WORDS "unfit: "
+bool sick_is(const char *why);
+
+#endif
