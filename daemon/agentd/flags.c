@@ -21,6 +21,7 @@ enum flag {
 	FLAG_IMAGES,
 	FLAG_NO_UPLINK,
 	FLAG_SYSFS,
+	FLAG_KMSG,
 	FLAG_CLOCK,
 	FLAG_NAME,
 	FLAG_TYPE,
@@ -50,6 +51,7 @@ static const struct option rows[] = {
 	{ "images", required_argument, NULL, FLAG_IMAGES },
 	{ "no-uplink", no_argument, NULL, FLAG_NO_UPLINK },
 	{ "sysfs-root", required_argument, NULL, FLAG_SYSFS },
+	{ "kmsg", required_argument, NULL, FLAG_KMSG },
 	{ "test-clock", required_argument, NULL, FLAG_CLOCK },
 	{ "name", required_argument, NULL, FLAG_NAME },
 	{ "type", required_argument, NULL, FLAG_TYPE },
@@ -98,6 +100,7 @@ static const char help[] =
 	"  --images DIR        folder of root images (default: images in that of --data)\n"
 	"  --no-uplink         keep nodes from other networks\n"
 	"  --sysfs-root DIR    read this tree instead of this machine's /sys and /proc\n"
+	"  --kmsg FILE         read the kernel's messages here (default: /dev/kmsg)\n"
 	"  --name NAME         join: name of this machine (default: its host name)\n"
 	"  --type TYPE         join: type that its nodes are sold as\n"
 	"  --nodes N           join: number of nodes that it is sold as (default: 1)\n"
@@ -188,6 +191,9 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_ADDRESS: o->address = text; return -1;
 	case FLAG_NO_UPLINK: o->uplink = false; return -1;
 	case FLAG_SYSFS: o->sysfs_root = text; return -1;
+	case FLAG_KMSG:
+		o->kmsg = text;
+		return -1;
 	case FLAG_CLOCK: o->test_clock = text; return -1;
 	case FLAG_NAME: o->name = text; return -1;
 	case FLAG_TYPE: o->type = text; return -1;

@@ -16,7 +16,7 @@ struct flags {
 	char *words[FLAGS_WORDS];             /* arguments of the verb */
 	int word_count;
 	char data[FLAGS_PATH], images[FLAGS_PATH];   /* absolute */
-	const char *driver, *listen, *address, *sysfs_root, *test_clock;
+	const char *driver, *listen, *address, *sysfs_root, *kmsg, *test_clock;
 	const char *name, *type, *hosts[FLAGS_HOSTS];
 	int host_count;
 	long nodes, first_port, grace, unknown_grace, ssh_within, look;   /* seconds, but for the first two */

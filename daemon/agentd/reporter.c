@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "agentd/machine/hosthealth.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 #include "market/client.h"
@@ -168,16 +169,49 @@ static int64_t reporter_resident(void)
 	return kept * sysconf(_SC_PAGESIZE);
 }
 
-/* The machine's health, and what is wrong: power limits that do not hold keep nodes from starting. */
-static enum health reporter_health(const struct reporter *p, const char **message)
+/* What is wrong with the power limits, which keeps nodes from starting; NULL: nothing. */
+static const char *reporter_power(const struct reporter *p)
 {
 	bool withheld = p->power && p->power->set && p->power->known && !p->power->holds;
 
+	return withheld ? p->power->message : NULL;
+}
+
+/* The machine's health, and what is wrong. */
+static enum health reporter_health(const struct reporter *p, const char **message)
+{
+	const char *power = reporter_power(p);
+
 	*message = p->check->message;
-	if (!withheld || p->check->health > HEALTH_DRAINING)
-		return p->check->health;
-	*message = p->power->message;
+	if (!power || p->check->report.health > HEALTH_DRAINING)
+		return p->check->report.health;
+	*message = power;
 	return HEALTH_DRAINING;
+}
+
+/* [{"host":…,"health":…,"reason":…}] of the hosts that the market last named; NULL: none. */
+static json_t *reporter_hosts(const struct reporter *p)
+{
+	const struct work *w = p->workers->work;
+	json_t *list = w && !p->plain_status ? json_array() : NULL;
+	const char *power = reporter_power(p);
+
+	for (size_t i = 0; list && i < w->host_count; i++) {
+		const struct health_finding *worst;
+		enum health health = host_health(&p->check->report, w->hosts[i].id, &worst);
+		const char *reason = worst ? worst->text : NULL;
+		json_t *o;
+
+		if (power && health <= HEALTH_DRAINING) {
+			health = HEALTH_DRAINING;
+			reason = power;
+		}
+		o = json_pack("{s:s, s:s}", "host", w->hosts[i].id, "health", health_word(health));
+		if (o && reason)
+			json_object_set_new(o, "reason", reporter_words(reason, STATUS_WORDS));
+		json_array_append_new(list, o);
+	}
+	return list;
 }
 
 static bool reporter_status_next(struct reporter *p)
@@ -187,7 +221,7 @@ static bool reporter_status_next(struct reporter *p)
 	enum health health = reporter_health(p, &message);
 	int64_t oldest = 0;
 	size_t unknown = workers_unknown(p->workers, &oldest);
-	json_t *j;
+	json_t *j, *hosts;
 
 	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power)
 		return false;
@@ -201,6 +235,8 @@ static bool reporter_status_next(struct reporter *p)
 		(json_int_t)reporter_resident());
 	if (j && *message)
 		json_object_set_new(j, "message", reporter_words(message, STATUS_WORDS));
+	if (j && (hosts = reporter_hosts(p)))
+		json_object_set_new(j, "hosts", hosts);
 	reporter_send_json(p, TAG_STATUS, "POST", "/np/v1/agent/status", j);
 	return true;
 }
@@ -331,10 +367,16 @@ void reporter_opened(struct reporter *p)
 		p->workers->roster->nodes[i]->told = false;
 	p->check->inventory_new = p->check->inventory != NULL;
 	p->status_due_ms = 0;
+	p->plain_status = false;
 }
 
 void reporter_sent(struct reporter *p, const struct link_event *e)
 {
+	if (e->tag == TAG_STATUS && e->status == 422 && !p->plain_status) { /* an older market knows only machines */
+		p->plain_status = true;
+		p->status_due_ms = 0;
+		return;
+	}
 	switch (e->tag) {
 	case TAG_REPORT:
 		reporter_report_sent(p, e);

@@ -24,6 +24,7 @@ struct reporter {
 	enum life life;
 	struct console_at after;
 	int64_t bytes;
+	bool plain_status; /* the market knows machines, not hosts, in a status */
 	/* Due. */
 	int64_t status_due_ms, look_due_ms;
 	size_t turn;                 /* index of the node whose console is next */

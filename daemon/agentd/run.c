@@ -108,6 +108,8 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		.watch_kind = KIND_JOB,
 		.data = a->o->data,
 		.sysfs_root = a->o->sysfs_root,
+		.kmsg = a->o->kmsg,
+		.health_ms = a->o->look < 3 ? 10000 : 30000, /* a market hears of it within a minute */
 		.clock = &a->clock };
 	a->power = (struct powercheck){ .loop = a->loop,
 		.watch_kind = KIND_JOB,

@@ -9,7 +9,7 @@
 #include "agentd/machine/inventory.h"
 #include "base/clock.h"
 
-enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, HEALTH_MS = 60000 };
+enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000 };
 
 static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 {
@@ -24,34 +24,35 @@ static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot read the inventory") : 0;
 }
 
-/* Parses "HEALTH MESSAGE": its number, and a sentence. */
+/* The child is this program's, so the report comes back as it is in memory. */
 static int selfcheck_read_health(void *arg, struct buf *out, struct fail *f)
 {
 	const struct selfcheck *c = arg;
-	struct health_setup setup = { .root = c->sysfs_root, .data = c->data,
+	struct health_setup setup = { .root = c->sysfs_root,
+		.data = c->data,
+		.kmsg = c->kmsg,
 		.clock_known = c->clock->learnt && !c->clock->stands && !c->clock->file,
-		.market_now = wallclock_now(c->clock), .local_now = time(NULL) };
+		.market_now = wallclock_now(c->clock),
+		.local_now = time(NULL) };
 	struct health_report report = { 0 };
-	char message[HEALTH_TEXT * 2];
 
 	(void)f;
 	health_check(&setup, &report);
-	health_message(&report, message, sizeof message);
-	return buf_addf(out, "%d %s", (int)report.health, message);
+	return buf_add(out, &report, sizeof report);
 }
 
 static void selfcheck_take_health(struct selfcheck *c)
 {
-	const char *text = buf_text(&c->job.said);
-	int health = HEALTH_DEGRADED, at = 0;
+	struct health_report now = { 0 };
 
-	if (c->job.rc) {
-		snprintf(c->message, sizeof c->message, "cannot check the machine's health: %.400s", c->job.fail.text);
-	} else if (sscanf(text, "%d %n", &health, &at) == 1) {
-		snprintf(c->message, sizeof c->message, "%s", text + at);
-	}
-	c->health_new |= c->health != (enum health)health;
-	c->health = (enum health)health;
+	if (!c->job.rc && c->job.said.len == sizeof now)
+		memcpy(&now, c->job.said.data, sizeof now);
+	else
+		health_found(&now, HEALTH_DEGRADED, "check", "", "", "cannot check the machine's health: %.160s",
+			c->job.fail.text);
+	c->health_new |= now.health != c->report.health || now.count != c->report.count;
+	c->report = now;
+	health_message(&now, c->message, sizeof c->message);
 }
 
 static void selfcheck_take(struct selfcheck *c)
@@ -77,7 +78,7 @@ static void selfcheck_begin(struct selfcheck *c, bool inventories)
 	if (inventories)
 		c->inventory_due_ms = clock_ms() + INVENTORY_MS;
 	else
-		c->health_due_ms = clock_ms() + HEALTH_MS;
+		c->health_due_ms = clock_ms() + c->health_ms;
 }
 
 int64_t selfcheck_turn(struct selfcheck *c)

@@ -10,14 +10,15 @@
 struct selfcheck {
 	struct loop *loop;
 	int watch_kind;
-	const char *data, *sysfs_root;
+	const char *data, *sysfs_root, *kmsg;
 	const struct wallclock *clock;
 	struct job job;
 	bool inventories;            /* the running job reads the inventory, not the health */
 	char *inventory;             /* JSON; NULL: not read yet */
 	bool inventory_new;          /* changed since the last report */
+	int64_t health_ms;           /* between looks at the health */
 	int64_t inventory_due_ms, health_due_ms;
-	enum health health;
+	struct health_report report;
 	char message[HEALTH_TEXT * 2];
 	bool health_new;
 };

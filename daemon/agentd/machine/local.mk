@@ -11,6 +11,10 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/gpuchild.h \
 	daemon/agentd/machine/health.c \
 	daemon/agentd/machine/health.h \
+	daemon/agentd/machine/health_report.c \
+	daemon/agentd/machine/health_report.h \
+	daemon/agentd/machine/hosthealth.c \
+	daemon/agentd/machine/hosthealth.h \
 	daemon/agentd/machine/inventory.c \
 	daemon/agentd/machine/inventory.h \
 	daemon/agentd/machine/inventory_match.c \
@@ -36,6 +40,8 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/verify_opencl.c \
 	daemon/agentd/machine/verify_part.c \
 	daemon/agentd/machine/verify_part.h \
-	daemon/agentd/machine/verify_ssh.c
+	daemon/agentd/machine/verify_ssh.c \
+	daemon/agentd/machine/xid.c \
+	daemon/agentd/machine/xid.h
 libinventory_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libinventory_la_LIBADD = libos.la libmarket.la libbase.la $(JANSSON_LIBS)

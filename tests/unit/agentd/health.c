@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What health finds: nothing on a healthy machine, and each fault with its fix. */
 #include "agentd/machine/health.h"
+#include "agentd/machine/hosthealth.h"
 #include "inventorytree.h"
 
 #define FAKE "./tests/lib/.libs/fakenvml.so"
@@ -69,13 +70,16 @@ static void test_gpus(void)
 	tree_remove(root);
 }
 
+/* Two days after the start. */
+#define LOG_NOW (INT64_C(48) * 3600 * 1000000)
+
 static void look_log(const char *text)
 {
 	char path[1100];
 
 	tree_put(root, "log", text);
 	snprintf(path, sizeof path, "%s/log", root);
-	health_check(&(struct health_setup){ .root = root, .kmsg = path }, &r);
+	health_check(&(struct health_setup){ .root = root, .kmsg = path, .kmsg_now_us = LOG_NOW }, &r);
 }
 
 static void test_log(void)
@@ -89,7 +93,8 @@ static void test_log(void)
 	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 45, pid=77, Ch 00000008\n4,3,3,-;NVRM: Xid (PCI:0000:19:00): "
 		 "13, Graphics\n");
 	is_int(r.health, HEALTH_OK, "what programs did wrong is not the machine's fault");
-	look_log("4,2,200,-;NVRM: Xid (PCI:0000:19:00): 79, pid=77, GPU has fallen off the bus.\n4,3,3,-;NVRM: Xid "
+	look_log("4,2,172800000000,-;NVRM: Xid (PCI:0000:19:00): 79, pid=77, GPU has fallen off the "
+		 "bus.\n4,3,3,-;NVRM: Xid "
 		 "(PCI:0000:19:00): 79, again");
 	is_health("xid", HEALTH_UNHEALTHY, "Xid 79 of the GPU '0000:19:00'", "a GPU that fell off");
 	is_int(r.count, 1, "is told once");
@@ -98,10 +103,64 @@ static void test_log(void)
 	for (int i = 0; i < 5000; i++)
 		n += (size_t)snprintf(many + n, 70, "6,%d,1,-;a line that fills the log and says nothing at all\n", i);
 	memset(many + n, 'x', 20000);
-	snprintf(many + n + 20000, 200, "\n4,2,200,-;NVRM: Xid (PCI:0000:1a:00): 48, pid=77, DBE\n");
+	snprintf(many + n + 20000, 200, "\n4,2,172700000000,-;NVRM: Xid (PCI:0000:1a:00): 48, pid=77, DBE\n");
 	look_log(many);
 	is_health("xid", HEALTH_DRAINING, "Xid 48", "one behind a long log and an endless line");
 	free(many);
+	tree_remove(root);
+}
+
+#define NEW "4,7,172000000000,-;NVRM: Xid (PCI:0000:19:00): "
+#define OLD "4,7,86000000000,-;NVRM: Xid (PCI:0000:19:00): "
+
+/* An Xid is an event with a time. */
+static void test_log_times(void)
+{
+	const struct health_finding *worst;
+
+	tree_unpack("cpu-only", root, sizeof root);
+	look_log(OLD "79, pid=1, GPU has fallen off the bus.\n");
+	is_int(r.health, HEALTH_OK, "what was more than a day ago is over");
+	look_log(OLD "79, pid=1\n" NEW "79, pid=1\n");
+	is_health("xid", HEALTH_UNHEALTHY, "UTC: the GPU fell", "what came back is not, and says when");
+	look_log(NEW "79, pid=1\n4,8,172100000000,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54\n");
+	is_int(r.health, HEALTH_OK, "a driver that was loaded again begins anew");
+	look_log(NEW "119, pid=1\n" NEW
+		     "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)\n");
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 119", "a GPU that wants a reset");
+	look_log(NEW "119, pid=1\n4,7,172000000000,-;NVRM: Xid (PCI:0000:1a:00): 64, x\n" NEW
+		     "154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)\n");
+	is_int(r.count, 1, "had one");
+	is_health("xid", HEALTH_DRAINING, "Xid 64 of the GPU '0000:1a:00'", "the other GPU had none");
+	for (int n = 144; n <= 150; n++) {
+		char line[200];
+
+		snprintf(line, sizeof line, NEW "%d, NVLink\n", n);
+		look_log(line);
+		if (r.health != HEALTH_DRAINING)
+			break;
+	}
+	is_int(r.health, HEALTH_DRAINING, "all kinds of NVLink errors are known");
+	look_log(NEW "94, contained\n" NEW "31, MMU\n" NEW "43, stopped\n" NEW "13, x\n" NEW "45, x\n");
+	is_int(r.health, HEALTH_OK, "programs' own are not the machine's");
+	look_log(NEW "79, x\n");
+	ok(host_health(&r, "host_a", &worst) == HEALTH_UNHEALTHY && strcmp(worst->gpu, "0000:19:00") == 0,
+		"a host has the health of its GPUs");
+	r.count = 0;
+	ok(host_health(&r, "host_a", &worst) == HEALTH_OK && !worst, "and is well without any finding");
+	tree_remove(root);
+}
+
+/* A card that is gone reads as ones, though no message says so. */
+static void test_bus(void)
+{
+	tree_unpack("rtx4090x2", root, sizeof root);
+	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/config", "\336\020\204\046");
+	look("good");
+	ok(!find("bus"), "a card that answers on the bus");
+	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/config", "\377\377\377\377");
+	look("good");
+	is_health("bus", HEALTH_UNHEALTHY, "'0000:01:00.0'", "one that does not");
 	tree_remove(root);
 }
 
@@ -135,6 +194,8 @@ int main(void)
 	plan_none;
 	test_gpus();
 	test_log();
+	test_log_times();
+	test_bus();
 	test_clock_and_disk();
 	return done();
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/machine/xid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+enum { KMSG_LINES = 100 * 1000, LINE = 8192, MOST = 64, RECOVERY = 154 };
+
+static const int64_t counts_us = INT64_C(24) * 3600 * 1000000;
+
+#define CHECK "restart the machine; if it comes back, have the card checked"
+
+/* Errors that are a program's own fault (13, 31, 43, 45, 94 …) are left out. */
+static const struct xid {
+	int number;
+	enum health health;
+	const char *what, *action;
+} xids[] = {
+	{ 48, HEALTH_DRAINING, "a memory error that could not be corrected", "restart the machine" },
+	{ 62, HEALTH_UNHEALTHY, "the GPU's own processor stopped", "restart the machine" },
+	{ 63, HEALTH_DEGRADED, "a row of memory is being replaced", "restart the machine when nothing runs on it" },
+	{ 64, HEALTH_DRAINING, "a row of memory could not be replaced", CHECK },
+	{ 74, HEALTH_DRAINING, "NVLink failed", "restart the machine; if it comes back, have the link checked" },
+	{ 79, HEALTH_UNHEALTHY, "the GPU fell off the bus", CHECK },
+	{ 92, HEALTH_DEGRADED, "many memory errors were corrected", "have the card checked" },
+	{ 95, HEALTH_UNHEALTHY, "a memory error spread", "restart the machine" },
+	{ 109, HEALTH_UNHEALTHY, "the GPU failed to switch between programs", "restart the machine" },
+	{ 119, HEALTH_UNHEALTHY, "the GPU's own processor does not answer", "restart the machine" },
+	{ 120, HEALTH_UNHEALTHY, "the GPU's own processor failed", "restart the machine" },
+	{ 140, HEALTH_DRAINING, "memory errors that were not corrected", "restart the machine" },
+	{ 144, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ 145, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ 146, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ 147, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ 148, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ 149, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ 150, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
+	{ RECOVERY, HEALTH_UNHEALTHY, "the driver wants it reset", "nvidia-smi --gpu-reset, or restart the machine" },
+};
+
+/* Of one kind and GPU the last. */
+struct seen {
+	const struct xid *xid;
+	char gpu[HEALTH_GPU];
+	int64_t at_us; /* -1: unknown */
+};
+
+struct log {
+	struct seen list[MOST];
+	size_t count;
+	int64_t now_us;
+};
+
+static void xid_forget(struct log *l, const char *gpu)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (gpu && strcmp(l->list[i].gpu, gpu) != 0)
+			l->list[n++] = l->list[i];
+	l->count = n;
+}
+
+static void xid_add(struct log *l, const struct xid *x, const char *gpu, int64_t at_us)
+{
+	size_t i = 0;
+
+	while (i < l->count && (l->list[i].xid != x || strcmp(l->list[i].gpu, gpu) != 0))
+		i++;
+	if (i == MOST)
+		return;
+	l->count += i == l->count;
+	l->list[i].xid = x;
+	l->list[i].at_us = at_us;
+	snprintf(l->list[i].gpu, sizeof l->list[i].gpu, "%s", gpu);
+}
+
+/* "6,339,5140900,-;text": the third is when. */
+static int64_t line_time(const char *line, int64_t now_us)
+{
+	long long at;
+
+	if (!strchr(line, ';') || sscanf(line, "%*u,%*u,%lld,", &at) != 1 || at < 0 || at > now_us)
+		return -1;
+	return at;
+}
+
+/* "…NVRM: Xid (PCI:0000:19:00): 79, pid=…" */
+static void xid_take_line(struct log *l, const char *line)
+{
+	const char *at = strstr(line, "NVRM: Xid (PCI:"), *close;
+	int64_t when = line_time(line, l->now_us);
+	char gpu[HEALTH_GPU], number[8];
+	size_t len;
+	long n;
+
+	if (strstr(line, "NVRM: loading NVIDIA"))
+		xid_forget(l, NULL);
+	if (!at || !(close = strchr(at, ')')) || close[1] != ':' || (when >= 0 && l->now_us - when > counts_us))
+		return;
+	at += strlen("NVRM: Xid (PCI:");
+	snprintf(gpu, sizeof gpu, "%.*s", (int)(close - at < 20 ? close - at : 20), at);
+	close += 2;
+	close += strspn(close, " ");
+	len = strspn(close, "0123456789");
+	snprintf(number, sizeof number, "%.*s", (int)(len < 7 ? len : 7), close);
+	if (str_to_long(number, 1, 9999, &n))
+		return;
+	if (n == RECOVERY && strstr(close, "to 0x0 (None)")) { /* it was reset */
+		xid_forget(l, gpu);
+		return;
+	}
+	for (size_t i = 0; i < sizeof xids / sizeof *xids; i++)
+		if (xids[i].number == n)
+			xid_add(l, &xids[i], gpu, when);
+}
+
+static void xid_report(const struct log *l, struct health_report *r)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		const struct seen *s = &l->list[i];
+		time_t at = time(NULL) - (time_t)((l->now_us - s->at_us) / 1000000);
+		char when[32] = "";
+		struct tm tm;
+
+		if (s->at_us >= 0 && gmtime_r(&at, &tm))
+			strftime(when, sizeof when, " on %Y-%m-%d %H:%M UTC", &tm);
+		health_found(r, s->xid->health, "xid", s->gpu, s->xid->action, "Xid %d of the GPU '%s'%s: %s",
+			s->xid->number, s->gpu, when, s->xid->what);
+	}
+}
+
+/* /dev/kmsg gives one message a read, and -EPIPE where some were lost meanwhile. */
+static void xid_read_lines(int fd, char *text, struct log *l)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < KMSG_LINES; i++) {
+		ssize_t n = read(fd, text + len, LINE - len);
+		char *line, *end;
+
+		if (n < 0 && (errno == EINTR || errno == EPIPE))
+			continue;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+		text[len] = '\0';
+		for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			xid_take_line(l, line);
+		}
+		len -= (size_t)(line - text);
+		memmove(text, line, len);
+		if (len > LINE / 2) /* no such message is that long */
+			len = 0;
+	}
+}
+
+void xid_read(const char *path, int64_t now_us, struct health_report *r)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char *text = fd < 0 ? NULL : malloc(LINE + 1);
+	struct log l = { .now_us = now_us };
+	struct timespec now;
+
+	if (!now_us && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+		l.now_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	if (text) {
+		xid_read_lines(fd, text, &l);
+		xid_report(&l, r);
+	}
+	free(text);
+	if (fd >= 0)
+		close(fd);
+}
