@@ -34,6 +34,7 @@ struct agent {
 	struct selfcheck check;
 	struct powercheck power;
 	struct reporter reporter;
+	size_t lives; /* nodes, when last looked */
 	struct link *link;
 	bool ending;
 };
@@ -70,6 +71,7 @@ static int run_open_data(struct agent *a, struct fail *f)
 		return rc;
 	statefile_tidy(a->o->data, "agent.json");
 	statefile_tidy(a->o->data, "key");
+	statefile_tidy(a->o->data, "probe.json");
 	datadir_setup(&a->place, a->o, &a->id);
 	a->clock.file = a->o->test_clock;
 	rc = loop_new(&a->loop);
@@ -237,6 +239,15 @@ static void run_on_ready(struct agent *a)
 		run_on_signal(a);
 }
 
+/* A lease brings a node and takes it away. */
+static void run_probe_leases(struct agent *a)
+{
+	if (a->roster.count != a->lives)
+		selfcheck_probe(&a->check);
+	a->lives = a->roster.count;
+	a->check.idle = a->lives == 0;
+}
+
 static int64_t run_turn(struct agent *a)
 {
 	int64_t next, at, power;
@@ -249,6 +260,7 @@ static int64_t run_turn(struct agent *a)
 	a->workers.link_open = a->workers.healthy; /* a market that is away takes no console */
 	next = workers_turn(&a->workers);
 	next = power < next ? power : next;
+	run_probe_leases(a);
 	at = selfcheck_turn(&a->check);
 	next = at < next ? at : next;
 	at = reporter_turn(&a->reporter);

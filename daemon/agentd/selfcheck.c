@@ -7,9 +7,11 @@
 #include <time.h>
 
 #include "agentd/machine/inventory.h"
+#include "agentd/machine/probe.h"
+#include "agentd/os/statefile.h"
 #include "base/clock.h"
 
-enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000 };
+enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, WEEK_MS = 7 * 24 * 3600 * 1000 };
 
 static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 {
@@ -38,18 +40,48 @@ static int selfcheck_read_health(void *arg, struct buf *out, struct fail *f)
 
 	(void)f;
 	health_check(&setup, &report);
+	if (c->probing)
+		probe_run(c->data, c->probing == PROBE_LONG, &report);
 	return buf_add(out, &report, sizeof report);
+}
+
+/* For 'nanopod-agentd status'. Not knowing it is no reason to stop. */
+static void selfcheck_save_probe(const struct selfcheck *c, const struct health_finding *found)
+{
+	char path[STATEFILE_PATH];
+	struct fail f;
+
+	if (statefile_path(path, c->data, "probe.json", NULL) == 0)
+		statefile_json(path,
+			json_pack("{s:I, s:b, s:b, s:s}", "at", (json_int_t)time(NULL), "passed", (int)!found, "long",
+				(int)(c->probing == PROBE_LONG), "text", found ? found->text : ""),
+			&f);
+}
+
+/* What failed is tried again with each look, until it passes. */
+static void selfcheck_take_probe(struct selfcheck *c, const struct health_report *r)
+{
+	const struct health_finding *found = probe_failed(r);
+
+	selfcheck_save_probe(c, found);
+	if (c->probing == PROBE_LONG)
+		c->week_due_ms = clock_ms() + WEEK_MS;
+	if (!found && !c->probe_again)
+		c->probe = PROBE_NONE;
 }
 
 static void selfcheck_take_health(struct selfcheck *c)
 {
 	struct health_report now = { 0 };
 
-	if (!c->job.rc && c->job.said.len == sizeof now)
+	if (!c->job.rc && c->job.said.len == sizeof now) {
 		memcpy(&now, c->job.said.data, sizeof now);
-	else
+		if (c->probing)
+			selfcheck_take_probe(c, &now);
+	} else {
 		health_found(&now, HEALTH_DEGRADED, "check", "", "", "cannot check the machine's health: %.160s",
 			c->job.fail.text);
+	}
 	c->health_new |= now.health != c->report.health || now.count != c->report.count;
 	c->report = now;
 	health_message(&now, c->message, sizeof c->message);
@@ -72,6 +104,8 @@ static void selfcheck_begin(struct selfcheck *c, bool inventories)
 	struct fail f;
 
 	c->inventories = inventories;
+	c->probing = inventories ? PROBE_NONE : c->probe;
+	c->probe_again = c->probe_again && inventories;
 	if (job_begin(&c->job, c->loop, c->watch_kind, DEADLINE_MS,
 		    inventories ? selfcheck_read_inventory : selfcheck_read_health, c, &f) != 0)
 		c->job.pid = 0; /* try again next time */
@@ -81,8 +115,20 @@ static void selfcheck_begin(struct selfcheck *c, bool inventories)
 		c->health_due_ms = clock_ms() + c->health_ms;
 }
 
+void selfcheck_probe(struct selfcheck *c)
+{
+	if (!c->probe)
+		c->probe = PROBE_SHORT;
+	c->probe_again = true; /* one under way began before this */
+	c->health_due_ms = 0;
+}
+
 int64_t selfcheck_turn(struct selfcheck *c)
 {
+	if (!c->week_due_ms)
+		c->week_due_ms = clock_ms() + WEEK_MS;
+	if (c->idle && c->week_due_ms <= clock_ms())
+		c->probe = PROBE_LONG;
 	if (c->job.pid && job_ended(&c->job, c->loop))
 		selfcheck_take(c);
 	if (!c->job.pid && c->inventory_due_ms <= clock_ms())

@@ -7,6 +7,8 @@
 #include "agentd/os/job.h"
 #include "agentd/market/wallclock.h"
 
+enum probe { PROBE_NONE, PROBE_SHORT, PROBE_LONG };
+
 struct selfcheck {
 	struct loop *loop;
 	int watch_kind;
@@ -21,10 +23,16 @@ struct selfcheck {
 	struct health_report report;
 	char message[HEALTH_TEXT * 2];
 	bool health_new;
+	enum probe probe, probing; /* wanted; what the running job does */
+	bool probe_again;          /* wanted since the running job began */
+	bool idle;                 /* nothing is sold: time for a long one, once a week */
+	int64_t week_due_ms;
 };
 
 /* Returns when to call again at the latest (clock_ms). */
 int64_t selfcheck_turn(struct selfcheck *c);
+/* A lease begins or has ended here: probe disk and memory at once. */
+void selfcheck_probe(struct selfcheck *c);
 void selfcheck_release(struct selfcheck *c);
 
 #endif

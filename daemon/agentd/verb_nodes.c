@@ -64,11 +64,37 @@ static void nodes_find_verified(const struct flags *o, char *room, size_t size)
 	buf_release(&text);
 }
 
+/* What the agent last found out by trying disk and memory; NULL: it has not yet. */
+static json_t *status_probe(const struct flags *o)
+{
+	char path[STATEFILE_PATH];
+	json_t *j = NULL;
+	struct fail f;
+
+	if (statefile_path(path, o->data, "probe.json", NULL) == 0 && statefile_load(path, &j, &f) != 0)
+		j = NULL;
+	return j;
+}
+
+static void print_probe(const json_t *probe)
+{
+	time_t at = (time_t)statefile_int(probe, "at", 0);
+	char when[64] = "", text[512];
+	struct tm tm;
+
+	if (!probe || !gmtime_r(&at, &tm))
+		return;
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &tm);
+	statefile_text(probe, "text", text, sizeof text);
+	printf("probe of disk and memory %s on %s%s%s\n", statefile_bool(probe, "passed") ? "passed" : "FAILED", when,
+		*text ? ": " : "", text);
+}
+
 static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
 {
 	char power[POWERCHECK_TEXT];
 	struct datadir_setup place;
-	json_t *list = json_array(), *j;
+	json_t *list = json_array(), *probe = status_probe(o), *j;
 	long pid = 0;
 	bool runs = datadir_held(o->data, &pid);
 	char *text, verified[128] = "";
@@ -78,9 +104,9 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 	powercheck_told(o->data, power, sizeof power);
 	for (size_t n = 0; n < r->count; n++)
 		json_array_append_new(list, verb_nodes_node_json(r->nodes[n], &place.setup));
-	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:o}", "agent", i->agent, "name", i->name,
+	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:O?, s:o}", "agent", i->agent, "name", i->name,
 		"account", i->account, "url", i->url, "running", runs, "pid", (json_int_t)pid, "fenced", i->fenced,
-		"generation", (json_int_t)i->generation, "data", o->data, "nodes", list);
+		"generation", (json_int_t)i->generation, "data", o->data, "probe", probe, "nodes", list);
 	json_object_set_new(j, "verified", *verified ? json_string(verified) : json_null());
 	if (j && runs && *power)
 		json_object_set_new(j, "power", json_string(power));
@@ -89,8 +115,10 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		printf("%s\n", text ? text : "null");
 	free(text);
 	json_decref(j);
-	if (o->json)
+	if (o->json) {
+		json_decref(probe);
 		return fflush(stdout) != 0;
+	}
 	printf("%s (%s) of %s\n", i->agent, i->name, i->url);
 	if (runs)
 		printf("agent running (process %ld)\n", pid);
@@ -104,6 +132,8 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		printf("POWER: %s\n", power);
 	if (i->fenced)
 		printf("FENCED: this identity is in use elsewhere\n");
+	print_probe(probe);
+	json_decref(probe);
 	for (size_t n = 0; n < r->count; n++)
 		print_node(r->nodes[n]);
 	if (!r->count)

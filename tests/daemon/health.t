@@ -46,4 +46,19 @@ is "$(refunded)" $((11 * MINUTE)) "the buyer has eleven minutes back"
 is "$(as "$FOUNDRY" GET /np/v1/balance | json '.available_micros + .unsettled_micros')" "$before" "and its owner was not paid for them"
 is "$(node train-1 .status_message)" null "nothing is wrong with the node"
 
+# ---- A probe after each lease --------------------------------------------------------------------------------------------
+probed() { agentd_status m1 .probe.passed; }
+probe_is() { [ "$(probed)" = "$1" ]; }
+is "$(probed)" true "disk and memory were tried when the lease began"
+like "$("$AGENTD" --data "$TMP/m1" status)" "probe of disk and memory passed on 20" "people read when"
+mkdir "$TMP/m1/probe.tmp" # so that the disk takes no file
+as "$ACME" POST "/v2/instances/$(node train-1 .id)/terminate" >"$TMP/.end"
+ok "they are tried again when it is over" wait_for 60 probe_is false || diag "$(cat "$TMP/m1.log")"
+ok "a host whose probe fails is not sold" wait_for 60 host_is down
+like "$(host .down_reason)" "^unfit: the disk of .* does not keep what is written" "and says why"
+rmdir "$TMP/m1/probe.tmp"
+ok "it is tried until it passes" wait_for 60 probe_is true
+agentd_clock $(($(cat "$TMP/clock") + 660))
+ok "then the host is sold again" wait_for 60 host_is up
+
 done_testing

@@ -27,6 +27,8 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/opencl_challenge.h \
 	daemon/agentd/machine/pci.c \
 	daemon/agentd/machine/pci.h \
+	daemon/agentd/machine/probe.c \
+	daemon/agentd/machine/probe.h \
 	daemon/agentd/machine/speed.c \
 	daemon/agentd/machine/speed.h \
 	daemon/agentd/machine/speed_small.c \

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What health finds: nothing on a healthy machine, and each fault with its fix. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "agentd/machine/health.h"
 #include "agentd/machine/hosthealth.h"
+#include "agentd/machine/probe.h"
 #include "inventorytree.h"
 
 #define FAKE "./tests/lib/.libs/fakenvml.so"
@@ -164,6 +170,27 @@ static void test_bus(void)
 	tree_remove(root);
 }
 
+static void test_probe(void)
+{
+	int zero = open("/dev/zero", O_RDWR | O_CLOEXEC), full = open("/dev/full", O_RDWR | O_CLOEXEC);
+	int file = open("probed", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct health_report report = { 0 };
+
+	is_int(probe_disk(file, 1 << 20), 0, "a disk that keeps what is written");
+	is_int(probe_disk(zero, 1 << 20), -EIO, "one that does not");
+	is_int(probe_disk(full, 1 << 20), -ENOSPC, "one that takes nothing");
+	close(file);
+	close(zero);
+	close(full);
+	unlink("probed");
+	probe_run(".", false, &report);
+	ok(!probe_failed(&report) && access("probe.tmp", F_OK) != 0, "a probe leaves nothing behind");
+	mkdir("probe.tmp", 0700);
+	probe_run(".", false, &report);
+	ok(probe_failed(&report) && report.health == HEALTH_DRAINING, "a folder that takes no file fails it");
+	rmdir("probe.tmp");
+}
+
 static void look_clock(int64_t off)
 {
 	health_check(&(struct health_setup){ .root = root,
@@ -196,6 +223,7 @@ int main(void)
 	test_log();
 	test_log_times();
 	test_bus();
+	test_probe();
 	test_clock_and_disk();
 	return done();
 }
