@@ -86,11 +86,21 @@ facts_cgroup() {
 facts_machine() {
 	# A container sees all processors even if it may use only some.
 	allowed=$(nproc 2>/dev/null)
+	# The host of a node tells what was sold, whatever the kernel shows of the machine below.
+	sold_cpus=0 sold_memory=0
+	while IFS='=' read -r key value; do
+		case $key=${value:-x} in
+		*[!a-z_0-9=]*) ;;
+		cpus=*) sold_cpus=$value ;;
+		memory_mb=*) sold_memory=$value ;;
+		esac
+	done 2>/dev/null <"${NP_RESOURCES:-/etc/nanopod/resources}"
+	[ "$sold_cpus" -le 0 ] || { [ -n "$allowed" ] && [ "$allowed" -le "$sold_cpus" ]; } || allowed=$sold_cpus
 	locks=$(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
 	set -- /proc/cpuinfo /proc/meminfo
 	[ ! -r /proc/locks ] || set -- "$@" /proc/locks
 	# shellcheck disable=SC2086
-	df -Pk / /var /usr/local 2>/dev/null | awk -v allowed="${allowed:-0}" -v locks="$(echo $locks)" '
+	df -Pk / /var /usr/local 2>/dev/null | awk -v allowed="${allowed:-0}" -v sold="$sold_memory" -v locks="$(echo $locks)" '
 		BEGIN { split(locks, word, " "); for (i in word) lock[word[i]] = 1 }
 		FILENAME == "/proc/cpuinfo" {
 			n = index($0, ":"); value = substr($0, n + 2)
@@ -100,7 +110,7 @@ facts_machine() {
 			next
 		}
 		FILENAME == "/proc/meminfo" {
-			if (/^MemTotal/) printf "memory_mb=%d\n", $2 / 1024
+			if (/^MemTotal/) { memory = int($2 / 1024); if (sold > 0 && sold < memory) memory = sold; printf "memory_mb=%d\n", memory }
 			if (/^SwapTotal/) printf "swap_mb=%d\n", $2 / 1024
 			next
 		}

@@ -18,6 +18,14 @@ for shell in dash 'busybox sh' 'bash --posix'; do
 	is "$(awk -F = '{ v[$1] = $2 } END { print v["sockets"] * v["cores"] * v["threads"] - v["cpus"] }' "$TMP/said")" 0 "$shell: sockets, cores and threads make the processors"
 done
 
+# What its host sold is what a node has, whatever the kernel shows.
+printf 'cpus=1\nmemory_mb=100\ndisk_mb=5\nrm=$(x)\n' >"$TMP/resources"
+is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep -E '^(cpus|sockets|cores|threads|memory_mb)=' | tr '\n' ' ')" \
+	"memory_mb=100 cpus=1 sockets=1 cores=1 threads=1 " "a node of 1 processor and 100 MiB is no larger"
+printf 'cpus=9999\nmemory_mb=999999999\n' >"$TMP/resources"
+is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep -E '^(cpus|memory_mb)=')" \
+	"$(NP_RESOURCES=/dev/null sh "$facts" | grep -E '^(cpus|memory_mb)=')" "nor larger than the machine"
+
 # unpack TREE: lines PATH<tab>CONTENT, with one {a,b} in the path and @ for it.
 unpack() {
 	rm -rf "$TMP/tree"

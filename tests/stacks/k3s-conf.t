@@ -6,6 +6,7 @@
 golden=$SRC/tests/stacks/k3s-conf
 
 tab=$(printf '\t')
+NP_RESOURCES=/dev/null; export NP_RESOURCES
 row() { printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$1" "$2" "$3" "$(printf '%s' "${4:-arch=x86_64}" | tr '|' "$tab")"; }
 table=$(
 	row n1 10.0.0.1 base.nodes,k3s.servers
@@ -43,6 +44,15 @@ same agent-amd.yaml k3s_config a1 agents S_default_runtime=nvidia
 same config-more.yaml k3s_config n1 servers 'S_config=kubelet-arg secrets-encryption log flannel-backend BAD;x etcd-snapshot-retention' 'S_config_kubelet_arg=max-pods=250 v=2' S_config_secrets_encryption=true "S_config_log=it's" S_config_flannel_backend=wireguard-native S_config_etcd_snapshot_retention=7
 same server.service k3s_unit_text n1 servers
 same agent.service k3s_unit_text g1 agents
+mkdir -p "$TMP/proc"
+printf 'processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\n' >"$TMP/proc/cpuinfo"
+printf 'MemTotal:       24684000 kB\nMemFree:          100 kB\n' >"$TMP/proc/meminfo"
+printf 'cpus=1\nmemory_mb=3615\ndisk_mb=20480\n' >"$TMP/resources"
+NP_RESOURCES=$TMP/resources NP_PROC=$TMP/proc; export NP_RESOURCES NP_PROC
+same config-part.yaml k3s_config n1 servers
+is "$(writes k3s_config n1 servers S_config=kubelet-arg S_config_kubelet_arg=v=2 | grep -c kubelet-arg)" 1 "kubelet's arguments of the cluster file are left alone"
+NP_RESOURCES=/dev/null
+
 same registries.yaml registries_text n1 servers 'S_registries=docker.io quay.io all' S_registries_docker_io=endpoint 'S_registries_docker_io_endpoint=mirror:5000 https://other' S_registries_quay_io=endpoint S_registries_quay_io_endpoint=http://q S_registries_all=
 is "$(writes registries_text n1 servers)" "" "no registries, no file"
 same registries-embedded.yaml registries_text n1 servers S_embedded_registry=yes
