@@ -273,6 +273,7 @@ bool localagent_joined(const struct localagent *a)
 
 int localagent_join(struct localagent *a, const char *token, const char *type, long nodes)
 {
+	const char *driver = localstate_get(a->s, "driver");
 	char url[64], count[32];
 	struct buf out;
 	int rc;
@@ -281,8 +282,9 @@ int localagent_join(struct localagent *a, const char *token, const char *type, l
 	snprintf(count, sizeof count, "%ld", nodes);
 	buf_init(&out, SAID_MAX);
 	rc = localagent_verb(a,
-		(const char *[]){ "join", url, "--name", "here", "--type", type, "--nodes", count, NULL }, token,
-		JOIN_MS, &out, "join the local market");
+		(const char *[]){ "--driver", driver ? driver : "auto", "join", url, "--name", "here", "--type", type,
+			"--nodes", count, NULL },
+		token, JOIN_MS, &out, "join the local market");
 	buf_release(&out);
 	return rc;
 }

@@ -30,10 +30,22 @@ static int command_line_verb_drivers(const struct flags *o, drivers all)
 	return drivers_verb(all, o->driver, &place.setup, o->json, stdout);
 }
 
+/* Without --driver nobody has to wait for probes. */
+static int command_line_verb_inventory(const struct flags *o, drivers all)
+{
+	const struct driver *d = drivers_find(all, o->driver);
+	struct inventory_setup setup = { .root = o->sysfs_root,
+		.data = o->data,
+		.driver = d ? d->name : NULL,
+		.devices = d && drivers_give_devices(d) };
+
+	return inventory_verb(&setup, o->json, stdout, stderr);
+}
+
 static int command_line_verb(const struct flags *o, drivers all)
 {
 	if (strcmp(o->verb, "join") == 0)
-		return verb_join(o);
+		return verb_join(o, all);
 	if (strcmp(o->verb, "image") == 0)
 		return image_verb(o->images, o->word_count, o->words, o->json, stdout, stderr);
 	if (strcmp(o->verb, "power") == 0)
@@ -51,7 +63,7 @@ static int command_line_verb(const struct flags *o, drivers all)
 	if (strcmp(o->verb, "drivers") == 0)
 		return command_line_verb_drivers(o, all);
 	if (strcmp(o->verb, "inventory") == 0)
-		return inventory_verb(o->sysfs_root, o->json, stdout, stderr);
+		return command_line_verb_inventory(o, all);
 	if (strcmp(o->verb, "verify") == 0)
 		return verb_verify(o, all);
 	fprintf(stderr,

@@ -20,7 +20,7 @@ struct driver_setup {
 	/* Up to 8 letters and digits, unique on this machine: begins names of cgroups, interfaces and namespaces. */
 	const char *prefix;
 	const char *listen;        /* the address that nodes' SSH ports listen on: "127.0.0.1" */
-	unsigned first_port;       /* the port of a node is first_port + slot */
+	unsigned first_port;       /* the port of a node is first_port + slot, unless a program has that */
 	bool uplink;               /* nodes may reach other networks */
 };
 
@@ -32,11 +32,16 @@ struct node_spec {
 	const char *dir;           /* data/nodes/ID, which exists; the driver owns all in it but node.json and lock */
 	const char *tenant;        /* only nodes of the same tenant may see each other on the network */
 	const char *image;         /* "debian-12"; NULL: the driver's default */
-	unsigned slot;             /* 0 to 4095, unique on this machine: determines addresses and ports */
+	unsigned slot;             /* 0 to 4095, unique on this machine: determines addresses */
+	unsigned port;             /* where setup->listen reaches its SSH */
 	const char *keys;          /* authorized_keys, one a line, checked; "" for none */
 	const char *script;        /* run once at the first boot; NULL */
 	int64_t memory, disk;      /* bytes; 0: no limit */
 	unsigned cpu_milli;        /* thousandths of a processor; 0: no limit */
+	const char *cores;         /* the processors that it may use, "0-1,4"; NULL or "": all */
+	int64_t inodes;            /* files that its disk can hold; 0: as many as is usual */
+	int64_t network_mbps;      /* Mbit/s in each direction; 0: no limit */
+	bool disk_taken;           /* its disk was promised: all of its space is taken when it is made */
 	unsigned pids;             /* most processes and threads; 0: 16384 */
 };
 
@@ -66,7 +71,7 @@ struct driver {
 	int (*create)(const struct node_spec *n, struct fail *f);
 	/*
 	 * Starts it (SSH may still be coming up). 0 also if it runs, but first ends what a stop that was cut off had
-	 * asked to end. Its processes outlive the agent.
+	 * asked to end. Its processes outlive the agent. -EADDRINUSE: another program has its port.
 	 */
 	int (*start)(const struct node_spec *n, struct fail *f);
 	/* Replaces authorized_keys by n->keys, running or not. */

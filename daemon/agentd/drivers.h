@@ -20,6 +20,9 @@ const struct driver *drivers_find(drivers all, const char *name);
 int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out,
 	struct fail *f);
 
+/* Can it give a node GPUs and other devices? */
+bool drivers_give_devices(const struct driver *d);
+
 /*
  * `nanopod-agentd drivers`: prints each, or the one of that name, with what it isolates, or why it does not work.
  * Returns the exit status.

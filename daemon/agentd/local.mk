@@ -22,6 +22,7 @@ libagent_la_SOURCES = \
 	daemon/agentd/command_line.h \
 	daemon/agentd/workers.c \
 	daemon/agentd/workers.h \
+	daemon/agentd/contract.h \
 	daemon/agentd/driver.h \
 	daemon/agentd/drivers.c \
 	daemon/agentd/drivers.h \
@@ -43,6 +44,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/powercheck.h \
 	daemon/agentd/reconcile.c \
 	daemon/agentd/reconcile.h \
+	daemon/agentd/room.c \
+	daemon/agentd/room.h \
 	daemon/agentd/roster.c \
 	daemon/agentd/roster.h \
 	daemon/agentd/run.c \

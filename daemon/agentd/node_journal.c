@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "agentd/market/resources.h"
 #include "agentd/os/statefile.h"
 #include "agentd/userdata.h"
 
@@ -167,11 +168,18 @@ static json_t *node_encode(const struct node *n)
 	json_t *console = json_pack("{s:I, s:I, s:I, s:I, s:I}", "next", (json_int_t)n->console.next, "offset",
 		(json_int_t)n->console.offset, "inode", (json_int_t)n->console.inode, "left_lines",
 		(json_int_t)n->console.left_lines, "left_bytes", (json_int_t)n->console.left_bytes);
+	json_t *contract = resources_json(&n->contract);
 	bool good = j && numbers && console && json_object_update(j, numbers) == 0 &&
 		json_object_set(j, "console", console) == 0;
 
 	if (good && n->end_at != INT64_MAX)
 		good = json_object_set_new(j, "end_at", json_integer(n->end_at)) == 0;
+	if (good && n->port)
+		good = json_object_set_new(j, "port", json_integer(n->port)) == 0;
+	if (good && *n->cores)
+		good = json_object_set_new(j, "cores", json_string(n->cores)) == 0;
+	if (good && contract)
+		good = json_object_set(j, "contract", contract) == 0;
 	if (good && n->script)
 		good = json_object_set_new(j, "script", json_true()) == 0;
 	buf_init(&data, STATEFILE_MAX / 2);
@@ -181,6 +189,7 @@ static json_t *node_encode(const struct node *n)
 	buf_release(&data);
 	json_decref(numbers);
 	json_decref(console);
+	json_decref(contract);
 	if (good)
 		return j;
 	json_decref(j);
@@ -242,6 +251,10 @@ static int node_decode(const json_t *j, struct node *n)
 	n->since = statefile_int(j, "since", 0);
 	n->end_at = statefile_int(j, "end_at", INT64_MAX);
 	n->keys_in = (uint64_t)statefile_int(j, "keys_in", 0) << 1;
+	n->port = (unsigned)statefile_int(j, "port", 0);
+	statefile_text(j, "cores", n->cores, sizeof n->cores);
+	if (n->port > 65535 || !resources_read(json_object_get(j, "contract"), &n->contract))
+		return -EINVAL;
 	n->script = statefile_bool(j, "script");
 	n->console.next = statefile_int(console, "next", 1);
 	n->console.offset = statefile_int(console, "offset", 0);

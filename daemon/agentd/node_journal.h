@@ -36,7 +36,8 @@
 	X(NO_DRIVER, "no_driver", "this program lacks its driver") \
 	X(NO_SLOT, "no_slot", "this machine has too many nodes") \
 	X(BAD_ORDER, "bad_order", "the market's order for it is invalid") \
-	X(BAD_WISH, "bad_wish", "what its buyer gave for it is invalid")
+	X(BAD_WISH, "bad_wish", "what its buyer gave for it is invalid") \
+	X(NO_ROOM, "no_room", "this machine has no room for it")
 
 enum life {
 #define NODE_X(name, word, text) LIFE_##name,
@@ -52,7 +53,7 @@ enum cause {
 	CAUSE_COUNT
 };
 
-enum { NODE_MESSAGE = 400, NODE_DRIVER = 16, NODE_SLOTS = 4096 };
+enum { NODE_MESSAGE = 400, NODE_DRIVER = 16, NODE_SLOTS = 4096, NODE_CORES = 512 };
 
 /* How far the console was read: bytes of the file that are shipped, and the number of the next line. */
 struct console_at {
@@ -64,8 +65,11 @@ struct node {
 	/* In the journal. */
 	char id[WORK_ID], name[WORK_NAME], host[WORK_ID], tenant[WORK_ID];
 	char type[WORK_TEXT], image[WORK_TEXT], driver[NODE_DRIVER], message[NODE_MESSAGE];
-	unsigned slot, tries, quick_stops, cpu_milli, pids;
+	/* port: 0 unless another program had first_port + slot */
+	unsigned slot, port, tries, quick_stops, cpu_milli, pids;
 	int64_t end_at, memory, disk, since;      /* since: Unix time at which life became what it is */
+	struct contract contract;
+	char cores[NODE_CORES]; /* the processors that it may use: "0-1,4"; "": all */
 	enum life life;
 	enum cause cause;
 	char *user_data;

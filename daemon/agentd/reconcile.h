@@ -52,7 +52,7 @@ struct picture {
 	bool told;                     /* the market knows this life */
 	bool shipped;                  /* the market has all of its console, or nobody waits for that */
 	bool script;                   /* the buyer's script may close SSH on purpose */
-	bool host_taken;               /* driver host: another node still has the machine */
+	bool host_taken;               /* another node still has what it is to get: its host's size, or the machine */
 	bool withheld;                 /* nothing may start on this machine now */
 	unsigned tries, quick_stops;
 	int64_t now, end_at;           /* the market's time */

@@ -38,14 +38,49 @@ static int roster_put(struct roster *r, struct node *n)
 	return 0;
 }
 
+/* Slots of nodes, and those whose port a node has in place of its own. */
+static void roster_mark_taken(const struct roster *r, unsigned char taken[NODE_SLOTS / 8])
+{
+	memset(taken, 0, NODE_SLOTS / 8);
+	for (size_t i = 0; i < r->count; i++) {
+		unsigned slot = r->nodes[i]->slot, other = r->nodes[i]->port;
+
+		taken[slot / 8] |= (unsigned char)(1u << slot % 8);
+		other -= other ? r->setup->first_port : 0;
+		if (r->nodes[i]->port && other < NODE_SLOTS)
+			taken[other / 8] |= (unsigned char)(1u << other % 8);
+	}
+}
+
+unsigned roster_port(const struct roster *r, const struct node *n)
+{
+	return n->port ? n->port : r->setup->first_port + n->slot;
+}
+
+unsigned roster_other_port(const struct roster *r, const struct node *n)
+{
+	unsigned char taken[NODE_SLOTS / 8];
+
+	roster_mark_taken(r, taken);
+	for (unsigned s = 0, tried = 0; s < NODE_SLOTS && tried < PORTS_TRIED; s++) {
+		unsigned port = r->setup->first_port + s;
+
+		if (taken[s / 8] & 1u << s % 8 || port == roster_port(r, n))
+			continue;
+		if (port_free(r->setup->listen, port, NULL) == 0)
+			return port;
+		tried++;
+	}
+	return 0;
+}
+
 /* A new node needs its port, too, which another program may have: then the next slot, unless many are taken. */
 static int roster_free_slot(const struct roster *r, bool fresh)
 {
-	unsigned char taken[NODE_SLOTS / 8] = { 0 };
+	unsigned char taken[NODE_SLOTS / 8];
 	int first = -1;
 
-	for (size_t i = 0; i < r->count; i++)
-		taken[r->nodes[i]->slot / 8] |= (unsigned char)(1u << r->nodes[i]->slot % 8);
+	roster_mark_taken(r, taken);
 	for (int s = 0, tried = 0; s < NODE_SLOTS && tried < PORTS_TRIED; s++) {
 		struct fail f = { 0 };
 
@@ -193,6 +228,28 @@ static enum cause roster_wrong(const struct work_node *w)
 	return w->buyers ? CAUSE_BAD_WISH : CAUSE_BAD_ORDER;
 }
 
+bool roster_has(const void *roster, const char *host)
+{
+	const struct roster *r = roster;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->nodes[i]->host, host) == 0 && r->nodes[i]->life != LIFE_TERMINATED)
+			return true;
+	return false;
+}
+
+/* What its type promises, and of the rest the machine's share. Processors of its own need no other limit. */
+static void roster_size(struct node *n, const struct contract *c, const struct roster_share *share)
+{
+	n->contract = *c;
+	n->memory = c->memory ? c->memory : share->memory;
+	n->disk = c->disk ? c->disk : share->disk;
+	n->cpu_milli = c->vcpus ? c->vcpus * 1000 : share->cpu_milli;
+	n->pids = share->pids;
+	if (!c->vcpus)
+		memcpy(n->cores, share->cores, sizeof n->cores);
+}
+
 static void roster_take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
 {
 	int slot = roster_free_slot(r, true);
@@ -208,14 +265,15 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 	snprintf(n->image, sizeof n->image, "%s", w->image);
 	snprintf(n->driver, sizeof n->driver, "%s", share->driver);
 	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
-	n->cause = *w->wrong ? roster_wrong(w) : slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
+	roster_size(n, &w->contract, share);
+	n->cause = *w->wrong                                                    ? roster_wrong(w)
+		: slot < 0                                                      ? CAUSE_NO_SLOT
+		: room_place(r->room, w->host, &w->contract, n->cores, &f) != 0 ? CAUSE_NO_ROOM
+										: CAUSE_NONE;
 	n->life = n->cause ? LIFE_FAILED : LIFE_PENDING;
 	if (n->cause)
-		node_say(n, "%s%s%s%s", cause_text(n->cause), *w->wrong ? ": '" : "", w->wrong, *w->wrong ? "'" : "");
-	n->memory = share->memory;
-	n->disk = share->disk;
-	n->cpu_milli = share->cpu_milli;
-	n->pids = share->pids;
+		node_say(n, "%s%s%s%s%s", cause_text(n->cause), *w->wrong || *f.text ? ": " : "", *w->wrong ? "'" : "",
+			*w->wrong ? w->wrong : f.text, *w->wrong ? "'" : "");
 	n->end_at = w->end_at;
 	n->since = now;
 	n->wanted = true;

@@ -6,28 +6,38 @@
 #include "agentd/driver.h"
 #include "agentd/node_journal.h"
 #include "agentd/market/work.h"
+#include "agentd/room.h"
 #include "base/log.h"
 
 struct roster {
 	const char *data;          /* absolute */
 	const struct log *log;
 	const struct driver_setup *setup; /* where nodes listen; needed only by roster_take() */
+	struct room *room;                /* what is promised to whom; needed only by roster_take() */
 	struct node **nodes;
 	size_t count, cap;
 	bool reads;                /* only for display: changes nothing on disk */
 	const char *lists;         /* the driver whose list is being read (verb_nodes.c) */
 };
 
-/* The share of the machine that a new node gets. */
+/* The share of the machine that a new node gets of what its type does not promise. */
 struct roster_share {
 	const char *driver;
 	int64_t memory, disk;
 	unsigned cpu_milli, pids;
+	char cores[NODE_CORES]; /* that nobody has to himself; "": all */
 };
 
 /* Reads every folder below data/nodes. A journal that cannot be read makes a node that nobody ordered. */
 int roster_load(struct roster *r, const char *driver, struct fail *f);
 void roster_release(struct roster *r);
+
+/* Has the host a node here, whose promise must not change? */
+bool roster_has(const void *roster, const char *host);
+
+/* The port at which the node's SSH is reached; and another one, where a program has taken that. 0: none is free. */
+unsigned roster_port(const struct roster *r, const struct node *n);
+unsigned roster_other_port(const struct roster *r, const struct node *n);
 
 struct node *roster_find(const struct roster *r, const char *id);
 /* Adds a node that runs here and has no journal. NULL: no memory, no slot, or the journal could not be written. */

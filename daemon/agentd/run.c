@@ -17,8 +17,20 @@
 #include "agentd/reporter.h"
 #include "base/clock.h"
 
-enum { KIND_SIGNAL = 1, KIND_LINK, KIND_JOB, WAIT_MAX_MS = 60000, STATUS_FENCED = 5, MEMORY_PARTS = 10, PIDS_PARTS = 4,
-	PIDS_MIN = 256, PIDS_MOST = 16384, PIDS_KERNEL = 1 << 22 };
+enum {
+	KIND_SIGNAL = 1,
+	KIND_LINK,
+	KIND_JOB,
+	WAIT_MAX_MS = 60000,
+	STATUS_FENCED = 5,
+	MEMORY_PARTS = 10,
+	PIDS_PARTS = 4,
+	PIDS_MIN = 256,
+	PIDS_MOST = 16384,
+	PIDS_KERNEL = 1 << 22,
+	MEMORY_LEAST = 256 << 20,
+	DISK_LEAST = 1 << 30
+};
 
 struct agent {
 	const struct flags *o;
@@ -29,6 +41,7 @@ struct agent {
 	struct loop *loop;
 	struct loop_watch signal_watch;
 	int lock, signals;
+	struct room room;
 	struct roster roster;
 	struct workers workers;
 	struct selfcheck check;
@@ -89,7 +102,12 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 	a->roster.data = a->o->data;
 	a->roster.log = a->log;
 	a->roster.setup = &a->place.setup;
-	rc = roster_load(&a->roster, driver->name, f);
+	a->roster.room = &a->room;
+	a->room = (struct room){ .data = a->o->data, .sysfs_root = a->o->sysfs_root, .log = a->log };
+	rc = room_load(&a->room, f);
+	rc = rc ? rc : roster_load(&a->roster, driver->name, f);
+	for (size_t i = 0; !rc && i < a->roster.count; i++)
+		rc = room_keep(&a->room, a->roster.nodes[i]);
 	if (rc)
 		return rc;
 	a->workers = (struct workers){ .loop = a->loop,
@@ -109,6 +127,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 	a->check = (struct selfcheck){ .loop = a->loop,
 		.watch_kind = KIND_JOB,
 		.data = a->o->data,
+		.driver = driver,
 		.sysfs_root = a->o->sysfs_root,
 		.kmsg = a->o->kmsg,
 		.health_ms = a->o->look < 3 ? 10000 : 30000, /* a market hears of it within a minute */
@@ -159,20 +178,39 @@ static long run_pids(void)
 	return least;
 }
 
-/* Each host is sold as an equal share of this machine, less what it needs itself. */
-static void run_share_out(struct agent *a, size_t hosts)
+static int64_t run_part(int64_t whole, int64_t promised, size_t hosts, int64_t least)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), pids;
-	int64_t memory = (int64_t)pages * sysconf(_SC_PAGESIZE);
+	int64_t part = (whole - promised) / (int64_t)(hosts ? hosts : 1);
 
-	if (hosts < 1)
-		hosts = 1;
-	a->workers.share.memory = memory / MEMORY_PARTS * (MEMORY_PARTS - 1) / (int64_t)hosts;
-	a->workers.share.cpu_milli = (unsigned)(cores * 1000 / (long)hosts);
-	if (a->workers.share.cpu_milli < 1000)
-		a->workers.share.cpu_milli = 1000;
-	pids = run_pids() / PIDS_PARTS * (PIDS_PARTS - 1) / (long)hosts;
-	a->workers.share.pids = (unsigned)(pids > PIDS_MOST ? PIDS_MOST : pids < PIDS_MIN ? PIDS_MIN : pids);
+	return part < least ? least : part;
+}
+
+/*
+ * What no type promises, its hosts share equally: this machine, less what it needs itself and what is promised. The
+ * disk of a virtual machine has a usual size, and other drivers cannot limit theirs.
+ */
+static void run_share_out(struct agent *a, const struct work *w)
+{
+	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE),
+		cores = sysconf(_SC_NPROCESSORS_ONLN), promised_cpu, promised_memory, promised_disk;
+	struct roster_share *s = &a->workers.share;
+	size_t cpus = 0, memories = 0, disks = 0;
+
+	room_take(&a->room, w, roster_has, &a->roster);
+	room_promised(&a->room, &promised_cpu, &promised_memory, &promised_disk);
+	for (size_t i = 0; i < w->host_count; i++) {
+		cpus += !w->hosts[i].contract.vcpus;
+		memories += !w->hosts[i].contract.memory;
+		disks += !w->hosts[i].contract.disk;
+	}
+	s->memory = run_part(memory / MEMORY_PARTS * (MEMORY_PARTS - 1), promised_memory, memories, MEMORY_LEAST);
+	s->cpu_milli = (unsigned)run_part(cores * 1000, promised_cpu, cpus, 1000);
+	s->pids = (unsigned)run_part(run_pids() / PIDS_PARTS * (PIDS_PARTS - 1), 0, w->host_count, PIDS_MIN);
+	s->pids = s->pids > PIDS_MOST ? PIDS_MOST : s->pids;
+	s->disk = 0;
+	if (strcmp(s->driver, "ns") == 0 && a->room.capacity.disk >= 0)
+		s->disk = run_part(a->room.capacity.disk, promised_disk, disks, DISK_LEAST);
+	room_rest(&a->room, s->cores);
 }
 
 static void run_on_work(struct agent *a, const struct link_event *e)
@@ -193,7 +231,7 @@ static void run_on_work(struct agent *a, const struct link_event *e)
 	}
 	memcpy(version, w->version, sizeof version);
 	wallclock_learn(&a->clock, w->now, w->test_clock);
-	run_share_out(a, w->host_count);
+	run_share_out(a, w);
 	workers_take(&a->workers, w);
 	link_have(a->link, version);
 }
@@ -300,6 +338,7 @@ static void run_end(struct agent *a)
 		powercheck_release(&a->power);
 	}
 	roster_release(&a->roster);
+	room_release(&a->room);
 	if (a->signals >= 0)
 		close(a->signals);
 	loop_free(a->loop);

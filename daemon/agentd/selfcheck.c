@@ -16,7 +16,10 @@ enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, WEEK_MS = 7 * 24 * 3
 static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 {
 	const struct selfcheck *c = arg;
-	struct inventory_setup setup = { .root = c->sysfs_root };
+	struct inventory_setup setup = { .root = c->sysfs_root,
+		.data = c->data,
+		.driver = c->driver->name,
+		.devices = drivers_give_devices(c->driver) };
 	struct inventory *v = NULL;
 	int rc = inventory_read(&setup, &v);
 

@@ -3,6 +3,7 @@
 #ifndef AGENTD_SELFCHECK_H
 #define AGENTD_SELFCHECK_H
 
+#include "agentd/drivers.h"
 #include "agentd/machine/health.h"
 #include "agentd/os/job.h"
 #include "agentd/market/wallclock.h"
@@ -13,6 +14,7 @@ struct selfcheck {
 	struct loop *loop;
 	int watch_kind;
 	const char *data, *sysfs_root, *kmsg;
+	const struct driver *driver; /* of new nodes */
 	const struct wallclock *clock;
 	struct job job;
 	bool inventories;            /* the running job reads the inventory, not the health */

@@ -19,6 +19,8 @@ enum { LOCK_WAIT_MS = 15000, SSH_ANSWER_MS = 2000, STOP_GRACE_MS = 10000 };
 int step_child_init(struct step_child *h, const struct node *n, const struct userdata *u,
 	const struct driver_setup *setup)
 {
+	const struct contract *c = &n->contract;
+
 	memset(h, 0, sizeof *h);
 	if (snprintf(h->dir, sizeof h->dir, "%s/nodes/%s", setup->data, n->id) >= (int)sizeof h->dir)
 		return -ENAMETOOLONG;
@@ -30,12 +32,17 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 		.tenant = n->tenant,
 		.image = *n->image ? n->image : NULL,
 		.slot = n->slot,
+		.port = n->port ? n->port : setup->first_port + n->slot,
 		.keys = u ? buf_text(&u->keys) : "",
 		.script = u && u->script.len ? buf_text(&u->script) : NULL,
 		.memory = n->memory,
 		.disk = n->disk,
 		.cpu_milli = n->cpu_milli,
-		.pids = n->pids };
+		.pids = n->pids,
+		.cores = n->cores,
+		.inodes = c->inodes,
+		.network_mbps = c->network_mbps,
+		.disk_taken = c->disk > 0 };
 	return 0;
 }
 

@@ -52,13 +52,21 @@ static int verb_join_read_token(char room[TOKEN_MAX], struct fail *f)
 	return client_check_token_text(room, f);
 }
 
-static json_t *join_inventory_now(const struct flags *o)
+/* The market asks which driver makes nodes here before it takes a host that needs a device. */
+static json_t *join_inventory_now(const struct flags *o, drivers all)
 {
-	struct inventory_setup setup = { .root = o->sysfs_root };
+	struct inventory_setup setup = { .root = o->sysfs_root, .data = o->data };
+	const struct driver *d = drivers_find(all, o->driver);
+	struct datadir_setup place;
 	struct inventory *v = NULL;
 	json_t *j = NULL;
 	struct buf text;
 
+	datadir_setup(&place, o, NULL);
+	if (d || drivers_choose(all, o->driver, &place.setup, &d, NULL) == 0) {
+		setup.driver = d->name;
+		setup.devices = drivers_give_devices(d);
+	}
 	buf_init(&text, INVENTORY_JSON_MAX);
 	if (inventory_read(&setup, &v) == 0 && inventory_json(v, &text) == 0)
 		j = json_loadb(buf_text(&text), text.len, 0, NULL);
@@ -82,9 +90,9 @@ static bool join_has_nodes(const char *data)
 	return any;
 }
 
-static int ask_to_join(const struct flags *o, struct identity *i, const char *token, struct fail *f)
+static int ask_to_join(const struct flags *o, drivers all, struct identity *i, const char *token, struct fail *f)
 {
-	json_t *inventory = join_inventory_now(o), *j = NULL, *body;
+	json_t *inventory = join_inventory_now(o, all), *j = NULL, *body;
 	struct buf key;
 	int rc;
 
@@ -110,7 +118,7 @@ static int ask_to_join(const struct flags *o, struct identity *i, const char *to
 }
 
 /* Makes a new identity, which is on disk when this returns 0. */
-static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
+static int join_anew(const struct flags *o, drivers all, struct identity *i, struct fail *f)
 {
 	char token[TOKEN_MAX];
 	int rc;
@@ -127,7 +135,7 @@ static int join_anew(const struct flags *o, struct identity *i, struct fail *f)
 		snprintf(i->name, sizeof i->name, "machine");
 	rc = identity_find_machine(o->data, i->machine, f);
 	rc = rc ? rc : identity_make_key(o->data, i, f);
-	rc = rc ? rc : ask_to_join(o, i, token, f);
+	rc = rc ? rc : ask_to_join(o, all, i, token, f);
 	rc = rc ? rc : identity_save(o->data, i, f);
 	explicit_bzero(token, sizeof token);
 	return rc;
@@ -207,7 +215,7 @@ static int verb_join_add_all(const struct flags *o, struct identity *i, bool was
 	return rc ? join_fail_exit(rc, &f) : fflush(stdout) != 0;
 }
 
-int verb_join(const struct flags *o)
+int verb_join(const struct flags *o, drivers all)
 {
 	struct identity i = { 0 }, wanted = { 0 };
 	struct fail f = { 0 };
@@ -239,7 +247,7 @@ int verb_join(const struct flags *o)
 						       : 0;
 		if (!rc && fenced)
 			identity_forget(o->data);
-		rc = rc ? rc : join_anew(o, &i, &f);
+		rc = rc ? rc : join_anew(o, all, &i, &f);
 	}
 	status = rc ? join_fail_exit(rc, &f) : verb_join_add_all(o, &i, was);
 	identity_release(&i);

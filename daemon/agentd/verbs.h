@@ -10,7 +10,7 @@
 
 struct claims;
 
-int verb_join(const struct flags *o);
+int verb_join(const struct flags *o, drivers all);
 int verb_leave(const struct flags *o);
 int verb_status(const struct flags *o);
 int verb_power(const struct flags *o);

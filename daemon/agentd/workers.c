@@ -41,7 +41,7 @@ unsigned workers_port(const struct driver_setup *setup, const struct node *n, co
 			port = 0;
 	}
 	buf_release(&text);
-	return port ? (unsigned)port : setup->first_port + n->slot;
+	return port ? (unsigned)port : n->port ? n->port : setup->first_port + n->slot;
 }
 
 size_t workers_unknown(const struct workers *c, int64_t *oldest)
@@ -117,14 +117,22 @@ static bool workers_any_at_work(const struct workers *c)
 
 /* ---- The picture -------------------------------------------------------------------------- */
 
+/* Does the other node have what n is to get: the whole machine, or what n's host is promised? */
+static bool workers_takes_same(const struct node *o, const struct node *n)
+{
+	const struct contract *c = &n->contract;
+
+	if (strcmp(n->driver, "host") == 0)
+		return strcmp(o->driver, "host") == 0;
+	return (c->vcpus || c->memory || c->disk || c->gpus) && strcmp(o->host, n->host) == 0;
+}
+
 static bool workers_host_taken(const struct workers *c, const struct node *n)
 {
-	if (strcmp(n->driver, "host") != 0)
-		return false;
 	for (size_t i = 0; i < c->roster->count; i++) {
 		const struct node *o = c->roster->nodes[i];
 
-		if (o != n && strcmp(o->driver, "host") == 0 && o->life != LIFE_PENDING &&
+		if (o != n && workers_takes_same(o, n) && o->life != LIFE_PENDING &&
 			!(o->is_known && o->is == NODE_ABSENT))
 			return true;
 	}
@@ -334,6 +342,20 @@ static int64_t workers_ssh_pause(const struct workers *c, const struct node *n)
 	return ms < SSH_FIRST_MS ? SSH_FIRST_MS : ms > SSH_MAX_MS ? SSH_MAX_MS : ms;
 }
 
+/* Another program has the node's port: the node moves to another one, and the market is told when SSH answers there. */
+static bool workers_other_port(struct workers *c, struct node *n)
+{
+	unsigned was = roster_port(c->roster, n), port = roster_other_port(c->roster, n);
+
+	if (!port)
+		return false;
+	log_at(c->log, LOG_WARN, "%s: another program has port %u: its SSH moves to port %u", n->id, was, port);
+	n->port = port;
+	n->told = false;
+	roster_save(c->roster, n);
+	return true;
+}
+
 static void workers_step_failed(struct workers *c, struct node *n, enum step step, const struct fail *f)
 {
 	if (step == STEP_TRY_SSH) { /* most likely still booting */
@@ -346,6 +368,8 @@ static void workers_step_failed(struct workers *c, struct node *n, enum step ste
 		}
 		return;
 	}
+	if (f->code == -EADDRINUSE && step == STEP_START && workers_other_port(c, n))
+		return;
 	n->tries++;
 	n->due_ms = workers_pause_after(n->tries);
 	n->is_known = false;

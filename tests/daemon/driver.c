@@ -4,6 +4,7 @@
  * promise that the driver says it does not make is named and skipped. The .t files beside it run it for each driver.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,7 +429,7 @@ static void test_port(struct way *w, const struct pace *p)
 	ok(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 4) == 0,
 		"(somebody takes a node's port)");
 	good(w->d->create(&o.n, &f), &f, "create");
-	ok(w->d->start(&o.n, &f) < 0, "it does not start: %s", f.text);
+	is_int(w->d->start(&o.n, &f), -EADDRINUSE, "it does not start, and says why: %s", f.text);
 	is_int(one_is(w, &o), NODE_STOPPED, "and is stopped");
 	close(fd);
 	good(w->d->start(&o.n, &f), &f, "the port is free: it starts");

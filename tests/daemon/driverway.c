@@ -107,7 +107,8 @@ void one_init(struct one *o, struct way *w, unsigned slot, const char *tenant, i
 		.name = o->name,
 		.dir = o->dir,
 		.tenant = tenant,
-		.slot = slot };
+		.slot = slot,
+		.port = w->setup.first_port + slot };
 	one_keys(o, w, person);
 	must(mkdir(o->dir, 0700) == 0 || errno == EEXIST, o->dir);
 	snprintf(path, sizeof path, "%s/node.json", o->dir);
@@ -140,11 +141,11 @@ enum node_is one_is(struct way *w, struct one *o)
 
 /* ---- SSH ------------------------------------------------------------------------------------------------ */
 
-static unsigned port_of(const struct way *w, const struct one *o)
+static unsigned port_of(const struct one *o)
 {
 	char path[400];
 	struct buf b;
-	unsigned port = w->setup.first_port + o->n.slot;
+	unsigned port = o->n.port;
 
 	snprintf(path, sizeof path, "%s/port", o->dir);
 	buf_init(&b, 100);
@@ -165,7 +166,7 @@ static int ssh(const struct way *w, const struct one *o, int person, const char 
 	struct fail f = { 0 };
 	int rc;
 
-	snprintf(port, sizeof port, "%u", port_of(w, o));
+	snprintf(port, sizeof port, "%u", port_of(o));
 	snprintf(path, sizeof path, "%s/user", o->dir);
 	if (access(path, F_OK) != 0)
 		return -ENOENT;

@@ -31,7 +31,7 @@ buy swapped 3600
 for pool in ends longer given swapped; do
 	wait_for 120 node_is $pool-1 running
 	ok "$pool: its node runs" node_is $pool-1 running || life_say m1
-	life_in $pool-1 "echo mark-$pool-$$ >kept; $(life_sleep $pool)"
+	life_in $pool-1 "echo mark-$pool-$$ >kept; sync kept; $(life_sleep $pool)"
 	PID[$pool]=$(life_pid $pool)
 	isnt "${PID[$pool]}" "" "$pool: and a process in it"
 done

@@ -69,7 +69,7 @@ EXTRA_DIST += tests/daemon/image.t
 
 # The agent, with nodes of a driver that makes nothing.
 daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t tests/daemon/agentwork.t \
-	tests/daemon/health.t tests/daemon/power.t tests/daemon/verify.t
+	tests/daemon/health.t tests/daemon/power.t tests/daemon/sizes.t tests/daemon/verify.t
 TESTS += $(daemon_tests_agent)
 $(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT) \
 	tests/lib/between$(EXEEXT)
@@ -79,7 +79,7 @@ EXTRA_DIST += $(daemon_tests_agent)
 # need root and an image.
 daemon_tests_life = tests/daemon/cutoff.t tests/daemon/lease.t tests/daemon/lease-ns.t tests/daemon/mainjob.t \
 	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t \
-	tests/daemon/secrets.t tests/daemon/secrets-ns.t
+	tests/daemon/secrets.t tests/daemon/secrets-ns.t tests/daemon/sizes-ns.t
 TESTS += $(daemon_tests_life)
 $(daemon_tests_life:.t=.log): $(node_programs)
 EXTRA_DIST += $(daemon_tests_life)

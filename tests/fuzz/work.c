@@ -8,8 +8,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Numbers that sums of thousands of them cannot overflow. */
+static void look_at_contract(const struct contract *c)
+{
+	if (c->vcpus > 65536 || c->overcommit > 16 || c->gpus > 1024 || c->memory < 0 || c->memory >> 60 > 1 ||
+		c->disk < 0 || c->disk >> 60 > 1 || c->inodes < 0 || c->inodes >> 32 || c->network_mbps < 0 ||
+		c->network_mbps > 10000000 || c->gpu_memory < 0 || strlen(c->gpu_vendor) > 15 ||
+		strlen(c->gpu_model) > 63)
+		abort();
+}
+
 static void look_at(const struct work_node *n)
 {
+	look_at_contract(&n->contract);
 	if (!work_is_id(n->id, "inst_") || strchr(n->id, '/') || strchr(n->id, '.'))
 		abort();
 	if (!*n->name || strlen(n->name) > 63 || n->name[strspn(n->name, "abcdefghijklmnopqrstuvwxyz0123456789-")] ||
@@ -33,6 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
+	for (size_t i = 0; i < w->host_count; i++)
+		look_at_contract(&w->hosts[i].contract);
 	for (size_t i = 0; i < w->node_count; i++)
 		look_at(&w->nodes[i]);
 	work_free(w);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agentd/command_line.h"
+#include "agentd/os/port.h"
 #include "agentd/os/spawn.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -133,11 +134,12 @@ static int start(const struct node_spec *n, struct fail *f)
 
 	path_of(path, n->setup, n->id);
 	snprintf(console, sizeof console, "%s/console", n->dir);
-	snprintf(port, sizeof port, "%u", n->setup->first_port + n->slot);
+	snprintf(port, sizeof port, "%u", n->port);
 	if (holder(path))
 		return 0;
 	nap(1500);
-	rc = spawn_leave(&s, console, -1, &pid, f);
+	rc = port_free("127.0.0.1", n->port, f);
+	rc = rc ? rc : spawn_leave(&s, console, -1, &pid, f);
 	while (!rc && !holder(path)) {
 		if (clock_ms() > until)
 			return fail_set(f, -ETIMEDOUT, "'%s' does not start", n->id);

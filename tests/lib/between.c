@@ -12,7 +12,7 @@
  * `hang-after` wait there until the client goes away; `status=NNN` answers that, with the server's
  * kind of error; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
- * begins; `swap=OLD,NEW`, both of one length, replaces each OLD in the answer. PORT_FILE gets the
+ * begins; `swap=OLD,NEW` replaces each OLD in the answer. PORT_FILE gets the
  * port it listens on. With BETWEEN_PLAIN in the environment answers lose the header by which a
  * market of ours is known, and requests lose their keys where SF Compute's market takes none:
  * everywhere but on orders.
@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 8 << 20, HEAD_MAX = 65536, PATIENCE_MS = 60000 };
+enum { MESSAGE_MAX = 8 << 20, HEAD_MAX = 65536, PATIENCE_MS = 60000, ACTION = 512 };
 
 struct message {
 	char *data;
@@ -142,14 +142,14 @@ static bool put_closing(int fd, const struct message *m, bool keyless)
 	return put(fd, close_it, sizeof close_it - 1) && put(fd, m->data + m->head, m->len - m->head);
 }
 
-static void find_rule(const char *rules, const struct request *q, char action[64])
+static void find_rule(const char *rules, const struct request *q, char action[ACTION])
 {
-	char line[1200], what[64], method[16], prefix[1024];
+	char line[1700], what[ACTION], method[16], prefix[1024];
 	FILE *f = fopen(rules, "r");
 
 	action[0] = '\0';
 	while (f && !action[0] && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%63s %15s %1023s", what, method, prefix) != 3 ||
+		if (sscanf(line, "%511s %15s %1023s", what, method, prefix) != 3 ||
 			(strcmp(what, "cut-keyed") == 0 && !*q->key))
 			continue;
 		if ((strcmp(method, "*") == 0 || strcmp(method, q->method) == 0) &&
@@ -206,22 +206,48 @@ static void answer(int fd, int status)
 	put(fd, text, (size_t)n);
 }
 
-/* change: OLD,NEW. The answer keeps its length. */
+/* The answer's head with the length that its body now has. */
+static size_t swap_head(const struct message *m, size_t body, char *out)
+{
+	const char *field = strcasestr(m->data, "\r\ncontent-length:"), *end = field ? strstr(field + 2, "\r\n") : NULL;
+
+	if (!end || end > m->data + m->head) {
+		memcpy(out, m->data, m->head);
+		return m->head;
+	}
+	return (size_t)snprintf(out, MESSAGE_MAX, "%.*s\r\nContent-Length: %zu%.*s", (int)(field - m->data), m->data,
+		body, (int)(m->data + m->head - end), end);
+}
+
+/* change: OLD,NEW. */
 static void swap(struct message *m, const char *change)
 {
-	size_t len = strcspn(change, ",");
+	size_t len = strcspn(change, ","), count = 0, more;
+	const char *by = change + len + 1, *from = m->data + m->head, *end = m->data + m->len, *at;
+	char *made = calloc(1, MESSAGE_MAX + 1), *to;
 
-	if (change[len] != ',' || strlen(change + len + 1) != len || !len)
+	if (!made || change[len] != ',' || !len || !m->head)
 		return;
-	for (char *at = m->data; (at = memmem(at, (size_t)(m->data + m->len - at), change, len)); at += len)
-		memcpy(at, change + len + 1, len);
+	for (at = from; (at = memmem(at, (size_t)(end - at), change, len)); at += len)
+		count++;
+	more = count * strlen(by) - count * len;
+	to = made + swap_head(m, (size_t)(end - from) + more, made);
+	for (; (at = memmem(from, (size_t)(end - from), change, len)); from = at + len) {
+		to = mempcpy(to, from, (size_t)(at - from));
+		to = mempcpy(to, by, strlen(by));
+	}
+	to = mempcpy(to, from, (size_t)(end - from));
+	free(m->data);
+	m->data = made;
+	m->len = (size_t)(to - made);
+	m->head = (size_t)(strstr(made, "\r\n\r\n") + 4 - made);
 }
 
 static void serve(int client, unsigned port, const char *rules, const char *log)
 {
 	struct message in = { .data = calloc(1, MESSAGE_MAX + 1) }, out = { .data = calloc(1, MESSAGE_MAX + 1) };
 	struct request q = { .method = "" };
-	char action[64];
+	char action[ACTION];
 	int server, status = 0;
 
 	if (!in.data || !out.data || !take_request(client, &in, &q))

@@ -69,8 +69,8 @@ life_left() {
 }
 life_gone() { [ ! -e "$TMP/$1/nodes/$2" ] && [ -z "$(life_left "$@")" ]; }
 life_nothing() { [ -z "$(ls "$TMP/$1/nodes")" ] && [ "$(agentd_status "$1" '.nodes | length')" = 0 ]; }
-# life_holds AGENT TEXT: is it in any file of its folder, disks included?
-life_holds() { grep -raqsF -e "$2" "$TMP/$1/nodes"; }
+# life_holds AGENT TEXT: is it in any file of its folder, disks included? Without the holes of disks: they are large.
+life_holds() { tar -cSf - -C "$TMP/$1" nodes 2>/dev/null | grep -aqF -e "$2"; }
 life_say() { [ -z "${2-}" ] || life_left "$1" "$2" | sed 's/^/# left: /'; tail -n 30 "$TMP/$1.log" |
 	sed 's/^/# /'; [ ! -s "$TMP/.ssh" ] || sed 's/^/# ssh: /' "$TMP/.ssh"; }
 

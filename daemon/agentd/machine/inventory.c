@@ -341,6 +341,9 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	inventory_read_nics(root, v);
 	inventory_read_gpus(root, v);
 	inventory_ask_nvml(s, v);
+	capacity_read(root, s->data, &v->capacity);
+	snprintf(v->driver, sizeof v->driver, "%s", s->driver ? s->driver : "");
+	v->devices = s->devices;
 	*out = v;
 	return 0;
 }

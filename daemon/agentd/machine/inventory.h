@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "agentd/machine/capacity.h"
 #include "agentd/machine/gpu.h"
 #include "base/buf.h"
 
@@ -49,12 +50,18 @@ struct inventory {
 	int nvml;                              /* result of nvml_read(); 1: not called */
 	size_t nvml_lost;                      /* GPUs that NVML cannot reach */
 	char notes[INVENTORY_NOTES][INVENTORY_NOTE];
+	struct capacity capacity;
+	char driver[16]; /* that makes nodes here; "": not known */
+	bool devices;    /* and can give them GPUs */
 };
 
 struct inventory_setup {
 	const char *root;                      /* "" or NULL: this machine; else a folder with sys/ and proc/ */
 	const char *nvml; /* NULL: libnvidia-ml.so.1, only if root is this machine; "": none */
 	int64_t deadline_ms;                   /* for that library; 0: 10 s */
+	const char *data;                      /* the agent's folder; NULL: the disk that nodes get is not known */
+	const char *driver;                    /* NULL: not known */
+	bool devices;
 };
 
 /* Takes up to a second, or until the deadline. 0 or -ENOMEM. free() it. */
@@ -92,6 +99,6 @@ struct inventory_sku {
 long inventory_match(const struct inventory_kind *k, const struct inventory_sku *skus, size_t count);
 
 /* `nanopod-agentd inventory`; returns the exit status. */
-int inventory_verb(const char *sysfs_root, bool json, FILE *out, FILE *err);
+int inventory_verb(const struct inventory_setup *s, bool json, FILE *out, FILE *err);
 
 #endif

@@ -134,6 +134,71 @@ static void show_put_kind(json_t *root, const struct inventory *v)
 	show_put_int(root, "num_accelerators", k.gpus);
 }
 
+static const char *show_vendor(const struct gpu *g)
+{
+	return g->pci.vendor == GPU_NVIDIA   ? "nvidia"
+		: g->pci.vendor == GPU_AMD   ? "amd"
+		: g->pci.vendor == GPU_INTEL ? "intel"
+					     : "";
+}
+
+/* The element that is the same but for its count; NULL. */
+static json_t *show_same_gpu(const json_t *list, const json_t *gpu)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		json_t *one = json_array_get(list, i), *bare = json_copy(one);
+		bool same;
+
+		json_object_del(bare, "count");
+		same = json_equal(bare, gpu);
+		json_decref(bare);
+		if (same)
+			return one;
+	}
+	return NULL;
+}
+
+/* GPUs that can be promised, alike ones together. */
+static json_t *show_capacity_gpus(const struct inventory *v)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < v->gpu_count; i++) {
+		const struct gpu *g = &v->gpus[i];
+		json_t *o = json_object(), *same, *count;
+
+		inventory_show_put_text(o, "vendor", show_vendor(g));
+		inventory_show_put_text(o, "model", g->market);
+		show_put_int(o, "memory_bytes", g->memory);
+		same = show_same_gpu(list, o);
+		count = json_object_get(same, "count");
+		if (g->integrated)
+			;
+		else if (same)
+			json_integer_set(count, json_integer_value(count) + 1);
+		else {
+			json_object_set_new(o, "count", json_integer(1));
+			json_array_append(list, o);
+		}
+		json_decref(o);
+	}
+	return list;
+}
+
+/* What the market may promise of this machine. */
+static json_t *show_capacity(const struct inventory *v)
+{
+	json_t *o = json_object();
+
+	show_put_int(o, "vcpus", v->capacity.vcpus);
+	show_put_int(o, "memory_bytes", v->capacity.memory);
+	show_put_int(o, "disk_bytes", v->capacity.disk);
+	json_object_set_new(o, "gpus", show_capacity_gpus(v));
+	inventory_show_put_text(o, "driver", v->driver);
+	json_object_set_new(o, "devices", json_boolean(v->devices));
+	return o;
+}
+
 int inventory_json(const struct inventory *v, struct buf *out)
 {
 	json_t *root = json_object(), *notes = json_array();
@@ -153,6 +218,7 @@ int inventory_json(const struct inventory *v, struct buf *out)
 	json_object_set_new(root, "networks", inventory_show_list(v, v->nic_count, show_put_nic));
 	for (size_t i = 0; i < v->note_count; i++)
 		json_array_append_new(notes, json_string(v->notes[i]));
+	json_object_set_new(root, "capacity", show_capacity(v));
 	json_object_set_new(root, "notes", notes);
 	text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(root);
@@ -246,6 +312,15 @@ static int show_kind_line(const struct inventory *v, struct buf *out)
 	return buf_addf(out, "  sold as  %s%s\n", text, k.gpus ? "" : " (a node without accelerator)");
 }
 
+static int show_capacity_line(const struct inventory *v, struct buf *out)
+{
+	char cpus[32], memory[32], disk[32];
+
+	return buf_addf(out, "  for sale %s vCPUs, %s of memory, %s of disk\n",
+		show_count_text(v->capacity.vcpus, cpus), show_size_text(v->capacity.memory, memory),
+		show_size_text(v->capacity.disk, disk));
+}
+
 int inventory_text(const struct inventory *v, struct buf *out)
 {
 	char a[32], b[32], c[32], memory[32];
@@ -264,16 +339,17 @@ int inventory_text(const struct inventory *v, struct buf *out)
 		rc = show_gpu_line(&v->gpus[i], out);
 	rc = rc ? rc : show_disk_lines(v, out);
 	rc = rc ? rc : show_nic_lines(v, out);
+	rc = rc ? rc : show_capacity_line(v, out);
 	for (size_t i = 0; !rc && i < v->note_count; i++)
 		rc = buf_addf(out, "  note     %s\n", v->notes[i]);
 	return rc ? rc : show_kind_line(v, out);
 }
 
-int inventory_verb(const char *sysfs_root, bool json, FILE *out, FILE *err)
+int inventory_verb(const struct inventory_setup *s, bool json, FILE *out, FILE *err)
 {
 	struct inventory *v = NULL;
 	struct buf text;
-	int rc = inventory_read(&(struct inventory_setup){ .root = sysfs_root }, &v);
+	int rc = inventory_read(s, &v);
 
 	buf_init(&text, INVENTORY_JSON_MAX);
 	rc = rc ? rc : json ? inventory_json(v, &text) : inventory_text(v, &text);

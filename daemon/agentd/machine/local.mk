@@ -1,6 +1,8 @@
 # The hardware of this machine, its health, and whether it is as good as it claims.
 noinst_LTLIBRARIES += libinventory.la
 libinventory_la_SOURCES = \
+	daemon/agentd/machine/capacity.c \
+	daemon/agentd/machine/capacity.h \
 	daemon/agentd/machine/gpu.c \
 	daemon/agentd/machine/gpu.h \
 	daemon/agentd/machine/gpu_bandwidth.c \

@@ -11,6 +11,8 @@ libagentmarket_la_SOURCES = \
 	daemon/agentd/market/identity.h \
 	daemon/agentd/market/link.c \
 	daemon/agentd/market/link.h \
+	daemon/agentd/market/resources.c \
+	daemon/agentd/market/resources.h \
 	daemon/agentd/market/wallclock.c \
 	daemon/agentd/market/wallclock.h \
 	daemon/agentd/market/work.c \

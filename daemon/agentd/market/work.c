@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/market/resources.h"
 #include "base/base64.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -140,6 +141,8 @@ static int work_read_members(const json_t *j, struct work_node *out, struct fail
 		out->end_at = json_integer_value(json_object_get(j, "end_at"));
 	else if (!work_missing(j, "end_at"))
 		work_node_wrong(out, "end_at", false);
+	if (!resources_read(json_object_get(j, "resources"), &out->contract))
+		work_node_wrong(out, "resources", false);
 	/* These are only for display. */
 	if (!work_text_into(j, "pool", out->pool, sizeof out->pool))
 		out->pool[0] = '\0';
@@ -199,6 +202,8 @@ static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 		if (!work_text_into(j, "type", h->type, sizeof h->type) ||
 			!work_text_into(j, "name", h->name, sizeof h->name))
 			h->name[0] = '\0'; /* only for display */
+		if (!resources_read(json_object_get(j, "resources"), &h->contract))
+			snprintf(h->wrong, sizeof h->wrong, "resources");
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agentd/contract.h"
 #include "base/fail.h"
 
 enum {
@@ -19,7 +20,9 @@ enum {
 };
 
 struct work_host {
+	char wrong[WORK_MEMBER]; /* "resources", or "": none is wrong */
 	char id[WORK_ID], type[WORK_TEXT], name[WORK_TEXT];
+	struct contract contract;
 };
 
 struct work_node {
@@ -29,6 +32,7 @@ struct work_node {
 	char name[WORK_NAME];          /* a host name derived from the node's */
 	char host[WORK_ID], tenant[WORK_ID], pool[WORK_ID];
 	char type[WORK_TEXT], image[WORK_TEXT];   /* image "": the driver's default */
+	struct contract contract;
 	bool running;                  /* the market knows that it runs */
 	int64_t end_at;                /* INT64_MAX: no end is known */
 	char *user_data;               /* bytes, followed by a NUL; NULL: none */

@@ -33,6 +33,15 @@ struct boot {
 	char image[NS_PATH], log[NS_PATH];
 };
 
+/*
+ * Files of /proc as lxcfs shows them, by the reader's control groups; a machine without lxcfs shows its own.
+ * systemd-nspawn mounts over /proc from inside the node, which therefore sees the folder of lxcfs too.
+ */
+#define SEEN_AT "/var/lib/lxcfs/proc"
+static const char *const boot_seen[] = { "cpuinfo", "meminfo", "stat", "uptime", "loadavg", "swaps" };
+
+enum { SEEN = sizeof boot_seen / sizeof *boot_seen, SEEN_ROOM = 96, WORDS = 32 };
+
 /* ---- In the child ------------------------------------------------------------------------------ */
 
 /* A node with its own disk has these two folders on it. */
@@ -198,19 +207,43 @@ static bool boot_is_legacy(void)
 	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;
 }
 
+/* Appends the options that show the node its own size, and the end of argv; rooms holds their text. */
+static void boot_add_seen(const char **argv, char rooms[SEEN][SEEN_ROOM])
+{
+	size_t at = 0;
+
+	while (argv[at])
+		at++;
+	if (access(SEEN_AT, R_OK | X_OK) == 0)
+		argv[at++] = "--bind-ro=" SEEN_AT;
+	for (size_t i = 0; i < SEEN; i++) {
+		char path[SEEN_ROOM];
+
+		snprintf(path, sizeof path, SEEN_AT "/%s", boot_seen[i]);
+		if (access(path, R_OK) != 0)
+			continue;
+		snprintf(rooms[i], SEEN_ROOM, "--bind-ro=" SEEN_AT "/%s:/proc/%s", boot_seen[i], boot_seen[i]);
+		argv[at++] = rooms[i];
+	}
+	if (boot_is_legacy())
+		argv[at++] = "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1";
+	argv[at] = NULL;
+}
+
 static int boot_launch(struct boot *b, int space, struct fail *f)
 {
 	char machine[80], host[80], shared[2 * NS_PATH], users[64], port[64], console[NS_PATH], at[NS_PATH + 16];
-	const char *argv[] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users,
+	char seen[SEEN][SEEN_ROOM];
+	const char *argv[WORDS] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users,
 		"--private-users-ownership=off", port, shared, "--register=no", "--keep-unit", "--settings=no",
-		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only",
-		boot_is_legacy() ? "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1" : NULL, NULL };
+		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only" };
 	const struct node_spec *n = b->n;
 	struct net_names names;
 	int rc = ns_path(n, "console", console, f);
 	pid_t pid;
 
 	net_names(n, &names);
+	boot_add_seen(argv, seen);
 	snprintf(at, sizeof at, "--directory=%s", b->root);
 	snprintf(machine, sizeof machine, "--machine=%.60s", n->name);
 	snprintf(host, sizeof host, "--hostname=%.60s", n->name);

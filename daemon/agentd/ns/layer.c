@@ -153,6 +153,23 @@ static int layer_fill_share(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
+int ns_tell_size(const struct node_spec *n, struct fail *f)
+{
+	struct buf b;
+	int rc = 0;
+
+	buf_init(&b, TEXT_MAX);
+	if (n->cpu_milli)
+		rc = buf_addf(&b, "cpus=%u\n", n->cpu_milli < 1000 ? 1 : n->cpu_milli / 1000);
+	if (!rc && n->memory)
+		rc = buf_addf(&b, "memory_mb=%lld\n", (long long)(n->memory >> 20));
+	if (!rc && n->disk)
+		rc = buf_addf(&b, "disk_mb=%lld\n", (long long)(n->disk >> 20));
+	rc = rc ? fail_set(f, rc, "out of memory") : layer_put(n, "share", "resources", buf_text(&b), 0644, f);
+	buf_release(&b);
+	return rc;
+}
+
 /* ---- layer ---------------------------------------------------------------------------------- */
 
 static int layer_make_folders(const struct node_spec *n, struct fail *f)
@@ -241,41 +258,4 @@ int ns_layer(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = layer_put(n, "layer/etc/ssh/sshd_config.d", "nanopod.conf", sshd_config, 0644, f);
 	return rc;
-}
-
-/* ---- Disk ------------------------------------------------------------------------------------- */
-
-static int layer_make_disk(const struct node_spec *n, const char *path, struct fail *f)
-{
-	char fresh[NS_PATH], size[32], owner[128];
-	int rc = ns_path(n, "disk.new", fresh, f);
-
-	if (rc)
-		return rc;
-	unlink(fresh);
-	snprintf(size, sizeof size, "%lldk", (long long)(n->disk / 1024));
-	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard",
-		ns_first_id(n), ns_first_id(n));
-	rc = spawn_words(COMMAND_MS, f, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", owner, fresh, size, NULL);
-	if (!rc && rename(fresh, path) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot keep the disk '%s'", path);
-	return rc;
-}
-
-int ns_disk(const struct node_spec *n, struct fail *f)
-{
-	static const char *const names[] = { "upper", "work", "root", "shifted", "disk" };
-	char path[NS_PATH];
-	int rc = 0;
-
-	/* upper becomes the node's '/': the node's root user must be able to write to it. */
-	for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++) {
-		rc = ns_path(n, names[i], path, f);
-		if (!rc)
-			rc = ns_folder(path, 0755, i < 2 ? ns_first_id(n) : 0, f);
-	}
-	if (rc || n->disk <= 0 || !mount_file_works())
-		return rc;
-	rc = ns_path(n, "disk.img", path, f);
-	return rc || access(path, F_OK) == 0 ? rc : layer_make_disk(n, path, f);
 }

@@ -14,6 +14,8 @@ libdriverns_la_SOURCES = \
 	daemon/agentd/ns/net_part.h \
 	daemon/agentd/ns/net_space.c \
 	daemon/agentd/ns/net_uplink.c \
+	daemon/agentd/ns/net_rate.c \
+	daemon/agentd/ns/node_disk.c \
 	daemon/agentd/ns/node_files.c \
 	daemon/agentd/ns/ns.c \
 	daemon/agentd/ns/ns.h

@@ -43,10 +43,13 @@ int net_hub_open(const struct node_spec *n, int *fd, struct fail *f);
  */
 int net_veth(const struct node_spec *n, struct fail *f);
 
+/* Limits what passes the node's port on the bridge to network_mbps in each direction; 0: no limit. After net_veth. */
+int net_rate(const struct node_spec *n, struct fail *f);
+
 /* Makes the node's tap on the bridge, up, for a QEMU that runs in the hub as user uid. 0 also if it exists. */
 int net_tap(const struct node_spec *n, uid_t uid, struct fail *f);
 
-/* Forwards setup->listen : first_port + slot to the node's port 22. 0 also if it does. Needs the hub and cgroups. */
+/* Forwards setup->listen : port to the node's port 22. 0 also if it does. Needs the hub and cgroups. */
 int net_door(const struct node_spec *n, struct fail *f);
 bool net_door_open(const struct node_spec *n);
 

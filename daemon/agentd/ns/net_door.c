@@ -67,7 +67,7 @@ int net_door(const struct node_spec *n, struct fail *f)
 	net_names(n, &names);
 	snprintf(to, sizeof to, "%s:22", names.address);
 	snprintf(log, sizeof log, "%s/door.log", n->dir);
-	rc = port_listen(n->setup->listen, n->setup->first_port + n->slot, &fd, f);
+	rc = port_listen(n->setup->listen, n->port, &fd, f);
 	if (!rc) {
 		rc = spawn_leave(&(struct spawn){ .argv = argv,
 					 .net = space,

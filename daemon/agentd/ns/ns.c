@@ -72,7 +72,7 @@ static int ns_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 		rc = probe_mounts(s, f);
 	if (rc)
 		return rc;
-	*holds = have | limits | (mount_file_works() ? HOLDS_DISK : 0u);
+	*holds = have | limits | (mount_file_works(f && *f->text ? NULL : f) == 0 ? HOLDS_DISK : 0u);
 	rc = image_find(s->images, NULL, &image, f);
 	return rc ? -ENOENT : 0;
 }
@@ -170,7 +170,11 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = net_veth(n, f);
 	if (!rc)
+		rc = net_rate(n, f);
+	if (!rc)
 		rc = net_door(n, f);
+	if (!rc)
+		rc = ns_tell_size(n, f);
 	return rc ? rc : ns_boot(n, f);
 }
 

@@ -93,11 +93,20 @@ static int cgroup_limit_v1(const struct cgroup_tree *t, const char *group, const
 	return rc;
 }
 
+static bool cgroup_gives_cores(const struct cgroup_trees *trees, const struct node_spec *n)
+{
+	for (size_t i = 0; i < trees->count; i++)
+		if (trees->tree[i].cpuset)
+			return n->cores && *n->cores;
+	return false;
+}
+
 /* The limits are set on the group above the node's part, where the node can neither see nor change them. */
 static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n,
 	struct fail *f)
 {
-	int64_t quota = n->cpu_milli ? (int64_t)n->cpu_milli * PERIOD_US / 1000 : -1;
+	bool cores = cgroup_gives_cores(trees, n);
+	int64_t quota = n->cpu_milli && !cores ? (int64_t)n->cpu_milli * PERIOD_US / 1000 : -1;
 
 	if (quota >= 0 && quota < QUOTA_MIN_US)
 		quota = QUOTA_MIN_US;
@@ -105,6 +114,8 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 		const struct cgroup_tree *t = &trees->tree[i];
 		int rc = t->v2 ? cgroup_limit_v2(t, group, n, quota) : cgroup_limit_v1(t, group, n, quota);
 
+		if (!rc && cores && t->cpuset)
+			rc = cgroup_write(t, group, "cpuset.cpus", n->cores);
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot limit '%s' in '%s'", group, t->at);
 	}
@@ -116,10 +127,10 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 /* In v2 a group limits only what its parent enables. What the parent cannot enable shows when the limit is set. */
 static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 {
-	static const char *const words[] = { "+cpu", "+memory", "+pids" };
+	static const char *const words[] = { "+cpu", "+memory", "+pids", "+cpuset" };
 
 	for (size_t i = 0; i < trees->count; i++)
-		for (size_t w = 0; trees->tree[i].v2 && w < 3; w++)
+		for (size_t w = 0; trees->tree[i].v2 && w < sizeof words / sizeof *words; w++)
 			cgroup_write(&trees->tree[i], group, "cgroup.subtree_control", words[w]);
 }
 

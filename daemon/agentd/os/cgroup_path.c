@@ -55,6 +55,7 @@ static void look_v2(struct cgroup_tree *t)
 			t->cpu |= strcmp(word, "cpu") == 0;
 			t->memory |= strcmp(word, "memory") == 0;
 			t->pids |= strcmp(word, "pids") == 0;
+			t->cpuset |= strcmp(word, "cpuset") == 0;
 		}
 	buf_release(&b);
 }
@@ -168,7 +169,7 @@ int cgroup_path_make(const struct cgroup_trees *trees, const char *group, struct
 		snprintf(path, sizeof path, "%s/%s", t->at, group);
 		if (mkdir(path, 0755) != 0 && errno != EEXIST)
 			return fail_errno(f, -errno, errno, "cannot make the control group '%s'", path);
-		rc = t->cpuset ? cgroup_fill_cpuset(t, group) : 0;
+		rc = t->cpuset && !t->v2 ? cgroup_fill_cpuset(t, group) : 0;
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot prepare the control group '%s'", path);
 	}

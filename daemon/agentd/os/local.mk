@@ -5,6 +5,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \
 	daemon/agentd/os/cgroup_path.c \
+	daemon/agentd/os/disk.c \
+	daemon/agentd/os/disk.h \
 	daemon/agentd/os/node_hostkey.c \
 	daemon/agentd/os/node_hostkey.h \
 	daemon/agentd/os/job.c \

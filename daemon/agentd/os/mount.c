@@ -180,14 +180,28 @@ int mount_sys(struct fail *f)
 
 /* ---- Disks in files ------------------------------------------------------------------------- */
 
-bool mount_file_works(void)
+int mount_file_works(struct fail *f)
 {
-	int fd = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = -1, number, error = errno;
+	char path[PATH_ROOM];
 
+	if (control >= 0) {
+		number = ioctl(control, LOOP_CTL_GET_FREE);
+		error = errno;
+		if (number >= 0) {
+			snprintf(path, sizeof path, "/dev/loop%d", number);
+			fd = open(path, O_RDWR | O_CLOEXEC);
+			error = errno;
+		}
+		close(control);
+	}
 	if (fd < 0)
-		return false;
+		return fail_set(f, -ENOTSUP,
+			"nodes share this machine's disk without a limit: no loop device (%s); "
+			"'modprobe loop' may help",
+			strerror(error));
 	close(fd);
-	return true;
+	return 0;
 }
 
 bool mount_file_busy(const char *file)
@@ -235,10 +249,18 @@ static int mount_attach(int control, int file, char path[static PATH_ROOM])
 	return -EBUSY;
 }
 
+static bool mount_is_sparse(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (int64_t)st.st_blocks * 512 < st.st_size;
+}
+
 int mount_file(const char *file, const char *at, struct fail *f)
 {
 	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = open(file, O_RDWR | O_CLOEXEC), loop = -1,
 	    rc = 0;
+	const char *options;
 	char path[PATH_ROOM];
 
 	if (control < 0 || fd < 0)
@@ -247,7 +269,9 @@ int mount_file(const char *file, const char *at, struct fail *f)
 		loop = mount_attach(control, fd, path);
 		rc = loop < 0 ? loop : 0;
 	}
-	if (!rc && mount(path, at, "ext4", MS_NOATIME, "discard") != 0)
+	/* A file of zeros needs no second writing of its tables. */
+	options = !rc && mount_is_sparse(fd) ? "noinit_itable,discard" : "noinit_itable";
+	if (!rc && mount(path, at, "ext4", MS_NOATIME, options) != 0)
 		rc = -errno;
 	if (loop >= 0)
 		close(loop);

@@ -29,11 +29,14 @@ int mount_shifted(int users, const char *from, const char *at, struct fail *f);
 /* Mounts at `at` an overlay of the folders in lower (topmost first, separated by ':') with upper over them. */
 int mount_overlay(const char *lower, const char *upper, const char *work, const char *at, struct fail *f);
 
-/* Mounts a file that holds an ext4; the loop device goes away with the mount. */
+/*
+ * Mounts a file that holds an ext4; the loop device goes away with the mount. What the node frees is freed on this
+ * machine too, unless the file was made with all of its space: that stays its own.
+ */
 int mount_file(const char *file, const char *at, struct fail *f);
 
-/* Does this machine have loop devices? Does a loop device still hold the file after its unmount? */
-bool mount_file_works(void);
+/* Does this machine have a free loop device? -ENOTSUP: no. Does a loop device still hold the file after its unmount? */
+int mount_file_works(struct fail *f);
 bool mount_file_busy(const char *file);
 
 /*

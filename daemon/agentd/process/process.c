@@ -308,7 +308,7 @@ static int process_begin(const struct node_spec *n, int lock, struct fail *f)
 	if (!rc)
 		rc = process_conf(n, plain, program, f);
 	if (!rc)
-		rc = port_free(n->setup->listen, n->setup->first_port + n->slot, f);
+		rc = port_free(n->setup->listen, n->port, f);
 	if (!rc && ftruncate(lock, 0) != 0)
 		rc = fail_errno(f, -errno, errno, "cannot write '%s/alive'", n->dir);
 	if (!rc)

@@ -68,7 +68,7 @@ static int sshd_conf_words(struct buf *b, const struct node_spec *n, bool plain,
 
 	process_mark(n, mark, sizeof mark);
 	rc = buf_addf(b, "ListenAddress %s\nPort %u\nHostKey %s/hostkey\nAuthorizedKeysFile %s/authorized_keys\n",
-		n->setup->listen, n->setup->first_port + n->slot, at, at);
+		n->setup->listen, n->port, at, at);
 	if (!rc)
 		rc = buf_addf(b,
 			"AllowUsers %s\nPermitRootLogin prohibit-password\nPidFile none\nStrictModes no\nUsePAM %s\n"

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentd/os/port.h"
 #include "agentd/os/cgroup.h"
 #include "agentd/vm/qmp.h"
 #include "agentd/vm/guest.h"
@@ -93,9 +94,12 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 		snprintf(s->net, sizeof s->net, "tap,id=e0,fd=%d", VMLAUNCH_TAP_FD);
 		snprintf(s->mac, sizeof s->mac, "%s", v->net.mac);
 	} else {
+		rc = port_free(setup->listen, v->n->port, f);
+		if (rc)
+			return rc;
 		/* Without `restrict` the guest would reach services that listen on this machine's loopback. */
 		snprintf(s->net, sizeof s->net, "user,id=e0,restrict=on,hostfwd=tcp:%s:%u-:22", setup->listen,
-			setup->first_port + v->n->slot);
+			v->n->port);
 		snprintf(s->mac, sizeof s->mac, "52:54:00:12:%02x:%02x", v->n->slot >> 8 & 0xff, v->n->slot & 0xff);
 	}
 	snprintf(s->console, sizeof s->console, "%s/console", v->n->dir);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node was sold as: it gets exactly that, and the machine promises it to nobody else. */
+#ifndef AGENTD_CONTRACT_H
+#define AGENTD_CONTRACT_H
+
+#include <stdint.h>
+
+struct contract { /* 0 or "": not promised */
+	unsigned vcpus, overcommit, gpus;
+	int64_t memory, disk, inodes, network_mbps, gpu_memory;
+	char gpu_vendor[16], gpu_model[64];
+};
+
+#endif

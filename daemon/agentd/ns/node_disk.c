@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node's disk: an ext4 of its own size and number of files, in a file below the data folder. A promised disk holds
+ * its space from the start; another one only what is written. Nodes of machines without loop devices, and those made
+ * before, write into the machine's own file system.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agentd/ns/ns.h"
+#include "agentd/os/disk.h"
+#include "agentd/os/mount.h"
+#include "agentd/os/spawn.h"
+
+enum { COMMAND_MS = 60000, INODE = 256, PER_INODE = 16384, JOURNAL_MIB = 64, MIB = 1 << 20, MAPS = 1024 };
+
+/* The file holds what was sold and, besides, the tables of the file system. */
+static int64_t node_disk_size(int64_t disk, int64_t inodes)
+{
+	return (disk + inodes * INODE + disk / MAPS + (int64_t)(JOURNAL_MIB + 4) * MIB + MIB - 1) / MIB * MIB;
+}
+
+static int node_disk_make(const struct node_spec *n, const char *path, struct fail *f)
+{
+	int64_t inodes = n->inodes ? n->inodes : n->disk / PER_INODE;
+	char fresh[NS_PATH], owner[128], count[32], journal[32];
+	int rc = ns_path(n, "disk.new", fresh, f);
+
+	if (rc)
+		return rc;
+	unlink(fresh);
+	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard",
+		ns_first_id(n), ns_first_id(n));
+	snprintf(count, sizeof count, "%lld", (long long)inodes);
+	snprintf(journal, sizeof journal, "size=%d", JOURNAL_MIB);
+	rc = disk_make(fresh, node_disk_size(n->disk, inodes), n->disk_taken, f);
+	if (!rc)
+		rc = spawn_words(COMMAND_MS, f, "mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^resize_inode", "-I", "256",
+			"-N", count, "-J", journal, "-E", owner, fresh, NULL);
+	if (!rc && rename(fresh, path) != 0)
+		rc = fail_errno(f, -errno, errno, "cannot keep the disk '%s'", path);
+	if (rc)
+		unlink(fresh);
+	return rc;
+}
+
+int ns_disk(const struct node_spec *n, struct fail *f)
+{
+	static const char *const names[] = { "upper", "work", "root", "shifted", "disk" };
+	char path[NS_PATH];
+	int rc = 0;
+
+	/* upper becomes the node's '/': the node's root user must be able to write to it. */
+	for (size_t i = 0; !rc && i < sizeof names / sizeof *names; i++) {
+		rc = ns_path(n, names[i], path, f);
+		if (!rc)
+			rc = ns_folder(path, 0755, i < 2 ? ns_first_id(n) : 0, f);
+	}
+	if (!rc)
+		rc = ns_path(n, "disk.img", path, f);
+	if (rc || n->disk <= 0 || access(path, F_OK) == 0)
+		return rc;
+	rc = mount_file_works(n->disk_taken ? f : NULL);
+	if (rc)
+		return n->disk_taken ? rc : 0;
+	return node_disk_make(n, path, f);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/os/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { DISK_MIB = 1 << 20, DISK_BLOCK = 512, DISK_PART = 20, DISK_PATH = 1024 };
+
+static const int64_t disk_reserve_least = (int64_t)5 << 30;
+
+int64_t disk_reserve(int64_t size)
+{
+	return size / DISK_PART > disk_reserve_least ? size / DISK_PART : disk_reserve_least;
+}
+
+int disk_room(const char *folder, int64_t *bytes)
+{
+	char at[DISK_PATH], *slash;
+	struct statvfs v;
+	int64_t unit, left;
+
+	snprintf(at, sizeof at, "%s", folder);
+	while (statvfs(*at ? at : "/", &v) != 0) {
+		if (errno != ENOENT || !(slash = strrchr(at, '/')))
+			return -errno;
+		*slash = '\0';
+	}
+	unit = (int64_t)v.f_frsize;
+	left = (int64_t)v.f_bavail * unit - disk_reserve((int64_t)v.f_blocks * unit);
+	*bytes = left < 0 ? 0 : left;
+	return 0;
+}
+
+int64_t disk_held(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_blocks * DISK_BLOCK : 0;
+}
+
+/* A file system that cannot take space ahead makes a sparse file: then the sum of promises alone protects it. */
+static int disk_take(int fd, int64_t bytes)
+{
+	if (fallocate(fd, 0, 0, bytes) == 0)
+		return 0;
+	return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
+}
+
+static int disk_check(const char *path, int64_t bytes, struct fail *f)
+{
+	char folder[DISK_PATH];
+	int64_t room = 0;
+	int rc;
+
+	snprintf(folder, sizeof folder, "%s", path);
+	if (strrchr(folder, '/'))
+		*strrchr(folder, '/') = '\0';
+	rc = disk_room(folder, &room);
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot see how much space '%s' has", folder);
+	return bytes <= room
+		? 0
+		: fail_set(f, -ENOSPC, "its disk of %lld MiB does not fit: nodes may take %lld MiB more of '%s'",
+			  (long long)(bytes / DISK_MIB), (long long)(room / DISK_MIB), folder);
+}
+
+int disk_make(const char *path, int64_t bytes, bool take, struct fail *f)
+{
+	int rc = take ? disk_check(path, bytes, f) : 0, fd = -1;
+
+	if (rc)
+		return rc;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0)
+		rc = -errno;
+	else if (take)
+		rc = disk_take(fd, bytes);
+	if (fd >= 0)
+		close(fd);
+	if (rc)
+		unlink(path);
+	return rc ? fail_errno(f, rc, -rc, "cannot make the disk '%s'", path) : 0;
+}

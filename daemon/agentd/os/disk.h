@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Disk space of this machine: how much nodes may have, and files that keep theirs. */
+#ifndef AGENTD_OS_DISK_H
+#define AGENTD_OS_DISK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+/* What stays free for the machine itself, of a file system of this size: 5 GiB, or 5 % if that is more. */
+int64_t disk_reserve(int64_t size);
+
+/*
+ * Bytes that nodes may still take in the file system of this folder (or of the one that it will be in): what is free,
+ * less the reserve. 0 or -errno.
+ */
+int disk_room(const char *folder, int64_t *bytes);
+
+/*
+ * Makes the file so long. take: its space is taken now, as far as this file system can, and the reserve stays free.
+ * -ENOSPC: there is not enough.
+ */
+int disk_make(const char *path, int64_t bytes, bool take, struct fail *f);
+
+/* Bytes of the file system that the file holds now; 0: no such file. */
+int64_t disk_held(const char *path);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this machine has promised: for each host that was sold with a size, the size and the processors that are its
+ * own. Nothing is promised twice; what does not fit is refused here, whatever the market allowed. Kept in room.json, so
+ * that a host keeps its processors.
+ */
+#ifndef AGENTD_ROOM_H
+#define AGENTD_ROOM_H
+
+#include <stddef.h>
+
+#include "agentd/machine/capacity.h"
+#include "agentd/market/work.h"
+#include "agentd/node_journal.h"
+#include "base/fail.h"
+#include "base/log.h"
+
+struct room_host {
+	char id[WORK_ID];
+	struct contract contract;
+	char cores[NODE_CORES]; /* "0-1,4"; "": all */
+};
+
+struct room {
+	const char *data, *sysfs_root; /* data: absolute */
+	const struct log *log;
+	struct capacity capacity; /* as last read */
+	struct room_host *hosts;
+	size_t count;
+};
+
+/* Reads room.json. A damaged file is an error: its hosts' nodes may be running. */
+int room_load(struct room *r, struct fail *f);
+void room_release(struct room *r);
+
+/* A node that runs here keeps what it has, whatever became of room.json. */
+int room_keep(struct room *r, const struct node *n);
+
+/*
+ * Takes the market's word: forgets hosts that it lacks, and finds room for new ones. A host with a node here (has)
+ * stays as it is.
+ */
+void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg, const char *host), const void *arg);
+
+/* The processors of a node on this host. -ENOSPC: the machine cannot hold it beside the others, and the sentence. */
+int room_place(struct room *r, const char *host, const struct contract *c, char cores[NODE_CORES], struct fail *f);
+
+/* Thousandths of processors, bytes of memory and of disk that are promised. */
+void room_promised(const struct room *r, int64_t *cpu_milli, int64_t *memory, int64_t *disk);
+
+/* The processors that no host has to itself; "": all, or none is left. */
+void room_rest(const struct room *r, char cores[NODE_CORES]);
+
+#endif
