@@ -1,5 +1,6 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle tests/bench/nodes/prompt
+EXTRA_DIST += tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle tests/bench/nodes/neighbour \
+	tests/bench/nodes/prompt
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
 	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
@@ -30,12 +31,13 @@ bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench
 	$(SHELL) $(srcdir)/tests/bench/start.sh ./nanopod
 .PHONY: bench-market
 
-# Nodes: a thousand agents on one market, what an idle agent takes, and the time from an order to a shell for each
-# driver that works here.
+# Nodes: a thousand agents on one market, what an idle agent takes, the time from an order to a shell for each driver
+# that works here, and what a greedy node costs its neighbour.
 bench-nodes: all tests/bench/nodes/agents
 	tests/bench/nodes/agents
 	$(bench_script)/nodes/idle
 	$(bench_script)/nodes/prompt $(BENCH_FLAGS)
+	$(bench_script)/nodes/neighbour
 .PHONY: bench-nodes
 
 # Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and on 200
