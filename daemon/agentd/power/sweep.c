@@ -103,7 +103,7 @@ static int sweep_measure_there(const struct sweep_work *w, struct sweep_told *t,
 	if (w->index >= n)
 		return fail_set(f, -ENODEV, "CUDA sees %d GPUs", n);
 	for (int i = 0; !rc && (i < RUNS_LEAST || clock_ms() < until); i++)
-		rc = gpu_challenge_run(c, w->index, &got, f);
+		rc = gpu_challenge_run(c, w->index, (uint64_t)clock_ms(), &got, f);
 	t->speed = rc ? 0 : got.sums.value;
 	gpu_challenge_close(c);
 	return rc;
