@@ -103,5 +103,7 @@ void datadir_setup(struct datadir_setup *p, const struct flags *o, const struct 
 		.prefix = p->prefix,
 		.listen = o->listen,
 		.first_port = (unsigned)o->first_port,
-		.uplink = o->uplink };
+		.uplink = o->uplink,
+		.open = o->open,
+		.open_count = o->open_count };
 }

@@ -13,6 +13,8 @@
 
 #include "base/fail.h"
 
+struct opening; /* agentd/os/opening.h */
+
 /* Of this agent; the same for all its nodes. */
 struct driver_setup {
 	const char *data;          /* its folder, absolute; nodes are in data/nodes/ID */
@@ -22,6 +24,8 @@ struct driver_setup {
 	const char *listen;        /* the address that nodes' SSH ports listen on: "127.0.0.1" */
 	unsigned first_port;       /* the port of a node is first_port + slot, unless a program has that */
 	bool uplink;               /* nodes may reach other networks */
+	const struct opening *open; /* what they reach although it is private */
+	size_t open_count;
 };
 
 /* One node. The caller owns the texts. */
@@ -30,7 +34,7 @@ struct node_spec {
 	const char *id;            /* "inst_…": letters, digits, '_' and '-'; a file name */
 	const char *name;          /* its host name: letters, digits and '-' */
 	const char *dir;           /* data/nodes/ID, which exists; the driver owns all in it but node.json and lock */
-	const char *tenant;        /* only nodes of the same tenant may see each other on the network */
+	const char *tenant;        /* account and reservation: only nodes of the same see each other on the network */
 	const char *image;         /* "debian-12"; NULL: the driver's default */
 	unsigned slot;             /* 0 to 4095, unique on this machine: determines addresses */
 	unsigned port;             /* where setup->listen reaches its SSH */
@@ -84,6 +88,8 @@ struct driver {
 
 	/* Lists the ids of whatever runs, is mounted or is named like a node of this setup, known or not. */
 	int (*list)(const struct driver_setup *s, void (*found)(void *arg, const char *id), void *arg, struct fail *f);
+	/* With each look, also beside other calls: adapts what nodes share to this machine's addresses. */
+	int (*renew)(const struct driver_setup *s, struct fail *f);
 	/* Removes what several nodes share (a tenant's bridge, an uplink) once no node uses it. */
 	int (*tidy)(const struct driver_setup *s, struct fail *f);
 };

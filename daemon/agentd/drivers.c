@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agentd/os/opening.h"
+
 static const struct {
 	unsigned bit;
 	const char *word;
@@ -90,7 +92,8 @@ static json_t *drivers_words_of(unsigned holds)
 	return list;
 }
 
-static void drivers_print_one(const struct driver *d, int rc, unsigned holds, const char *why, FILE *out)
+static void drivers_print_one(const struct driver *d, const struct driver_setup *s, int rc, unsigned holds,
+	const char *why, FILE *out)
 {
 	fprintf(out, "%-8s %s\n", d->name, d->about);
 	if (rc && !drivers_lacks_image(rc, holds)) {
@@ -103,6 +106,25 @@ static void drivers_print_one(const struct driver *d, int rc, unsigned holds, co
 		if (holds & holds_words[i].bit)
 			fprintf(out, " %s", holds_words[i].word);
 	fputs(holds ? "\n" : " nothing\n", out);
+	for (size_t i = 0; (holds & HOLDS_NETWORK) && i < s->open_count; i++) {
+		char text[OPENING_TEXT];
+
+		opening_text(&s->open[i], text);
+		fprintf(out, "         nodes may reach: %s\n", text);
+	}
+}
+
+static json_t *drivers_openings(unsigned holds, const struct driver_setup *s)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; (holds & HOLDS_NETWORK) && i < s->open_count; i++) {
+		char text[OPENING_TEXT];
+
+		opening_text(&s->open[i], text);
+		json_array_append_new(list, json_string(text));
+	}
+	return list;
 }
 
 int drivers_verb(drivers all, const char *name, const struct driver_setup *setup, bool json, FILE *out)
@@ -125,11 +147,12 @@ int drivers_verb(drivers all, const char *name, const struct driver_setup *setup
 			continue;
 		rc = (*all)->probe(setup, &holds, &why);
 		if (!json)
-			drivers_print_one(*all, rc, holds, why.text, out);
+			drivers_print_one(*all, setup, rc, holds, why.text, out);
 		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:b, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
+			json_pack("{s:s, s:s, s:b, s:o, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
 				"works", rc == 0 || drivers_lacks_image(rc, holds), "holds", drivers_words_of(holds),
-				"why", *why.text ? why.text : NULL, "image",
+				"allow_net", drivers_openings(holds, setup), "why", *why.text ? why.text : NULL,
+				"image",
 				drivers_lacks_image(rc, holds)          ? "missing"
 					: !rc && (holds & HOLDS_SYSTEM) ? "ready"
 									: NULL));

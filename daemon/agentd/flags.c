@@ -20,6 +20,7 @@ enum flag {
 	FLAG_FIRST_PORT,
 	FLAG_IMAGES,
 	FLAG_NO_UPLINK,
+	FLAG_ALLOW_NET,
 	FLAG_SYSFS,
 	FLAG_KMSG,
 	FLAG_CLOCK,
@@ -50,6 +51,7 @@ static const struct option rows[] = {
 	{ "first-port", required_argument, NULL, FLAG_FIRST_PORT },
 	{ "images", required_argument, NULL, FLAG_IMAGES },
 	{ "no-uplink", no_argument, NULL, FLAG_NO_UPLINK },
+	{ "allow-net", required_argument, NULL, FLAG_ALLOW_NET },
 	{ "sysfs-root", required_argument, NULL, FLAG_SYSFS },
 	{ "kmsg", required_argument, NULL, FLAG_KMSG },
 	{ "test-clock", required_argument, NULL, FLAG_CLOCK },
@@ -99,6 +101,8 @@ static const char help[] =
 	"  --first-port N      first of those ports (default: 22000)\n"
 	"  --images DIR        folder of root images (default: images in that of --data)\n"
 	"  --no-uplink         keep nodes from other networks\n"
+	"  --allow-net NET     let nodes reach this private network or address of this machine: CIDR[:PORT],\n"
+	"                      e.g. 192.168.1.0/24 or 192.168.1.5:2049; repeatable\n"
 	"  --sysfs-root DIR    read this tree instead of this machine's /sys and /proc\n"
 	"  --kmsg FILE         read the kernel's messages here (default: /dev/kmsg)\n"
 	"  --name NAME         join: name of this machine (default: its host name)\n"
@@ -179,6 +183,22 @@ static int flags_read_host(struct flags *o, const char *text)
 	return -1;
 }
 
+static int flags_read_opening(struct flags *o, const char *text)
+{
+	struct opening n;
+
+	if (!opening_read(text, &n))
+		return flags_complain("allow-net", text, "an IPv4 network, e.g. 192.168.1.0/24 or 192.168.1.5:2049");
+	if (!opening_is_possible(&n))
+		return flags_complain("allow-net", text,
+			"another network: loopback, link-local and multicast addresses, 10.88.0.0/16 and 10.0.2.0/24 "
+			"stay closed");
+	if (o->open_count == FLAGS_OPEN)
+		return flags_complain("allow-net", text, "at most 64");
+	o->open[o->open_count++] = n;
+	return -1;
+}
+
 static int read_flag(struct flags *o, int flag, const char *text)
 {
 	switch (flag) {
@@ -190,6 +210,8 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_LISTEN: o->listen = text; return -1;
 	case FLAG_ADDRESS: o->address = text; return -1;
 	case FLAG_NO_UPLINK: o->uplink = false; return -1;
+	case FLAG_ALLOW_NET:
+		return flags_read_opening(o, text);
 	case FLAG_SYSFS: o->sysfs_root = text; return -1;
 	case FLAG_KMSG:
 		o->kmsg = text;

@@ -4,10 +4,12 @@
 #define AGENTD_FLAGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "agentd/os/opening.h"
 #include "base/log.h"
 
-enum { FLAGS_HOSTS = 64, FLAGS_WORDS = 80, FLAGS_PATH = 512 };
+enum { FLAGS_HOSTS = 64, FLAGS_OPEN = 64, FLAGS_WORDS = 80, FLAGS_PATH = 512 };
 
 #define FLAGS_DATA "/var/lib/nanopod-agentd"
 
@@ -19,6 +21,8 @@ struct flags {
 	const char *driver, *listen, *address, *sysfs_root, *kmsg, *test_clock;
 	const char *name, *type, *hosts[FLAGS_HOSTS];
 	int host_count;
+	struct opening open[FLAGS_OPEN]; /* --allow-net */
+	size_t open_count;
 	long nodes, first_port, grace, unknown_grace, ssh_within, look;   /* seconds, but for the first two */
 	const char *nonce, *bom;                                          /* verify; NULL: a random one, none */
 	bool uplink, json, plain, destroy, last;

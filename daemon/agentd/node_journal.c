@@ -180,6 +180,8 @@ static json_t *node_encode(const struct node *n)
 		good = json_object_set_new(j, "cores", json_string(n->cores)) == 0;
 	if (good && contract)
 		good = json_object_set(j, "contract", contract) == 0;
+	if (good && *n->pool)
+		good = json_object_set_new(j, "pool", json_string(n->pool)) == 0;
 	if (good && n->script)
 		good = json_object_set_new(j, "script", json_true()) == 0;
 	buf_init(&data, STATEFILE_MAX / 2);
@@ -235,6 +237,7 @@ static int node_decode(const json_t *j, struct node *n)
 	statefile_text(j, "name", n->name, sizeof n->name);
 	statefile_text(j, "host", n->host, sizeof n->host);
 	statefile_text(j, "tenant", n->tenant, sizeof n->tenant);
+	statefile_text(j, "pool", n->pool, sizeof n->pool);
 	statefile_text(j, "type", n->type, sizeof n->type);
 	statefile_text(j, "image", n->image, sizeof n->image);
 	statefile_text(j, "driver", n->driver, sizeof n->driver);

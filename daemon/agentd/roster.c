@@ -261,6 +261,7 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 	snprintf(n->name, sizeof n->name, "%s", w->name);
 	snprintf(n->host, sizeof n->host, "%s", w->host);
 	snprintf(n->tenant, sizeof n->tenant, "%s", w->tenant);
+	snprintf(n->pool, sizeof n->pool, "%s", w->pool);
 	snprintf(n->type, sizeof n->type, "%s", w->type);
 	snprintf(n->image, sizeof n->image, "%s", w->image);
 	snprintf(n->driver, sizeof n->driver, "%s", share->driver);

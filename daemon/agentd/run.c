@@ -155,6 +155,12 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 		.power = &a->power,
 		.link = a->link,
 		.address = a->o->address };
+	for (size_t i = 0; i < a->o->open_count; i++) {
+		char text[OPENING_TEXT];
+
+		opening_text(&a->o->open[i], text);
+		log_at(a->log, LOG_INFO, "nodes may reach %s (--allow-net)", text);
+	}
 	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->workers.driver->name);
 	return 0;
 }

@@ -71,6 +71,8 @@ static int scan_look(void *arg, struct buf *out, struct fail *f)
 		if (!scan_in_use(l->c, *d))
 			continue;
 		rc = (*d)->list(l->c->setup, scan_listed, l, f);
+		if (!rc && (*d)->renew)
+			rc = (*d)->renew(l->c->setup, f);
 		if (!rc && l->tidy && (*d)->tidy)
 			rc = (*d)->tidy(l->c->setup, f);
 		first = first ? first : rc;

@@ -24,12 +24,13 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 	memset(h, 0, sizeof *h);
 	if (snprintf(h->dir, sizeof h->dir, "%s/nodes/%s", setup->data, n->id) >= (int)sizeof h->dir)
 		return -ENAMETOOLONG;
+	snprintf(h->tenant, sizeof h->tenant, "%s%s%s", n->tenant, *n->pool ? "/" : "", n->pool);
 	h->grace_ms = STOP_GRACE_MS;
 	h->spec = (struct node_spec){ .setup = setup,
 		.id = n->id,
 		.name = n->name,
 		.dir = h->dir,
-		.tenant = n->tenant,
+		.tenant = h->tenant,
 		.image = *n->image ? n->image : NULL,
 		.slot = n->slot,
 		.port = n->port ? n->port : setup->first_port + n->slot,

@@ -112,9 +112,9 @@ tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.l
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cgroup tests/unit/agentd/console \
 	tests/unit/agentd/health tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
 	tests/unit/agentd/mount \
-	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/power \
-	tests/unit/agentd/qmp tests/unit/agentd/reconcile \
-	tests/unit/agentd/spawn tests/unit/agentd/verify
+	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
+	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/spawn \
+	tests/unit/agentd/verify
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
 EXTRA_DIST += tests/fixtures/sysfs/README tests/fixtures/sysfs/arc-a770x2.tree tests/fixtures/sysfs/cpu-only.tree \
@@ -139,6 +139,7 @@ tests_unit_agentd_opencl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_opencl_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS) -ldl
 tests_unit_agentd_power_SOURCES = tests/unit/agentd/power.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_power_LDADD = libpower.la
+tests_unit_agentd_opening_LDADD = libagent.la
 tests_unit_agentd_qmp_LDADD = libdrivervm.la libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 tests_unit_agentd_reconcile_LDADD = libagent.la
 tests_unit_agentd_spawn_LDADD = libos.la libbase.la

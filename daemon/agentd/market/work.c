@@ -143,9 +143,10 @@ static int work_read_members(const json_t *j, struct work_node *out, struct fail
 		work_node_wrong(out, "end_at", false);
 	if (!resources_read(json_object_get(j, "resources"), &out->contract))
 		work_node_wrong(out, "resources", false);
+	/* Without a pool the node would see those of its account's other pools. Only a market of before sends none. */
+	if (!work_missing(j, "pool") && !work_text_into(j, "pool", out->pool, sizeof out->pool))
+		work_node_wrong(out, "pool", false);
 	/* These are only for display. */
-	if (!work_text_into(j, "pool", out->pool, sizeof out->pool))
-		out->pool[0] = '\0';
 	if (!work_text_into(j, "type", out->type, sizeof out->type))
 		out->type[0] = '\0';
 	if (!work_text_into(j, "name", name, sizeof name))

@@ -15,6 +15,7 @@ libdriverns_la_SOURCES = \
 	daemon/agentd/ns/net_space.c \
 	daemon/agentd/ns/net_uplink.c \
 	daemon/agentd/ns/net_rate.c \
+	daemon/agentd/ns/net_wall.c \
 	daemon/agentd/ns/node_disk.c \
 	daemon/agentd/ns/node_files.c \
 	daemon/agentd/ns/ns.c \

@@ -110,7 +110,7 @@ static int net_furnish(const char *hub, int space, struct fail *f)
 	return rc;
 }
 
-static int open_or_add(const char *hub, int *space, struct fail *f)
+static int open_or_add(const struct driver_setup *s, const char *hub, int *space, struct fail *f)
 {
 	char path[NET_PATH];
 	int rc = net_space_open(hub, space);
@@ -119,6 +119,7 @@ static int open_or_add(const char *hub, int *space, struct fail *f)
 		return 0;
 	snprintf(path, sizeof path, "/run/netns/%s", hub);
 	unlink(path);
+	net_wall_forget(s, hub);
 	rc = net_uplink_end(hub, f);   /* left from a namespace that lost its name */
 	if (!rc)
 		rc = spawn_words(NET_COMMAND_MS, f, "ip", "netns", "add", hub, NULL);
@@ -135,9 +136,11 @@ static int net_hub_ready(const struct node_spec *n, int *space, struct fail *f)
 	int fd = -1, rc;
 
 	net_names(n, &names);
-	rc = open_or_add(names.hub, &fd, f);
+	rc = open_or_add(n->setup, names.hub, &fd, f);
 	if (!rc)
 		rc = net_furnish(names.hub, fd, f);
+	if (!rc)
+		rc = net_wall(n->setup, names.hub, f);
 	if (!rc)
 		rc = net_uplink(n->setup, names.hub, fd, f);
 	if (rc && fd >= 0)
@@ -311,10 +314,25 @@ static int net_tidy_one(const struct driver_setup *s, const char *hub, struct fa
 		rc = spawn_words(NET_COMMAND_MS, f, "ip", "netns", "del", hub, NULL);
 	snprintf(log, sizeof log, "%s/%s.log", s->data, hub);
 	unlink(log);
+	net_wall_forget(s, hub);
 	return rc;
 }
 
-int net_tidy(const struct driver_setup *s, struct fail *f)
+/* A hub without its bridge is being made at this moment, or was cut off: whoever makes it raises its wall. */
+static int net_renew_one(const struct driver_setup *s, const char *hub, struct fail *f)
+{
+	struct interface bridge = { .name = NET_BRIDGE };
+	int space, rc = net_space_open(hub, &space);
+
+	if (rc)
+		return 0;
+	rc = net_inside(space, net_look_at, &bridge);
+	close(space);
+	return rc || !bridge.there ? rc : net_wall(s, hub, f);
+}
+
+static int net_each(const struct driver_setup *s,
+	int (*one)(const struct driver_setup *s, const char *hub, struct fail *f), struct fail *f)
 {
 	char begin[32];
 	int lock, rc = net_lock_hubs(s, &lock, f);
@@ -327,14 +345,24 @@ int net_tidy(const struct driver_setup *s, struct fail *f)
 	d = opendir("/run/netns");
 	while (d && (e = readdir(d)))
 		if (str_starts(e->d_name, begin)) {
-			int one = net_tidy_one(s, e->d_name, rc ? NULL : f);
+			int result = one(s, e->d_name, rc ? NULL : f);
 
-			rc = rc ? rc : one;
+			rc = rc ? rc : result;
 		}
 	if (d)
 		closedir(d);
 	close(lock);
 	return rc;
+}
+
+int net_tidy(const struct driver_setup *s, struct fail *f)
+{
+	return net_each(s, net_tidy_one, f);
+}
+
+int net_renew(const struct driver_setup *s, struct fail *f)
+{
+	return net_each(s, net_renew_one, f);
 }
 
 int net_probe(const struct driver_setup *s, bool *uplink, struct fail *f)
@@ -352,6 +380,8 @@ int net_probe(const struct driver_setup *s, bool *uplink, struct fail *f)
 	if (!rc)
 		rc = spawn_words(NET_COMMAND_MS, f, "ip", "-n", name, "link", "add", NET_BRIDGE, "type", "bridge",
 			NULL);
+	if (!rc)
+		rc = net_wall_probe(name, f);
 	spawn_words(NET_COMMAND_MS, NULL, "ip", "netns", "del", name, NULL);
 	if (rc) {
 		if (f)

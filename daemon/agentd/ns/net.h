@@ -15,6 +15,7 @@
 
 enum { NET_NAME = 16, NET_ADDRESS = 16, NET_MAC = 18, NET_HUB = 48, NET_BITS = 16 };
 #define NET_GATEWAY "10.88.0.1"
+#define NET_RESOLVER "10.0.2.3"
 #define NET_BRIDGE "br0"
 
 /* Derived from the node's spec alone: no two nodes of a machine have the same. */
@@ -31,7 +32,10 @@ void net_names(const struct node_spec *n, struct net_names *out);
 /* The contents of the node's resolv.conf: the uplink's name server, or a comment that says why there is none. */
 const char *net_resolv(const struct driver_setup *s);
 
-/* Makes the tenant's hub with its bridge and (setup->uplink) its way out. 0 also if it exists. */
+/*
+ * Makes the tenant's hub with its bridge, the wall before the provider's own network and (setup->uplink) the way out.
+ * 0 also if it exists.
+ */
 int net_hub(const struct node_spec *n, struct fail *f);
 
 /* Opens the hub's namespace, for spawn's .net or setns: -ENOENT where there is none. The caller closes it. */
@@ -58,6 +62,9 @@ int net_node_remove(const struct node_spec *n, struct fail *f);
 
 /* Removes the hubs of this setup whose bridge has no node any more, with their uplinks. */
 int net_tidy(const struct driver_setup *s, struct fail *f);
+
+/* Closes to all hubs of this setup what the machine now has as its own address, and opens setup->open. */
+int net_renew(const struct driver_setup *s, struct fail *f);
 
 /*
  * Can this machine make hubs? 0, or -ENOTSUP with the sentence. *uplink: nodes will have a way out; if not, *f says

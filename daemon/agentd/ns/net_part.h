@@ -19,6 +19,12 @@ int net_space_open(const char *hub, int *fd);
 /* Passes the lines to one `ip -batch` in the hub. */
 int net_batch(const char *hub, const struct buf *lines, struct fail *f);
 
+/* Raises or renews the wall of the hub named so; 0 also if nothing changed. Forget: its hub is gone. */
+int net_wall(const struct driver_setup *s, const char *hub, struct fail *f);
+void net_wall_forget(const struct driver_setup *s, const char *hub);
+/* Can this kernel raise one, in the namespace named so? */
+int net_wall_probe(const char *hub, struct fail *f);
+
 /* Starts the uplink of the hub named so (0 if it runs), or ends it. */
 int net_uplink(const struct driver_setup *s, const char *hub, int space, struct fail *f);
 int net_uplink_end(const char *hub, struct fail *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The way out of a hub: slirp4netns, whose tap is the hub's default route. The hub forwards and answers for its nodes
- * on that tap (proxy_arp), so there is neither NAT nor a firewall rule to set or to forget.
+ * on that tap (proxy_arp), so there is no NAT; net_wall.c says what nodes cannot reach through it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 enum { READY_MS = 5000, END_MS = 5000 };
 
-static const char resolver[] = "nameserver 10.0.2.3\n";
+static const char resolver[] = "nameserver " NET_RESOLVER "\n";
 static const char nowhere[] = "# nodes of this machine cannot reach other networks\n";
 
 bool net_uplink_works(struct fail *f)
@@ -53,25 +53,33 @@ static int net_uplink_prepare(void *arg)
 	return rc;
 }
 
-static int net_uplink_write_switch(const char *path)
+static int net_uplink_write_switch(const char *path, const char *value)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, "1", 1) != 1)
+	if (write(fd, value, 1) != 1)
 		error = errno;
 	close(fd);
 	return -error;
 }
 
-/* /proc/sys/net shows the namespace of whoever opens it. The tap exists as long as slirp4netns runs. */
+/*
+ * /proc/sys/net shows the namespace of whoever opens it. The tap exists as long as slirp4netns runs. With rp_filter,
+ * which a hub inherits from this machine, the wall would also keep out the answers of what it lets a node ask.
+ */
 static int net_uplink_forward(void *arg)
 {
-	int rc = net_uplink_write_switch("/proc/sys/net/ipv4/conf/tap0/proxy_arp");
+	static const char *const switches[][2] = { { "/proc/sys/net/ipv4/conf/tap0/proxy_arp", "1" },
+		{ "/proc/sys/net/ipv4/conf/all/rp_filter", "0" }, { "/proc/sys/net/ipv4/conf/tap0/rp_filter", "0" },
+		{ "/proc/sys/net/ipv4/ip_forward", "1" } };
+	int rc = 0;
 
 	(void)arg;
-	return rc ? rc : net_uplink_write_switch("/proc/sys/net/ipv4/ip_forward");
+	for (size_t i = 0; !rc && i < sizeof switches / sizeof *switches; i++)
+		rc = net_uplink_write_switch(switches[i][0], switches[i][1]);
+	return rc;
 }
 
 static int net_uplink_wait_ready(int fd, const char *log, struct fail *f)

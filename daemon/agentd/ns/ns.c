@@ -252,5 +252,6 @@ const struct driver driver_ns = {
 	.destroy = ns_destroy,
 	.inspect = ns_inspect,
 	.list = cgroup_list,
+	.renew = net_renew,
 	.tidy = net_tidy,
 };

@@ -11,6 +11,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/node_hostkey.h \
 	daemon/agentd/os/job.c \
 	daemon/agentd/os/job.h \
+	daemon/agentd/os/opening.c \
+	daemon/agentd/os/opening.h \
 	daemon/agentd/os/statefile.c \
 	daemon/agentd/os/statefile.h \
 	daemon/agentd/os/mount.c \

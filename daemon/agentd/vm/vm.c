@@ -267,5 +267,6 @@ const struct driver driver_vm = {
 	.destroy = vm_destroy,
 	.inspect = vm_inspect,
 	.list = vm_list_nodes,
+	.renew = net_renew,
 	.tidy = vm_tidy,
 };
