@@ -62,6 +62,11 @@ tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c te
 tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la \
 	$(JANSSON_LIBS)
 
+# The daemons as services.
+TESTS += tests/daemon/units.t
+tests/daemon/units.log: nanopod-marketd$(EXEEXT) nanopod-agentd$(EXEEXT) $(units)
+EXTRA_DIST += tests/daemon/units.t
+
 # Images of nodes.
 TESTS += tests/daemon/image.t
 tests/daemon/image.log: $(node_programs)
