@@ -63,9 +63,10 @@ tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdr
 	$(JANSSON_LIBS)
 
 # The daemons as services.
-TESTS += tests/daemon/units.t
+TESTS += tests/daemon/units.t tests/daemon/package.t
 tests/daemon/units.log: nanopod-marketd$(EXEEXT) nanopod-agentd$(EXEEXT) $(units)
-EXTRA_DIST += tests/daemon/units.t
+tests/daemon/package.log: TEST_TIMEOUT = 900
+EXTRA_DIST += tests/daemon/units.t tests/daemon/package.t tests/daemon/package.sh
 
 # Images of nodes.
 TESTS += tests/daemon/image.t
