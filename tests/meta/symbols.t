@@ -16,6 +16,8 @@ is "$(comm -23 "$TMP/header" "$TMP/map")" "" "the map lists every function of ps
 is "$(comm -13 "$TMP/header" "$TMP/map")" "" "the map lists nothing that pssh.h does not declare"
 is "$(uniq -d "$TMP/map")" "" "the map lists nothing twice"
 is "$(grep -v '^pssh_' "$TMP/map")" "" "every name in the map begins with pssh_"
+is "$(sed -n 's/^ \(pssh_[a-z0-9_]*\)@.*/\1/p' "$SRC/debian/libpssh0.symbols" | sort)" "$(cat "$TMP/map")" \
+	"the Debian package's list of symbols has the same names"
 ok "the map hides all else" grep -q '^[[:space:]]*\*;' "$map"
 
 if [ -e "$library" ]; then
