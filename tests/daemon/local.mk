@@ -65,7 +65,6 @@ tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdr
 # The daemons as services.
 TESTS += tests/daemon/units.t tests/daemon/package.t
 tests/daemon/units.log: nanopod-marketd$(EXEEXT) nanopod-agentd$(EXEEXT) $(units)
-tests/daemon/package.log: TEST_TIMEOUT = 900
 EXTRA_DIST += tests/daemon/units.t tests/daemon/package.t tests/daemon/package.sh
 
 # Images of nodes.
