@@ -12,14 +12,14 @@ include daemon/agentd/market/local.mk
 # The agent itself: what the market wants, what runs, the next step of each node. Only main.c names the drivers.
 noinst_LTLIBRARIES += libagent.la
 libagent_la_SOURCES = \
-	daemon/agentd/bom.c \
-	daemon/agentd/bom.h \
+	daemon/agentd/verbs/bom.c \
+	daemon/agentd/verbs/bom.h \
 	daemon/agentd/selfcheck.c \
 	daemon/agentd/selfcheck.h \
 	daemon/agentd/console.c \
 	daemon/agentd/console.h \
-	daemon/agentd/command_line.c \
-	daemon/agentd/command_line.h \
+	daemon/agentd/verbs/command_line.c \
+	daemon/agentd/verbs/command_line.h \
 	daemon/agentd/workers.c \
 	daemon/agentd/workers.h \
 	daemon/agentd/contract.h \
@@ -52,11 +52,11 @@ libagent_la_SOURCES = \
 	daemon/agentd/run.h \
 	daemon/agentd/userdata.c \
 	daemon/agentd/userdata.h \
-	daemon/agentd/verb_join.c \
-	daemon/agentd/verb_nodes.c \
-	daemon/agentd/verb_power.c \
-	daemon/agentd/verb_verify.c \
-	daemon/agentd/verbs.h
+	daemon/agentd/verbs/verb_join.c \
+	daemon/agentd/verbs/verb_nodes.c \
+	daemon/agentd/verbs/verb_power.c \
+	daemon/agentd/verbs/verb_verify.c \
+	daemon/agentd/verbs/verbs.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
 libagent_la_LIBADD = libagentmarket.la libpower.la libinventory.la libos.la libmarket.la libconf.la libbase.la \
 	$(JANSSON_LIBS) $(CRYPTO_LIBS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod-agentd: makes the nodes that were sold of this machine, in one foreground process. Names the drivers. */
-#include "agentd/command_line.h"
+#include "agentd/verbs/command_line.h"
 #include "agentd/driver.h"
 
 /* Best first. */

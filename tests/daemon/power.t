@@ -45,9 +45,9 @@ agentd_kill m1
 is "$(caps)" "189 189" "an agent's death leaves them"
 powertree_cap "$TMP/root" 0 300 >/dev/null
 powertree_refuses "$TMP/root" 0
+agentd_buy third 1 36000 # later the market would not sell it
 start
 ok "the next agent cannot set one" wait_for 30 said m1 "power limits do not hold: gpu 0 .* enforces 300 W and not the 189 W"
-agentd_buy third 1 36000
 ok "(the node is made)" wait_for 30 test -d "$TMP/m1/nodes/$(node third-1 .id)"
 ok "the market hears that no node should start here" wait_for 40 health_is draining
 is "$(powertree_cap "$TMP/root" 1)" 189 "the other card keeps its limit"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/bom.h"
+#include "agentd/verbs/bom.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/command_line.h"
+#include "agentd/verbs/command_line.h"
 #include "agentd/os/port.h"
 #include "agentd/os/spawn.h"
 #include "base/clock.h"

@@ -36,15 +36,15 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/speed_small.c \
 	daemon/agentd/machine/sysfs.c \
 	daemon/agentd/machine/sysfs.h \
-	daemon/agentd/machine/verify.c \
-	daemon/agentd/machine/verify.h \
-	daemon/agentd/machine/verify_gpu.c \
-	daemon/agentd/machine/verify_links.c \
-	daemon/agentd/machine/verify_machine.c \
-	daemon/agentd/machine/verify_opencl.c \
-	daemon/agentd/machine/verify_part.c \
-	daemon/agentd/machine/verify_part.h \
-	daemon/agentd/machine/verify_ssh.c \
+	daemon/agentd/machine/verify/verify.c \
+	daemon/agentd/machine/verify/verify.h \
+	daemon/agentd/machine/verify/verify_gpu.c \
+	daemon/agentd/machine/verify/verify_links.c \
+	daemon/agentd/machine/verify/verify_machine.c \
+	daemon/agentd/machine/verify/verify_opencl.c \
+	daemon/agentd/machine/verify/verify_part.c \
+	daemon/agentd/machine/verify/verify_part.h \
+	daemon/agentd/machine/verify/verify_ssh.c \
 	daemon/agentd/machine/xid.c \
 	daemon/agentd/machine/xid.h
 libinventory_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/bom.h"
+#include "agentd/verbs/bom.h"
 #include "inventorytree.h"
 
 static char root[1024];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agentd/machine/gpu.h"
-#include "agentd/machine/verify.h"
+#include "agentd/machine/verify/verify.h"
 #include "base/clock.h"
 #include "market/claims.h"
 #include "inventorytree.h"

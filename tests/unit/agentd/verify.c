@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "agentd/driver.h"
-#include "agentd/machine/verify.h"
+#include "agentd/machine/verify/verify.h"
 #include "base/clock.h"
 #include "market/claims.h"
 #include "inventorytree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joins and leaves a market. A join whose answer was lost is repeated with the same key: the market recognises it. */
-#include "agentd/verbs.h"
+#include "agentd/verbs/verbs.h"
 
 #include <dirent.h>
 #include <errno.h>

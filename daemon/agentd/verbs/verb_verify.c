@@ -7,13 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/bom.h"
+#include "agentd/verbs/bom.h"
 #include "agentd/datadir.h"
-#include "agentd/machine/verify.h"
+#include "agentd/machine/verify/verify.h"
 #include "agentd/market/uplink_speed.h"
 #include "agentd/market/verb_http.h"
 #include "agentd/os/statefile.h"
-#include "agentd/verbs.h"
+#include "agentd/verbs/verbs.h"
 #include "market/claims.h"
 #include "market/client.h"
 

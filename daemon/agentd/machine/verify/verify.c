@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/machine/verify.h"
+#include "agentd/machine/verify/verify.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "agentd/machine/gpuchild.h"
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 #include "base/buf.h"
 
 enum { DEADLINE = 60 * 1000 };

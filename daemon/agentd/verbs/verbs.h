@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one-shot commands of nanopod-agentd. Each returns the exit status. */
-#ifndef AGENTD_VERBS_H
-#define AGENTD_VERBS_H
+#ifndef AGENTD_VERBS_VERBS_H
+#define AGENTD_VERBS_VERBS_H
 
 #include "agentd/drivers.h"
 #include "agentd/flags.h"

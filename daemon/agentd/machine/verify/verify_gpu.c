@@ -7,7 +7,7 @@
 
 #include "agentd/machine/gpu_challenge.h"
 #include "agentd/machine/inventory.h"
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 #include "market/challenge.h"
 
 enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/command_line.h"
+#include "agentd/verbs/command_line.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "agentd/machine/inventory.h"
 #include "agentd/datadir.h"
 #include "agentd/run.h"
-#include "agentd/verbs.h"
+#include "agentd/verbs/verbs.h"
 
 enum { USAGE = 2 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/bom.h"
+#include "agentd/verbs/bom.h"
 
 #include <errno.h>
 #include <inttypes.h>

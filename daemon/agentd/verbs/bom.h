@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bill of materials: what a machine should be made of, in YAML, beside what its inventory says that it is made of. */
-#ifndef AGENTD_BOM_H
-#define AGENTD_BOM_H
+#ifndef AGENTD_VERBS_BOM_H
+#define AGENTD_VERBS_BOM_H
 
 #include "agentd/machine/inventory.h"
 #include "conf/conf.h"

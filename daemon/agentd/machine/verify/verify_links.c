@@ -6,7 +6,7 @@
 
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/sysfs.h"
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 
 enum { MEGA = 1000 * 1000, LINKS_MOST = 32 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is this machine as good as it claims? Measures three times each, and names the command that fixes what fails. */
-#ifndef AGENTD_MACHINE_VERIFY_H
-#define AGENTD_MACHINE_VERIFY_H
+#ifndef AGENTD_MACHINE_VERIFY_VERIFY_H
+#define AGENTD_MACHINE_VERIFY_VERIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the nodes in an agent's folder, and ends them without an agent. */
-#include "agentd/verbs.h"
+#include "agentd/verbs/verbs.h"
 
 #include <errno.h>
 #include <jansson.h>

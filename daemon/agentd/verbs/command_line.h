@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a command line to an exit status. Separate from main(), so that a test can supply its own drivers. */
-#ifndef AGENTD_COMMAND_LINE_H
-#define AGENTD_COMMAND_LINE_H
+#ifndef AGENTD_VERBS_COMMAND_LINE_H
+#define AGENTD_VERBS_COMMAND_LINE_H
 
 #include "agentd/drivers.h"
 

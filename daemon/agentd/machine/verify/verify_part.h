@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the parts of verify: one check and its result. A check runs in a child with a deadline. */
-#ifndef AGENTD_MACHINE_VERIFY_PART_H
-#define AGENTD_MACHINE_VERIFY_PART_H
+#ifndef AGENTD_MACHINE_VERIFY_VERIFY_PART_H
+#define AGENTD_MACHINE_VERIFY_VERIFY_PART_H
 
 #include "agentd/machine/speed.h"
-#include "agentd/machine/verify.h"
+#include "agentd/machine/verify/verify.h"
 #include "market/claims.h"
 
 /* A check may give several results: *count of them into list (room for VERIFY_EACH). */

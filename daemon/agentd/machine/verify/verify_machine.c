@@ -8,7 +8,7 @@
 
 #include "agentd/driver.h"
 #include "agentd/machine/speed.h"
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 
 enum { DISK_LEAST = 50, MEGA = 1000 * 1000, CLOCK_MOST = 5, CONNECT_MS = 5000, FAR = 500 * 1000 };
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 #include "base/clock.h"
 
 enum { PORTS_MOST = 16, WAIT_MS = 3000, NONCE = 16 };

@@ -8,7 +8,7 @@
 #include "agentd/machine/gpuchild.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/opencl_challenge.h"
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 #include "market/challenge.h"
 
 static const int64_t giga = 1000 * 1000 * 1000, beyond_any = 64000LL * 1000 * 1000 * 1000; /* bytes a second */

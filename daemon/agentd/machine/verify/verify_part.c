@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/machine/verify_part.h"
+#include "agentd/machine/verify/verify_part.h"
 
 #include <stdarg.h>
 #include <string.h>

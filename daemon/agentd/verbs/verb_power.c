@@ -13,7 +13,7 @@
 #include "agentd/power/power_show.h"
 #include "agentd/power/sweep.h"
 #include "agentd/roster.h"
-#include "agentd/verbs.h"
+#include "agentd/verbs/verbs.h"
 #include "base/str.h"
 
 enum { STATUS_USAGE = 2, STATUS_DENIED = 4, STATUS_CONFLICT = 5, LOCK_MS = 30000, SAMPLE_MS = 250, MEGA = 1000 * 1000 };
