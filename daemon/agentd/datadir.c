@@ -105,5 +105,7 @@ void datadir_setup(struct datadir_setup *p, const struct flags *o, const struct 
 		.first_port = (unsigned)o->first_port,
 		.uplink = o->uplink,
 		.open = o->open,
-		.open_count = o->open_count };
+		.open_count = o->open_count,
+
+		.sysfs_root = o->sysfs_root };
 }

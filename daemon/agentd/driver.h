@@ -14,6 +14,7 @@
 #include "base/fail.h"
 
 struct opening; /* agentd/os/opening.h */
+struct node_devices;
 
 /* Of this agent; the same for all its nodes. */
 struct driver_setup {
@@ -26,6 +27,7 @@ struct driver_setup {
 	bool uplink;               /* nodes may reach other networks */
 	const struct opening *open; /* what they reach although it is private */
 	size_t open_count;
+	const char *sysfs_root; /* in front of /sys, /proc, /dev; "" or NULL: this machine's */
 };
 
 /* One node. The caller owns the texts. */
@@ -47,6 +49,7 @@ struct node_spec {
 	int64_t network_mbps;      /* Mbit/s in each direction; 0: no limit */
 	bool disk_taken;           /* its disk was promised: all of its space is taken when it is made */
 	unsigned pids;             /* most processes and threads; 0: 16384 */
+	const struct node_devices *devices; /* agentd/os/devices.h; NULL: none. Only for drivers that give them */
 };
 
 enum node_is { NODE_ABSENT, NODE_STOPPED, NODE_RUNNING };
@@ -61,9 +64,18 @@ enum driver_holds {
 	HOLDS_SYSTEM = 128,        /* its own Debian: root, packages, services */
 };
 
+/* The GPUs that its nodes can have. */
+enum driver_devices {
+	DEVICES_NONE,
+	DEVICES_MACHINE,   /* all of this machine's */
+	DEVICES_NODES,     /* those of the spec, by their device nodes */
+	DEVICES_FUNCTIONS, /* those of the spec, as functions of the PCI bus */
+};
+
 struct driver {
 	const char *name;          /* "ns" */
 	const char *about;         /* "systemd-nspawn: a full Debian on this machine's kernel" */
+	enum driver_devices devices;
 
 	/*
 	 * 0: it works here (it tried whatever could fail, within a few seconds), and *holds is set. -ENOTSUP: not here;

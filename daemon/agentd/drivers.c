@@ -27,7 +27,7 @@ const struct driver *drivers_find(drivers all, const char *name)
 
 bool drivers_give_devices(const struct driver *d)
 {
-	return strcmp(d->name, "host") == 0; /* who gets the whole machine has them all */
+	return d->devices != DEVICES_NONE;
 }
 
 /* What auto requires of a driver: it isolates tenants from each other, from this account and from root's network. */

@@ -86,6 +86,7 @@ static const char help[] =
 	"  status         show this machine's identity and its nodes, from its own disk\n"
 	"  halt           stop all nodes while no agent runs; their files stay, unless --destroy\n"
 	"  drivers        list the drivers: which work here, what they isolate, what the others lack\n"
+	"  gpus           list the GPUs of hosts: whose each is, which node has it; cdi | release ADDRESS\n"
 	"  inventory      show this machine's hardware\n"
 	"  verify         measure whether this machine is as good as it claims\n"
 	"  power show | plan WORDS | set WORDS | sweep [gpu=N]\n"

@@ -7,6 +7,7 @@ include daemon/agentd/ns/local.mk
 include daemon/agentd/vm/local.mk
 include daemon/agentd/machine/local.mk
 include daemon/agentd/power/local.mk
+include daemon/agentd/device/local.mk
 include daemon/agentd/market/local.mk
 
 # The agent itself: what the market wants, what runs, the next step of each node. Only main.c names the drivers.
@@ -20,6 +21,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/console.h \
 	daemon/agentd/verbs/command_line.c \
 	daemon/agentd/verbs/command_line.h \
+	daemon/agentd/wanted_gpus.c \
+	daemon/agentd/wanted_gpus.h \
 	daemon/agentd/workers.c \
 	daemon/agentd/workers.h \
 	daemon/agentd/contract.h \
@@ -52,13 +55,15 @@ libagent_la_SOURCES = \
 	daemon/agentd/run.h \
 	daemon/agentd/userdata.c \
 	daemon/agentd/userdata.h \
+	daemon/agentd/verbs/verb_gpus.c \
 	daemon/agentd/verbs/verb_join.c \
 	daemon/agentd/verbs/verb_nodes.c \
 	daemon/agentd/verbs/verb_power.c \
 	daemon/agentd/verbs/verb_verify.c \
 	daemon/agentd/verbs/verbs.h
 libagent_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)
-libagent_la_LIBADD = libagentmarket.la libpower.la libinventory.la libos.la libmarket.la libconf.la libbase.la \
+libagent_la_LIBADD = libagentmarket.la libpower.la libdevice.la libinventory.la libos.la libmarket.la libconf.la \
+	libbase.la \
 	$(JANSSON_LIBS) $(CRYPTO_LIBS)
 
 sbin_PROGRAMS += nanopod-agentd

@@ -37,7 +37,8 @@
 	X(NO_SLOT, "no_slot", "this machine has too many nodes") \
 	X(BAD_ORDER, "bad_order", "the market's order for it is invalid") \
 	X(BAD_WISH, "bad_wish", "what its buyer gave for it is invalid") \
-	X(NO_ROOM, "no_room", "this machine has no room for it")
+	X(NO_ROOM, "no_room", "this machine has no room for it") \
+	X(NO_DEVICES, "no_devices", "this host's driver gives nodes no GPUs")
 
 enum life {
 #define NODE_X(name, word, text) LIFE_##name,

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "agentd/device/host_gpus.h"
 #include "agentd/machine/hosthealth.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
@@ -177,12 +178,14 @@ static const char *reporter_power(const struct reporter *p)
 	return withheld ? p->power->message : NULL;
 }
 
-/* The machine's health, and what is wrong. */
-static enum health reporter_health(const struct reporter *p, const char **message)
+/* The machine's health, and what its owner should know: what is wrong, else GPUs that are kept back or missing. */
+static enum health reporter_health(const struct reporter *p, const char **message, char room[static NODE_MESSAGE])
 {
 	const char *power = reporter_power(p);
 
 	*message = p->check->message;
+	if (!**message)
+		*message = host_gpus_problem(p->workers->setup->data, room, NODE_MESSAGE) ? room : p->workers->lacks;
 	if (!power || p->check->report.health > HEALTH_DRAINING)
 		return p->check->report.health;
 	*message = power;
@@ -218,13 +221,15 @@ static bool reporter_status_next(struct reporter *p)
 {
 	bool power = p->power && p->power->news;
 	const char *message;
-	enum health health = reporter_health(p, &message);
+	enum health health;
 	int64_t oldest = 0;
 	size_t unknown = workers_unknown(p->workers, &oldest);
+	char words[NODE_MESSAGE];
 	json_t *j, *hosts;
 
 	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power)
 		return false;
+	health = reporter_health(p, &message, words);
 	if (power)
 		p->power->news = false;
 	p->workers->changed = p->check->health_new = false;

@@ -250,7 +250,20 @@ static void roster_size(struct node *n, const struct contract *c, const struct r
 		memcpy(n->cores, share->cores, sizeof n->cores);
 }
 
-static void roster_take_new(struct roster *r, const struct work_node *w, const struct roster_share *share, int64_t now)
+/* Why this machine cannot make it at all. */
+static enum cause roster_unable(const struct work *w, const struct work_node *wanted, const struct roster_share *share,
+	int slot)
+{
+	if (*wanted->wrong)
+		return roster_wrong(wanted);
+	for (size_t i = 0; i < w->host_count && !share->devices; i++)
+		if (w->hosts[i].contract.gpus && strcmp(w->hosts[i].id, wanted->host) == 0)
+			return CAUSE_NO_DEVICES;
+	return slot < 0 ? CAUSE_NO_SLOT : CAUSE_NONE;
+}
+
+static void roster_take_new(struct roster *r, const struct work *all, const struct work_node *w,
+	const struct roster_share *share, int64_t now)
 {
 	int slot = roster_free_slot(r, true);
 	struct node *n = node_new(w->id);
@@ -267,10 +280,9 @@ static void roster_take_new(struct roster *r, const struct work_node *w, const s
 	snprintf(n->driver, sizeof n->driver, "%s", share->driver);
 	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
 	roster_size(n, &w->contract, share);
-	n->cause = *w->wrong                                                    ? roster_wrong(w)
-		: slot < 0                                                      ? CAUSE_NO_SLOT
-		: room_place(r->room, w->host, &w->contract, n->cores, &f) != 0 ? CAUSE_NO_ROOM
-										: CAUSE_NONE;
+	n->cause = roster_unable(all, w, share, slot);
+	if (!n->cause && room_place(r->room, w->host, &w->contract, n->cores, &f) != 0)
+		n->cause = CAUSE_NO_ROOM;
 	n->life = n->cause ? LIFE_FAILED : LIFE_PENDING;
 	if (n->cause)
 		node_say(n, "%s%s%s%s%s", cause_text(n->cause), *w->wrong || *f.text ? ": " : "", *w->wrong ? "'" : "",
@@ -330,6 +342,6 @@ void roster_take(struct roster *r, const struct work *w, const struct roster_sha
 		if (n)
 			roster_take_old(r, n, &w->nodes[i]);
 		else if (w->nodes[i].end_at > now)
-			roster_take_new(r, &w->nodes[i], share, now);
+			roster_take_new(r, w, &w->nodes[i], share, now);
 	}
 }

@@ -23,6 +23,7 @@ struct roster {
 /* The share of the machine that a new node gets of what its type does not promise. */
 struct roster_share {
 	const char *driver;
+	bool devices; /* the driver gives nodes GPUs */
 	int64_t memory, disk;
 	unsigned cpu_milli, pids;
 	char cores[NODE_CORES]; /* that nobody has to himself; "": all */

@@ -123,6 +123,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 			.ssh_ms = a->o->ssh_within * 1000,
 			.look_ms = a->o->look * 1000 } };
 	a->workers.share.driver = driver->name;
+	a->workers.share.devices = driver->devices != DEVICES_NONE;
 	workers_begin(&a->workers);
 	a->check = (struct selfcheck){ .loop = a->loop,
 		.watch_kind = KIND_JOB,

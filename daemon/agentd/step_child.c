@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentd/device/host_gpus.h"
 #include "base/clock.h"
 
 enum { LOCK_WAIT_MS = 15000, SSH_ANSWER_MS = 2000, STOP_GRACE_MS = 10000 };
@@ -26,6 +27,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 		return -ENAMETOOLONG;
 	snprintf(h->tenant, sizeof h->tenant, "%s%s%s", n->tenant, *n->pool ? "/" : "", n->pool);
 	h->grace_ms = STOP_GRACE_MS;
+	h->host = n->host;
 	h->spec = (struct node_spec){ .setup = setup,
 		.id = n->id,
 		.name = n->name,
@@ -148,6 +150,34 @@ int step_child_try_ssh(const char *address, unsigned port, struct fail *f)
 
 /* ---- Steps -------------------------------------------------------------------------------- */
 
+/* A node is made and started only with the GPUs of its host. */
+static int step_child_make(const struct step_child *h, struct fail *f)
+{
+	const struct driver_setup *s = h->spec.setup;
+	const struct driver *d = h->driver;
+	struct node_devices devices = { 0 };
+	struct node_spec spec = h->spec;
+	int rc = 0;
+
+	if (d->devices == DEVICES_NODES || d->devices == DEVICES_FUNCTIONS)
+		rc = host_gpus_take(s->data, s->sysfs_root, h->host, spec.id, d->devices == DEVICES_NODES, &devices, f);
+	if (devices.gpu_count)
+		spec.devices = &devices;
+	if (!rc)
+		rc = h->step == STEP_CREATE ? d->create(&spec, f) : d->start(&spec, f);
+	devices_release(&devices);
+	return rc;
+}
+
+/* Its GPUs go to the next node once nothing of it is left. */
+static int step_child_destroy(const struct step_child *h, struct fail *f)
+{
+	const struct driver_setup *s = h->spec.setup;
+	int rc = h->driver->destroy(&h->spec, f);
+
+	return rc ? rc : host_gpus_give_back(s->data, s->sysfs_root, h->spec.id, f);
+}
+
 int step_child_do(void *arg, struct buf *out, struct fail *f)
 {
 	const struct step_child *h = arg;
@@ -161,11 +191,13 @@ int step_child_do(void *arg, struct buf *out, struct fail *f)
 	if (fd < 0)
 		return fd;
 	switch (h->step) {
-	case STEP_CREATE: return d->create(&h->spec, f);
-	case STEP_START: return d->start(&h->spec, f);
+	case STEP_CREATE:
+	case STEP_START:
+		return step_child_make(h, f);
 	case STEP_REKEY: return d->rekey(&h->spec, f);
 	case STEP_STOP: case STEP_QUARANTINE: case STEP_RETRY: return d->stop(&h->spec, h->grace_ms, f);
-	case STEP_DESTROY: return d->destroy(&h->spec, f);
+	case STEP_DESTROY:
+		return step_child_destroy(h, f);
 	default: return fail_set(f, -EINVAL, "'%s' is not a step for a child", step_word(h->step));
 	}
 }

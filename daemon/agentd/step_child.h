@@ -12,6 +12,7 @@ struct step_child {
 	const struct driver *driver;
 	enum step step;
 	struct node_spec spec;
+	const char *host;
 	char dir[1024], tenant[2 * WORK_ID];
 	unsigned port;
 	int64_t grace_ms;

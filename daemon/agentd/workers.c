@@ -564,6 +564,8 @@ void workers_take(struct workers *c, struct work *w)
 {
 	work_free(c->work);
 	c->work = w;
+	if (c->driver->devices == DEVICES_NODES || c->driver->devices == DEVICES_FUNCTIONS)
+		wanted_gpus_fix(w, c->setup, c->log, c->lacks);
 	roster_take(c->roster, w, &c->share, wallclock_now(c->clock));
 }
 

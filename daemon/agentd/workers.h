@@ -10,6 +10,7 @@
 #include "agentd/os/job.h"
 #include "agentd/reconcile.h"
 #include "agentd/roster.h"
+#include "agentd/wanted_gpus.h"
 #include "agentd/market/wallclock.h"
 
 enum { WORKERS_MAX = 32, WORKERS_LOOK_MS = 15000 };
@@ -48,6 +49,7 @@ struct workers {
 	bool looked;                 /* a look has succeeded at least once */
 	int64_t look_due_ms;
 	int64_t forgot_ms;           /* when a node was last removed */
+	char lacks[WANTED_GPUS_LACKS]; /* why a host lacks GPUs that it was promised; "" */
 	size_t child_count;           /* children at once */
 	struct workers_child children[WORKERS_MAX], look;
 };

@@ -67,6 +67,15 @@ TESTS += tests/daemon/units.t tests/daemon/package.t
 tests/daemon/units.log: nanopod-marketd$(EXEEXT) nanopod-agentd$(EXEEXT) $(units)
 EXTRA_DIST += tests/daemon/units.t tests/daemon/package.t tests/daemon/package.sh
 
+# Devices of nodes, with harmless ones of this machine in place of GPUs.
+tests/daemon/devices-ns.log: $(node_programs) tests/daemon/nsdevices$(EXEEXT)
+check_PROGRAMS += tests/daemon/nsdevices
+TESTS += tests/daemon/devices-ns.t
+EXTRA_DIST += tests/daemon/devices-ns.t
+tests_daemon_nsdevices_SOURCES = tests/daemon/nsdevices.c tests/daemon/driverpicture.c tests/daemon/driverway.c \
+	tests/daemon/driverway.h
+tests_daemon_nsdevices_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
+
 # Images of nodes.
 TESTS += tests/daemon/image.t
 tests/daemon/image.log: $(node_programs)
@@ -87,4 +96,5 @@ daemon_tests_life = tests/daemon/cutoff.t tests/daemon/lease.t tests/daemon/leas
 	tests/daemon/secrets-ns.t tests/daemon/secrets.t tests/daemon/sizes-ns.t tests/daemon/walls-ns.t
 TESTS += $(daemon_tests_life)
 $(daemon_tests_life:.t=.log): $(node_programs)
+tests/daemon/sizes-ns.log: tests/lib/between$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_life)

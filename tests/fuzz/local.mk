@@ -2,9 +2,8 @@
 # nothing of what it links: LDADD in Makefile.am has that.
 EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 
-fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/claims tests/fuzz/cluster tests/fuzz/conf \
-	tests/fuzz/cursor tests/fuzz/facts \
-	tests/fuzz/flat \
+fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
+	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
 	tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire tests/fuzz/requirements \
 	tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack tests/fuzz/tally \
@@ -16,6 +15,8 @@ tests_fuzz_bom_SOURCES = tests/fuzz/bom.c tests/fuzz/replay.c
 tests_fuzz_bom_LDADD = libagent.la
 tests_fuzz_claims_SOURCES = tests/fuzz/claims.c tests/fuzz/replay.c
 tests_fuzz_claims_LDADD = libmarket.la libbase.la
+tests_fuzz_cdi_SOURCES = tests/fuzz/cdi.c tests/fuzz/replay.c
+tests_fuzz_cdi_LDADD = libdevice.la
 tests_fuzz_cluster_SOURCES = tests/fuzz/cluster.c tests/fuzz/replay.c
 tests_fuzz_conf_SOURCES = tests/fuzz/conf.c tests/fuzz/replay.c
 tests_fuzz_conf_LDADD = libconf.la libbase.la

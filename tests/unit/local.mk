@@ -109,7 +109,9 @@ tests_unit_marketd_uri_LDADD = libmarketd.la
 tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.la
 
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
-unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cgroup tests/unit/agentd/console \
+unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cdi \
+	tests/unit/agentd/cgroup tests/unit/agentd/console tests/unit/agentd/gpus tests/unit/agentd/gpustep \
+	tests/unit/agentd/guard \
 	tests/unit/agentd/health tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
 	tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
@@ -117,14 +119,25 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/verify
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
+EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/cdi/*)
 EXTRA_DIST += tests/fixtures/sysfs/README tests/fixtures/sysfs/arc-a770x2.tree tests/fixtures/sysfs/cpu-only.tree \
 	tests/fixtures/sysfs/h100-sxm8.tree tests/fixtures/sysfs/mi300x8.tree tests/fixtures/sysfs/rtx4090x2.tree
 tests_unit_agentd_archive_LDADD = libdrivervm.la libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
+tests_unit_agentd_cdi_SOURCES = tests/unit/agentd/cdi.c tests/unit/agentd/inventorytree.h
+tests_unit_agentd_cdi_LDADD = libdevice.la
 tests_unit_agentd_cgroup_LDADD = libos.la libbase.la
 tests_unit_agentd_console_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_console_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_bom_SOURCES = tests/unit/agentd/bom.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_bom_LDADD = libagent.la
+tests_unit_agentd_gpus_SOURCES = tests/unit/agentd/gpus.c tests/unit/agentd/inventorytree.h \
+	tests/unit/agentd/fakebus.h
+tests_unit_agentd_gpus_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_gpus_LDADD = libdevice.la $(JANSSON_LIBS)
+tests_unit_agentd_gpustep_SOURCES = tests/unit/agentd/gpustep.c tests/unit/agentd/inventorytree.h
+tests_unit_agentd_gpustep_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_gpustep_LDADD = libagent.la $(JANSSON_LIBS)
+tests_unit_agentd_guard_LDADD = libos.la libbase.la
 tests_unit_agentd_health_SOURCES = tests/unit/agentd/health.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_health_LDADD = libinventory.la
 tests_unit_agentd_image_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)

@@ -234,6 +234,7 @@ static int wholehost_tidy(const struct driver_setup *s, struct fail *f)
 }
 
 const struct driver driver_host = {
+	.devices = DEVICES_MACHINE,
 	.name = "host",
 	.about = "the whole machine, handed over by key; isolates nothing, takes back only keys and sessions",
 	.probe = wholehost_probe,

@@ -23,7 +23,14 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-enum { BOOT_MS = 15000, PAUSE_MS = 5, PIDS = 65536 /* more than a node may have */, STATUS_MAX = 16384, TAIL = 400 };
+enum {
+	BOOT_MS = 15000,
+	PAUSE_MS = 5,
+	PIDS = 65536 /* more than a node may have */,
+	STATUS_MAX = 16384,
+	TAIL = 400,
+	OPTIONS_MAX = 1 << 20
+};
 
 struct boot {
 	const struct node_spec *n;
@@ -100,6 +107,12 @@ static int boot_prepare(void *arg)
 	rc = mount_alone(b->told);
 	if (!rc)
 		rc = boot_lay_root(b);
+	if (!rc)
+		rc = ns_device_nodes(b->n, b->told);
+	if (!rc)
+		rc = ns_device_folders(b->n, b->root, b->told);
+	if (!rc)
+		rc = cgroup_guard(b->n, b->told); /* after the mounts, which need loop devices */
 	if (!rc)
 		rc = mount_sys(b->told);
 	/* Nobody needs its lock files, and they would stay if it is killed. */
@@ -207,7 +220,7 @@ static bool boot_is_legacy(void)
 	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;
 }
 
-/* Appends the options that show the node its own size, and the end of argv; rooms holds their text. */
+/* Appends the options that show the node its own size; rooms holds their text. */
 static void boot_add_seen(const char **argv, char rooms[SEEN][SEEN_ROOM])
 {
 	size_t at = 0;
@@ -225,9 +238,48 @@ static void boot_add_seen(const char **argv, char rooms[SEEN][SEEN_ROOM])
 		snprintf(rooms[i], SEEN_ROOM, "--bind-ro=" SEEN_AT "/%s:/proc/%s", boot_seen[i], boot_seen[i]);
 		argv[at++] = rooms[i];
 	}
-	if (boot_is_legacy())
-		argv[at++] = "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1";
 	argv[at] = NULL;
+}
+
+/* The options that each node has, then those for its devices. free() what it returns; NULL: no memory. */
+static const char **boot_words(const char *const *fixed, const struct buf *options, size_t count)
+{
+	const char **argv, *at = options->data;
+	size_t n = 0;
+
+	while (fixed[n])
+		n++;
+	argv = calloc(n + count + 2, sizeof *argv);
+	if (!argv)
+		return NULL;
+	memcpy(argv, fixed, n * sizeof *argv);
+	for (size_t i = 0; i < count; i++, at += strlen(at) + 1)
+		argv[n++] = at;
+	if (boot_is_legacy())
+		argv[n] = "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"; /* the first word that is no option */
+	return argv;
+}
+
+static int boot_spawn(struct boot *b, int space, const char *const *fixed, const char *console, pid_t *pid,
+	struct fail *f)
+{
+	const char **argv = NULL;
+	struct buf options;
+	size_t count;
+	int rc;
+
+	buf_init(&options, OPTIONS_MAX);
+	rc = ns_device_options(b->n, &options, &count);
+	if (!rc && !(argv = boot_words(fixed, &options, count)))
+		rc = -ENOMEM;
+	if (rc)
+		fail_errno(f, rc, -rc, "cannot describe the node's devices");
+	else
+		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = boot_prepare, .arg = b },
+			console, -1, pid, f);
+	free(argv);
+	buf_release(&options);
+	return rc;
 }
 
 static int boot_launch(struct boot *b, int space, struct fail *f)
@@ -251,8 +303,7 @@ static int boot_launch(struct boot *b, int space, struct fail *f)
 	snprintf(port, sizeof port, "--network-interface=%s", names.inner);
 	snprintf(shared, sizeof shared, "--bind-ro=%s/share:" NS_SHARED_AT, n->dir);
 	if (!rc)
-		rc = spawn_leave(&(struct spawn){ .argv = argv, .net = space, .prepare = boot_prepare, .arg = b },
-			console, -1, &pid, f);
+		rc = boot_spawn(b, space, argv, console, &pid, f);
 	if (rc && b->told->code && f)
 		*f = *b->told;
 	return rc ? rc : wait_init(n, pid, b->log, f);

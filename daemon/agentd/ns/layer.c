@@ -33,6 +33,13 @@ static const char script_unit[] =
 	"ExecStart=%s" NS_SHARED_AT "/script\nStandardOutput=journal+console\nStandardError=journal+console\n"
 	"[Install]\nWantedBy=multi-user.target\n";
 
+/* Its links and its ld cache, once its files are there. */
+static const char devices_unit[] =
+	"[Unit]\nDescription=Libraries of this node's devices\nDefaultDependencies=no\nAfter=local-fs.target\n"
+	"Before=sysinit.target\nConditionPathExists=" NS_SHARED_AT "/devices\n"
+	"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh " NS_SHARED_AT "/devices\n"
+	"[Install]\nWantedBy=sysinit.target\n";
+
 static const char sshd_config[] =
 	"HostKey " NS_SHARED_AT "/hostkey\nAuthorizedKeysFile " NS_SHARED_AT "/authorized_keys .ssh/authorized_keys\n"
 	"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nUseDNS no\n";
@@ -44,6 +51,7 @@ static const struct {
 	const char *at, *to;
 } links[] = {
 	{ "etc/systemd/system/sysinit.target.wants/nanopod-node.service", "../nanopod-node.service" },
+	{ "etc/systemd/system/sysinit.target.wants/nanopod-devices.service", "../nanopod-devices.service" },
 	{ "etc/systemd/system/multi-user.target.wants/nanopod-script.service", "../nanopod-script.service" },
 };
 
@@ -253,6 +261,8 @@ int ns_layer(const struct node_spec *n, struct fail *f)
 		rc = put_names(n, f);
 	if (!rc)
 		rc = layer_put(n, "layer/etc/systemd/system", "nanopod-node.service", node_unit, 0644, f);
+	if (!rc)
+		rc = layer_put(n, "layer/etc/systemd/system", "nanopod-devices.service", devices_unit, 0644, f);
 	if (!rc)
 		rc = put_script_unit(n, f);
 	if (!rc)

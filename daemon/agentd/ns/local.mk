@@ -16,6 +16,7 @@ libdriverns_la_SOURCES = \
 	daemon/agentd/ns/net_uplink.c \
 	daemon/agentd/ns/net_rate.c \
 	daemon/agentd/ns/net_wall.c \
+	daemon/agentd/ns/node_devices.c \
 	daemon/agentd/ns/node_disk.c \
 	daemon/agentd/ns/node_files.c \
 	daemon/agentd/ns/ns.c \

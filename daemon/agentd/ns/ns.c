@@ -166,7 +166,11 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_wait_disk(n, f);
 	if (!rc)
+		rc = cgroup_fresh(n, f);
+	if (!rc)
 		rc = cgroup_make(n, ns_first_id(n), f);
+	if (!rc)
+		rc = ns_devices(n, f);
 	if (!rc)
 		rc = net_veth(n, f);
 	if (!rc)
@@ -244,6 +248,7 @@ static int ns_inspect(const struct node_spec *n, enum node_is *out, struct fail 
 const struct driver driver_ns = {
 	.name = "ns",
 	.about = "systemd-nspawn: a full Debian on this machine's kernel",
+	.devices = DEVICES_NODES,
 	.probe = ns_probe,
 	.create = ns_create,
 	.start = ns_start,

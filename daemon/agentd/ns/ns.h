@@ -5,6 +5,7 @@
  *   share/      what the node reads at /etc/nanopod and cannot write: keys, host key, network, script
  *   layer/      what is mounted over the image and below the node's own files: its name, its units
  *   upper work  what the node wrote; or disk.img with both in it, where its disk is limited
+ *   dev/        where its device nodes are mounted from, while it runs
  *   image       a link to the build of the image that it was made from
  *   made        exists once `create` has finished
  *   ending      a stop asked it to end, and it was not started since
@@ -18,6 +19,7 @@
 #include <sys/types.h>
 
 #include "agentd/driver.h"
+#include "base/buf.h"
 
 enum { NS_PATH = 512 };
 #define NS_SHARED_AT "/etc/nanopod"
@@ -42,6 +44,17 @@ int ns_keys(const struct node_spec *n, struct fail *f);
 int ns_tell_size(const struct node_spec *n, struct fail *f);
 /* Makes disk.img, or upper/ and work/. Those that exist stay. */
 int ns_disk(const struct node_spec *n, struct fail *f);
+
+/*
+ * Writes what the node makes of its devices at its start: links, the ld cache, the environment. Then, in the child that
+ * becomes the node: makes the device nodes, owned by the node's root, below dev/.
+ */
+int ns_devices(const struct node_spec *n, struct fail *f);
+int ns_device_nodes(const struct node_spec *n, struct fail *f);
+/* The folders, below the node's mounted root, that its libraries are mounted in. */
+int ns_device_folders(const struct node_spec *n, const char *root, struct fail *f);
+/* Adds options of systemd-nspawn for the devices, each ended by a NUL byte. 0 or -errno. */
+int ns_device_options(const struct node_spec *n, struct buf *out, size_t *count);
 
 /* Starts systemd-nspawn and waits for the node's first process. Needs groups and a veth. */
 int ns_boot(const struct node_spec *n, struct fail *f);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agentd/os/cgroup_part.h"
+#include "agentd/os/device_guard.h"
 #include "base/str.h"
 
 /* Most groups of one node, and most processes where its share is not known: far more than work needs. */
@@ -173,6 +174,43 @@ int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f)
 			rc = cgroup_give_to(&trees, part, owner, f);
 	}
 	return rc;
+}
+
+int cgroup_guard(const struct node_spec *n, struct fail *f)
+{
+	struct guard_rule rules[GUARD_RULES];
+	size_t count = guard_rules(n->devices, rules);
+	char group[GROUP_ROOM], path[CGROUP_PATH];
+	struct fail why = { 0 };
+	struct cgroup_trees trees;
+	int rc = fail_set(&why, -ENOTSUP, "this machine's control groups cannot close devices");
+	bool v1 = false;
+
+	name_group(n, CGROUP_NODE, group);
+	cgroup_trees(&trees);
+	for (size_t i = 0; i < trees.count; i++)
+		v1 |= trees.tree[i].devices;
+	/* A machine with both versions closes them in the first. */
+	for (size_t i = 0; i < trees.count && rc; i++) {
+		const struct cgroup_tree *t = &trees.tree[i];
+
+		snprintf(path, sizeof path, "%s/%s", t->at, group);
+		if (t->devices)
+			rc = guard_v1(path, rules, count, &why);
+		else if (t->v2 && !v1)
+			rc = guard_v2(path, rules, count, &why);
+	}
+	if (rc && n->devices && f)
+		*f = why;
+	return n->devices ? rc : 0;
+}
+
+int cgroup_fresh(const struct node_spec *n, struct fail *f)
+{
+	char group[GROUP_ROOM];
+
+	name_group(n, CGROUP_NODE, group);
+	return cgroup_path_remove(group, f);
 }
 
 int cgroup_enter(const struct node_spec *n, enum cgroup_part part)

@@ -25,6 +25,15 @@ int cgroup_probe(unsigned *holds, struct fail *f);
  */
 int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f);
 
+/*
+ * Opens the spec's devices and the standard ones to the node's part, and no others: at its first mounts' end, since
+ * these need loop devices. -ENOTSUP: this machine cannot close devices; an error only for a node that has some.
+ */
+int cgroup_guard(const struct node_spec *n, struct fail *f);
+
+/* Removes the node's part, whose processes must have ended: what was closed to it is open to the next. */
+int cgroup_fresh(const struct node_spec *n, struct fail *f);
+
 /* Moves the calling process into the group: for spawn's prepare. 0 or -errno. */
 int cgroup_enter(const struct node_spec *n, enum cgroup_part part);
 

@@ -66,6 +66,7 @@ static void look_v1(struct cgroup_tree *t, const char *options)
 	t->memory = cgroup_path_among(options, "memory");
 	t->pids = cgroup_path_among(options, "pids");
 	t->cpuset = cgroup_path_among(options, "cpuset");
+	t->devices = cgroup_path_among(options, "devices");
 }
 
 static void cgroup_add_tree(struct cgroup_trees *out, const char *at, const char *type, const char *options)

@@ -5,8 +5,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \
 	daemon/agentd/os/cgroup_path.c \
-	daemon/agentd/os/disk.c \
-	daemon/agentd/os/disk.h \
+	daemon/agentd/os/device_guard.c daemon/agentd/os/device_guard.h daemon/agentd/os/devices.c \
+	daemon/agentd/os/devices.h daemon/agentd/os/disk.c daemon/agentd/os/disk.h \
 	daemon/agentd/os/node_hostkey.c \
 	daemon/agentd/os/node_hostkey.h \
 	daemon/agentd/os/job.c \
@@ -17,6 +17,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/statefile.h \
 	daemon/agentd/os/mount.c \
 	daemon/agentd/os/mount.h \
+	daemon/agentd/os/pci_function.c \
+	daemon/agentd/os/pci_function.h \
 	daemon/agentd/os/port.c \
 	daemon/agentd/os/port.h \
 	daemon/agentd/os/proctree.c \

@@ -153,15 +153,25 @@ static int mount_folders(const char *at)
 	return 0;
 }
 
-int mount_empty(const char *at, struct fail *f)
+static int mount_memory(const char *at, unsigned long flags, struct fail *f)
 {
 	int rc = mount_folders(at);
 
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot make the folder '%s'", at);
-	if (mount("tmpfs", at, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m") != 0)
+	if (mount("tmpfs", at, "tmpfs", MS_NOSUID | flags, "mode=755,size=1m") != 0)
 		return fail_errno(f, -errno, errno, "cannot mount an empty folder at '%s'", at);
 	return 0;
+}
+
+int mount_empty(const char *at, struct fail *f)
+{
+	return mount_memory(at, MS_NODEV, f);
+}
+
+int mount_devices(const char *at, struct fail *f)
+{
+	return mount_memory(at, 0, f);
 }
 
 int mount_sys(struct fail *f)

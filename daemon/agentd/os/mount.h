@@ -47,6 +47,8 @@ int mount_sys(struct fail *f);
 
 /* Mounts an empty folder in memory over a folder, which is made if missing, as are those above it. */
 int mount_empty(const char *at, struct fail *f);
+/* The same, for device nodes. */
+int mount_devices(const char *at, struct fail *f);
 
 /*
  * Tries a shifted folder and an overlay over it below `room`, an existing empty folder, in a child. 0, or -ENOTSUP

@@ -10,7 +10,7 @@
 
 #include "agentd/os/statefile.h"
 #include "agentd/power/change.h"
-#include "agentd/power/devices.h"
+#include "agentd/power/power_devices.h"
 #include "base/clock.h"
 
 enum { LOCK_STEP_MS = 50, LOCK_MS = 10000 };

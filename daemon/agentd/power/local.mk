@@ -13,8 +13,8 @@ libpower_la_SOURCES = \
 	daemon/agentd/power/device_part.c \
 	daemon/agentd/power/device_part.h \
 	daemon/agentd/power/device_rapl.c \
-	daemon/agentd/power/devices.c \
-	daemon/agentd/power/devices.h \
+	daemon/agentd/power/power_devices.c \
+	daemon/agentd/power/power_devices.h \
 	daemon/agentd/power/envelope.c \
 	daemon/agentd/power/envelope.h \
 	daemon/agentd/power/hold.c \

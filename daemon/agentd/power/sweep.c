@@ -14,7 +14,7 @@
 #include "agentd/machine/gpu_challenge.h"
 #include "agentd/machine/gpuchild.h"
 #include "agentd/power/device_part.h"
-#include "agentd/power/devices.h"
+#include "agentd/power/power_devices.h"
 #include "base/clock.h"
 
 #define CUDA "libcuda.so.1"

@@ -50,6 +50,8 @@ static int command_line_verb(const struct flags *o, drivers all)
 		return image_verb(o->images, o->word_count, o->words, o->json, stdout, stderr);
 	if (strcmp(o->verb, "power") == 0)
 		return verb_power(o);
+	if (strcmp(o->verb, "gpus") == 0)
+		return verb_gpus(o);
 	if (o->word_count) {
 		fprintf(stderr, "nanopod-agentd: unexpected argument '%s'\n", o->words[0]);
 		return USAGE;
@@ -68,7 +70,7 @@ static int command_line_verb(const struct flags *o, drivers all)
 		return verb_verify(o, all);
 	fprintf(stderr,
 		"nanopod-agentd: no verb '%s'; "
-		"available: join, leave, status, halt, drivers, inventory, verify, power, image\n",
+		"available: join, leave, status, halt, drivers, gpus, inventory, verify, power, image\n",
 		o->verb);
 	return USAGE;
 }

@@ -9,7 +9,7 @@
 #include "agentd/datadir.h"
 #include "agentd/os/statefile.h"
 #include "agentd/power/change.h"
-#include "agentd/power/devices.h"
+#include "agentd/power/power_devices.h"
 #include "agentd/power/power_show.h"
 #include "agentd/power/sweep.h"
 #include "agentd/roster.h"

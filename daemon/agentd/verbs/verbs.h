@@ -14,6 +14,7 @@ int verb_join(const struct flags *o, drivers all);
 int verb_leave(const struct flags *o);
 int verb_status(const struct flags *o);
 int verb_power(const struct flags *o);
+int verb_gpus(const struct flags *o);
 int verb_halt(const struct flags *o, drivers all);
 int verb_verify(const struct flags *o, drivers all);
 

@@ -4,7 +4,7 @@
 
 #include "agentd/power/budget.h"
 #include "agentd/power/curve.h"
-#include "agentd/power/devices.h"
+#include "agentd/power/power_devices.h"
 #include "inventorytree.h"
 
 #define FAKE "tests/lib/.libs/fakenvml.so"

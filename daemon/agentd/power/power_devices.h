@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All devices of this machine whose power counts. root: as in inventory.h. Both may block for seconds. */
-#ifndef AGENTD_POWER_DEVICES_H
-#define AGENTD_POWER_DEVICES_H
+#ifndef AGENTD_POWER_POWER_DEVICES_H
+#define AGENTD_POWER_POWER_DEVICES_H
 
 #include "agentd/power/device.h"
 

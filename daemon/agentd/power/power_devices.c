@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agentd/power/devices.h"
+#include "agentd/power/power_devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>

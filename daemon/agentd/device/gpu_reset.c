@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/device/gpu_reset.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "agentd/device/gpu_nodes.h"
+#include "agentd/machine/sysfs.h"
+#include "agentd/os/pci_function.h"
+#include "agentd/os/spawn.h"
+#include "base/clock.h"
+
+enum { USERS_MS = 3000, PAUSE_MS = 50, TOOL_MS = 60000 };
+
+/* How each vendor resets a GPU whose own driver has it; the address is the last word. No tool: by its PCI function. */
+static const struct reset_vendor {
+	unsigned vendor;
+	const char *driver, *tool[4];
+} reset_vendors[] = {
+	{ GPU_NVIDIA, "nvidia", { "nvidia-smi", "--gpu-reset", "-i", NULL } },
+	{ GPU_AMD, "amdgpu", { NULL } },
+	{ GPU_INTEL, "xe", { NULL } },
+	{ GPU_INTEL, "i915", { NULL } },
+};
+
+static const struct reset_vendor *reset_vendor_of(const struct pci *p)
+{
+	for (size_t i = 0; i < sizeof reset_vendors / sizeof *reset_vendors; i++)
+		if (reset_vendors[i].vendor == p->vendor && strcmp(reset_vendors[i].driver, p->driver) == 0)
+			return &reset_vendors[i];
+	return NULL;
+}
+
+/* ---- Who has it open ------------------------------------------------------------------------ */
+
+static bool reset_process_has(const char *root, const char *pid, dev_t device)
+{
+	char path[SYSFS_PATH];
+	struct dirent *e;
+	bool has = false;
+	struct stat st;
+	DIR *d = opendir(sysfs_path(path, root, "/proc/%s/fd", pid));
+
+	while (d && !has && (e = readdir(d)))
+		has = fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == device;
+	if (d)
+		closedir(d);
+	return has;
+}
+
+/* The process that has the device open; false: none. */
+static bool reset_find_user(const char *root, dev_t device, char pid[16])
+{
+	char path[SYSFS_PATH];
+	struct dirent *e;
+	bool found = false;
+	DIR *d = opendir(sysfs_path(path, root, "/proc"));
+
+	while (d && !found && (e = readdir(d)))
+		if (isdigit((unsigned char)*e->d_name) && strlen(e->d_name) < 16 &&
+			reset_process_has(root, e->d_name, device)) {
+			memcpy(pid, e->d_name, strlen(e->d_name) + 1);
+			found = true;
+		}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static int reset_wait_unused(const char *root, const struct gpu *g, struct fail *f)
+{
+	int64_t until = clock_ms() + USERS_MS;
+	struct node_devices d = { 0 };
+	char pid[16] = "", path[SYSFS_PATH], name[64] = "";
+	bool used = false;
+
+	if (gpu_nodes_kernel(root, g, &d, NULL) == 0 && d.node_count)
+		while ((used = reset_find_user(root, makedev(d.nodes[0].major, d.nodes[0].minor), pid)) &&
+			clock_ms() < until)
+			poll(NULL, 0, PAUSE_MS);
+	devices_release(&d);
+	if (!used)
+		return 0;
+	sysfs_text(sysfs_path(path, root, "/proc/%s/comm", pid), name, sizeof name);
+	return fail_set(f, -EBUSY, "the process %s (%s) still uses the GPU at %s", pid, name, g->pci.address);
+}
+
+/* ---- Resetting ------------------------------------------------------------------------------ */
+
+static int reset_by_tool(const struct reset_vendor *v, const char *address, struct fail *f)
+{
+	return spawn_words(TOOL_MS, f, v->tool[0], v->tool[1], v->tool[2], address, NULL);
+}
+
+/* Without a driver nobody uses the GPU while it is reset, and the driver begins with it anew. */
+static int reset_by_function(const char *root, const struct pci *p, struct fail *f)
+{
+	struct fail why = { 0 };
+	int rc = function_unbind(root, p->address, f), back;
+
+	if (rc)
+		return rc;
+	rc = function_reset(root, p->address, f);
+	/* Without one it was cut off here before. */
+	back = *p->driver ? function_bind(root, p->address, p->driver, false, &why)
+			  : function_free(root, p->address, &why);
+	if (!rc && back && f)
+		*f = why;
+	return rc ? rc : back;
+}
+
+int gpu_reset(const char *root, const char *address, struct fail *f)
+{
+	const struct reset_vendor *v;
+	char program[SYSFS_PATH];
+	struct gpu g;
+	struct pci p;
+	int rc;
+
+	if (pci_read(root, address, &p) != 0)
+		return fail_set(f, -ENODEV, "the GPU at %s is gone", address);
+	gpu_read(root, &p, &g);
+	rc = reset_wait_unused(root, &g, f);
+	if (rc)
+		return rc;
+	v = reset_vendor_of(&p);
+	/* A tool knows only this machine, not a tree that stands for another. */
+	if (v && v->tool[0] && (!root || !*root) && spawn_find(v->tool[0], program, sizeof program))
+		return reset_by_tool(v, address, f);
+	return reset_by_function(root, &p, f);
+}

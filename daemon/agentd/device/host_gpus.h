@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which GPU is which host's, and which node has it: DATA/gpus.json, under a lock, since the children that make and end
+ * nodes change it. A GPU belongs to one host until the market drops the host, and to one node until it was reset after
+ * it. What could not be reset is kept back until its owner says otherwise.
+ */
+#ifndef AGENTD_DEVICE_HOST_GPUS_H
+#define AGENTD_DEVICE_HOST_GPUS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "agentd/os/devices.h"
+#include "base/buf.h"
+#include "base/fail.h"
+
+/* What a host was promised. */
+struct host_want {
+	const char *host, *vendor, *model; /* vendor "nvidia", model "h100"; "": any */
+	unsigned count;
+	int64_t memory; /* of each; 0: any */
+};
+
+/*
+ * Gives each host GPUs of its own, once: those it has stay. Hosts that are not in the list lose theirs, unless a node
+ * has them. -ENODEV: some host lacks some, with the first such host in the sentence; the others have theirs.
+ */
+int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f);
+
+/*
+ * Takes the host's GPUs for the node (again, too). Adds them to *out; with nodes, what the node needs of them, too.
+ * -ENODEV: one is gone, or kept back; -EBUSY: another node has one. A host without GPUs: 0, and nothing is added.
+ */
+int host_gpus_take(const char *data, const char *root, const char *host, const char *node, bool nodes,
+	struct node_devices *out, struct fail *f);
+
+/* Adds those that the node has. */
+int host_gpus_of(const char *data, const char *node, struct node_devices *out, struct fail *f);
+
+/* After the node's end: resets its GPUs. Those that could not be reset are kept back; 0 then, too. */
+int host_gpus_give_back(const char *data, const char *root, const char *node, struct fail *f);
+
+/* What a GPU's host and node are, and why it is kept back: an array of objects; NULL: no memory, or unreadable. */
+json_t *host_gpus_json(const char *data, struct fail *f);
+
+/* The owner says that the GPU is good. -ENOENT: it is not kept back. */
+int host_gpus_release(const char *data, const char *address, struct fail *f);
+
+/* The first GPU that is kept back, as a sentence; false: none. */
+bool host_gpus_problem(const char *data, char *room, size_t size);
+
+#endif

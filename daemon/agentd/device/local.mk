@@ -1,0 +1,16 @@
+# GPUs for nodes: what each needs inside (CDI files, or what the kernel shows), and which host has which.
+noinst_LTLIBRARIES += libdevice.la
+libdevice_la_SOURCES = \
+	daemon/agentd/device/cdi.c \
+	daemon/agentd/device/cdi.h \
+	daemon/agentd/device/cdi_write.c \
+	daemon/agentd/device/gpu_needs.c \
+	daemon/agentd/device/gpu_needs.h \
+	daemon/agentd/device/gpu_nodes.c \
+	daemon/agentd/device/gpu_nodes.h \
+	daemon/agentd/device/gpu_reset.c \
+	daemon/agentd/device/gpu_reset.h \
+	daemon/agentd/device/host_gpus.c \
+	daemon/agentd/device/host_gpus.h
+libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libdevice_la_LIBADD = libinventory.la libos.la libconf.la libbase.la $(JANSSON_LIBS)

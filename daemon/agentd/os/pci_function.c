@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/os/pci_function.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define FUNCTIONS "/sys/bus/pci/devices"
+
+/* The kernel is done when a write returns; a stand-in for it takes a moment. */
+enum { BACK_MS = 5000, PAUSE_MS = 10 };
+
+bool function_address_good(const char *address)
+{
+	static const char shape[] = "xxxx:xx:xx.x";
+
+	if (strlen(address) != strlen(shape))
+		return false;
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == 'x' ? !isxdigit((unsigned char)address[i]) : address[i] != shape[i])
+			return false;
+	return true;
+}
+
+const char *function_path(char room[FUNCTION_PATH], const char *root, const char *fmt, ...)
+{
+	int n = snprintf(room, FUNCTION_PATH, "%s", root ? root : ""), more;
+	va_list ap;
+
+	if (n < FUNCTION_PATH) {
+		va_start(ap, fmt);
+		more = vsnprintf(room + n, (size_t)(FUNCTION_PATH - n), fmt, ap);
+		va_end(ap);
+		n += more;
+	}
+	if (n >= FUNCTION_PATH)
+		room[0] = '\0';
+	return room;
+}
+
+bool function_link(const char *path, char *room, unsigned size)
+{
+	char to[FUNCTION_PATH];
+	ssize_t len = readlink(path, to, sizeof to - 1);
+	const char *last;
+
+	*room = '\0';
+	if (len <= 0)
+		return false;
+	to[len] = '\0';
+	last = strrchr(to, '/');
+	last = last ? last + 1 : to;
+	if (strlen(last) >= size)
+		return false;
+	memcpy(room, last, strlen(last) + 1);
+	return *room != '\0';
+}
+
+void function_driver(const char *root, const char *address, char room[FUNCTION_NAME])
+{
+	char path[FUNCTION_PATH];
+
+	function_link(function_path(path, root, FUNCTIONS "/%s/driver", address), room, FUNCTION_NAME);
+}
+
+static int function_write(const char *path, const char *text, struct fail *f)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK), error = 0;
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	return error ? fail_errno(f, -error, error, "cannot write to '%s'", path) : 0;
+}
+
+/* Waits until it has this driver ("": none). */
+static bool function_has(const char *root, const char *address, const char *driver)
+{
+	int64_t until = clock_ms() + BACK_MS;
+	char now[FUNCTION_NAME];
+
+	for (;;) {
+		function_driver(root, address, now);
+		if (strcmp(now, driver) == 0)
+			return true;
+		if (clock_ms() >= until)
+			return false;
+		poll(NULL, 0, PAUSE_MS);
+	}
+}
+
+int function_unbind(const char *root, const char *address, struct fail *f)
+{
+	char path[FUNCTION_PATH], now[FUNCTION_NAME];
+	int rc;
+
+	function_driver(root, address, now);
+	if (!*now)
+		return 0;
+	rc = function_write(function_path(path, root, FUNCTIONS "/%s/driver/unbind", address), address, f);
+	if (!rc && !function_has(root, address, ""))
+		rc = fail_set(f, -EBUSY, "the driver '%s' keeps %s", now, address);
+	return rc;
+}
+
+int function_bind(const char *root, const char *address, const char *driver, bool only, struct fail *f)
+{
+	char path[FUNCTION_PATH], now[FUNCTION_NAME];
+	int rc = 0;
+
+	function_driver(root, address, now);
+	if (only)
+		rc = function_write(function_path(path, root, FUNCTIONS "/%s/driver_override", address), driver, f);
+	if (rc || strcmp(now, driver) == 0)
+		return rc;
+	rc = function_write(function_path(path, root, "/sys/bus/pci/drivers/%s/bind", driver), address, f);
+	if (!rc && !function_has(root, address, driver))
+		rc = fail_set(f, -EIO, "the driver '%s' does not take %s", driver, address);
+	return rc;
+}
+
+int function_free(const char *root, const char *address, struct fail *f)
+{
+	char path[FUNCTION_PATH], now[FUNCTION_NAME];
+	int rc = 0;
+
+	if (access(function_path(path, root, FUNCTIONS "/%s/driver_override", address), F_OK) == 0)
+		rc = function_write(path, "\n", f);
+	function_driver(root, address, now);
+	if (rc || *now)
+		return rc;
+	return function_write(function_path(path, root, "/sys/bus/pci/drivers_probe"), address, f);
+}
+
+int function_reset(const char *root, const char *address, struct fail *f)
+{
+	char path[FUNCTION_PATH];
+
+	if (access(function_path(path, root, FUNCTIONS "/%s/reset", address), W_OK) != 0)
+		return fail_set(f, -ENOTSUP, "the kernel knows no way to reset %s alone", address);
+	return function_write(path, "1", f);
+}

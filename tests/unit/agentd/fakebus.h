@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands for the kernel behind a tree of sysfs: a child that reads what is written to bind, unbind, reset and
+ * drivers_probe, which are FIFOs, and moves the links `driver` accordingly.
+ */
+#ifndef TESTS_FAKEBUS_H
+#define TESTS_FAKEBUS_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "inventorytree.h"
+
+enum { BUS_FILES = 32 };
+
+struct bus {
+	const char *root;
+	pid_t pid;
+	char path[BUS_FILES][600];
+	int fd[BUS_FILES];
+	int count;
+};
+
+static TAP_UNUSED void bus_file(struct bus *b, const char *path)
+{
+	char *room = b->path[b->count];
+
+	tree_put(b->root, path, "");
+	snprintf(room, sizeof b->path[0], "%s/%s", b->root, path);
+	unlink(room);
+	if (mkfifo(room, 0600) != 0 || (b->fd[b->count] = open(room, O_RDWR | O_CLOEXEC)) < 0)
+		exit(99);
+	b->count++;
+}
+
+/* A driver that takes and gives functions. */
+static TAP_UNUSED void bus_driver(struct bus *b, const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "sys/bus/pci/drivers/%s/bind", name);
+	bus_file(b, path);
+	snprintf(path, sizeof path, "sys/bus/pci/drivers/%s/unbind", name);
+	bus_file(b, path);
+}
+
+static TAP_UNUSED void bus_drives(const char *root, const char *address, const char *driver)
+{
+	char path[200], to[200];
+
+	snprintf(path, sizeof path, "sys/bus/pci/devices/%.20s/driver", address);
+	snprintf(to, sizeof to, "-> ../../../../bus/pci/drivers/%.60s", driver);
+	tree_put(root, path, to);
+}
+
+static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, const char *native)
+{
+	const char *path = b->path[i], *last = strrchr(path, '/') + 1;
+	char link[700], name[100], log[100];
+
+	snprintf(link, sizeof link, "%s/sys/bus/pci/devices/%.20s/driver", b->root, said);
+	if (strcmp(last, "unbind") == 0) {
+		unlink(link);
+	} else if (strcmp(last, "bind") == 0) {
+		const char *from = strstr(path, "/drivers/") + 9;
+
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "/"), from);
+		bus_drives(b->root, said, name);
+	} else if (strcmp(last, "drivers_probe") == 0) {
+		bus_drives(b->root, said, native);
+	} else if (strcmp(last, "reset") == 0) {
+		snprintf(log, sizeof log, "resets/%.12s", strstr(path, "/devices/") + 9);
+		tree_put(b->root, log, said);
+	}
+}
+
+/* Links in sysfs lead from a device to its driver's files: root/sys/bus/pci/devices/X/driver/unbind. */
+static TAP_UNUSED void bus_begin(struct bus *b, const char *native)
+{
+	b->pid = fork();
+	if (b->pid)
+		return;
+	for (;;) {
+		struct pollfd p[BUS_FILES];
+
+		for (int i = 0; i < b->count; i++)
+			p[i] = (struct pollfd){ .fd = b->fd[i], .events = POLLIN };
+		poll(p, (nfds_t)b->count, -1);
+		for (int i = 0; i < b->count; i++)
+			if (p[i].revents & POLLIN) {
+				char said[64] = "";
+
+				if (read(b->fd[i], said, sizeof said - 1) > 0)
+					bus_act(b, i, said, native);
+			}
+	}
+}
+
+static TAP_UNUSED void bus_end(struct bus *b)
+{
+	kill(b->pid, SIGKILL);
+	waitpid(b->pid, NULL, 0);
+	for (int i = 0; i < b->count; i++)
+		close(b->fd[i]);
+}
+
+#endif

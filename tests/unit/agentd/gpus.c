@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUs of hosts: fixed once, never given twice, reset between nodes, kept back where that fails; after kills, too. */
+#include "agentd/device/host_gpus.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "agentd/device/gpu_reset.h"
+#include "fakebus.h"
+
+static char data[600];
+
+static const char *const addresses[] = { "0000:03:00.0", "0000:07:00.0" };
+
+static void nodes_of(const char *root, size_t i)
+{
+	char path[200], text[32];
+
+	snprintf(path, sizeof path, "sys/bus/pci/devices/%s/drm/renderD%zu/dev", addresses[i], 128 + i);
+	snprintf(text, sizeof text, "226:%zu", 128 + i);
+	tree_put(root, path, text);
+}
+
+static int take(const char *root, const char *host, const char *node, struct node_devices *d, struct fail *f)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/nodes", data);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
+	mkdir(path, 0700);
+	devices_release(d);
+	*f = (struct fail){ 0 };
+	return host_gpus_take(data, root, host, node, true, d, f);
+}
+
+static void forget(const char *node)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
+	rmdir(path);
+}
+
+/* The bus is another process: it has up to so many milliseconds. */
+static bool was_reset(const char *root, size_t i, int ms)
+{
+	char path[700];
+	bool was;
+
+	snprintf(path, sizeof path, "%s/resets/%s", root, addresses[i]);
+	for (; !(was = access(path, F_OK) == 0) && ms > 0; ms -= 10)
+		poll(NULL, 0, 10);
+	unlink(path);
+	return was;
+}
+
+static void test_fix(const char *root, struct node_devices *d)
+{
+	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0 }, { "host_b", "", "", 1, 0 },
+		{ "host_c", "", "", 1, 0 } };
+	struct fail f = { 0 };
+
+	hosts[0].vendor = "amd";
+	is_int(host_gpus_fix(data, root, hosts, 1, &f), -ENODEV, "no GPU of this vendor");
+	hosts[0].vendor = "intel";
+	hosts[0].model = "h100";
+	is_int(host_gpus_fix(data, root, hosts, 1, &f), -ENODEV, "none of this model");
+	has_str(f.text, "'host_a' was promised 1 GPUs of type h100, and this machine has 0", "and says so");
+	hosts[0].model = "";
+	is_int(host_gpus_fix(data, root, hosts, 3, &f), -ENODEV, "three hosts, two GPUs");
+	has_str(f.text, "host_c", "the third has none");
+	is_int(take(root, "host_a", "inst_1", d, &f), 0, "the first has one (%s)", f.text);
+	ok(d->gpu_count == 1 && strcmp(d->gpus[0].address, addresses[0]) == 0, "its own");
+	is_str(d->nodes[0].inside, "/dev/dri/renderD128", "with its device node");
+	is_int(take(root, "host_a", "inst_1", d, &f), 0, "again: the same");
+	is_int(take(root, "host_a", "inst_2", d, &f), -EBUSY, "not for two nodes");
+	has_str(f.text, "'inst_1' has it", "and says who has it");
+	is_int(host_gpus_fix(data, root, hosts + 1, 2, &f), -ENODEV, "the market drops the first host");
+	is_int(take(root, "host_c", "inst_3", d, &f), 0, "whose GPU its node still has,");
+	is_int(d->gpu_count, 0, "so the third host gets none");
+	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "the first is back");
+	is_int(take(root, "host_b", "inst_2", d, &f), 0, "the second has one");
+	is_str(d->gpus[0].address, addresses[1], "the other one");
+}
+
+static void test_between(struct bus *b, struct node_devices *d)
+{
+	struct fail f = { 0 };
+
+	is_int(host_gpus_give_back(data, b->root, "inst_1", &f), 0, "after the node (%s)", f.text);
+	ok(was_reset(b->root, 0, 60000), "its GPU is reset");
+	ok(!was_reset(b->root, 1, 0), "and no other");
+	is_int(take(b->root, "host_a", "inst_4", d, &f), 0, "then the next node has it (%s)", f.text);
+	is_str(d->nodes[0].inside, "/dev/dri/renderD128", "whose driver is back");
+	forget("inst_4");
+	is_int(take(b->root, "host_a", "inst_5", d, &f), 0, "a node that vanished does not keep it (%s)", f.text);
+	ok(was_reset(b->root, 0, 60000), "and it was reset first");
+}
+
+static void test_kept_back(struct bus *b, struct node_devices *d)
+{
+	char path[700], text[300];
+	struct fail f = { 0 };
+
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/reset", b->root, addresses[0]);
+	unlink(path);
+	ok(!host_gpus_problem(data, text, sizeof text), "no GPU is kept back so far");
+	is_int(host_gpus_give_back(data, b->root, "inst_5", &f), 0, "a GPU that cannot be reset");
+	is_int(take(b->root, "host_a", "inst_6", d, &f), -ENODEV, "is kept back");
+	has_str(f.text, "no way to reset 0000:03:00.0 alone", "and says why");
+	ok(host_gpus_problem(data, text, sizeof text), "it is told to the market");
+	has_str(text, "gpus release 0000:03:00.0", "with what to type");
+	is_int(host_gpus_release(data, addresses[1], &f), -ENOENT, "a good one is not released");
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "its owner releases it");
+	is_int(take(b->root, "host_a", "inst_6", d, &f), 0, "and it is had again (%s)", f.text);
+}
+
+/* Cut off between the unbind and the bind: the GPU has no driver. */
+static void test_cut_off(struct bus *b)
+{
+	char path[700], driver[700];
+	struct fail f = { 0 };
+
+	snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[1]);
+	snprintf(driver, sizeof driver, "%s/sys/bus/pci/devices/%s/driver", b->root, addresses[1]);
+	unlink(driver);
+	is_int(gpu_reset(b->root, addresses[1], &f), 0, "a reset that was cut off is repeated (%s)", f.text);
+	ok(was_reset(b->root, 1, 60000), "it is reset");
+	for (int i = 0; i < 500 && access(driver, F_OK) != 0; i++)
+		poll(NULL, 0, 10);
+	ok(readlink(driver, path, sizeof path) > 0, "and its driver is asked for");
+}
+
+static void test_gone(const char *root, struct node_devices *d)
+{
+	char path[700], away[700];
+	struct fail f = { 0 };
+
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s", root, addresses[0]);
+	snprintf(away, sizeof away, "%s/away", root);
+	ok(rename(path, away) == 0, "(a GPU falls off the bus)");
+	is_int(take(root, "host_a", "inst_6", d, &f), -ENODEV, "its host is unable");
+	has_str(f.text, "of this host is gone", "and says why");
+	is_int(take(root, "host_b", "inst_2", d, &f), 0, "the other host goes on (%s)", f.text);
+	ok(rename(away, path) == 0, "(it is back)");
+}
+
+static void test_user(const char *root)
+{
+	char path[700], to[700];
+	struct fail f = { 0 };
+
+	if (geteuid() != 0) {
+		skip("a process that has it open: only root can make device nodes");
+		return;
+	}
+	tree_put(root, "proc/4711/comm", "persistenced");
+	tree_put(root, "proc/4711/fd/", "");
+	snprintf(path, sizeof path, "%s/gpu", root);
+	snprintf(to, sizeof to, "%s/proc/4711/fd/3", root);
+	ok(mknod(path, S_IFCHR | 0600, makedev(226, 129)) == 0 && symlink(path, to) == 0, "(a process has it open)");
+	is_int(gpu_reset(root, addresses[1], &f), -EBUSY, "a GPU in use is not reset");
+	has_str(f.text, "4711 (persistenced) still uses", "and says who uses it");
+	unlink(to);
+}
+
+int main(void)
+{
+	struct node_devices d = { 0 };
+	char root[512], path[200];
+	struct bus b = { .root = root };
+	json_t *list;
+
+	plan_none;
+	tree_unpack("arc-a770x2", root, sizeof root);
+	snprintf(data, sizeof data, "%s/agent", root);
+	mkdir(data, 0700);
+	bus_driver(&b, "i915");
+	bus_driver(&b, "xe");
+	bus_file(&b, "sys/bus/pci/drivers_probe");
+	for (size_t i = 0; i < 2; i++) {
+		nodes_of(root, i);
+		snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[i]);
+		bus_file(&b, path);
+		bus_drives(root, addresses[i], "xe");
+	}
+	bus_begin(&b, "xe");
+	test_fix(root, &d);
+	test_between(&b, &d);
+	test_kept_back(&b, &d);
+	test_cut_off(&b);
+	test_gone(root, &d);
+	test_user(root);
+	list = host_gpus_json(data, NULL);
+	is_int(json_array_size(list), 2, "both are in the list");
+	json_decref(list);
+	devices_release(&d);
+	bus_end(&b);
+	tree_remove(root);
+	return done();
+}
