@@ -227,6 +227,8 @@ static bool reporter_status_next(struct reporter *p)
 	char words[NODE_MESSAGE];
 	json_t *j, *hosts;
 
+	if (!p->check->known) /* the market would take silence for health */
+		return false;
 	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power)
 		return false;
 	health = reporter_health(p, &message, words);

@@ -102,6 +102,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 	a->roster.data = a->o->data;
 	a->roster.log = a->log;
 	a->roster.setup = &a->place.setup;
+	a->lives = SIZE_MAX; /* disk and memory are tried at the start, too */
 	a->roster.room = &a->room;
 	a->room = (struct room){ .data = a->o->data, .sysfs_root = a->o->sysfs_root, .log = a->log };
 	rc = room_load(&a->room, f);

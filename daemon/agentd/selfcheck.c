@@ -75,16 +75,18 @@ static void selfcheck_take_probe(struct selfcheck *c, const struct health_report
 
 static void selfcheck_take_health(struct selfcheck *c)
 {
-	struct health_report now = { 0 };
+	struct health_report now = c->report;
 
 	if (!c->job.rc && c->job.said.len == sizeof now) {
 		memcpy(&now, c->job.said.data, sizeof now);
 		if (c->probing)
 			selfcheck_take_probe(c, &now);
-	} else {
+	} else if (!now.count || strcmp(now.list[now.count - 1].check, "check") != 0) {
+		/* What was wrong before still is, as far as anybody knows. */
 		health_found(&now, HEALTH_DEGRADED, "check", "", "", "cannot check the machine's health: %.160s",
 			c->job.fail.text);
 	}
+	c->known = true;
 	c->health_new |= now.health != c->report.health || now.count != c->report.count;
 	c->report = now;
 	health_message(&now, c->message, sizeof c->message);

@@ -16,6 +16,7 @@ struct selfcheck {
 	const char *data, *sysfs_root, *kmsg;
 	const struct driver *driver; /* of new nodes */
 	const struct wallclock *clock;
+	bool known; /* a look at the health has ended */
 	struct job job;
 	bool inventories;            /* the running job reads the inventory, not the health */
 	char *inventory;             /* JSON; NULL: not read yet */

@@ -154,6 +154,11 @@ operator PATCH "/np/v1/skus/$CPU" '{"properties":{"region":"north"}}' >/dev/null
 is "$(http_status)" 200 "what is no promise may change"
 v2_clock $((NOW + 2 * HOUR))
 has "$S" 6 $((12 * GIB)) $((60 * GIB))
+offer "$N2" >/dev/null; offer "$N3" >/dev/null
+v2_clock $((NOW + 2 * HOUR + 600))
+has "$S" 0 0 0 # some of what was on sale is past
+is "$(on_sale "$N2") $(on_sale "$N3")" "idle idle" "offers of some minutes ago end, too, all of them"
+has "$S" 6 $((12 * GIB)) $((60 * GIB))
 offer "$N1" >/dev/null; offer "$N2" >/dev/null; offer "$N3" >/dev/null
 out=$(operator PATCH "/np/v1/skus/$CPU" '{"properties":{"memory":8589934592}}')
 refused 422 no_room '' "nor more than the machines hold on which it is on sale" "$out"

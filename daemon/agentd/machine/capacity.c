@@ -102,7 +102,7 @@ static int64_t capacity_memory(const char *root)
 /* What nodes hold already is theirs to hold: else the capacity would shrink with each node. */
 static int64_t capacity_held(const char *data)
 {
-	static const char *const disks[] = { "disk.img", "vm/disk.qcow2" };
+	static const char *const disks[] = { "disk.img", "disk.new", "vm/disk.qcow2", "vm/disk.new" };
 	char folder[SYSFS_PATH], path[SYSFS_PATH + NAME_MAX + 32];
 	int64_t sum = 0;
 	struct dirent *e;

@@ -93,21 +93,33 @@ static int64_t line_time(const char *line, int64_t now_us)
 	return at;
 }
 
-/* "…NVRM: Xid (PCI:0000:19:00): 79, pid=…" */
+/* What the driver itself says begins so; what it quotes, and names of programs that crash, come later in a line. */
+static const char *line_of_driver(const char *line)
+{
+	const char *text = strchr(line, ';');
+
+	text = text ? text + 1 : line;
+	return strncmp(text, "NVRM: ", 6) == 0 ? text + 6 : NULL;
+}
+
+/* "6,339,5140900,-;NVRM: Xid (PCI:0000:19:00): 79, pid=…" */
 static void xid_take_line(struct log *l, const char *line)
 {
-	const char *at = strstr(line, "NVRM: Xid (PCI:"), *close;
+	const char *at = line_of_driver(line), *close;
 	int64_t when = line_time(line, l->now_us);
 	char gpu[HEALTH_GPU], number[8];
 	size_t len;
 	long n;
 
-	if (strstr(line, "NVRM: loading NVIDIA"))
+	if (at && strncmp(at, "loading NVIDIA", 14) == 0)
 		xid_forget(l, NULL);
-	if (!at || !(close = strchr(at, ')')) || close[1] != ':' || (when >= 0 && l->now_us - when > counts_us))
+	if (!at || strncmp(at, "Xid (PCI:", 9) != 0 || (when >= 0 && l->now_us - when > counts_us))
 		return;
-	at += strlen("NVRM: Xid (PCI:");
-	snprintf(gpu, sizeof gpu, "%.*s", (int)(close - at < 20 ? close - at : 20), at);
+	at += 9;
+	close = at + strspn(at, "0123456789abcdefABCDEF:.");
+	if (close - at > 20 || strncmp(close, "):", 2) != 0)
+		return;
+	snprintf(gpu, sizeof gpu, "%.*s", (int)(close - at), at);
 	close += 2;
 	close += strspn(close, " ");
 	len = strspn(close, "0123456789");

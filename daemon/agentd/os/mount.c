@@ -214,24 +214,29 @@ int mount_file_works(struct fail *f)
 	return 0;
 }
 
+/* By number: a path means another file in another mount namespace, and none once that is gone. */
 bool mount_file_busy(const char *file)
 {
-	char path[PATH_ROOM], text[PATH_ROOM];
+	struct stat st;
 	bool busy = false;
 
+	if (stat(file, &st) != 0)
+		return false;
 	for (int i = 0; i < LOOP_DEVICES && !busy; i++) {
-		ssize_t n = -1;
+		struct loop_info64 info;
+		char path[PATH_ROOM];
 		int fd;
 
 		snprintf(path, sizeof path, "/sys/block/loop%d/loop/backing_file", i);
+		if (access(path, F_OK) != 0) /* not in use */
+			continue;
+		snprintf(path, sizeof path, "/dev/loop%d", i);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0) {
-			n = read(fd, text, sizeof text - 1);
-			close(fd);
-		}
-		text[n > 0 ? n : 0] = '\0';
-		text[strcspn(text, "\n")] = '\0';
-		busy = n > 0 && strcmp(text, file) == 0;
+		if (fd < 0)
+			continue;
+		busy = ioctl(fd, LOOP_GET_STATUS64, &info) == 0 && info.lo_device == st.st_dev &&
+			info.lo_inode == st.st_ino;
+		close(fd);
 	}
 	return busy;
 }

@@ -268,6 +268,7 @@ static int nodes_halt_here(const struct flags *o, drivers all, const struct iden
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot make a loop");
 	datadir_setup(&place, o, i);
+	r->setup = &place.setup; /* where the ports of nodes begin */
 	rc = roster_load(r, "", f);
 	for (drivers d = all; !rc && *d; d++) {
 		r->lists = (*d)->name;

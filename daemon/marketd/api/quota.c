@@ -154,7 +154,7 @@ static int64_t event_text(const struct event *ev)
 {
 	int64_t sum = text_size(ev->name) + text_size(ev->text);
 
-	if (ev->kind == EVENT_REPORT)
+	if (ev->kind == EVENT_REPORT || ev->kind == EVENT_HOST_DRAIN || ev->kind == EVENT_HOST_STATE)
 		return 0; /* replaces what the last one said */
 	if (ev->kind == EVENT_INSTANCE)
 		sum += text_size(ev->u.instance.user_data);
@@ -381,6 +381,8 @@ static bool procurement_disabled(const struct engine *e, const struct event *ev)
  */
 static bool event_reduces(const struct engine *e, const struct event *ev)
 {
+	const struct host *h;
+
 	switch (ev->kind) {
 	case EVENT_TOKEN_REVOKE:
 	case EVENT_HOST_RETIRE:
@@ -395,7 +397,8 @@ static bool event_reduces(const struct engine *e, const struct event *ev)
 	case EVENT_HOST_STATE:
 		return ev->u.host_state.down;
 	case EVENT_HOST_DRAIN:
-		return ev->u.host_drain.from != 0;
+		h = engine_host(e, ev->subject);
+		return ev->u.host_drain.from != 0 && h && !h->drain;
 	case EVENT_PROCUREMENT_CHANGE:
 		return procurement_disabled(e, ev);
 	default:

@@ -7,16 +7,10 @@
 
 void sick_release(struct sick *s)
 {
-	free(s->list);
-	*s = (struct sick){ 0 };
-}
-
-static struct sick_host *sick_entry(const struct sick *s, uint64_t host)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].host == host)
-			return &s->list[i];
-	return NULL;
+	for (size_t i = 0; i < s->hosts.cap; i++)
+		if (s->hosts.slots[i].id)
+			free(s->hosts.slots[i].thing);
+	idmap_release(&s->hosts);
 }
 
 /* As much of a text as fits, without half a character at its end. */
@@ -35,40 +29,54 @@ static void sick_say(char *room, size_t size, const char *why)
 
 void sick_tell(struct sick *s, uint64_t host, int64_t since, int64_t now, const char *why)
 {
-	struct sick_host *x = sick_entry(s, host);
+	struct sick_host *x = idmap_get(&s->hosts, host);
 
-	if (!x && s->count == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 16;
-		struct sick_host *more = reallocarray(s->list, cap, sizeof *more);
-
-		if (!more)
-			return;
-		s->list = more;
-		s->cap = cap;
-	}
 	if (!x) {
-		x = &s->list[s->count++];
+		x = malloc(sizeof *x);
+		if (!x)
+			return;
 		*x = (struct sick_host){ .host = host, .since = since };
+		idmap_add(&s->hosts, host, x);
 	}
 	x->until = now + SICK_SECONDS;
+	x->told = now;
 	x->well = false;
 	sick_say(x->why, sizeof x->why, why);
 }
 
-void sick_well(struct sick *s, uint64_t host)
+void sick_well(struct sick *s, uint64_t host, int64_t now)
 {
-	struct sick_host *x = sick_entry(s, host);
+	struct sick_host *x = idmap_get(&s->hosts, host);
+
+	if (x) {
+		x->well = true;
+		x->told = now;
+	}
+}
+
+void sick_passed_over(struct sick *s, uint64_t host, int64_t now)
+{
+	const struct sick_host *x = idmap_get(&s->hosts, host);
+
+	if (x && x->told != now)
+		sick_well(s, host, now);
+}
+
+static void sick_forget(struct sick *s, uint64_t host)
+{
+	struct sick_host *x = idmap_get(&s->hosts, host);
 
 	if (x)
-		x->well = true;
+		idmap_remove(&s->hosts, host);
+	free(x);
 }
 
 const struct sick_host *sick_find(struct sick *s, uint64_t host, int64_t now)
 {
-	struct sick_host *x = sick_entry(s, host);
+	struct sick_host *x = idmap_get(&s->hosts, host);
 
 	if (x && x->well && now >= x->until) {
-		*x = s->list[--s->count];
+		sick_forget(s, host);
 		x = NULL;
 	}
 	return x;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "marketd/engine/event.h"
+#include "marketd/engine/idmap.h"
 
 enum { SICK_SECONDS = 600 }; /* it must have been well for so long */
 
@@ -18,20 +19,22 @@ struct sick_host {
 	uint64_t host;
 	int64_t since;             /* a minute; 0: from now on */
 	int64_t until;             /* Unix seconds: not well before */
-	bool well;                 /* the last word of it */
+	int64_t told;              /* the last word of it, and whether that was good */
+	bool well;
 	char why[WHY_BYTES + 1];
 };
 
 struct sick {
-	struct sick_host *list;
-	size_t count, cap;
+	struct idmap hosts; /* struct sick_host by the host's id */
 };
 
 void sick_release(struct sick *s);
 
 /* It is sick at `now`; since: its first minute, where this is the first word of it. Out of memory: nothing. */
 void sick_tell(struct sick *s, uint64_t host, int64_t since, int64_t now, const char *why);
-void sick_well(struct sick *s, uint64_t host);
+void sick_well(struct sick *s, uint64_t host, int64_t now);
+/* Nobody spoke of it at `now`: it is well. */
+void sick_passed_over(struct sick *s, uint64_t host, int64_t now);
 
 /* NULL: it is well, and was long enough. */
 const struct sick_host *sick_find(struct sick *s, uint64_t host, int64_t now);

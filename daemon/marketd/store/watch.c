@@ -132,8 +132,16 @@ void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enu
 		sick_tell(&w->sick, host, now / 60, now, why && *why ? why : health_word(health));
 		a->due = 0; /* look at once */
 	} else {
-		sick_well(&w->sick, host);
+		sick_well(&w->sick, host, now);
 	}
+}
+
+void watch_passed_over(struct watch *w, const struct engine *e, uint64_t agent, int64_t now)
+{
+	if (!w->sick.hosts.count)
+		return;
+	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id))
+		sick_passed_over(&w->sick, h->id, now);
 }
 
 static struct failure *watch_find(const struct failures *all, uint64_t host)

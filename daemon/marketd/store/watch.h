@@ -65,6 +65,8 @@ void watch_told(struct watch *w, uint64_t agent, const struct agent_status *stat
  */
 void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enum health health, const char *why,
 	int64_t now);
+/* The agent spoke of some of its hosts at `now`: the others are well. */
+void watch_passed_over(struct watch *w, const struct engine *e, uint64_t agent, int64_t now);
 /* The node of this pool's instance on this host; since: the minute from which on it was no use, 0: from now on. */
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since);
 /* Whether a failed instance failed by itself and not by its host, from its detail; NULL: no. */

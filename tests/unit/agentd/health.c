@@ -106,6 +106,12 @@ static void test_log(void)
 	is_int(r.count, 1, "is told once");
 	look_log("NVRM: Xid (PCI:\nNVRM: Xid (PCI:x): \nNVRM: Xid (PCI:x): 99999999999, y\nNVRM: Xid (PCI:x) 79\n");
 	is_int(r.count, 0, "bent messages are nothing");
+	look_log("4,2,172700000000,-;NVRM: Xid (PCI:[77]: segfault at 0 ip 0 in x): 79, [7f]\n"
+		 "4,3,172700000000,-;tenant said NVRM: Xid (PCI:0000:19:00): 79, pid=1\n");
+	is_int(r.count, 0, "nor is what a tenant has the kernel print");
+	look_log("4,2,172700000000,-;NVRM: Xid (PCI:0000:1a:00): 48, DBE\n"
+		 "4,3,172700000001,-;x[7]: segfault in NVRM: loading NVIDIA\n");
+	is_int(r.count, 1, "which takes none back either");
 	for (int i = 0; i < 5000; i++)
 		n += (size_t)snprintf(many + n, 70, "6,%d,1,-;a line that fills the log and says nothing at all\n", i);
 	memset(many + n, 'x', 20000);

@@ -114,8 +114,9 @@ static int np_agents_take_off(struct api *api, const struct request *q, uint64_t
 	do {
 		order = 0;
 		h = engine_host(e, host);
-		for (size_t i = 0; i < h->piece_count && !order; i++)
-			order = h->pieces[i].pool == h->pool ? h->pieces[i].order : 0;
+		for (size_t i = 0; i < h->piece_count && !order; i++) /* time that is over keeps the order's id */
+			if (h->pieces[i].pool == h->pool && h->pieces[i].end > engine_minute(e))
+				order = h->pieces[i].order;
 		if (order)
 			rc = api_apply_to(api, q, EVENT_CANCEL, h->account, order, why);
 	} while (order && !rc);

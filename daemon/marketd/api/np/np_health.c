@@ -5,30 +5,31 @@
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 
-static const json_t *health_of(const json_t *given, uint64_t host)
+static void tell_health(struct api *api, const json_t *said, uint64_t host, const char *why)
 {
-	const json_t *one;
-	uint64_t id;
-	size_t n;
-
-	json_array_foreach(given, n, one)
-		if (ident_parse(IDENT_HOST, body_text(one, "host"), &id) && id == host)
-			return one;
-	return NULL;
+	watch_told_host(api->watch, market_engine(api->market), host, health_read(body_text(said, "health")), why,
+		market_now(api->market));
 }
 
-/* An agent that does not speak of hosts means all of them. A host that it does not name is not spoken of. */
+/* An agent that does not speak of hosts means all of them. A host that it passes over is well. */
 void np_take_health(struct api *api, const struct request *q, const struct agent *a)
 {
 	const struct engine *e = market_engine(api->market);
-	const json_t *given = json_object_get(q->body, "hosts");
-	bool each = json_is_array(given);
+	const json_t *given = json_object_get(q->body, "hosts"), *one;
+	const struct host *h;
+	uint64_t id;
+	size_t n;
 
-	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
-		const json_t *one = each ? health_of(given, h->id) : q->body;
-
-		if (one)
-			watch_told_host(api->watch, e, h->id, health_read(body_text(one, "health")),
-				body_text(one, each ? "reason" : "message"), market_now(api->market));
+	if (!json_is_array(given)) {
+		for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
+			tell_health(api, q->body, h->id, body_text(q->body, "message"));
+		return;
 	}
+	json_array_foreach(given, n, one)
+	{
+		h = ident_parse(IDENT_HOST, body_text(one, "host"), &id) ? engine_host(e, id) : NULL;
+		if (h && h->agent == a->id)
+			tell_health(api, one, id, body_text(one, "reason"));
+	}
+	watch_passed_over(api->watch, e, a->id, market_now(api->market));
 }
