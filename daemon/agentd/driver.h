@@ -36,7 +36,7 @@ struct node_spec {
 	const char *id;            /* "inst_…": letters, digits, '_' and '-'; a file name */
 	const char *name;          /* its host name: letters, digits and '-' */
 	const char *dir;           /* data/nodes/ID, which exists; the driver owns all in it but node.json and lock */
-	const char *tenant;        /* account and reservation: only nodes of the same see each other on the network */
+	const char *tenant;        /* account and network: only nodes of the same reach each other */
 	const char *image;         /* "debian-12"; NULL: the driver's default */
 	unsigned slot;             /* 0 to 4095, unique on this machine: determines addresses */
 	unsigned port;             /* where setup->listen reaches its SSH */

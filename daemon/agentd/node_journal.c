@@ -182,6 +182,8 @@ static json_t *node_encode(const struct node *n)
 		good = json_object_set(j, "contract", contract) == 0;
 	if (good && *n->pool)
 		good = json_object_set_new(j, "pool", json_string(n->pool)) == 0;
+	if (good && *n->network)
+		good = json_object_set_new(j, "network", json_string(n->network)) == 0;
 	if (good && n->script)
 		good = json_object_set_new(j, "script", json_true()) == 0;
 	buf_init(&data, STATEFILE_MAX / 2);
@@ -238,6 +240,7 @@ static int node_decode(const json_t *j, struct node *n)
 	statefile_text(j, "host", n->host, sizeof n->host);
 	statefile_text(j, "tenant", n->tenant, sizeof n->tenant);
 	statefile_text(j, "pool", n->pool, sizeof n->pool);
+	statefile_text(j, "network", n->network, sizeof n->network);
 	statefile_text(j, "type", n->type, sizeof n->type);
 	statefile_text(j, "image", n->image, sizeof n->image);
 	statefile_text(j, "driver", n->driver, sizeof n->driver);

@@ -275,6 +275,7 @@ static void roster_take_new(struct roster *r, const struct work *all, const stru
 	snprintf(n->host, sizeof n->host, "%s", w->host);
 	snprintf(n->tenant, sizeof n->tenant, "%s", w->tenant);
 	snprintf(n->pool, sizeof n->pool, "%s", w->pool);
+	snprintf(n->network, sizeof n->network, "%s", w->network);
 	snprintf(n->type, sizeof n->type, "%s", w->type);
 	snprintf(n->image, sizeof n->image, "%s", w->image);
 	snprintf(n->driver, sizeof n->driver, "%s", share->driver);

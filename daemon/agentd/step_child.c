@@ -20,12 +20,13 @@ enum { LOCK_WAIT_MS = 15000, SSH_ANSWER_MS = 2000, STOP_GRACE_MS = 10000 };
 int step_child_init(struct step_child *h, const struct node *n, const struct userdata *u,
 	const struct driver_setup *setup)
 {
+	const char *network = *n->network ? n->network : n->pool;
 	const struct contract *c = &n->contract;
 
 	memset(h, 0, sizeof *h);
 	if (snprintf(h->dir, sizeof h->dir, "%s/nodes/%s", setup->data, n->id) >= (int)sizeof h->dir)
 		return -ENAMETOOLONG;
-	snprintf(h->tenant, sizeof h->tenant, "%s%s%s", n->tenant, *n->pool ? "/" : "", n->pool);
+	snprintf(h->tenant, sizeof h->tenant, "%s%s%s", n->tenant, *network ? "/" : "", network);
 	h->grace_ms = STOP_GRACE_MS;
 	h->host = n->host;
 	h->spec = (struct node_spec){ .setup = setup,

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a node of the driver ns reaches: the internet, the resolver and its own reservation's nodes; not the provider's
-# network, not this machine, not another reservation of the same account. All happens in a network of the test's own, with
+# What a node of the driver ns reaches: the internet, the resolver and its own reservation's nodes, which are all nodes of
+# one request of /v1; not the provider's network, not this machine, not another reservation of the same account, no other
+# account. All happens in a network of the test's own, with
 # a neighbour that plays the provider's network and the internet. Needs root and an image (driver-ns.t says where from).
 if [ "${WALLS_APART-}" != yes ] && unshare --net true 2>/dev/null; then
 	TEST_IMAGES=${NANOPOD_TEST_IMAGES-} WALLS_APART=yes exec unshare --net bash "$0"
@@ -61,12 +62,24 @@ at_exit "kill $! 2>/dev/null"
 wait_for 20 test -e "$TMP/here" -a -e "$TMP/there" || { fail "(servers of the test run)"; cat "$TMP"/*here.log; done_testing; }
 
 # ---- Nodes ----------------------------------------------------------------------------------------------------------
-agentd_join m1 3
+agentd_join m1 6
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
 agentd_buy ours 2 3600
 agentd_buy other 1 3600
-up() { node_is ours-1 running && node_is ours-2 running && node_is other-1 running; }
-ok "two reservations of an account have nodes" wait_for 180 up || { life_say m1; done_testing; }
+marketd_account stranger 100000.00
+# v1_buy TOKEN NAME…: one request of /v1 for nodes of these names, until the next full hour.
+v1_buy() {
+	v1_token=$1
+	shift
+	as "$v1_token" POST /v1/nodes "{\"desired_count\":$#,\"names\":$(jq -cn '$ARGS.positional' --args "$@"),\"zone\":\"cpu\",\"max_price_per_node_hour\":200,\"end_at\":$((NOW + 3600)),\"cloud_init_user_data\":\"$(user_data "$TMP/buyer.pub")\"}" >"$TMP/.v1"
+	is "$(http_status)" 201 "(one request of /v1 buys $*)" || diag "$(cat "$TMP/.v1")"
+}
+v1_buy "$ACME" pair-1 pair-2
+v1_buy "$(marketd_token stranger)" theirs
+agentd_clock $(($(cat "$TMP/clock") + 60))
+up() { [ "$(agentd_status m1 '[.nodes[] | select(.state == "running") | .name] | sort | join(" ")')" = "other-1 ours-1 ours-2 pair-1 pair-2 theirs" ] &&
+	node_is ours-1 running && node_is ours-2 running && node_is other-1 running && node_is pair-1 running && node_is pair-2 running; }
+ok "reservations of an account have nodes" wait_for 240 up || { life_say m1; done_testing; }
 in1() { life_in ours-1 "$1"; }
 # tcp, udp ADDRESS [PORT]: "here", or nothing, as the node sees it.
 TRY='tcp() { timeout 5 bash -c "exec 3<>/dev/tcp/$1/${2-'$ANSWER'} && head -n1 <&3" 2>/dev/null; }
@@ -114,10 +127,16 @@ SSH='ssh_at() { timeout 5 bash -c "exec 3<>/dev/tcp/$1/22 && head -c4 <&3" 2>/de
 is "$(in1 "${SSH}ssh_at $SECOND")" "SSH-" "nodes of one reservation reach each other"
 is "$(in1 "${SSH}ssh_at $OTHER; ip route add $OTHER dev host0; ssh_at $OTHER; echo end")" end \
 	"those of another reservation of the account are not reached"
+PAIR=$(address pair-2)
+THEIRS=$(agentd_status m1 '.nodes[] | select(.name == "theirs") | "10.88.\(1 + (.slot / 250 | floor)).\(2 + .slot % 250)"')
+is "$(life_in pair-1 "${SSH}ssh_at $PAIR")" "SSH-" "nodes of one request of /v1, which are reservations of their own, reach each other"
+is "$(life_in pair-1 "${SSH}for a in $SECOND $OTHER $THEIRS; do ip route add \$a dev host0; ssh_at \$a; done; echo end")" end \
+	"but neither other reservations nor another account's nodes"
+is "$(agentd_status m1 '[.nodes[] | select(.name | startswith("pair")) | .network] | unique | length')" 1 "the journal knows that network"
 in1 "ip address add $OTHER/32 dev host0; ip neigh flush all" >/dev/null
 is "$(life_in other-1 "hostname")" other-1 "who takes their address gets nothing of theirs"
 in1 "ip address del $OTHER/32 dev host0" >/dev/null
-is "$(agentd_status m1 '[.nodes[].pool] | unique | length')" 2 "the journal knows the reservation"
+is "$(agentd_status m1 '[.nodes[].pool] | unique | length')" 5 "the journal knows the reservation"
 
 # ---- What the owner opens --------------------------------------------------------------------------------------------
 again() { agentd_stop m1; agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1 "$@"; }

@@ -146,6 +146,8 @@ static int work_read_members(const json_t *j, struct work_node *out, struct fail
 	/* Without a pool the node would see those of its account's other pools. Only a market of before sends none. */
 	if (!work_missing(j, "pool") && !work_text_into(j, "pool", out->pool, sizeof out->pool))
 		work_node_wrong(out, "pool", false);
+	if (!work_missing(j, "network") && !work_text_into(j, "network", out->network, sizeof out->network))
+		work_node_wrong(out, "network", false);
 	/* These are only for display. */
 	if (!work_text_into(j, "type", out->type, sizeof out->type))
 		out->type[0] = '\0';

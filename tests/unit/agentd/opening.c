@@ -61,5 +61,8 @@ int main(void)
 	snprintf(n.pool, sizeof n.pool, "pool_1");
 	step_child_init(&h, &n, NULL, &s);
 	is_str(h.spec.tenant, "acct_1/pool_1", "one with a pool is in the pool's");
+	snprintf(n.network, sizeof n.network, "pool_0");
+	step_child_init(&h, &n, NULL, &s);
+	is_str(h.spec.tenant, "acct_1/pool_0", "one of a request that made several pools is in the request's");
 	return done();
 }

@@ -37,6 +37,9 @@ int old_minute(struct api *api, struct fail *f); /* v0.c */
 /* A token of any kind. */
 #define NP_ANY (SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN)
 
+/* The tag of a pool that names the pool whose network its nodes are in. */
+#define NP_TAG_NETWORK "sfc_network"
+
 /* ---- Scopes ------------------------------------------------------------------------------ */
 
 json_t *np_scopes(int32_t scopes);                   /* ["read", …] */

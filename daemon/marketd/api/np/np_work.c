@@ -32,6 +32,20 @@ static const struct agent *the_agent(struct api *api, const struct request *q, s
 
 /* ---- Work ---------------------------------------------------------------------- */
 
+/* The pool whose nodes it shares a network with: its own, or the first one that the same request of /v1 made. */
+static uint64_t np_work_network(const struct engine *e, const struct instance *i)
+{
+	const struct pool *p = engine_pool(e, i->pool);
+	json_t *tags = p && p->tags ? json_loads(p->tags, 0, NULL) : NULL;
+	const char *text = json_string_value(json_object_get(tags, NP_TAG_NETWORK));
+	uint64_t network = i->pool;
+
+	if (text && !ident_parse(IDENT_POOL, text, &network))
+		network = i->pool;
+	json_decref(tags);
+	return network;
+}
+
 static json_t *np_work_node_json(const struct engine *e, const struct host *h, const struct instance *i)
 {
 	const struct sku *s = engine_sku(e, i->sku);
@@ -44,6 +58,7 @@ static json_t *np_work_node_json(const struct engine *e, const struct host *h, c
 		i->status == INSTANCE_RUNNING ? "running" : "awaiting_allocation", "created_at",
 		(json_int_t)i->created_at, "end_at", render_minute(end));
 
+	json_object_set_new(node, "network", render_id(IDENT_POOL, np_work_network(e, i)));
 	np_put_resources(node, s);
 	return node;
 }

@@ -40,6 +40,7 @@ struct node_tags {
 	const char *type;            /* "reserved" or "autoreserved" */
 	int64_t cents, start_at, end_at; /* Unix seconds; end_at 0: none */
 	uint64_t sku;
+	uint64_t network; /* the pool of the request's first node, whose network it shares; 0: its own */
 	const char *zone; /* ZONE_…: it may move while it waits; NULL: it may not */
 };
 char *node_tags_text(const struct node_tags *t);

@@ -206,13 +206,15 @@ static bool v1_create_read_zone(const struct engine *e, const struct request *q,
 
 /* ---- What a node is made of ------------------------------------------------------------------------------- */
 
-static char *v1_create_tags(const struct wish *w)
+/* network: the pool of the request's first node; 0: this is the first. */
+static char *v1_create_tags(const struct wish *w, uint64_t network)
 {
 	struct node_tags tags = { .type = w->reserved ? "reserved" : "autoreserved",
 		.cents = w->cents,
 		.start_at = w->start * 60,
 		.end_at = w->end * 60,
 		.sku = w->sku,
+		.network = network,
 		.zone = w->reserved ? NULL : w->any };
 
 	return node_tags_text(&tags);
@@ -261,7 +263,7 @@ static struct event v1_create_procurement_of(const struct engine *e, const struc
 static int v1_create_ask(struct api *api, const struct request *q, const struct wish *w, struct fail *why)
 {
 	struct quota_need need = { 0 };
-	char *text = v1_create_tags(w);
+	char *text = v1_create_tags(w, w->count > 1 ? engine_next_id(market_engine(api->market)) : 0);
 
 	for (int64_t i = 0; i < w->count; i++) {
 		struct event pool = v1_create_pool_of(w, i, text), vm = v1_create_vm_of(w, i, 0),
@@ -312,10 +314,10 @@ static int v1_create_buy(struct doer *d, const struct wish *w, uint64_t pool, st
 	return fail_set(why, rc, "%s", reason_row(rc)->text);
 }
 
-static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *pool, struct fail *why)
+static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *pools, struct fail *why)
 {
 	const struct engine *e = d->copy ? d->copy : market_engine(d->api->market);
-	char *text = v1_create_tags(w);
+	char *text = v1_create_tags(w, i ? pools[0] : 0);
 	struct event made = v1_create_pool_of(w, i, text), vm, procurement;
 	const struct effects *did;
 	int rc = doer_apply(d, &made, &did, why);
@@ -323,13 +325,13 @@ static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *p
 	free(text);
 	if (rc)
 		return rc;
-	*pool = effects_made(did);
+	pools[i] = effects_made(did);
 	if (w->reserved)
-		rc = v1_create_buy(d, w, *pool, why);
-	vm = v1_create_vm_of(w, i, *pool);
+		rc = v1_create_buy(d, w, pools[i], why);
+	vm = v1_create_vm_of(w, i, pools[i]);
 	if (rc == 0)
 		rc = doer_apply(d, &vm, &did, why);
-	procurement = v1_create_procurement_of(e, w, i, *pool);
+	procurement = v1_create_procurement_of(e, w, i, pools[i]);
 	if (rc == 0 && !w->reserved)
 		rc = doer_apply(d, &procurement, &did, why);
 	return rc;
@@ -340,7 +342,7 @@ static int make_all(struct doer *d, const struct wish *w, uint64_t *pools, struc
 	int rc = 0;
 
 	for (int64_t i = 0; rc == 0 && i < w->count; i++)
-		rc = make_one(d, w, i, &pools[i], why);
+		rc = make_one(d, w, i, pools, why);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "market/ident.h"
+#include "marketd/api/np/np.h"
 
 enum { MICROS_PER_CENT = 10000 };
 
@@ -221,6 +222,8 @@ char *node_tags_text(const struct node_tags *t)
 
 	if (t->zone)
 		json_object_set_new(tags, "sfc_zone", json_string(t->zone));
+	if (t->network)
+		json_object_set_new(tags, NP_TAG_NETWORK, render_id(IDENT_POOL, t->network));
 	set_number(tags, "sfc_max_price_cents", t->cents);
 	set_number(tags, "sfc_start_at", t->start_at);
 	set_number(tags, "sfc_end_at", t->end_at);
