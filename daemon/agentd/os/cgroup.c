@@ -15,7 +15,7 @@
 /* Most groups of one node, and most processes where its share is not known: far more than work needs. */
 #define GROUPS_LIMIT "16384"
 #define DEPTH_LIMIT "64"
-enum { PIDS_LIMIT = 16384, GROUP_ROOM = 192, PERIOD_US = 100000, QUOTA_MIN_US = 1000 };
+enum { PIDS_LIMIT = 16384, GROUP_ROOM = 192, PERIOD_US = 100000, QUOTA_MIN_US = 1000, IO_LEAST = 10, IO_MOST = 1000 };
 
 static const char *const part_names[] = { [CGROUP_NODE] = "/node", [CGROUP_DOOR] = "/door", [CGROUP_ALL] = "" };
 
@@ -48,6 +48,28 @@ static int cgroup_limit_pids(const struct cgroup_tree *t, const char *group, con
 
 	snprintf(text, sizeof text, "%u", n->pids ? n->pids : PIDS_LIMIT);
 	return cgroup_write(t, group, "pids.max", text);
+}
+
+/*
+ * While the disk is busy, each node gets a part of it as large as its part of the processors; an idle disk is anybody's.
+ * The machine's own groups have 100. Kernels have the one file or the other, and none where no scheduler weighs.
+ */
+static void cgroup_weigh_io(const struct cgroup_tree *t, const char *group, const struct node_spec *n)
+{
+	static const char *const files[] = { "io.weight", "io.bfq.weight", "blkio.weight", "blkio.bfq.weight" };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned weight = n->cpu_milli / (unsigned)(cpus > 0 ? cpus : 1);
+	char text[32];
+
+	if (!n->cpu_milli || weight > IO_MOST)
+		weight = IO_MOST;
+	if (weight < IO_LEAST)
+		weight = IO_LEAST;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(text, sizeof text, "%s%u", t->v2 ? "default " : "", weight);
+		if (cgroup_has(t, group, files[i]))
+			cgroup_write(t, group, files[i], text);
+	}
 }
 
 static int cgroup_limit_v2(const struct cgroup_tree *t, const char *group, const struct node_spec *n, int64_t quota)
@@ -115,6 +137,8 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 		const struct cgroup_tree *t = &trees->tree[i];
 		int rc = t->v2 ? cgroup_limit_v2(t, group, n, quota) : cgroup_limit_v1(t, group, n, quota);
 
+		if (!rc && t->io)
+			cgroup_weigh_io(t, group, n);
 		if (!rc && cores && t->cpuset)
 			rc = cgroup_write(t, group, "cpuset.cpus", n->cores);
 		if (rc)
@@ -128,7 +152,7 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 /* In v2 a group limits only what its parent enables. What the parent cannot enable shows when the limit is set. */
 static void cgroup_pass_on(const struct cgroup_trees *trees, const char *group)
 {
-	static const char *const words[] = { "+cpu", "+memory", "+pids", "+cpuset" };
+	static const char *const words[] = { "+cpu", "+memory", "+pids", "+cpuset", "+io" };
 
 	for (size_t i = 0; i < trees->count; i++)
 		for (size_t w = 0; trees->tree[i].v2 && w < sizeof words / sizeof *words; w++)

@@ -13,7 +13,7 @@ enum { CGROUP_PATH = 512, CGROUP_TREES = 24 };
 
 struct cgroup_tree {
 	char at[128];              /* mount point */
-	bool v2, cpu, memory, pids, cpuset, devices; /* devices: of version 1 */
+	bool v2, cpu, memory, pids, cpuset, io, devices; /* devices: of version 1 */
 };
 
 struct cgroup_trees {

@@ -56,6 +56,7 @@ static void look_v2(struct cgroup_tree *t)
 			t->memory |= strcmp(word, "memory") == 0;
 			t->pids |= strcmp(word, "pids") == 0;
 			t->cpuset |= strcmp(word, "cpuset") == 0;
+			t->io |= strcmp(word, "io") == 0;
 		}
 	buf_release(&b);
 }
@@ -66,6 +67,7 @@ static void look_v1(struct cgroup_tree *t, const char *options)
 	t->memory = cgroup_path_among(options, "memory");
 	t->pids = cgroup_path_among(options, "pids");
 	t->cpuset = cgroup_path_among(options, "cpuset");
+	t->io = cgroup_path_among(options, "blkio");
 	t->devices = cgroup_path_among(options, "devices");
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,6 +84,48 @@ static bool limited(const struct node_spec *n, const char *v1, const char *v2, l
 			buf_release(&b);
 		}
 	return found;
+}
+
+/* What the kernel says of its weight at the disk; 0: this kernel weighs nobody. */
+static long weight(const struct node_spec *n)
+{
+	static const char *const files[] = { "blkio.bfq.weight", "blkio.weight", "io.bfq.weight", "io.weight" };
+	struct cgroup_trees t;
+	char path[CGROUP_PATH];
+	long found = 0;
+
+	cgroup_trees(&t);
+	for (size_t i = 0; i < t.count; i++)
+		for (size_t k = 0; k < sizeof files / sizeof *files && !found; k++) {
+			struct buf b;
+
+			buf_init(&b, 4096);
+			snprintf(path, sizeof path, "%.100s/%s-n-%s/%s", t.tree[i].at, n->setup->prefix, n->id,
+				files[k]);
+			if (buf_read_file(&b, path) == 0)
+				found = strtol(buf_text(&b) + strcspn(buf_text(&b), "0123456789"), NULL, 10);
+			buf_release(&b);
+		}
+	return found;
+}
+
+/* The nodes of a machine together have a weight of 1000. */
+static void test_weight(struct node_spec n)
+{
+	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), given[] = { cpus * 300, cpus * 5, 0, cpus * 4000 };
+	long want[] = { 300, 10, 1000, 1000 };
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+		n.cpu_milli = given[i];
+		cgroup_make(&n, 0, &f);
+		if (weight(&n))
+			is_int(weight(&n), want[i], "at a busy disk a node of %u/%u of the processors weighs %ld", given[i],
+				cpus * 1000, want[i]);
+		else
+			skip("this kernel weighs nobody at the disk");
+		cgroup_remove(&n, &f);
+	}
 }
 
 static bool has_pids(void)
@@ -207,6 +250,7 @@ int main(void)
 	test_trees();
 	if (cgroup_probe(&holds, NULL) == 0) {
 		test_life(&n, holds);
+		test_weight(n);
 		test_deep(&n);
 		test_late(&n);
 		test_reused(&n);
