@@ -5,7 +5,7 @@ EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
-	tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire tests/fuzz/requirements \
+	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire tests/fuzz/requirements \
 	tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack tests/fuzz/tally \
 	tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
@@ -35,6 +35,8 @@ tests_fuzz_kexinit_SOURCES = tests/fuzz/kexinit.c tests/fuzz/replay.c
 tests_fuzz_kexinit_LDADD = libpssh-all.la
 tests_fuzz_key_SOURCES = tests/fuzz/key.c tests/fuzz/replay.c
 tests_fuzz_key_LDADD = libpssh-all.la
+tests_fuzz_kmsg_SOURCES = tests/fuzz/kmsg.c tests/fuzz/replay.c
+tests_fuzz_kmsg_LDADD = libinventory.la
 tests_fuzz_knownhosts_SOURCES = tests/fuzz/knownhosts.c tests/fuzz/replay.c
 tests_fuzz_knownhosts_LDADD = libpssh-all.la
 tests_fuzz_money_SOURCES = tests/fuzz/money.c tests/fuzz/replay.c
