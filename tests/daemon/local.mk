@@ -63,9 +63,9 @@ tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdr
 	$(JANSSON_LIBS)
 
 # The daemons as services.
-TESTS += tests/daemon/units.t tests/daemon/package.t
+TESTS += tests/daemon/purge.t tests/daemon/units.t tests/daemon/package.t
 tests/daemon/units.log: nanopod-marketd$(EXEEXT) nanopod-agentd$(EXEEXT) $(units)
-EXTRA_DIST += tests/daemon/units.t tests/daemon/package.t tests/daemon/package.sh
+EXTRA_DIST += tests/daemon/purge.t tests/daemon/units.t tests/daemon/package.t tests/daemon/package.sh
 
 # Devices of nodes, with harmless ones of this machine in place of GPUs.
 tests/daemon/devices-ns.log: $(node_programs) tests/daemon/nsdevices$(EXEEXT)

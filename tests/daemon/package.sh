@@ -45,10 +45,10 @@ before=$(pgrep -x -f 'sleep 86399') agent=$(systemctl show -P MainPID nanopod-ag
 systemctl restart nanopod-agentd
 [ "$(systemctl show -P MainPID nanopod-agentd)" != "$agent" ] && [ "$(pgrep -x -f 'sleep 86399')" = "$before" ] && on true
 say $? "systemctl restart nanopod-agentd replaces the agent; the node and what runs in it go on" nanopod-agentd
-systemctl stop nanopod-agentd; nanopod-agentd halt --destroy
-systemctl stop nanopod-marketd
 nanopod --version | grep -q "^nanopod "; say $? "the command runs"
 dpkg --purge nanopod nanopod-agentd nanopod-marketd libpssh-dev libpssh0 >/dev/null; say $? "the packages are purged"
+[ -z "$(pgrep -x -f 'sleep 86399')" ] && [ ! -e /var/lib/nanopod-agentd ]; say $? "no node is left, nor what its tenant wrote"
+[ -s /var/lib/nanopod-marketd/market.db ] || ls /var/lib/nanopod-marketd/*.db >/dev/null; say $? "the ledger stays"
 left=$(find /etc /usr /lib/systemd -xdev \( -name '*nanopod*' -o -name '*pssh*' \) ! -path '/usr/share/doc/*' 2>/dev/null)
 [ -z "$left" ] || echo "# left: $left" >&3
 [ -z "$left" ]; say $? "and leave no file"
