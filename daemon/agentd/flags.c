@@ -190,6 +190,9 @@ static int flags_read_opening(struct flags *o, const char *text)
 
 	if (!opening_read(text, &n))
 		return flags_complain("allow-net", text, "an IPv4 network, e.g. 192.168.1.0/24 or 192.168.1.5:2049");
+	if (n.bits < OPENING_WIDEST)
+		return flags_complain("allow-net", text,
+			"a private network, e.g. 192.168.1.0/24; none is wider than /8");
 	if (!opening_is_possible(&n))
 		return flags_complain("allow-net", text,
 			"another network: loopback, link-local and multicast addresses, 10.88.0.0/16 and 10.0.2.0/24 "

@@ -147,8 +147,28 @@ is "$(try "each $PRIVATE $OWN $OWN_PRIVATE 10.99.0.2")" "tcp $PRIVATE tcp $OWN u
 	"the one with a port and the one without, and nothing else"
 ok "of the one with a port no more than the port" wait_for 60 walled $PRIVATE
 like "$(cat "$TMP/m1.log")" "nodes may reach $PRIVATE/32:$ANSWER" "the log says so"
+again --allow-net "${PRIVATE%.*}.0/24" --allow-net "${OWN_PRIVATE%.*}.0/24" --allow-net 203.0.113.0/24
+networks() { [ "$(try "each $PRIVATE 203.0.113.200 $OWN_PRIVATE $OWN 10.99.0.2 10.0.2.2")" = \
+	"tcp $PRIVATE tcp 203.0.113.200 udp $PRIVATE udp 203.0.113.200 end" ]; }
+ok "a network is opened without this machine's own addresses in it" wait_for 60 networks
 again
 shut() { [ "$(try "tcp $OWN")" = "" ]; }
 ok "without it all is closed again" wait_for 60 shut
 is "$(try "each $INTERNET $PRIVATE $OWN")" "tcp $INTERNET udp $INTERNET end" "but the internet"
+
+# ---- A new agent finds what one without walls made -----------------------------------------------------------------------
+agentd_stop m1
+for w in "$TMP"/m1/*.wall; do
+	nsenter --net="/run/netns/$(basename "$w" .wall)" sh -c 'for i in all tap0; do echo 1 >/proc/sys/net/ipv4/conf/$i/rp_filter; done
+		ip rule flush protocol 88; ip rule flush protocol 89; ip route flush table 88; ip route flush table 89' 2>/dev/null
+	rm "$w"
+done
+is "$(try "tcp $PRIVATE")" here "(it had no wall)"
+agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
+ok "its nodes are walled in" wait_for 60 walled $PRIVATE
+if [ -n "$RESOLVER" ]; then
+	is "$(try 'udp 10.0.2.3 53 10')" here "and still reach the resolver"
+else
+	skip "no resolver with an IPv4 address in /etc/resolv.conf"
+fi
 done_testing

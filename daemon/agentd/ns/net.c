@@ -38,6 +38,7 @@ void net_names(const struct node_spec *n, struct net_names *out)
 	snprintf(out->hub, sizeof out->hub, "%.8s-t-%016llx", prefix, (unsigned long long)net_hash(n->tenant));
 	snprintf(out->port, sizeof out->port, "%.8sn%u", prefix, slot & 0xfff);
 	snprintf(out->inner, sizeof out->inner, "%.8se%u", prefix, slot & 0xfff);
+	snprintf(out->sends, sizeof out->sends, "sends%u", slot & 0xfff);
 	snprintf(out->address, sizeof out->address, "10.88.%u.%u", 1 + (slot & 0xfff) / PER_BLOCK,
 		2 + (slot & 0xfff) % PER_BLOCK);
 	snprintf(out->mac, sizeof out->mac, "02:4e:%02x:%02x:%02x:%02x", mark & 0xff, mark >> 8 & 0xff,
@@ -248,30 +249,34 @@ int net_tap(const struct node_spec *n, uid_t uid, struct fail *f)
 	return net_with_port(n, tap_lines, uid, f);
 }
 
+/* The kernel removes a port with its node's end, perhaps between our look and our command. */
+static int net_remove_link(const char *hub, int space, const char *name, struct fail *f)
+{
+	struct interface link = { .name = name };
+	int rc = net_inside(space, net_look_at, &link);
+
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot inspect the namespace '%s'", hub);
+	if (!link.there)
+		return 0;
+	rc = spawn_words(NET_COMMAND_MS, f, "ip", "-n", hub, "link", "del", name, NULL);
+	if (rc && net_inside(space, net_look_at, &link) == 0 && !link.there)
+		rc = 0;
+	return rc;
+}
+
 int net_node_remove(const struct node_spec *n, struct fail *f)
 {
 	struct net_names names;
-	struct buf b;
 	int space, rc = cgroup_kill(n, CGROUP_DOOR, KILL_MS, f);
-	bool there = false;
 
 	net_names(n, &names);
 	if (rc || net_space_open(names.hub, &space) != 0)
 		return rc;
-	rc = net_port_there(&names, space, &there, f);
+	rc = net_remove_link(names.hub, space, names.port, f);
+	if (!rc)
+		rc = net_remove_link(names.hub, space, names.sends, f);
 	close(space);
-	if (rc || !there)
-		return rc;
-	buf_init(&b, LINES_MAX);
-	buf_addf(&b, "link del %s\n", names.port);
-	rc = net_batch(names.hub, &b, f);
-	buf_release(&b);
-	/* The kernel removes it with the node's end, perhaps at this moment. */
-	if (rc && net_space_open(names.hub, &space) == 0) {
-		if (net_port_there(&names, space, &there, NULL) == 0 && !there)
-			rc = 0;
-		close(space);
-	}
 	return rc;
 }
 
@@ -318,7 +323,10 @@ static int net_tidy_one(const struct driver_setup *s, const char *hub, struct fa
 	return rc;
 }
 
-/* A hub without its bridge is being made at this moment, or was cut off: whoever makes it raises its wall. */
+/*
+ * A hub without its bridge is being made at this moment, or was cut off: whoever makes it raises its wall. One that an
+ * older agent made may still check its packets in a way that the wall does not go with, so its uplink comes first.
+ */
 static int net_renew_one(const struct driver_setup *s, const char *hub, struct fail *f)
 {
 	struct interface bridge = { .name = NET_BRIDGE };
@@ -327,8 +335,14 @@ static int net_renew_one(const struct driver_setup *s, const char *hub, struct f
 	if (rc)
 		return 0;
 	rc = net_inside(space, net_look_at, &bridge);
+	if (!rc && bridge.there) {
+		int uplink = net_uplink(s, hub, space, f);
+
+		rc = net_wall(s, hub, uplink ? NULL : f);
+		rc = uplink ? uplink : rc;
+	}
 	close(space);
-	return rc || !bridge.there ? rc : net_wall(s, hub, f);
+	return rc;
 }
 
 static int net_each(const struct driver_setup *s,

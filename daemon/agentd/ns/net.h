@@ -23,6 +23,7 @@ struct net_names {
 	char hub[NET_HUB];           /* the tenant's namespace, in /run/netns */
 	char port[NET_NAME];         /* the node's interface on the hub's bridge: a veth's end, or a tap */
 	char inner[NET_NAME];        /* the veth's other end, before it is moved into the node */
+	char sends[NET_NAME];        /* where what it sends waits, if its network has a rate */
 	char address[NET_ADDRESS];   /* 10.88.x.y, /NET_BITS, gateway NET_GATEWAY */
 	char mac[NET_MAC];           /* of the node's own interface */
 };
@@ -57,7 +58,7 @@ int net_tap(const struct node_spec *n, uid_t uid, struct fail *f);
 int net_door(const struct node_spec *n, struct fail *f);
 bool net_door_open(const struct node_spec *n);
 
-/* Removes door and port; the hub stays for net_tidy. Neither exists: 0. */
+/* Removes door, port and what limits its rate; the hub stays for net_tidy. Neither exists: 0. */
 int net_node_remove(const struct node_spec *n, struct fail *f);
 
 /* Removes the hubs of this setup whose bridge has no node any more, with their uplinks. */

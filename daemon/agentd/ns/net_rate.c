@@ -41,27 +41,25 @@ static int net_rate_tc(const char *hub, const struct buf *lines, struct fail *f)
 int net_rate(const struct node_spec *n, struct fail *f)
 {
 	struct net_names names;
-	char sends[NET_NAME];
 	struct buf b;
 	int rc;
 
 	if (!n->network_mbps)
 		return 0;
 	net_names(n, &names);
-	snprintf(sends, sizeof sends, "sends%u", n->slot & 0xfff);
-	spawn_words(NET_COMMAND_MS, NULL, "ip", "-n", names.hub, "link", "del", sends, NULL);
+	spawn_words(NET_COMMAND_MS, NULL, "ip", "-n", names.hub, "link", "del", names.sends, NULL);
 	buf_init(&b, LINES_MAX);
-	buf_addf(&b, "link add %s type ifb\nlink set %s up\n", sends, sends);
+	buf_addf(&b, "link add %s type ifb\nlink set %s up\n", names.sends, names.sends);
 	rc = net_batch(names.hub, &b, f);
 	buf_clear(&b);
 	buf_addf(&b, "qdisc add dev %s root tbf rate %lldmbit burst %lld latency %dms\n", names.port,
 		(long long)n->network_mbps, (long long)net_rate_burst(n->network_mbps), LATENCY_MS);
-	buf_addf(&b, "qdisc add dev %s root tbf rate %lldmbit burst %lld latency %dms\n", sends,
+	buf_addf(&b, "qdisc add dev %s root tbf rate %lldmbit burst %lld latency %dms\n", names.sends,
 		(long long)n->network_mbps, (long long)net_rate_burst(n->network_mbps), LATENCY_MS);
 	buf_addf(&b,
 		"qdisc add dev %s ingress\nfilter add dev %s parent ffff: protocol all u32 match u32 0 0 action mirred "
 		"egress redirect dev %s\n",
-		names.port, names.port, sends);
+		names.port, names.port, names.sends);
 	rc = rc ? rc : net_rate_tc(names.hub, &b, f);
 	buf_release(&b);
 	return rc;

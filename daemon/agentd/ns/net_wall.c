@@ -3,6 +3,9 @@
  * The wall between a hub's nodes and the provider's own network. slirp4netns connects as the machine itself, so the hub
  * must not route to it what is private or the machine's own: rules of routing in the hub, which nodes cannot change,
  * decide it for each packet. Nodes have no other way out, and none at all for IPv6.
+ *
+ * Table 88 has what is closed unless it is opened; table 89, in the middle of the openings, what an opened network that
+ * contains it does not open: this machine's own addresses, and what can never be opened.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,21 +43,23 @@ static void wall_found(struct buf *b)
 		buf_addf(b, "route replace prohibit %s table 88\n", walled[i]);
 }
 
-static void wall_open(struct buf *b, const struct driver_setup *s)
+/* An opening for one address opens it even if it is this machine's own; one for a network does not. */
+static void wall_open(struct buf *b, const struct driver_setup *s, bool one, unsigned *pref)
 {
-	buf_adds(b, "rule flush protocol 88\n");
 	for (size_t i = 0; i < s->open_count; i++) {
 		struct opening o = s->open[i];
 		char text[OPENING_TEXT];
 		unsigned port = o.port;
 
+		if ((o.bits == OPENING_ADDRESS) != one)
+			continue;
 		o.port = 0;
 		opening_text(&o, text);
 		if (!port)
-			buf_addf(b, "rule add pref %zu to %s lookup main protocol 88\n", 120 + 2 * i, text);
+			buf_addf(b, "rule add pref %u to %s lookup main protocol 88\n", (*pref)++, text);
 		for (int k = 0; port && k < WALL_PORTS; k++)
-			buf_addf(b, "rule add pref %zu to %s ipproto %s dport %u lookup main protocol 88\n",
-				120 + 2 * i + (size_t)k, text, wall_protocols[k], port);
+			buf_addf(b, "rule add pref %u to %s ipproto %s dport %u lookup main protocol 88\n", (*pref)++,
+				text, wall_protocols[k], port);
 	}
 }
 
@@ -76,11 +81,27 @@ static int wall_own(struct buf *b, struct fail *f)
 			(strcmp(kind, "local") != 0 && strcmp(kind, "broadcast") != 0) || !opening_read(to, &o))
 			continue;
 		opening_text(&o, to);
-		rc = buf_addf(b, "route replace prohibit %s table 88\n", to);
+		rc = buf_addf(b, "route replace prohibit %s table 88\nroute replace prohibit %s table 89\n", to, to);
 		if (rc)
 			fail_errno(f, rc, -rc, "cannot list this machine's addresses");
 	}
 	buf_release(&routes);
+	return rc;
+}
+
+/* In this order nothing is open for a moment that should be closed. */
+static int wall_want(struct buf *b, const struct driver_setup *s, struct fail *f)
+{
+	unsigned pref = 120;
+	int rc;
+
+	buf_adds(b, "rule flush protocol 88\n");
+	for (size_t i = 0; opening_never[i]; i++)
+		buf_addf(b, "route replace prohibit %s table 89\n", opening_never[i]);
+	rc = wall_own(b, f);
+	wall_open(b, s, true, &pref);
+	buf_addf(b, "rule add pref %u lookup 89 protocol 88\n", pref++);
+	wall_open(b, s, false, &pref);
 	return rc;
 }
 
@@ -120,8 +141,7 @@ int net_wall(const struct driver_setup *s, const char *hub, struct fail *f)
 	buf_init(&want, WALL_MAX);
 	buf_init(&was, WALL_MAX);
 	buf_init(&lines, WALL_MAX);
-	wall_open(&want, s);
-	rc = wall_own(&want, f);
+	rc = wall_want(&want, s, f);
 	if (buf_read_file(&was, path) != 0)
 		buf_clear(&was);
 	if (!rc && (was.len != want.len || memcmp(buf_text(&was), buf_text(&want), want.len) != 0)) {

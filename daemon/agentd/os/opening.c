@@ -45,15 +45,17 @@ bool opening_read(const char *text, struct opening *out)
 	return true;
 }
 
+const char *const opening_never[] = { "0.0.0.0/8", "10.0.2.0/24", "10.88.0.0/16", "127.0.0.0/8", "169.254.0.0/16",
+	"224.0.0.0/3", NULL };
+
 bool opening_is_possible(const struct opening *o)
 {
-	static const char *const never[] = { "0.0.0.0/8", "10.0.2.0/24", "10.88.0.0/16", "127.0.0.0/8",
-		"169.254.0.0/16", "224.0.0.0/3" };
-
-	for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+	if (o->bits < OPENING_WIDEST)
+		return false;
+	for (size_t i = 0; opening_never[i]; i++) {
 		struct opening n;
 
-		if (opening_read(never[i], &n) && o->bits >= n.bits && (o->net & opening_mask(n.bits)) == n.net)
+		if (opening_read(opening_never[i], &n) && o->bits >= n.bits && (o->net & opening_mask(n.bits)) == n.net)
 			return false;
 	}
 	return true;
