@@ -256,6 +256,8 @@ static enum cause roster_unable(const struct work *w, const struct work_node *wa
 {
 	if (*wanted->wrong)
 		return roster_wrong(wanted);
+	if (wanted->contract.gpus && !share->devices)
+		return CAUSE_NO_DEVICES;
 	for (size_t i = 0; i < w->host_count && !share->devices; i++)
 		if (w->hosts[i].contract.gpus && strcmp(w->hosts[i].id, wanted->host) == 0)
 			return CAUSE_NO_DEVICES;

@@ -29,6 +29,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 	snprintf(h->tenant, sizeof h->tenant, "%s%s%s", n->tenant, *network ? "/" : "", network);
 	h->grace_ms = STOP_GRACE_MS;
 	h->host = n->host;
+	h->gpus = c->gpus;
 	h->spec = (struct node_spec){ .setup = setup,
 		.id = n->id,
 		.name = n->name,
@@ -151,7 +152,7 @@ int step_child_try_ssh(const char *address, unsigned port, struct fail *f)
 
 /* ---- Steps -------------------------------------------------------------------------------- */
 
-/* A node is made and started only with the GPUs of its host. */
+/* A node is made and started only with the GPUs of its host, and with as many as its buyer pays for. */
 static int step_child_make(const struct step_child *h, struct fail *f)
 {
 	const struct driver_setup *s = h->spec.setup;
@@ -162,6 +163,9 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 
 	if (d->devices == DEVICES_NODES || d->devices == DEVICES_FUNCTIONS)
 		rc = host_gpus_take(s->data, s->sysfs_root, h->host, spec.id, d->devices == DEVICES_NODES, &devices, f);
+	if (!rc && d->devices != DEVICES_MACHINE && devices.gpu_count < h->gpus)
+		rc = fail_set(f, -ENODEV, "its type promises %u GPU%s, and this host has %zu", h->gpus,
+			h->gpus == 1 ? "" : "s", devices.gpu_count);
 	if (devices.gpu_count)
 		spec.devices = &devices;
 	if (!rc)
@@ -170,8 +174,7 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 	return rc;
 }
 
-/* Its GPUs go to the next node once nothing of it is left. */
-static int step_child_destroy(const struct step_child *h, struct fail *f)
+int step_child_destroy(const struct step_child *h, struct fail *f)
 {
 	const struct driver_setup *s = h->spec.setup;
 	int rc = h->driver->destroy(&h->spec, f);

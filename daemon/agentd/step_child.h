@@ -13,6 +13,7 @@ struct step_child {
 	enum step step;
 	struct node_spec spec;
 	const char *host;
+	unsigned gpus; /* that it was promised */
 	char dir[1024], tenant[2 * WORK_ID];
 	unsigned port;
 	int64_t grace_ms;
@@ -24,6 +25,9 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 
 /* For job_begin(): arg is the struct step_child. */
 int step_child_do(void *arg, struct buf *out, struct fail *f);
+
+/* Under the node's lock: wipes it. Its GPUs go to the next node once nothing of it is left. */
+int step_child_destroy(const struct step_child *h, struct fail *f);
 
 /* Does a server at address:port say "SSH-2.0-" within a second or two? */
 int step_child_try_ssh(const char *address, unsigned port, struct fail *f);

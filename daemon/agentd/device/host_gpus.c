@@ -103,6 +103,22 @@ static json_t *book_find(const struct gpu_book *b, const char *address)
 	return NULL;
 }
 
+/* A node that left no folder has ended, whoever ended it. */
+static bool book_is_dead(const struct gpu_book *b, const char *node)
+{
+	char nodes[STATEFILE_PATH], path[STATEFILE_PATH];
+	struct stat st;
+
+	return *node && statefile_path(nodes, b->data, "nodes", NULL) == 0 &&
+		statefile_path(path, nodes, node, NULL) == 0 && stat(path, &st) != 0 && errno == ENOENT;
+}
+
+/* Has a node the GPU? A dead one's GPU goes to the next, who resets it first (take_from_dead()). */
+static bool book_in_use(const struct gpu_book *b, const json_t *gpu)
+{
+	return !book_is(gpu, "node", "") && !book_is_dead(b, book_word(gpu, "node"));
+}
+
 /* ---- Fixing --------------------------------------------------------------------------------- */
 
 static bool fix_has_vendor(const struct gpu *g, const char *word)
@@ -112,9 +128,10 @@ static bool fix_has_vendor(const struct gpu *g, const char *word)
 		(g->pci.vendor == GPU_INTEL && strcmp(word, "intel") == 0);
 }
 
+/* As the market compares them. */
 static bool fix_fits(const struct gpu *g, const struct host_want *w)
 {
-	return !g->integrated && fix_has_vendor(g, w->vendor) && (!*w->model || strcmp(w->model, g->market) == 0) &&
+	return !g->integrated && fix_has_vendor(g, w->vendor) && (!*w->model || strcasecmp(w->model, g->market) == 0) &&
 		(!w->memory || g->memory == GPU_UNKNOWN || g->memory >= w->memory);
 }
 
@@ -157,7 +174,7 @@ static int fix_host(struct gpu_book *b, const char *root, const struct host_want
 		struct pci p;
 
 		if ((known &&
-			    (!book_is(known, "host", "") || !book_is(known, "node", "") ||
+			    (!book_is(known, "host", "") || book_in_use(b, known) ||
 				    !book_is(known, "quarantine", ""))) ||
 			pci_read(root, list[i], &p) != 0 || !gpu_is(&p))
 			continue;
@@ -188,7 +205,7 @@ static bool fix_drop_others(struct gpu_book *b, const struct host_want *hosts, s
 
 		for (size_t k = 0; k < count && !wanted; k++)
 			wanted = hosts[k].count && book_is(gpu, "host", hosts[k].host);
-		if (wanted || !book_is(gpu, "node", ""))
+		if (wanted || book_in_use(b, gpu))
 			continue;
 		book_set(gpu, "host", "");
 		changed = true;
@@ -252,16 +269,6 @@ int host_gpus_give_back(const char *data, const char *root, const char *node, st
 	return rc;
 }
 
-/* A node that left no folder has ended, whoever ended it. */
-static bool take_is_dead(const struct gpu_book *b, const char *node)
-{
-	char nodes[STATEFILE_PATH], path[STATEFILE_PATH];
-	struct stat st;
-
-	return statefile_path(nodes, b->data, "nodes", NULL) == 0 && statefile_path(path, nodes, node, NULL) == 0 &&
-		stat(path, &st) != 0 && errno == ENOENT;
-}
-
 static int take_one(const char *root, json_t *gpu, const char *node, struct fail *f)
 {
 	const char *address = book_word(gpu, "address"), *uuid = book_word(gpu, "uuid");
@@ -280,6 +287,8 @@ static int take_one(const char *root, json_t *gpu, const char *node, struct fail
 	if (*uuid && *g.uuid && strcmp(uuid, g.uuid) != 0)
 		return fail_set(f, -ENODEV, "the GPU at %s is another one: '%s', was '%s'", address, g.uuid, uuid);
 	book_set(gpu, "node", node);
+	if (g.memory != GPU_UNKNOWN)
+		json_object_set_new(gpu, "memory", json_integer(g.memory));
 	return 0;
 }
 
@@ -308,7 +317,7 @@ static int take_from_dead(const char *data, const char *root, const char *host, 
 		if (!rc)
 			json_array_foreach(b.gpus, i, gpu) if (book_is(gpu, "host", host) &&
 				!book_is(gpu, "node", "") && !book_is(gpu, "node", node) &&
-				take_is_dead(&b, book_word(gpu, "node")))
+				book_is_dead(&b, book_word(gpu, "node")))
 				snprintf(dead, sizeof dead, "%s", book_word(gpu, "node"));
 		book_close(&b);
 		rc = rc || !*dead ? rc : host_gpus_give_back(data, root, dead, f);
@@ -358,6 +367,43 @@ int host_gpus_of(const char *data, const char *node, struct node_devices *out, s
 		json_array_foreach(b.gpus, i, gpu) if (!rc && book_is(gpu, "node", node)) rc = take_describe(gpu, out);
 	book_close(&b);
 	return rc;
+}
+
+/* ---- For the market ------------------------------------------------------------------------- */
+
+static json_t *report_same(const json_t *list, const json_t *gpu)
+{
+	json_t *kind;
+	size_t i;
+
+	json_array_foreach(list, i, kind) if (book_is(kind, "model", book_word(gpu, "model")) &&
+		statefile_int(kind, "memory_bytes", 0) == statefile_int(gpu, "memory", 0)) return kind;
+	return NULL;
+}
+
+static void report_add(json_t *list, const json_t *gpu)
+{
+	json_t *kind = report_same(list, gpu);
+
+	if (!kind) {
+		kind = json_pack("{s:s, s:i}", "model", book_word(gpu, "model"), "count", 0);
+		if (kind && statefile_int(gpu, "memory", 0) > 0)
+			json_object_set(kind, "memory_bytes", json_object_get(gpu, "memory"));
+		json_array_append_new(list, kind);
+	}
+	json_object_set_new(kind, "count", json_integer(statefile_int(kind, "count", 0) + 1));
+}
+
+json_t *host_gpus_report(const char *data, const char *node)
+{
+	struct gpu_book b = { .data = data, .lock = -1 };
+	json_t *list = json_array(), *gpu;
+	size_t i;
+
+	if (book_load(&b, NULL) == 0)
+		json_array_foreach(b.gpus, i, gpu) if (book_is(gpu, "node", node)) report_add(list, gpu);
+	book_close(&b);
+	return list;
 }
 
 /* ---- For people ----------------------------------------------------------------------------- */

@@ -40,6 +40,9 @@ int host_gpus_of(const char *data, const char *node, struct node_devices *out, s
 /* After the node's end: resets its GPUs. Those that could not be reset are kept back; 0 then, too. */
 int host_gpus_give_back(const char *data, const char *root, const char *node, struct fail *f);
 
+/* The GPUs that the node has, alike ones together: [{"model":"h100","count":8,"memory_bytes":…}]; NULL: no memory. */
+json_t *host_gpus_report(const char *data, const char *node);
+
 /* What a GPU's host and node are, and why it is kept back: an array of objects; NULL: no memory, or unreadable. */
 json_t *host_gpus_json(const char *data, struct fail *f);
 

@@ -178,7 +178,7 @@ static int nodes_halt_one(void *arg, struct buf *out, struct fail *f)
 	rc = step_child_do(&h->work, out, f);
 	h->work.step = STEP_DESTROY;
 	if (!rc && h->destroy)
-		rc = h->work.driver->destroy(&h->work.spec, f);
+		rc = step_child_destroy(&h->work, f);
 	return rc;
 }
 

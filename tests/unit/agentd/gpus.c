@@ -120,6 +120,32 @@ static void test_kept_back(struct bus *b, struct node_devices *d)
 	is_int(take(b->root, "host_a", "inst_6", d, &f), 0, "and it is had again (%s)", f.text);
 }
 
+/* A node of a host that the market dropped vanished without giving its GPU back: another host gets it, reset. */
+static void test_dead(struct bus *b, struct node_devices *d)
+{
+	struct host_want hosts[2] = { { "host_b", "", "", 1, 0 }, { "host_d", "", "ArcA770", 1, 0 } };
+	struct fail f = { 0 };
+	json_t *list;
+	char *said;
+
+	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), -ENODEV, "while its node is there, nobody else has the GPU");
+	forget("inst_5");
+	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), 0, "once it vanished, another host has it (%s)", f.text);
+	is_int(take(b->root, "host_d", "inst_7", d, &f), 0, "and a node of it (%s)", f.text);
+	ok(was_reset(b->root, 0, 60000), "after a reset");
+	list = host_gpus_report(data, "inst_7");
+	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
+	is_str(said, "[{\"count\":1,\"memory_bytes\":17179869184,\"model\":\"arca770\"}]", "the market is told which it has");
+	free(said);
+	json_decref(list);
+	is_int(host_gpus_give_back(data, b->root, "inst_7", &f), 0, "(it goes)");
+	was_reset(b->root, 0, 60000);
+	hosts[1].host = "host_a";
+	hosts[1].model = "";
+	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), 0, "(the first host has it again)");
+	is_int(take(b->root, "host_a", "inst_5", d, &f), 0, "(and its node)");
+}
+
 /* Cut off between the unbind and the bind: the GPU has no driver. */
 static void test_cut_off(struct bus *b)
 {
@@ -192,6 +218,7 @@ int main(void)
 	bus_begin(&b, "xe");
 	test_fix(root, &d);
 	test_between(&b, &d);
+	test_dead(&b, &d);
 	test_kept_back(&b, &d);
 	test_cut_off(&b);
 	test_gone(root, &d);

@@ -76,6 +76,18 @@ static void test_refused(const struct work *w, const char *data, const struct dr
 	room_release(&room);
 }
 
+static void test_report(const char *data)
+{
+	json_t *list = host_gpus_report(data, "inst_1"), *none = host_gpus_report(data, "inst_2");
+	char *said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
+
+	is_str(said, "[{\"count\":1,\"model\":\"arca770\"}]", "the market is told which, without the memory that nobody knows");
+	is_int(json_array_size(none), 0, "and of a node without, none");
+	free(said);
+	json_decref(list);
+	json_decref(none);
+}
+
 static void test_step(const struct driver_setup *setup, const char *root)
 {
 	struct node *n = node_new("inst_1");
@@ -88,8 +100,14 @@ static void test_step(const struct driver_setup *setup, const char *root)
 	node_folder(setup->data, n->id, &f);
 	is_int(step_child_init(&h, n, NULL, setup), 0, "(a step)");
 	h.driver = &step_driver;
+	h.gpus = 2;
+	*seen = '\0';
+	ok(step_run(&h, STEP_CREATE) != 0, "a host with one GPU makes no node that was promised two");
+	is_str(seen, "", "(nor asks its driver)");
+	h.gpus = 1;
 	is_int(step_run(&h, STEP_CREATE), 0, "it is made");
 	is_str(seen, "/dev/dri/renderD128", "with its host's GPU");
+	test_report(setup->data);
 	is_int(step_run(&h, STEP_DESTROY), 0, "it ends");
 	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/0000:03:00.0/reset", root);
 	file = fopen(path, "re");
