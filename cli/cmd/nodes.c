@@ -19,6 +19,7 @@ static const struct column columns[] = {
 	{ "reservation", 0, "its reservation" },
 	{ "status", 0, "pending, running, ended or failed" },
 	{ "type", 0, "type of node" },
+	{ "gpus", COLUMN_WIDE | COLUMN_RAW, "GPUs that its host gave it" },
 	{ "zone", COLUMN_WIDE, "its zone" },
 	{ "address", 0, "address for SSH" },
 	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port for SSH" },
@@ -43,6 +44,12 @@ static void put_keys(const struct node *n, struct buf *out)
 		command_nomem();
 }
 
+/* Readable in a table and in CSV, a list in JSON. */
+static const char *nodes_gpus(const struct nanopod *np, const struct node *n)
+{
+	return np->format == FORMAT_JSON || np->format == FORMAT_JSONL ? n->gpus_json : n->gpus;
+}
+
 /* When its time ends; people read at once that this is earlier than what was bought. */
 static const char *nodes_end(struct nanopod *np, const struct node *n, char room[CELL_TEXT])
 {
@@ -60,8 +67,8 @@ static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node 
 
 	put_keys(n, keys);
 	rows_add_color(r,
-		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, n->zone, n->hostname,
-			n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
+		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, nodes_gpus(np, n), n->zone,
+			n->hostname, n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
 			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL,
 			buf_text(keys) },
 		n->status == MODEL_INSTANCE_FAILED             ? COLOR_RED
@@ -166,7 +173,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
 	{ "nanopod nodes", "running and pending nodes" },
-	{ "nanopod nodes -r train -o wide", "nodes of one reservation, with messages of their hosts" },
+	{ "nanopod nodes -r train -o wide", "nodes of one reservation, with GPUs and messages of their hosts" },
 	{ "nanopod nodes 'train-*' --all -o json", "by name, ended ones too" },
 	{ 0 },
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/nodes/gpus.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
@@ -226,7 +227,7 @@ static int show_instance(struct showing *s, const char *id)
 {
 	struct model_instance i;
 	struct model_ssh ssh;
-	char span[WHEN_TEXT], name[300];
+	char span[WHEN_TEXT], name[300], has[GPUS_TEXT];
 	unsigned gpus;
 
 	if (market_get(s->m, "/v2/instances/%s", id) || wire_instance(s->m->doc, WIRE_WHOLE, &i, &s->m->fail))
@@ -239,6 +240,8 @@ static int show_instance(struct showing *s, const char *id)
 	show_line(s, "status", "%s", node_word(i.status, i.status_text));
 	show_line(s, "reservation", "%s", i.pool.name ? i.pool.name : i.pool.id);
 	show_type(s, i.sku.id, &gpus);
+	if (gpus_text(i.gpus, i.gpu_count, has))
+		show_line(s, "gpus", "%s", has);
 	show_line(s, "image", "%s", i.image.name ? i.image.name : i.image.id);
 	if (i.priority)
 		show_line(s, "priority", "%s", i.priority);

@@ -2,6 +2,8 @@
 libcli_la_SOURCES += \
 	cli/nodes/console_read.c \
 	cli/nodes/console_read.h \
+	cli/nodes/gpus.c \
+	cli/nodes/gpus.h \
 	cli/nodes/hostnames.c \
 	cli/nodes/hostnames.h \
 	cli/nodes/node.c \

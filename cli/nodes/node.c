@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "cli/nodes/gpus.h"
 #include "cli/nodes/hostnames.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
@@ -70,6 +71,18 @@ static void take_ssh(struct node *n, const struct model_ssh *s, const char *user
 			command_nomem();
 }
 
+static void take_gpus(struct node *n, const struct model_gpu *gpus, size_t count)
+{
+	char room[GPUS_TEXT];
+	struct buf list;
+
+	buf_init(&list, WIRE_BYTES_MAX);
+	gpus_json(gpus, count, &list);
+	n->gpus = node_copy(gpus_text(gpus, count, room));
+	n->gpus_json = node_copy(buf_text(&list));
+	buf_release(&list);
+}
+
 static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct model_node one;
@@ -96,6 +109,7 @@ static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 	n->created = one.created_at;
 	n->updated = one.updated_at;
 	take_ssh(n, &one.ssh, one.user);
+	take_gpus(n, one.gpus, one.gpu_count);
 	return 0;
 }
 
@@ -143,6 +157,7 @@ static int node_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 	n->end = i.shutdown_at;
 	n->created = i.created_at;
 	n->updated = i.updated_at;
+	take_gpus(n, i.gpus, i.gpu_count);
 	return 0;
 }
 
@@ -226,6 +241,8 @@ static void node_release(struct node *n)
 	free(n->pool);
 	free(n->type);
 	free(n->zone);
+	free(n->gpus);
+	free(n->gpus_json);
 	free(n->hostname);
 	free(n->user);
 }

@@ -25,6 +25,7 @@ struct node {
 	unsigned port;
 	char **keys;                   /* host keys: "ssh-ed25519 AAAA…" */
 	size_t key_count;
+	char *gpus, *gpus_json; /* what its host gave it, for people and for programs; gpus NULL: none reported */
 };
 
 struct nodes {

@@ -99,10 +99,28 @@ static bool reporter_own_fault(const struct node *n)
 	return n->cause == CAUSE_SSH_SILENT && n->market_running;
 }
 
+/* The GPUs that were handed over with the node. A driver that hands over the machine hands over all of its GPUs. */
+static json_t *reporter_gpus(const struct reporter *p, const struct node *n)
+{
+	const struct driver *d = drivers_find(p->workers->all, n->driver);
+	json_t *machine = d && d->devices == DEVICES_MACHINE && p->check->inventory
+		? json_loads(p->check->inventory, 0, NULL)
+		: NULL;
+	json_t *list, *gpu;
+	size_t i;
+
+	if (!machine)
+		return host_gpus_report(p->workers->setup->data, n->id);
+	list = json_incref(json_object_get(json_object_get(machine, "capacity"), "gpus"));
+	json_array_foreach(list, i, gpu) json_object_del(gpu, "vendor");
+	json_decref(machine);
+	return list;
+}
+
 static void reporter_report(struct reporter *p, const struct node *n)
 {
 	char path[STATEFILE_PATH], dir[STATEFILE_PATH], user[64];
-	json_t *j;
+	json_t *j, *gpus;
 
 	if (n->life == LIFE_FAILED) {
 		reporter_send_about(p, TAG_REPORT, n, "report",
@@ -120,6 +138,10 @@ static void reporter_report(struct reporter *p, const struct node *n)
 		reporter_host_keys(path));
 	if (j && *n->message)
 		json_object_set_new(j, "message", reporter_words(n->message, NODE_MESSAGE));
+	gpus = j && !p->plain_report ? reporter_gpus(p, n) : NULL;
+	if (json_array_size(gpus))
+		json_object_set(j, "gpus", gpus);
+	json_decref(gpus);
 	reporter_send_about(p, TAG_REPORT, n, "report", j);
 }
 
@@ -147,6 +169,10 @@ static void reporter_report_sent(struct reporter *p, const struct link_event *e)
 
 	if (!n || reporter_later(e->rc) || e->status == 401)
 		return;
+	if (e->status == 422 && !p->plain_report) { /* an older market knows no GPUs of a node */
+		p->plain_report = true;
+		return;
+	}
 	if (n->life == p->life)
 		n->told = true;
 	if (e->rc)
@@ -374,7 +400,7 @@ void reporter_opened(struct reporter *p)
 		p->workers->roster->nodes[i]->told = false;
 	p->check->inventory_new = p->check->inventory != NULL;
 	p->status_due_ms = 0;
-	p->plain_status = false;
+	p->plain_status = p->plain_report = false;
 }
 
 void reporter_sent(struct reporter *p, const struct link_event *e)

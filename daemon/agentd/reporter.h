@@ -25,6 +25,7 @@ struct reporter {
 	struct console_at after;
 	int64_t bytes;
 	bool plain_status; /* the market knows machines, not hosts, in a status */
+	bool plain_report; /* nor what GPUs a node has */
 	/* Due. */
 	int64_t status_due_ms, look_due_ms;
 	size_t turn;                 /* index of the node whose console is next */

@@ -119,11 +119,19 @@ enum model_instance_status {
 #undef MODEL_X
 };
 
+/* GPUs of one kind that a node has. */
+struct model_gpu {
+	const char *model;     /* "h100" */
+	int64_t count, memory; /* memory of each in bytes; 0: unknown */
+};
+
 struct model_instance {
 	const char *id, *name, *status_text, *priority, *public_ip;
 	enum model_instance_status status;
 	struct model_ref pool, sku, image;
 	int64_t created_at, updated_at, shutdown_at; /* shutdown_at 0: unknown */
+	const struct model_gpu *gpus;                /* as its host reports them */
+	size_t gpu_count;
 };
 
 struct model_key {
@@ -149,6 +157,8 @@ struct model_node {
 	int64_t created_at, updated_at;
 	const char *user;                     /* who signs in; NULL: unknown */
 	struct model_ssh ssh;                 /* hostname NULL: no address yet */
+	const struct model_gpu *gpus;         /* as its host reports them */
+	size_t gpu_count;
 };
 
 struct model_log {

@@ -50,6 +50,32 @@ static int read_way(struct doc *d, struct json_t *ssh, struct model_node *out, s
 	return rc;
 }
 
+int wire_gpus(struct doc *d, struct json_t *o, const char *name, const struct model_gpu **out, size_t *count,
+	struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_gpu, "model", TEXT, NEEDED, model),
+		FIELD(model_gpu, "count", INT, NEEDED, count),
+		FIELD(model_gpu, "memory_bytes", INT, MAY, memory),
+		{ 0 },
+	};
+	size_t n = wire_length(o, name);
+	struct model_gpu *gpus = wire_room(d, n, sizeof *gpus);
+	int rc = gpus ? 0 : fail_set(f, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct json_t *one = wire_item(o, name, i);
+
+		rc = one ? wire_fields(d, one, fields, "a GPU", &gpus[i], f)
+			 : wire_bad(f, "a node", name, "has a member that is not an object");
+	}
+	if (!rc) {
+		*out = gpus;
+		*count = n;
+	}
+	return rc;
+}
+
 int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
@@ -75,6 +101,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 	if (!rc)
 		made.status = wire_node_status_of(made.status_text);
 	rc = rc || !ssh ? rc : read_way(d, ssh, &made, f);
+	rc = rc ? rc : wire_gpus(d, o, "gpus", &made.gpus, &made.gpu_count, f);
 	if (!rc)
 		*out = made;
 	return rc;

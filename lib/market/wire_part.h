@@ -43,6 +43,10 @@ struct json_t *wire_member(struct json_t *o, const char *name);
 size_t wire_length(struct json_t *o, const char *name);
 struct json_t *wire_item(struct json_t *o, const char *name, size_t i); /* NULL: not an object */
 
+/* The list `name` of GPUs; none where it is missing. */
+int wire_gpus(struct doc *d, struct json_t *o, const char *name, const struct model_gpu **out, size_t *count,
+	struct fail *f);
+
 /* Zeroed memory that goes with the document; NULL: out of memory. */
 void *wire_room(struct doc *d, size_t count, size_t size);
 

@@ -362,10 +362,12 @@ int wire_instance(struct doc *d, long at, struct model_instance *out, struct fai
 		{ 0 },
 	};
 	struct model_instance made = { 0 };
-	int rc = wire_read(d, at, "an instance", fields, &made, f);
+	struct json_t *o = wire_object(d, at, "an instance", f);
+	int rc = o ? wire_fields(d, o, fields, "an instance", &made, f) : -EPROTO;
 
 	if (!rc)
 		made.status = instance_status(made.status_text);
+	rc = rc ? rc : wire_gpus(d, o, "np_gpus", &made.gpus, &made.gpu_count, f);
 	if (!rc)
 		*out = made;
 	return rc;

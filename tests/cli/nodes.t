@@ -34,6 +34,20 @@ is "$(nodes --explain 2>/dev/null | grep -c 'GET .*/np/v1/nodes')" 1 "--explain 
 run_is 0 "show of the reservation" "$NANOPOD" show train
 like "$out" 'node +train-0 \(inst_.*running' "names them"
 
+# ---- GPUs ----
+is "$(nodes -o json | jq -c '.[0].gpus')" "[]" "no GPUs that its host did not report"
+unlike "$("$NANOPOD" show train-0)" '^gpus' "nor in show"
+has='[{"model":"h100","count":8,"memory_bytes":85520809984},{"model":"l4","count":1}]'
+node_report train-0 "{\"status\":\"running\",\"hostname\":\"$(sshd_address 1)\",\"port\":$SSHD_PORT,\"user\":\"$SSHD_USER\",\"gpus\":$has,\"host_keys\":[{\"type\":\"ssh-ed25519\",\"key\":\"$NODE_KEY\"}]}"
+is "$(nodes -o json | jq -c '.[0].gpus')" '[{"model":"h100","count":8,"memory_bytes":85520809984},{"model":"l4","count":1}]' "what it reported, exact for programs"
+like "$(nodes -o wide | sed -n 2p)" ' richmond +8 h100 of 79.6 GiB, 1 l4 +' "readable for people"
+like "$(nodes -o wide | sed -n 3p)" '^train-1 .* richmond +- +' "and of the other nothing"
+unlike "$(nodes)" 'h100' "not in the plain table"
+is "$(nodes -o csv --fields node,gpus | head -n 2 | tail -n 1)" 'train-0,"8 h100 of 79.6 GiB, 1 l4"' "CSV"
+is "$(nodes --fields gpus train-0 | tail -n 1)" '8 h100 of 79.6 GiB, 1 l4' "as a field"
+like "$("$NANOPOD" show train-0)" '^gpus +8 h100 of 79.6 GiB, 1 l4$' "show names them"
+is "$("$NANOPOD" show train-0 -o json | jq -c '.np_gpus[0].count')" 8 "in JSON, too"
+
 for host in cheap-1 cheap-2 cheap-3 cheap-4; do as "$FOUNDRY" PATCH "/np/v1/hosts/$host" '{"down":true}' >"$TMP/.down"; done
 like "$(nodes)" '^train-0 +train +host down' "a host that is down is no secret"
 for host in cheap-1 cheap-2 cheap-3 cheap-4; do as "$FOUNDRY" PATCH "/np/v1/hosts/$host" '{"down":false}' >"$TMP/.down"; done

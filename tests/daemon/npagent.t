@@ -216,6 +216,26 @@ is "$(http_status) $(curl -sS "$NANOPOD_URL/healthz" | json .seq)" "204 $seq" "s
 as "$S2" POST "/np/v1/instances/$INST/report" "${REPORT/2201/2202}" >/dev/null
 is "$(as "$ACME" GET /np/v1/nodes/vm1 | json .ssh.port)" 2202 "moved, it is"
 
+# ---- GPUs of a node ------------------------------------------------------------------------------------
+is "$(as "$ACME" GET /np/v1/nodes/vm1 | jq -c .gpus)" '[]' "a host that says no GPUs of a node gave none that is known"
+with_gpus() { jq -c --argjson g "$1" '. + {gpus: $g}' <<<"$REPORT"; }
+GPUS='[{"model":"h100","count":8,"memory_bytes":85899345920}]'
+as "$S2" POST "/np/v1/instances/$INST/report" "$(with_gpus "$GPUS")" >/dev/null
+is "$(http_status)" 204 "one says which"
+out=$(as "$ACME" GET /np/v1/nodes/vm1)
+is "$(jq -cS .gpus <<<"$out")" "$(jq -cS . <<<"$GPUS")" "and its buyer sees them"
+told np.Node "$out" "(as documented)"
+out=$(as "$ACME" GET "/v2/instances/$INST")
+is "$(jq -cS .np_gpus <<<"$out")" "$(jq -cS . <<<"$GPUS")" "in the instance, too"
+shape InstanceResponse "$out" "(as documented)"
+for wrong in '[{"model":"h 100","count":8}]' '[{"model":"h100","count":0}]' '[{"model":"h100"}]' '[{"model":"h100","count":1,"price":2}]' \
+	"$(jq -cn '[range(17) | {model: "h\(.)", count: 1}]')" '{}'; do
+	as "$S2" POST "/np/v1/instances/$INST/report" "$(with_gpus "$wrong")" >/dev/null
+	is "$(http_status)" 422 "not with gpus ${wrong:0:40}"
+done
+as "$S2" POST "/np/v1/instances/$INST/report" "${REPORT/2201/2202}" >/dev/null
+is "$(as "$ACME" GET /np/v1/nodes/vm1 | jq -c .gpus)" '[]' "a later report counts"
+
 # ---- Consoles ------------------------------------------------------------------------------------------
 # lines FIRST COUNT: a body.
 lines() {

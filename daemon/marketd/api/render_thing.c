@@ -125,10 +125,21 @@ static json_t *detail_of(const struct instance *i)
 	return made;
 }
 
+json_t *render_gpus(const struct instance *i)
+{
+	bool runs = i->status == INSTANCE_RUNNING && i->detail && i->detail[0] == '{';
+	json_t *report = runs ? json_loads(i->detail, 0, NULL) : NULL;
+	json_t *list = json_incref(json_object_get(report, "gpus"));
+
+	json_decref(report);
+	return list ? list : json_array();
+}
+
 static void set_instance_np(json_t *made, const struct instance *i)
 {
 	json_object_set_new(made, "np_host", i->host ? render_id(IDENT_HOST, i->host) : json_null());
 	json_object_set_new(made, "np_detail", detail_of(i));
+	json_object_set_new(made, "np_gpus", render_gpus(i));
 }
 
 json_t *render_instance(const struct engine *e, const struct instance *i, bool user_data)

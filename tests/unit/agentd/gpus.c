@@ -135,7 +135,8 @@ static void test_dead(struct bus *b, struct node_devices *d)
 	ok(was_reset(b->root, 0, 60000), "after a reset");
 	list = host_gpus_report(data, "inst_7");
 	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
-	is_str(said, "[{\"count\":1,\"memory_bytes\":17179869184,\"model\":\"arca770\"}]", "the market is told which it has");
+	is_str(said, "[{\"count\":1,\"memory_bytes\":17179869184,\"model\":\"arca770\"}]",
+		"the market is told which it has");
 	free(said);
 	json_decref(list);
 	is_int(host_gpus_give_back(data, b->root, "inst_7", &f), 0, "(it goes)");

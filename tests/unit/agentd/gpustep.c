@@ -81,7 +81,8 @@ static void test_report(const char *data)
 	json_t *list = host_gpus_report(data, "inst_1"), *none = host_gpus_report(data, "inst_2");
 	char *said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
 
-	is_str(said, "[{\"count\":1,\"model\":\"arca770\"}]", "the market is told which, without the memory that nobody knows");
+	is_str(said, "[{\"count\":1,\"model\":\"arca770\"}]",
+		"the market is told which, without the memory that nobody knows");
 	is_int(json_array_size(none), 0, "and of a node without, none");
 	free(said);
 	json_decref(list);

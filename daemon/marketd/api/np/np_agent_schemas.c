@@ -159,6 +159,13 @@ static const struct schema_field host_key[] = {
 	{ 0 },
 };
 
+static const struct schema_field node_gpu[] = {
+	{ "model", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9._:+-]+$", 1, 63, "as types name it" },
+	{ "count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, 1024, NULL },
+	COUNT_OF("memory_bytes", 0),
+	{ 0 },
+};
+
 static const struct schema_field report[] = {
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "running|failed", 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_NULL, NULL, 0, 1024, NULL },
@@ -168,6 +175,7 @@ static const struct schema_field report[] = {
 	{ "user", SCHEMA_STRING, FIELD_NULL, "^[a-z_][a-z0-9_.-]*$", 1, 32, "who signs in" },
 	{ "driver", SCHEMA_STRING, FIELD_NULL, "^[a-z0-9_-]+$", 1, 31, NULL },
 	{ "host_keys", SCHEMA_ARRAY, FIELD_NULL, "np.HostKey", 0, 8, NULL },
+	{ "gpus", SCHEMA_ARRAY, FIELD_NULL, "np.NodeGpu", 0, 16, "the GPUs that the node opens, by kind" },
 	{ "fault", SCHEMA_ENUM, FIELD_NULL, "host|node", 0, 0,
 		"whose fault the failure is; after 'node' the host stays up" },
 	{ 0 },
@@ -253,6 +261,7 @@ static const struct schema_field node[] = {
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("updated_at", FIELD_REQUIRED),
+	{ "gpus", SCHEMA_ARRAY, FIELD_REQUIRED, "np.NodeGpu", 0, 0, "what its host gave it, once it runs" },
 	{ "ssh", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.NodeSsh", 0, 0, NULL },
 	{ 0 },
 };
@@ -288,6 +297,7 @@ const struct schema schema_np_agent[] = {
 	OBJECT("np.WorkNode", work_node),
 	OBJECT("np.Work", work),
 	OBJECT("np.HostKey", host_key),
+	OBJECT("np.NodeGpu", node_gpu),
 	OBJECT("np.ReportRequest", report),
 	OBJECT("np.ConsoleLine", console_line),
 	OBJECT("np.ConsoleRequest", console),

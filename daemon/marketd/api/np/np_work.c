@@ -171,6 +171,8 @@ static char *report_text(const json_t *body, bool fault)
 		if (value && !json_is_null(value) && (fault || strcmp(copied[i], "fault") != 0))
 			json_object_set(o, copied[i], value);
 	}
+	if (json_array_size(json_object_get(body, "gpus")))
+		json_object_set(o, "gpus", json_object_get(body, "gpus"));
 	if (json_is_array(json_object_get(body, "host_keys")))
 		json_object_set_new(o, "host_keys", keys_of(json_object_get(body, "host_keys")));
 	text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);

@@ -92,6 +92,7 @@ static const struct schema_field instance[] = {
 	FIELD_REF("priority_level", OR_NULL, "InstancePriority"),
 	{ "np_host", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "its host, now or when it starts" },
 	{ "np_detail", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "its agent's last message, or why it ended" },
+	FIELD_LIST("np_gpus", MUST, "np.NodeGpu"),
 	FIELDS_END,
 };
 
