@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agentd/device/host_gpus.h"
-#include "agentd/machine/hosthealth.h"
+#include "agentd/device/hosthealth.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 #include "market/client.h"
@@ -223,11 +223,12 @@ static json_t *reporter_hosts(const struct reporter *p)
 {
 	const struct work *w = p->workers->work;
 	json_t *list = w && !p->plain_status ? json_array() : NULL;
+	json_t *gpus = list ? host_gpus_json(p->workers->setup->data, NULL) : NULL;
 	const char *power = reporter_power(p);
 
 	for (size_t i = 0; list && i < w->host_count; i++) {
 		const struct health_finding *worst;
-		enum health health = host_health(&p->check->report, w->hosts[i].id, &worst);
+		enum health health = host_health(&p->check->report, gpus, w->hosts[i].id, &worst);
 		const char *reason = worst ? worst->text : NULL;
 		json_t *o;
 
@@ -240,6 +241,7 @@ static json_t *reporter_hosts(const struct reporter *p)
 			json_object_set_new(o, "reason", reporter_words(reason, STATUS_WORDS));
 		json_array_append_new(list, o);
 	}
+	json_decref(gpus);
 	return list;
 }
 

@@ -20,8 +20,17 @@ START=$(cat "$TMP/clock")
 agentd_clock $((START + 600))
 
 # ---- It falls off the bus ------------------------------------------------------------------------------------------
+# Its host has one GPU: a row of the agent's list that names a node stays there.
+gpus() { printf '{"gpus":[{"address":"0000:%s","host":"%s","node":"kept","model":"h100","uuid":""}]}\n' "$1" "$(host .id)" >"$TMP/m1/gpus.json"; }
 uptime=$(cut -d. -f1 </proc/uptime)
 printf '4,900,%s000000,-;NVRM: Xid (PCI:0000:19:00): 79, pid=77, GPU has fallen off the bus.\n' "$uptime" >"$TMP/kmsg"
+gpus 1a:00.0
+said_is() { [ "$(as "$FOUNDRY" GET /np/v1/agents/m1 | json .health)" = "$1" ]; }
+ok "the machine is unhealthy" wait_for 60 said_is unhealthy || diag "$(cat "$TMP/m1.log")"
+is "$(host .state)" up "but not the host, which has another GPU"
+gpus 19:00.0
+agentd_stop m1
+agentd_start m1 --driver fake --first-port $PORTS --kmsg "$TMP/kmsg"
 ok "its host is down before a minute of the market has passed" wait_for 60 host_is down || diag "$(cat "$TMP/m1.log")"
 like "$(host .down_reason)" "^unfit: Xid 79 of the GPU '0000:19:00' on .* UTC: the GPU fell off the bus" "the owner reads why"
 is "$(host .down_since)" $((START + 600)) "and since when"
@@ -54,7 +63,12 @@ like "$("$AGENTD" --data "$TMP/m1" status)" "probe of disk and memory passed on 
 mkdir "$TMP/m1/probe.tmp" # so that the disk takes no file
 as "$ACME" POST "/v2/instances/$(node train-1 .id)/terminate" >"$TMP/.end"
 ok "they are tried again when it is over" wait_for 60 probe_is false || diag "$(cat "$TMP/m1.log")"
-ok "a host whose probe fails is not sold" wait_for 60 host_is down
+agentd_clock $(($(cat "$TMP/clock") + 120))
+ok "the market hears of it" wait_for 60 said_is draining
+is "$(host .state)" up "while its buyer has the host, it stays his"
+is "$(refunded)" $((11 * MINUTE)) "and he is not refunded"
+agentd_clock $((START + 36060))
+ok "then a host whose probe fails is not sold" wait_for 60 host_is down
 like "$(host .down_reason)" "^unfit: the disk of .* does not keep what is written" "and says why"
 rmdir "$TMP/m1/probe.tmp"
 ok "it is tried until it passes" wait_for 60 probe_is true

@@ -1,4 +1,4 @@
-# GPUs for nodes: what each needs inside (CDI files, or what the kernel shows), and which host has which.
+# GPUs for nodes: what each needs inside (CDI files, or what the kernel shows), which host has which, and how each host is.
 noinst_LTLIBRARIES += libdevice.la
 libdevice_la_SOURCES = \
 	daemon/agentd/device/cdi.c \
@@ -11,6 +11,8 @@ libdevice_la_SOURCES = \
 	daemon/agentd/device/gpu_reset.c \
 	daemon/agentd/device/gpu_reset.h \
 	daemon/agentd/device/host_gpus.c \
-	daemon/agentd/device/host_gpus.h
+	daemon/agentd/device/host_gpus.h \
+	daemon/agentd/device/hosthealth.c \
+	daemon/agentd/device/hosthealth.h
 libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libdevice_la_LIBADD = libinventory.la libos.la libconf.la libbase.la $(JANSSON_LIBS)

@@ -22,6 +22,7 @@ struct gpu {
 	bool known;                  /* it is in the table */
 	bool integrated;             /* graphics of the processor: not sold */
 	bool asleep;                 /* suspended: we read only what does not wake it */
+	bool lost;                   /* NVIDIA's library has it and cannot reach it */
 	int64_t memory;              /* bytes; GPU_UNKNOWN */
 	const char *memory_from;     /* "driver", "nvml", "table", "bar"; "" */
 	int64_t memory_used;         /* bytes */

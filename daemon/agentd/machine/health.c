@@ -73,6 +73,7 @@ static void health_check_kmsg(const struct health_setup *s, struct health_report
 static void health_check_nvml(const struct inventory *v, struct health_report *r)
 {
 	const char *why = v->note_count ? v->notes[v->note_count - 1] : "";
+	size_t known = 0;
 
 	if (v->nvml == -ETIMEDOUT)
 		health_found(r, HEALTH_UNHEALTHY, "nvml", "",
@@ -84,10 +85,18 @@ static void health_check_nvml(const struct inventory *v, struct health_report *r
 	else if (v->nvml < 0)
 		health_found(r, HEALTH_DRAINING, "nvml", "", "nvidia-smi; if it fails too, restart the machine", "%s",
 			why);
-	if (v->nvml_lost)
+	for (size_t i = 0; i < v->gpu_count; i++)
+		if (v->gpus[i].lost) {
+			known++;
+			health_found(r, HEALTH_UNHEALTHY, "nvml", v->gpus[i].pci.address,
+				"restart the machine; if it comes back, have the card checked",
+				"NVIDIA's library cannot reach the GPU '%s' (%s)", v->gpus[i].pci.address,
+				v->gpus[i].market);
+		}
+	if (v->nvml_lost > known)
 		health_found(r, HEALTH_UNHEALTHY, "nvml", "",
 			"restart the machine; if it comes back, have the cards checked",
-			"NVIDIA's library cannot reach %zu of its GPUs", v->nvml_lost);
+			"NVIDIA's library cannot reach %zu of its GPUs", v->nvml_lost - known);
 }
 
 /* A card that is gone answers every read of its registers with ones. */

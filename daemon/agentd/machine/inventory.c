@@ -304,6 +304,30 @@ static void inventory_take_nvml(struct gpu *g, const struct nvml *n, const struc
 	g->mig = from->mig;
 }
 
+static bool nvml_answers_for(const struct nvml *n, const struct gpu *g)
+{
+	for (size_t k = 0; k < n->count; k++)
+		if (strcmp(g->pci.address, n->gpus[k].address) == 0)
+			return true;
+	return false;
+}
+
+/* The library says how many it lost, not which: those of its driver that it does not name, where the numbers agree. */
+static void inventory_mark_lost(struct inventory *v, const struct nvml *n)
+{
+	size_t missing = 0;
+
+	for (int mark = 0; mark < 2 && (!mark || missing == n->lost); mark++)
+		for (size_t i = 0; i < v->gpu_count; i++) {
+			struct gpu *g = &v->gpus[i];
+			bool lost = g->pci.vendor == GPU_NVIDIA && strcmp(g->pci.driver, "nvidia") == 0 &&
+				!nvml_answers_for(n, g);
+
+			missing += lost && !mark;
+			g->lost = lost && mark;
+		}
+}
+
 static void inventory_ask_nvml(const struct inventory_setup *s, struct inventory *v)
 {
 	struct fail why = { 0 };
@@ -323,6 +347,7 @@ static void inventory_ask_nvml(const struct inventory_setup *s, struct inventory
 			if (strcmp(v->gpus[i].pci.address, n.gpus[k].address) == 0)
 				inventory_take_nvml(&v->gpus[i], &n, &n.gpus[k]);
 	v->nvml_lost = n.lost;
+	inventory_mark_lost(v, &n);
 	if (n.lost)
 		inventory_note(v, "NVIDIA's library cannot reach %zu of its GPUs", n.lost);
 }

@@ -15,8 +15,6 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/health.h \
 	daemon/agentd/machine/health_report.c \
 	daemon/agentd/machine/health_report.h \
-	daemon/agentd/machine/hosthealth.c \
-	daemon/agentd/machine/hosthealth.h \
 	daemon/agentd/machine/inventory.c \
 	daemon/agentd/machine/inventory.h \
 	daemon/agentd/machine/inventory_match.c \

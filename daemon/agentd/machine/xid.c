@@ -18,21 +18,25 @@ static const int64_t counts_us = INT64_C(24) * 3600 * 1000000;
 
 #define CHECK "restart the machine; if it comes back, have the card checked"
 
-/* Errors that are a program's own fault (13, 31, 43, 45, 94 …) are left out. */
+/*
+ * Errors that are a program's own fault (13, 31, 43, 45 …) are left out. Unhealthy, which costs the seller the lease, are
+ * faults that no program causes; what one may cause, or what stopped one program alone, keeps new nodes away.
+ */
 static const struct xid {
 	int number;
 	enum health health;
 	const char *what, *action;
 } xids[] = {
-	{ 48, HEALTH_DRAINING, "a memory error that could not be corrected", "restart the machine" },
+	{ 48, HEALTH_UNHEALTHY, "a memory error that could not be corrected", "restart the machine" },
 	{ 62, HEALTH_UNHEALTHY, "the GPU's own processor stopped", "restart the machine" },
 	{ 63, HEALTH_DEGRADED, "a row of memory is being replaced", "restart the machine when nothing runs on it" },
 	{ 64, HEALTH_DRAINING, "a row of memory could not be replaced", CHECK },
 	{ 74, HEALTH_DRAINING, "NVLink failed", "restart the machine; if it comes back, have the link checked" },
 	{ 79, HEALTH_UNHEALTHY, "the GPU fell off the bus", CHECK },
 	{ 92, HEALTH_DEGRADED, "many memory errors were corrected", "have the card checked" },
+	{ 94, HEALTH_DRAINING, "a memory error stopped a program", "nvidia-smi --gpu-reset when nothing runs on it" },
 	{ 95, HEALTH_UNHEALTHY, "a memory error spread", "restart the machine" },
-	{ 109, HEALTH_UNHEALTHY, "the GPU failed to switch between programs", "restart the machine" },
+	{ 109, HEALTH_DRAINING, "the GPU failed to switch between programs", "restart the machine" },
 	{ 119, HEALTH_UNHEALTHY, "the GPU's own processor does not answer", "restart the machine" },
 	{ 120, HEALTH_UNHEALTHY, "the GPU's own processor failed", "restart the machine" },
 	{ 140, HEALTH_DRAINING, "memory errors that were not corrected", "restart the machine" },
@@ -43,7 +47,7 @@ static const struct xid {
 	{ 148, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
 	{ 149, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
 	{ 150, HEALTH_DRAINING, "NVLink failed", "restart the machine" },
-	{ RECOVERY, HEALTH_UNHEALTHY, "the driver wants it reset", "nvidia-smi --gpu-reset, or restart the machine" },
+	{ RECOVERY, HEALTH_DRAINING, "the driver wants it reset", "nvidia-smi --gpu-reset, or restart the machine" },
 };
 
 /* Of one kind and GPU the last. */

@@ -27,17 +27,24 @@ static void sick_say(char *room, size_t size, const char *why)
 	room[len] = '\0';
 }
 
-void sick_tell(struct sick *s, uint64_t host, int64_t since, int64_t now, const char *why)
+void sick_tell(struct sick *s, uint64_t host, bool mild, int64_t since, int64_t now, const char *why)
 {
 	struct sick_host *x = idmap_get(&s->hosts, host);
 
+	if (x && mild && !x->mild && now < x->until) {
+		sick_well(s, host, now);
+		return;
+	}
 	if (!x) {
 		x = malloc(sizeof *x);
 		if (!x)
 			return;
 		*x = (struct sick_host){ .host = host, .since = since };
 		idmap_add(&s->hosts, host, x);
+	} else if (x->mild && !mild) { /* nobody was refunded for what was mild */
+		x->since = since;
 	}
+	x->mild = mild;
 	x->until = now + SICK_SECONDS;
 	x->told = now;
 	x->well = false;

@@ -21,6 +21,7 @@ struct sick_host {
 	int64_t until;             /* Unix seconds: not well before */
 	int64_t told;              /* the last word of it, and whether that was good */
 	bool well;
+	bool mild; /* its tenant may have caused it: it is down only while nobody leases it */
 	char why[WHY_BYTES + 1];
 };
 
@@ -30,8 +31,11 @@ struct sick {
 
 void sick_release(struct sick *s);
 
-/* It is sick at `now`; since: its first minute, where this is the first word of it. Out of memory: nothing. */
-void sick_tell(struct sick *s, uint64_t host, int64_t since, int64_t now, const char *why);
+/*
+ * It is sick at `now`; since: its first minute, where this is the first word of it. What is mild does not replace what
+ * is not, until that one's deadline. Out of memory: nothing.
+ */
+void sick_tell(struct sick *s, uint64_t host, bool mild, int64_t since, int64_t now, const char *why);
 void sick_well(struct sick *s, uint64_t host, int64_t now);
 /* Nobody spoke of it at `now`: it is well. */
 void sick_passed_over(struct sick *s, uint64_t host, int64_t now);

@@ -118,18 +118,32 @@ void watch_told(struct watch *w, uint64_t agent, const struct agent_status *stat
 		a->status = *status;
 }
 
+static const struct piece *piece_at(const struct host *h, int64_t minute)
+{
+	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
+		if (minute < h->pieces[i].end)
+			return &h->pieces[i];
+	return NULL;
+}
+
+static bool watch_leased(const struct engine *e, const struct host *h)
+{
+	const struct piece *p = piece_at(h, engine_minute(e));
+
+	return p && p->lease;
+}
+
 void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enum health health, const char *why,
 	int64_t now)
 {
 	const struct host *h = engine_host(e, host);
-	const struct instance *i = engine_host_instance(e, host);
 	struct watched *a = h ? watch_agent_of(w, h->agent) : NULL;
-	bool runs = i && i->status == INSTANCE_RUNNING;
+	bool mild = health == HEALTH_DRAINING;
 
 	if (!a)
 		return;
-	if (health == HEALTH_UNHEALTHY || (health == HEALTH_DRAINING && !runs)) {
-		sick_tell(&w->sick, host, now / 60, now, why && *why ? why : health_word(health));
+	if (health == HEALTH_UNHEALTHY || (mild && !watch_leased(e, h))) {
+		sick_tell(&w->sick, host, mild, now / 60, now, why && *why ? why : health_word(health));
 		a->due = 0; /* look at once */
 	} else {
 		sick_well(&w->sick, host, now);
@@ -189,14 +203,6 @@ const struct watched *watch_agent(const struct watch *w, uint64_t agent)
 }
 
 /* ---- What is wrong with a host -------------------------------------------------------------- */
-
-static const struct piece *piece_at(const struct host *h, int64_t minute)
-{
-	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
-		if (minute < h->pieces[i].end)
-			return &h->pieces[i];
-	return NULL;
-}
 
 int64_t watch_awaits(const struct engine *e, const struct instance *i)
 {
@@ -266,7 +272,7 @@ static void watch_remember(struct watch *w, const struct engine *e, const struct
 	const struct piece *p = piece_at(h, engine_minute(e));
 
 	if (h->down && h->watched && sick_is(h->why) && !sick_find(&w->sick, h->id, now))
-		sick_tell(&w->sick, h->id, 0, now, h->why);
+		sick_tell(&w->sick, h->id, !watch_leased(e, h), 0, now, h->why);
 
 	if (h->down && h->watched && !i && p && p->pool != h->pool && failed_here(e, h, p))
 		watch_failed(w, h->id, p->pool, 0);
@@ -302,7 +308,7 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	if (a->seen == UINT64_MAX)
 		watch_remember(w, e, h, i, now);
 	ill = sick_find(&w->sick, h->id, now);
-	if (ill)
+	if (ill && !(ill->mild && watch_leased(e, h)))
 		is_wrong(&x, ill->since ? ill->since : engine_minute(e), ill->why);
 	look_at_failure(w, e, h, i, &x);
 	if (a->silent) /* before begun_at nobody listened */

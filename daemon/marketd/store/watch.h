@@ -60,8 +60,8 @@ void watch_paused(struct watch *w, int64_t ms, int64_t now_ms, int64_t from, int
 void watch_heard(struct watch *w, uint64_t agent, int64_t now_ms, int64_t now);
 void watch_told(struct watch *w, uint64_t agent, const struct agent_status *status);
 /*
- * What its agent says of one of its hosts. An unfit host is down until it has been well for a while; one that should
- * get no new node (HEALTH_DRAINING) is, unless a node runs on it.
+ * What its agent says of one of its hosts. An unfit host is down until it has been well for a while. One that should
+ * get no new node (HEALTH_DRAINING) is while nobody leases it: a tenant may have caused that, so nobody is refunded.
  */
 void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enum health health, const char *why,
 	int64_t now);

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agentd/device/hosthealth.h"
 #include "agentd/machine/health.h"
-#include "agentd/machine/hosthealth.h"
 #include "agentd/machine/probe.h"
 #include "inventorytree.h"
 
@@ -54,7 +54,8 @@ static void test_gpus(void)
 	look("crash");
 	is_health("nvml", HEALTH_DRAINING, "crashed", "a crash");
 	look("lost");
-	is_health("nvml", HEALTH_UNHEALTHY, "cannot reach 1", "a GPU that is lost");
+	is_health("nvml", HEALTH_UNHEALTHY, "cannot reach the GPU '0000:01:00.0'", "a GPU that is lost");
+	ok(find("nvml") && strcmp(find("nvml")->gpu, "0000:01:00") == 0, "by its address");
 	look("good");
 	is_health("ecc", HEALTH_DEGRADED, "3 memory errors", "memory errors");
 	is_int(r.health, HEALTH_DEGRADED, "are degraded");
@@ -117,7 +118,7 @@ static void test_log(void)
 	memset(many + n, 'x', 20000);
 	snprintf(many + n + 20000, 200, "\n4,2,172700000000,-;NVRM: Xid (PCI:0000:1a:00): 48, pid=77, DBE\n");
 	look_log(many);
-	is_health("xid", HEALTH_DRAINING, "Xid 48", "one behind a long log and an endless line");
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 48", "one behind a long log and an endless line");
 	free(many);
 	tree_remove(root);
 }
@@ -128,8 +129,6 @@ static void test_log(void)
 /* An Xid is an event with a time. */
 static void test_log_times(void)
 {
-	const struct health_finding *worst;
-
 	tree_unpack("cpu-only", root, sizeof root);
 	look_log(OLD "79, pid=1, GPU has fallen off the bus.\n");
 	is_int(r.health, HEALTH_OK, "what was more than a day ago is over");
@@ -153,14 +152,45 @@ static void test_log_times(void)
 			break;
 	}
 	is_int(r.health, HEALTH_DRAINING, "all kinds of NVLink errors are known");
-	look_log(NEW "94, contained\n" NEW "31, MMU\n" NEW "43, stopped\n" NEW "13, x\n" NEW "45, x\n");
+	look_log(NEW "31, MMU\n" NEW "43, stopped\n" NEW "13, x\n" NEW "45, x\n");
 	is_int(r.health, HEALTH_OK, "programs' own are not the machine's");
-	look_log(NEW "79, x\n");
-	ok(host_health(&r, "host_a", &worst) == HEALTH_UNHEALTHY && strcmp(worst->gpu, "0000:19:00") == 0,
-		"a host has the health of its GPUs");
-	r.count = 0;
-	ok(host_health(&r, "host_a", &worst) == HEALTH_OK && !worst, "and is well without any finding");
+	look_log(NEW "94, contained\n" NEW "109, switch\n" NEW "154, wants a reset\n");
+	is_int(r.health, HEALTH_DRAINING, "what a program may cause, or what hit it alone, only keeps new nodes away");
+	look_log(NEW "48, DBE\n");
+	is_int(r.health, HEALTH_UNHEALTHY, "memory that cannot be corrected is the machine's fault");
 	tree_remove(root);
+}
+
+/* A finding costs that host its lease whose GPU it is about, and no other. */
+static void test_hosts(void)
+{
+	json_t *gpus = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s}, n]", "address", "0000:19:00.0", "host", "host_a",
+		"address", "0000:1A:00.0", "host", "host_b", "address", "0000:1b:00.0");
+	const struct health_finding *worst;
+
+	tree_unpack("cpu-only", root, sizeof root);
+	look_log(NEW "79, x\n");
+	ok(host_health(&r, gpus, "host_a", &worst) == HEALTH_UNHEALTHY && strcmp(worst->gpu, "0000:19:00") == 0,
+		"a host has the health of its GPUs");
+	ok(host_health(&r, gpus, "host_b", &worst) == HEALTH_OK && !worst, "not of those of another");
+	ok(host_health(&r, gpus, "host_c", &worst) == HEALTH_OK && !worst, "nor has one without GPUs");
+	ok(host_health(&r, NULL, "host_a", &worst) == HEALTH_DRAINING && worst,
+		"where nobody knows whose a GPU is, nobody is refunded");
+	ok(host_holds_gpu(gpus, "host_b", "0000:1a:00") && !host_holds_gpu(gpus, "host_b", "0000:1a:01") &&
+			!host_holds_gpu(gpus, "host_b", "0000:1a:0") && !host_holds_gpu(NULL, "host_b", "0000:1a:00"),
+		"a GPU is named with or without its function");
+	health_check(&(struct health_setup){ .root = root, .data = "/nowhere/at/all" }, &r);
+	is_int(r.health, HEALTH_UNHEALTHY, "a disk that is gone makes the machine unhealthy");
+	is_int(host_health(&r, gpus, "host_a", &worst), HEALTH_DRAINING, "and refunds nobody, as a tenant may fill it");
+	has_str(worst->text, "/nowhere/at/all", "but says why");
+	r.count = 0;
+	ok(host_health(&r, gpus, "host_a", &worst) == HEALTH_OK && !worst, "all is well without any finding");
+	health_found(&r, HEALTH_UNHEALTHY, "nvml", "", "", "no answer");
+	is_int(host_health(&r, gpus, "host_a", &worst), HEALTH_DRAINING,
+		"GPUs that do not answer are those of hosts with GPUs");
+	is_int(host_health(&r, gpus, "host_c", &worst), HEALTH_OK, "and of no others");
+	tree_remove(root);
+	json_decref(gpus);
 }
 
 /* A card that is gone reads as ones, though no message says so. */
@@ -228,6 +258,7 @@ int main(void)
 	test_gpus();
 	test_log();
 	test_log_times();
+	test_hosts();
 	test_bus();
 	test_probe();
 	test_clock_and_disk();

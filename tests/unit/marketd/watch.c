@@ -319,9 +319,9 @@ static void test_sick(void)
 	pass((int)(start * 60 - now), true);
 	report(make_instance(mine, "ill"), INSTANCE_RUNNING);
 	pass(300, true);
-	told(0, HEALTH_DRAINING, "it is hot");
+	told(0, HEALTH_DRAINING, "its disk is full");
 	pass(1, true);
-	ok(!down(0), "where a node runs, a host that should get no new one stays up");
+	ok(!down(0), "a host that should get no new node stays up while it is leased");
 	told(1, HEALTH_DRAINING, "it is hot");
 	pass(1, true);
 	ok(down(1) && strcmp(engine_host(market_engine(m), hosts[1])->why, "unfit: it is hot") == 0,
@@ -347,6 +347,65 @@ static void test_sick(void)
 	ok(!down(0), "then it is up");
 	is_int((engine_account(market_engine(m), buyer)->available - money) / 1000, (now - half) / 60,
 		"the buyer has the money for all that time back");
+	told(0, HEALTH_UNHEALTHY, "Xid 79");
+	pass(1, true);
+	told(0, HEALTH_DRAINING, "its disk is full");
+	pass(60, true);
+	ok(down(0), "what is mild does not end what is not");
+	pass(600, true);
+	ok(!down(0), "which ends in its own time");
+}
+
+static bool leased(int host, int64_t minute)
+{
+	const struct host *h = engine_host(market_engine(m), hosts[host]);
+
+	for (size_t i = 0; i < h->piece_count; i++)
+		if (h->pieces[i].lease && h->pieces[i].start <= minute && minute < h->pieces[i].end)
+			return true;
+	return false;
+}
+
+static void told_both(enum health health)
+{
+	told(0, health, "its disk is full");
+	told(1, health, "its disk is full");
+	pass(1, true);
+}
+
+/* What a tenant may have caused takes nobody's lease away, not even where no node runs yet. */
+static void test_sick_mild(void)
+{
+	uint64_t mine = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mild", .u.pool.kind = POOL_MARKET });
+	int64_t start, money;
+	int his;
+
+	pass((int)(HOURS * 60), true);
+	start = now / 60 + 10;
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = mine,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + HOURS,
+			.price = 1000 } });
+	pass(1, true);
+	his = leased(1, start);
+	ok(leased(0, start) != leased(1, start), "(a host is sold for later)");
+	told_both(HEALTH_DRAINING);
+	ok(down(0) && down(1), "hosts that nobody leases now are not sold");
+	money = engine_account(market_engine(m), buyer)->available;
+	pass((int)(start * 60 - now) + 1, true);
+	ok(!down(his) && down(!his), "when its lease begins, a host is up");
+	told_both(HEALTH_DRAINING);
+	pass(60, true);
+	ok(!down(his) && down(!his), "whatever its agent says");
+	is_int(engine_account(market_engine(m), buyer)->available, money, "and its buyer is not refunded");
+	told_both(HEALTH_OK);
+	pass((int)(HOURS * 60), true);
 }
 
 static void test_sick_restart(void)
@@ -511,6 +570,7 @@ int main(void)
 	test_slow_start();
 	test_silent_restart();
 	test_sick();
+	test_sick_mild();
 	test_sick_restart();
 	test_away_node();
 	test_away_silent();
