@@ -6,12 +6,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "agentd/machine/capacity.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/probe.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 
 enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, WEEK_MS = 7 * 24 * 3600 * 1000 };
+
+/* The market believes that a machine has less when it still has ten minutes later. */
+enum { SHRANK_MS = 11 * 60 * 1000 };
 
 static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 {
@@ -97,8 +101,12 @@ static void selfcheck_take(struct selfcheck *c)
 	if (!c->inventories) {
 		selfcheck_take_health(c);
 	} else if (!c->job.rc) {
-		free(c->inventory);
+		char *before = c->inventory;
+
 		c->inventory = buf_steal(&c->job.said);
+		if (capacity_shrank(before, c->inventory))
+			c->inventory_due_ms = clock_ms() + SHRANK_MS;
+		free(before);
 		c->inventory_new = c->inventory != NULL;
 	}
 	job_release(&c->job, c->loop);

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/npagent.sh"
 
 GIB=1073741824
+WELL='{"health":"ok","driver":"ns","nodes":0,"unknown":0,"oldest_unknown_seconds":0,"rss_bytes":1}'
 v2_start --rate 0
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
 curl -sS --max-time 60 "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
@@ -19,6 +20,8 @@ agent() {
 }
 # has TOKEN CAPACITY…: the agent reports its inventory. host TOKEN NAME TYPE: registers one; prints the answer.
 has() { has_token=$1; shift; as "$has_token" PUT /np/v1/agent/inventory "$(capacity "$@")" >/dev/null; is "$(http_status)" 204 "(it has $*)"; }
+# has_less CAPACITY…: it still does so ten minutes later, which the market believes.
+has_less() { has "$S" "$@"; v2_clock $(($(curl -sS "$NANOPOD_URL/np/v1" | json .now) + 600)); has "$S" "$@"; }
 host() { as "$1" POST /np/v1/agent/hosts "{\"name\":\"$2\",\"instance_sku\":\"$3\"}"; }
 taken() { host "$1" "$2" "$3" >"$TMP/taken"; is "$(http_status)" 201 "$4"; HOST=$(json .id <"$TMP/taken"); }
 says() { like "$(json .error.message <<<"$out")" "$1" "$2"; }
@@ -51,11 +54,11 @@ operator PATCH "/np/v1/skus/$CPU" '{"properties":{"requires":null}}' >"$TMP/.mad
 is "$(http_status) $(jq -c .np_requires <"$TMP/.made")" '200 null' "or removes all of it"
 
 # ---- The liar, and the machine with two cores -----------------------------------------------------------------
-agent liar-1
+agent old
 as "$S" PUT /np/v1/agent/inventory '{"sold_as":"8x h100 sxm","gpus":[]}' >/dev/null
-out=$(host "$S" liar-1 richmond)
-refused 422 no_room instance_sku "a machine that does not say what it has sells nothing that promises something" "$out"
-says "update nanopod-agentd" "and is told what to do"
+taken "$S" old-1 richmond "an agent that is too old to say what its machine has goes on as before"
+is "$(as "$FOUNDRY" GET /np/v1/agents/old | jq -c '[.hosts[0].fits, .room]')" '[null,null]' "and its owner sees that nobody checked"
+agent liar-1
 has "$S" 256 $((4096 * GIB)) $((40960 * GIB))
 out=$(host "$S" liar-1 richmond)
 refused 422 no_room instance_sku "a machine without a GPU is no h100" "$out"
@@ -68,7 +71,9 @@ has "$S" 256 $((4096 * GIB)) $((40960 * GIB)) '8 a100'
 out=$(host "$S" liar-1 richmond)
 says "it has 8 nvidia a100" "nor one of another model"
 has "$S" 256 $((4096 * GIB)) $((40960 * GIB)) '4 h100'
+as "$S" PUT /np/v1/agent/inventory '{"sold_as":"8x h100 sxm","gpus":[]}' >/dev/null
 out=$(host "$S" liar-1 richmond)
+refused 422 no_room instance_sku "what it has said once holds, though it says no more" "$out"
 says "it has 4 such GPUs" "nor one with half of them"
 
 agent two
@@ -130,7 +135,24 @@ for i in 1 2 3; do taken "$S" "n$i" cpu "(n$i)"; eval "N$i=$HOST"; done
 offer "$N2" >/dev/null; offer "$N3" >/dev/null
 is "$(on_sale "$N1") $(on_sale "$N2") $(on_sale "$N3")" "idle on_sale on_sale" "two of three are on sale"
 has "$S" 2 $((12 * GIB)) $((60 * GIB))
-is "$(on_sale "$N2") $(on_sale "$N3")" "on_sale idle" "a machine that has less than before sells less"
+as "$S" POST /np/v1/agent/status "$WELL" >/dev/null
+is "$(on_sale "$N2") $(on_sale "$N3")" "on_sale on_sale" "a machine that has less for a moment loses no offer"
+like "$(as "$FOUNDRY" GET /np/v1/agents/shrinks | json .status.message)" "holds less than its hosts on sale promise" "but its owner is warned"
+v2_clock $((NOW + 300))
+has "$S" 6 $((12 * GIB)) $((60 * GIB))
+has "$S" 2 $((12 * GIB)) $((60 * GIB))
+v2_clock $((NOW + 600))
+as "$S" PUT /np/v1/agent/inventory '{"capacity":{"vcpus":2,"memory_bytes":-1,"disk_bytes":null}}' >/dev/null
+is "$(on_sale "$N2") $(on_sale "$N3")" "on_sale on_sale" "minutes count since it last had enough, and what it does not know stays"
+v2_clock $((NOW + 900))
+has "$S" 2 $((12 * GIB)) $((60 * GIB))
+is "$(on_sale "$N2") $(on_sale "$N3")" "on_sale idle" "one that has less ten minutes later sells less"
+out=$(as "$FOUNDRY" GET '/np/v1/events?limit=1000' | jq -cs '[.[] | select(.type == "order.closed" and .reason == "no_room")] | .[0]')
+like "$(json .message <<<"$out")" "^the market withdrew this offer: .* 'nanopod host status' shows what it holds, 'nanopod host offer' sells it again$" \
+	"an event tells the seller why, and what to type"
+told np.Event "$out" "(as documented)"
+as "$S" POST /np/v1/agent/status "$WELL" >/dev/null
+like "$(as "$FOUNDRY" GET /np/v1/agents/shrinks | json .status.message)" "^the market withdrew offers that this machine no longer holds" "so does the machine's status"
 is "$(as "$FOUNDRY" GET /np/v1/agents/shrinks | jq -c '[.hosts[] | [.name, .fits]]')" '[["n1",false],["n2",true],["n3",false]]' "its owner sees which do not fit"
 out=$(offer "$N3")
 refused 422 no_room '' "they are not offered again" "$out"
@@ -142,11 +164,13 @@ refused 422 no_room '' "nor by an order for the whole pool" "$out"
 has "$S" 6 $((12 * GIB)) $((60 * GIB))
 offer "$N3" >/dev/null
 is "$(http_status)" 201 "whole again, they are"
+is "$(as "$FOUNDRY" GET /np/v1/agents/shrinks | json .status.message)" null "and nothing is wrong with it"
 
+v2_clock $((NOW + 960)) # what was offered begins
 # What is sold stays; what is not sold of it is no longer on sale.
-as "$ACME" POST /v2/orders "{\"pool\":\"train\",\"side\":\"buy\",\"instance_sku\":\"$CPU\",\"allocation_schedule_delta\":[{\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + HOUR)),\"node_count\":2}],\"limit_price_dollars_per_node_hour\":\"2.00\"}" >/dev/null
+as "$ACME" POST /v2/orders "{\"pool\":\"train\",\"side\":\"buy\",\"instance_sku\":\"$CPU\",\"allocation_schedule_delta\":[{\"start_at\":$((NOW + 1020)),\"end_at\":$((NOW + HOUR)),\"node_count\":2}],\"limit_price_dollars_per_node_hour\":\"2.00\"}" >/dev/null
 is "$(http_status) $(on_sale "$N2") $(on_sale "$N3")" "201 on_sale,sold on_sale,sold" "both are sold for an hour"
-has "$S" 0 0 0
+has_less 0 0 0
 is "$(on_sale "$N2") $(on_sale "$N3")" "idle,sold idle,sold" "a machine that has nothing keeps what it sold and sells no more"
 out=$(operator PATCH "/np/v1/skus/$CPU" '{"properties":{"memory":1073741824}}')
 refused 422 has_dependents '' "what is sold of a type is not made less" "$out"
@@ -156,7 +180,7 @@ v2_clock $((NOW + 2 * HOUR))
 has "$S" 6 $((12 * GIB)) $((60 * GIB))
 offer "$N2" >/dev/null; offer "$N3" >/dev/null
 v2_clock $((NOW + 2 * HOUR + 600))
-has "$S" 0 0 0 # some of what was on sale is past
+has_less 0 0 0 # some of what was on sale is past
 is "$(on_sale "$N2") $(on_sale "$N3")" "idle idle" "offers of some minutes ago end, too, all of them"
 has "$S" 6 $((12 * GIB)) $((60 * GIB))
 offer "$N1" >/dev/null; offer "$N2" >/dev/null; offer "$N3" >/dev/null
@@ -174,10 +198,10 @@ odd() {
 	is "$(http_status)" "${3-204}" "$2"
 	[ -n "${3-}" ] || { host "$S" odd cpu >"$TMP/odd"; is "$(http_status) $(json .error.code <"$TMP/odd")" "422 no_room" "(and it has no room)"; }
 }
+odd '{"capacity":{}}' "nothing"
 odd '{"capacity":"all of it"}' "a text"
 odd '{"capacity":[]}' "a list"
 odd '{"capacity":null}' "null"
-odd '{"capacity":{}}' "nothing"
 odd '{"capacity":{"vcpus":"2","memory_bytes":true,"disk_bytes":{}}}' "numbers that are none"
 odd '{"capacity":{"vcpus":2.5,"memory_bytes":1e18,"disk_bytes":1e300}}' "numbers with a point"
 odd '{"capacity":{"vcpus":-9223372036854775808,"memory_bytes":-1,"disk_bytes":-1}}' "numbers below zero"
@@ -233,7 +257,7 @@ for round in 1 2 3 4; do
 	done
 	promised "random$round"
 	is "$(jq -c .fits "$TMP/promised")" '[true,true,true,true]' "what is on sale is there"
-	has "$S" $((RANDOM % 8)) $(((RANDOM % 8) * GIB)) $(((RANDOM % 30) * GIB)) "$((RANDOM % 4)) h100"
+	has_less $((RANDOM % 8)) $(((RANDOM % 8) * GIB)) $(((RANDOM % 30) * GIB)) "$((RANDOM % 4)) h100"
 	promised "random$round"
 	is "$(jq -c .fits "$TMP/promised")" '[true,true,true,true]' "also where the machine has less than before"
 	stayed=$((stayed + $(jq .n "$TMP/promised")))

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	json_t *given = json_loadb((const char *)data, size, 0, NULL), *resources;
+	json_t *given = json_loadb((const char *)data, size, 0, NULL), *resources, *merged;
 	struct promise p = promise_read(8, json_object_get(given, "properties"));
 	char text[PROMISE_TEXT];
 	struct capacity has;
@@ -25,6 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (r.memory < 0 || r.disk < 0 || r.cores < 0 || tally_count(&has, &p) > NODES_MAX)
 			abort();
 	}
+	merged = tally_merge("{\"capacity\":{\"vcpus\":1,\"gpus\":[{\"model\":\"h100\",\"memory_bytes\":1},{}]}}",
+		given);
+	if (json_is_object(given) && !tally_capacity(merged, &has))
+		abort(); /* what was known once stays known */
+	json_decref(merged);
 	json_decref(resources);
 	json_decref(given);
 	return 0;

@@ -122,6 +122,7 @@ static const struct { enum order_status status; int reason;
 	{ ORDER_CANCELLED, R(NO_CAPACITY) },
 	{ ORDER_CANCELLED, R(NO_BUYER) },
 	{ ORDER_CANCELLED, R(EXPIRED) },
+	{ ORDER_CANCELLED, R(NO_ROOM) },
 };
 
 static size_t reason_at(int reason)

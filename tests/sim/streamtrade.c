@@ -223,6 +223,7 @@ static bool do_cancel(struct stream *s, struct event *ev)
 	ev->kind = EVENT_CANCEL;
 	ev->account = o->account;
 	ev->subject = o->id;
+	ev->u.cancel.reason = rng_percent(&s->rng, 20) ? REASON_NO_ROOM : rng_percent(&s->rng, 1) ? REASON_PAST : 0;
 	return true;
 }
 

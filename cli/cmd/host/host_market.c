@@ -26,7 +26,9 @@ static const struct column columns[] = {
 	{ "driver", 0, "driver that makes its nodes" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "number of running nodes" },
 	{ "seen", 0, "when the market heard of it last" },
-	{ "left", 0, "what of the machine no type of its hosts promises yet" },
+	{ "left", 0,
+		"what of the machine no type of its hosts promises yet; unchecked: the market does not know what it "
+		"has" },
 	{ "promised", COLUMN_WIDE, "what the types of its hosts promise" },
 	{ "message", 0, "what is wrong, and how to fix it" },
 	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "answer of nanopod-agentd on this machine; null for other machines" },
@@ -55,7 +57,10 @@ static int add_agent(void *arg, struct doc *d, long at, struct fail *f)
 	here = s->local_id && strcmp(s->local_id, a.id) == 0;
 	rows_add(s->rows,
 		(const char *[]){ a.name, a.id, a.state, a.health, a.driver, cell_int(a.nodes, nodes),
-			cell_time(s->np, a.last_seen_at, seen), host_room_text(&a.left, left),
+			cell_time(s->np, a.last_seen_at, seen),
+			host_room_text(&a.left, left) ? left
+				: at == WIRE_WHOLE    ? "unchecked"
+						      : NULL,
 			host_room_text(&a.promised, promised), a.message, here ? buf_text(&s->local) : "null" });
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "agentd/machine/capacity.h"
 
 #include <dirent.h>
+#include <jansson.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "agentd/os/disk.h"
 #include "base/str.h"
 
-enum { CPUS_MAX = 4096, THREADS_MOST = 65536, TABLES_PART = 16, RESERVE_PART = 16 };
+enum { CPUS_MAX = 4096, THREADS_MOST = 65536, TABLES_PART = 16, RESERVE_PART = 16, SHRANK_PART = 64 };
 
 static const int64_t memory_reserve_least = (int64_t)1 << 30, memory_most = (int64_t)1 << 50;
 
@@ -138,4 +139,35 @@ void capacity_read(const char *root, const char *data, struct capacity *out)
 	out->vcpus = capacity_vcpus(top);
 	out->memory = capacity_memory(top);
 	out->disk = capacity_disk(data);
+}
+
+/* ---- Less than before --------------------------------------------------------------------- */
+
+static int64_t shrank_gpus(const json_t *capacity)
+{
+	int64_t sum = 0;
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(json_object_get(capacity, "gpus"), i, gpu)
+		sum += json_integer_value(json_object_get(gpu, "count"));
+	return sum;
+}
+
+bool capacity_shrank(const char *before, const char *after)
+{
+	static const char *const sizes[] = { "vcpus", "memory_bytes", "disk_bytes" };
+	json_t *a = before ? json_loads(before, 0, NULL) : NULL, *b = after ? json_loads(after, 0, NULL) : NULL;
+	const json_t *was = json_object_get(a, "capacity"), *is = json_object_get(b, "capacity");
+	bool less = was && is && shrank_gpus(is) < shrank_gpus(was);
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const json_t *x = json_object_get(was, sizes[i]), *y = json_object_get(is, sizes[i]);
+		int64_t had = json_integer_value(x);
+
+		less = less || (x && y && json_integer_value(y) < had - had / SHRANK_PART);
+	}
+	json_decref(a);
+	json_decref(b);
+	return less;
 }

@@ -3,6 +3,7 @@
 #ifndef AGENTD_MACHINE_CAPACITY_H
 #define AGENTD_MACHINE_CAPACITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,5 +19,8 @@ void capacity_read(const char *root, const char *data, struct capacity *out);
  * where root is another machine's tree.
  */
 size_t capacity_cpus(const char *root, unsigned *cpus, size_t max);
+
+/* Has the later of two inventories, as JSON, noticeably less for nodes? What either does not say is not compared. */
+bool capacity_shrank(const char *before, const char *after);
 
 #endif

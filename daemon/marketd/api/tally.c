@@ -59,6 +59,61 @@ bool tally_capacity(const json_t *inventory, struct capacity *out)
 	return true;
 }
 
+/* Whether the member of a report says anything. */
+static bool merge_says(const json_t *value, char kind)
+{
+	switch (kind) {
+	case 'i':
+		return json_is_integer(value) && json_integer_value(value) >= 0;
+	case 'a':
+		return json_is_array(value);
+	case 's':
+		return json_is_string(value);
+	default:
+		return json_is_boolean(value);
+	}
+}
+
+/* A GPU whose driver does not answer has the memory that it had. */
+static void merge_gpus(json_t *now, const json_t *before)
+{
+	const json_t *old;
+	json_t *gpu;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(now, "gpus"), i, gpu) json_array_foreach(before, k, old)
+	{
+		const char *a = json_string_value(json_object_get(gpu, "model"));
+		const char *b = json_string_value(json_object_get(old, "model"));
+
+		if (a && b && strcasecmp(a, b) == 0 && !merge_says(json_object_get(gpu, "memory_bytes"), 'i'))
+			json_object_set(gpu, "memory_bytes", json_object_get(old, "memory_bytes"));
+	}
+}
+
+json_t *tally_merge(const char *known, const json_t *given)
+{
+	static const struct {
+		const char *name;
+		char kind;
+	} members[] = { { "vcpus", 'i' }, { "memory_bytes", 'i' }, { "disk_bytes", 'i' }, { "gpus", 'a' },
+		{ "driver", 's' }, { "devices", 'b' } };
+	json_t *before = known ? json_loads(known, 0, NULL) : NULL, *out = json_deep_copy(given);
+	const json_t *old = json_object_get(before, "capacity");
+	json_t *now = json_object_get(out, "capacity");
+
+	if (json_is_object(old) && !json_is_object(now)) {
+		json_object_set_new(out, "capacity", json_deep_copy(old));
+	} else if (json_is_object(old)) {
+		for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+			if (!merge_says(json_object_get(now, members[i].name), members[i].kind))
+				json_object_set(now, members[i].name, json_object_get(old, members[i].name));
+		merge_gpus(now, json_object_get(old, "gpus"));
+	}
+	json_decref(before);
+	return out;
+}
+
 static bool tally_capacity_of(const struct agent *a, struct capacity *out)
 {
 	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
@@ -253,7 +308,7 @@ bool tally_sold(const struct engine *e, const struct host *h)
 	return false;
 }
 
-static bool tally_offered(const struct engine *e, const struct host *h)
+bool tally_offered(const struct engine *e, const struct host *h)
 {
 	for (size_t i = 0; i < h->piece_count; i++)
 		if (h->pieces[i].order && h->pieces[i].end > engine_minute(e))
@@ -285,18 +340,11 @@ static int tally_check_host(const struct engine *e, const struct event *ev, stru
 	const struct sku *s = engine_sku(e, ev->u.host.sku);
 	struct promise p = promise_of(s);
 	struct tally_types types = { .e = e };
-	char promised[PROMISE_TEXT];
 	struct capacity has;
 	struct tally r;
 
-	if (!a || !s || !promise_any(&p))
+	if (!a || !s || !promise_any(&p) || !tally_capacity_of(a, &has))
 		return 0;
-	if (!tally_capacity_of(a, &has))
-		return fail_set(why, REASON_NO_ROOM,
-			"nobody knows whether this machine holds a node of type '%.100s' (%s): its agent does not "
-			"report "
-			"its capacity; update nanopod-agentd",
-			s->alias, promise_text(&p, promised));
 	tally_init(&r, &has);
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
 		tally_take(&r, tally_promise(&types, h->sku), h->name);

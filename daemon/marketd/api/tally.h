@@ -30,6 +30,12 @@ struct capacity {
 /* false: the inventory has none (an older agent). What is not of the right kind counts as 0. */
 bool tally_capacity(const json_t *inventory, struct capacity *out);
 
+/*
+ * The inventory as it counts from now on, a new object: members of `capacity` that this report lacks stay as the agent
+ * reported them last. Unknown is not none, and what was reported once cannot be taken back by silence.
+ */
+json_t *tally_merge(const char *known, const json_t *given);
+
 /* What is needed, of one kind each: the order in which a shortage is told. */
 enum tally_part { TALLY_GPUS, TALLY_VCPUS, TALLY_MEMORY, TALLY_DISK, TALLY_PARTS };
 
@@ -49,7 +55,8 @@ int64_t tally_count(const struct capacity *has, const struct promise *p);    /* 
 
 /*
  * Whether machines hold what the event promises: a new host of an agent, an offer of its time, another promise of a
- * type. 0 or a reason with its sentence.
+ * type. 0 or a reason with its sentence. Nobody checks the hosts of an agent that never reported a capacity, as an older
+ * one does not, nor hosts without an agent.
  */
 int tally_check(const struct api *api, const struct event *ev, struct fail *why);
 /*
@@ -63,5 +70,7 @@ json_t *tally_json(const struct engine *e, const struct agent *a);
 
 /* Time of the host is sold that is not over. */
 bool tally_sold(const struct engine *e, const struct host *h);
+/* Some is on sale. */
+bool tally_offered(const struct engine *e, const struct host *h);
 
 #endif

@@ -142,6 +142,9 @@ struct event {
 			uint64_t sku;
 		} release; /* subject: pool. nodes 0: all. sku 0: all */
 		struct {
+			int32_t reason;
+		} cancel; /* 0; REASON_NO_ROOM: the market withdraws it */
+		struct {
 			uint64_t pool, sku, image;
 			int32_t priority;
 			const char *user_data;     /* base64 as it came */

@@ -222,6 +222,14 @@ static void walk_procurement_change(struct walk *w, struct event *ev)
 	journal_s32(w, &ev->u.procurement_change.enabled);
 }
 
+static void walk_cancel(struct walk *w, struct event *ev)
+{
+	if (!journal_late(w, ev->u.cancel.reason != 0))
+		return;
+	journal_s32(w, &ev->u.cancel.reason);
+	late_is(w, ev->u.cancel.reason != 0);
+}
+
 static void walk_policy(struct walk *w, struct event *ev)
 {
 	journal_s32(w, &ev->u.policy.fee_bps);
@@ -326,6 +334,9 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_AGENT: journal_text(w, &ev->u.agent.machine, NAME_BYTES); break;
 	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
 	case EVENT_RULES: journal_s32(w, &ev->u.rules.edition); break;
+	case EVENT_CANCEL:
+		walk_cancel(w, ev);
+		break;
 	case EVENT_HOST_DRAIN:
 		journal_s64(w, &ev->u.host_drain.from);
 		journal_flag(w, &ev->u.host_drain.ends);
@@ -336,7 +347,6 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_HOST_RETIRE:
 	case EVENT_POOL_CHANGE:
 	case EVENT_POOL_DELETE:
-	case EVENT_CANCEL:
 	case EVENT_INSTANCE_STOP:
 	case EVENT_INSTANCE_DELETE:
 	case EVENT_PROCUREMENT_DELETE:

@@ -28,7 +28,7 @@ struct watch {
 	uint64_t looked;           /* the host that the last turn's look ended with */
 };
 
-enum { SILENT_MS = 45000, AWAIT_SECONDS = 180, LOOKS = 4000 };
+enum { SILENT_MS = 45000, AWAIT_SECONDS = 180, LOOKS = 4000, LACKS_SECONDS = 600 };
 
 /* ---- What is remembered ------------------------------------------------------------------- */
 
@@ -116,6 +116,25 @@ void watch_told(struct watch *w, uint64_t agent, const struct agent_status *stat
 
 	if (a)
 		a->status = *status;
+}
+
+bool watch_lacks(struct watch *w, uint64_t agent, enum watch_lack lack, int64_t now)
+{
+	struct watched *a = watch_agent_of(w, agent);
+
+	if (!a)
+		return false;
+	if (lack != LACKS_FOR_OFFERS)
+		a->lacks_since = 0;
+	else if (!a->lacks_since)
+		a->lacks_since = now;
+	if (lack == LACKS_NOTHING)
+		a->withdrawn = false;
+	if (!a->lacks_since || now - a->lacks_since < LACKS_SECONDS)
+		return false;
+	a->lacks_since = 0;
+	a->withdrawn = true;
+	return true;
 }
 
 static const struct piece *piece_at(const struct host *h, int64_t minute)

@@ -39,10 +39,14 @@ struct agent_status {
 struct watched {
 	int64_t heard_ms, heard_at; /* the caller's clock; Unix seconds, 0: not since the start */
 	bool silent;
+	int64_t lacks_since; /* Unix seconds; 0: its machine holds what it has on sale */
+	bool withdrawn;      /* it did not, and does not hold all of its hosts yet */
 	struct agent_status status;
 	uint64_t seen;             /* engine_agent_version when its hosts were looked at */
 	int64_t due;               /* Unix seconds when to look again */
 };
+
+enum watch_lack { LACKS_NOTHING, LACKS_FOR_HOSTS, LACKS_FOR_OFFERS };
 
 struct watch;
 
@@ -67,6 +71,11 @@ void watch_told_host(struct watch *w, const struct engine *e, uint64_t host, enu
 	int64_t now);
 /* The agent spoke of some of its hosts at `now`: the others are well. */
 void watch_passed_over(struct watch *w, const struct engine *e, uint64_t agent, int64_t now);
+/*
+ * What its machine lacks, by a report at `now`. true: it has lacked something for what is on sale for some minutes, by
+ * two reports at least, so that a disk that is full for a moment ends no offer.
+ */
+bool watch_lacks(struct watch *w, uint64_t agent, enum watch_lack lack, int64_t now);
 /* The node of this pool's instance on this host; since: the minute from which on it was no use, 0: from now on. */
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since);
 /* Whether a failed instance failed by itself and not by its host, from its detail; NULL: no. */

@@ -169,7 +169,9 @@ static int th_cancel(struct reference *r, const struct event *ev)
 
 	if (!o || o->account != ev->account)
 		return REASON_NOT_FOUND;
-	ref_order_close(r, o, ORDER_CANCELLED, 0);
+	if (ev->u.cancel.reason != 0 && ev->u.cancel.reason != REASON_NO_ROOM)
+		return REASON_INVALID;
+	ref_order_close(r, o, ORDER_CANCELLED, ev->u.cancel.reason);
 	return 0;
 }
 

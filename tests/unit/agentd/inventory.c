@@ -2,6 +2,7 @@
 /* The inventory of five machines from their trees, of broken trees, and what each machine is sold as. */
 #include <errno.h>
 
+#include "agentd/machine/capacity.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/sysfs.h"
 #include "inventorytree.h"
@@ -273,9 +274,25 @@ static void test_sysfs(void)
 	tree_remove(root);
 }
 
+static void test_shrank(void)
+{
+	static const char had[] = "{\"capacity\":{\"vcpus\":8,\"disk_bytes\":6400,\"gpus\":[{\"count\":2}]}}";
+
+	ok(!capacity_shrank(NULL, had) && !capacity_shrank(had, had), "nothing is less than before");
+	ok(!capacity_shrank(had, "{\"capacity\":{\"vcpus\":8,\"disk_bytes\":6300,\"gpus\":[{\"count\":2}]}}"),
+		"a little less disk is no news");
+	ok(capacity_shrank(had, "{\"capacity\":{\"vcpus\":8,\"disk_bytes\":6200,\"gpus\":[{\"count\":2}]}}"),
+		"much less is");
+	ok(capacity_shrank(had, "{\"capacity\":{\"gpus\":[{\"count\":1}]}}"), "so is a GPU less");
+	ok(!capacity_shrank(had, "{\"capacity\":{\"gpus\":[{\"count\":2}]}}") && !capacity_shrank(had, "{}") &&
+			!capacity_shrank(had, "x"),
+		"what is unknown is not less");
+}
+
 int main(void)
 {
 	plan_none;
+	test_shrank();
 	test_h100();
 	test_amd();
 	test_intel();

@@ -68,6 +68,7 @@
 	X(PROCUREMENT_CHANGE, procurement_change.enabled, (int32_t)any()) \
 	X(HOST_DRAIN, host_drain.from, (int64_t)any()) \
 	X(HOST_DRAIN, host_drain.ends, (any() & 1) != 0) \
+	X(CANCEL, cancel.reason, (int32_t)any()) \
 	X(RULES, rules.edition, (int32_t)any()) \
 	X(AGENT_SESSION, agent_session.generation, any()) \
 	X(AGENT_SESSION, agent_session.hash[0], (uint8_t)any()) \
@@ -153,7 +154,8 @@ static bool refused_or_older(const void *bytes, size_t len)
 
 	buf_init(&b, 1 << 20);
 	if (!good)
-		good = (ev.kind == EVENT_HOST || ev.kind == EVENT_HOST_STATE || ev.kind == EVENT_INSTANCE_CHANGE) &&
+		good = (ev.kind == EVENT_HOST || ev.kind == EVENT_HOST_STATE || ev.kind == EVENT_INSTANCE_CHANGE ||
+			       ev.kind == EVENT_CANCEL) &&
 			journal_put(&b, &ev) == 0 && b.len == len && memcmp(b.data, bytes, len) == 0;
 	buf_release(&b);
 	free(room);

@@ -150,8 +150,38 @@ static void test_reading(void)
 	is_int(tally_count(&has, &(struct promise){ .gpus = 2 }), 2, "five GPUs are two nodes of two");
 }
 
+static void is_merged(const char *known, const char *given, const char *want, const char *what)
+{
+	json_t *o = json_loads(given, 0, NULL), *merged = tally_merge(known, o);
+	char *text = json_dumps(json_object_get(merged, "capacity"), JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+
+	is_str(text ? text : "", want, "%s", what);
+	free(text);
+	json_decref(merged);
+	json_decref(o);
+}
+
+#define KNOWN "{\"capacity\":{\"disk_bytes\":3,\"gpus\":[{\"memory_bytes\":9,\"model\":\"h100\"}],\"vcpus\":2}}"
+#define GPU "\"gpus\":[{\"memory_bytes\":9,\"model\":\"h100\"}]"
+
+static void test_merging(void)
+{
+	is_merged(NULL, "{}", "", "an agent that never said what it has is not made to");
+	is_merged(KNOWN, "{}", "{\"disk_bytes\":3," GPU ",\"vcpus\":2}", "a report without a capacity changes nothing");
+	is_merged(KNOWN, "{\"capacity\":null}", "{\"disk_bytes\":3," GPU ",\"vcpus\":2}", "nor does null");
+	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":1,\"disk_bytes\":-1}}", "{\"disk_bytes\":3," GPU ",\"vcpus\":1}",
+		"what is missing or unknown stays as it was");
+	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":0,\"disk_bytes\":0,\"gpus\":[]}}",
+		"{\"disk_bytes\":0,\"gpus\":[],\"vcpus\":0}", "none is not unknown");
+	is_merged(KNOWN, "{\"capacity\":{\"gpus\":[{\"model\":\"H100\"},{\"model\":\"a100\"}]}}",
+		"{\"disk_bytes\":3,\"gpus\":[{\"memory_bytes\":9,\"model\":\"H100\"},{\"model\":\"a100\"}],\"vcpus\":"
+		"2}",
+		"a GPU whose driver is silent has the memory that it had");
+}
+
 int main(void)
 {
+	test_merging();
 	test_random();
 	test_reading();
 	return done();

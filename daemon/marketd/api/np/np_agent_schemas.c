@@ -57,8 +57,9 @@ static const struct schema_field agent_host[] = {
 	SAID("type", FIELD_REQUIRED),
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
 	{ "resources", SCHEMA_REF, 0, "np.Resources", 0, 0, "what its type promises of a node" },
-	{ "fits", SCHEMA_BOOLEAN, 0, NULL, 0, 0,
-		"whether the machine holds it beside the others; if not, its unsold time is not on sale" },
+	{ "fits", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0,
+		"whether the machine holds it beside the others; if not for ten minutes, the market withdraws its "
+		"offers; null: unchecked, as the agent does not report its capacity" },
 	{ 0 },
 };
 

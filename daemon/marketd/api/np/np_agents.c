@@ -24,15 +24,30 @@ enum { KEY_BYTES = 32, SIGNATURE_BYTES = 64, CLOCK_SECONDS = 300, POLL_SECONDS =
 
 /* ---- An agent as JSON -------------------------------------------------------------- */
 
-static json_t *status_json(const struct agent_status *s)
+/* What is wrong with the machine is more urgent than what became of its offers. */
+static const char *status_message(const struct watched *w)
 {
+	if (w->status.message[0])
+		return w->status.message;
+	if (w->lacks_since)
+		return "this machine holds less than its hosts on sale promise; if that lasts, the market withdraws "
+		       "offers";
+	if (w->withdrawn)
+		return "the market withdrew offers that this machine no longer holds; 'nanopod host offer' sells again "
+		       "what it holds";
+	return NULL;
+}
+
+static json_t *status_json(const struct watched *w)
+{
+	const struct agent_status *s = w ? &w->status : NULL;
+
 	if (!s || !s->health)
 		return json_null();
-	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "message",
-		render_text(s->message[0] ? s->message : NULL), "driver", render_text(s->driver[0] ? s->driver : NULL),
-		"nodes", (json_int_t)s->nodes, "unknown", (json_int_t)s->unknown, "oldest_unknown_seconds",
-		(json_int_t)s->oldest_unknown, "rss_bytes", s->rss < 0 ? json_null() : json_integer(s->rss), "told_at",
-		(json_int_t)s->at);
+	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "message", render_text(status_message(w)), "driver",
+		render_text(s->driver[0] ? s->driver : NULL), "nodes", (json_int_t)s->nodes, "unknown",
+		(json_int_t)s->unknown, "oldest_unknown_seconds", (json_int_t)s->oldest_unknown, "rss_bytes",
+		s->rss < 0 ? json_null() : json_integer(s->rss), "told_at", (json_int_t)s->at);
 }
 
 static const char *np_agents_state_of(const struct agent *a, const struct watched *w)
@@ -44,8 +59,8 @@ static const char *np_agents_state_of(const struct agent *a, const struct watche
 	return w && w->heard_at && !w->silent ? "up" : "silent";
 }
 
-/* whole: also whether the machine holds each of them. */
-static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a, bool whole)
+/* whole: also whether the machine holds each of them, where it is `known` what it has. */
+static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a, bool whole, bool known)
 {
 	json_t *list = json_array();
 	uint64_t *misfits = NULL;
@@ -57,7 +72,8 @@ static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a,
 		json_t *o = np_host_brief(e, h);
 
 		if (whole)
-			json_object_set_new(o, "fits", json_boolean(!tally_among(misfits, count, h->id)));
+			json_object_set_new(o, "fits",
+				known ? json_boolean(!tally_among(misfits, count, h->id)) : json_null());
 		json_array_append_new(list, o);
 	}
 	free(misfits);
@@ -74,11 +90,11 @@ static json_t *agent_json(const struct api *api, const struct agent *a, bool who
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "object",
 		"agent", "id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account",
 		render_id(IDENT_ACCOUNT, a->account), "state", np_agents_state_of(a, w), "hosts",
-		np_agents_hosts_of(market_engine(api->market), a, whole), "machine", render_text(a->machine),
-		"public_key", a->public_key, "created_at", (json_int_t)a->created_at, "last_seen_at",
-		w && w->heard_at ? json_integer(w->heard_at) : json_null(), "generation", (json_int_t)a->generation,
-		"inventory", inventory ? inventory : json_null(), "health", render_text(health), "status",
-		status_json(w ? &w->status : NULL), "room", room ? room : json_null());
+		np_agents_hosts_of(market_engine(api->market), a, whole, json_is_object(room)), "machine",
+		render_text(a->machine), "public_key", a->public_key, "created_at", (json_int_t)a->created_at,
+		"last_seen_at", w && w->heard_at ? json_integer(w->heard_at) : json_null(), "generation",
+		(json_int_t)a->generation, "inventory", inventory ? inventory : json_null(), "health",
+		render_text(health), "status", status_json(w), "room", room ? room : json_null());
 }
 
 /* ---- Joining -------------------------------------------------------------------------------- */
@@ -104,8 +120,10 @@ static int join_again(struct api *api, const struct request *q, struct reply *r)
 	return api_json(q, r, 200, agent_json(api, a, true));
 }
 
-static int np_agents_take_off(struct api *api, const struct request *q, uint64_t host, struct fail *why)
+/* reason: told to the seller; 0: none. */
+static int np_agents_take_off(struct api *api, const struct request *q, uint64_t host, int reason, struct fail *why)
 {
+	struct event ev = { .kind = EVENT_CANCEL, .u.cancel.reason = reason };
 	const struct engine *e = market_engine(api->market);
 	const struct host *h;
 	uint64_t order;
@@ -117,24 +135,31 @@ static int np_agents_take_off(struct api *api, const struct request *q, uint64_t
 		for (size_t i = 0; i < h->piece_count && !order; i++) /* time that is over keeps the order's id */
 			if (h->pieces[i].pool == h->pool && h->pieces[i].end > engine_minute(e))
 				order = h->pieces[i].order;
+		ev.account = h->account;
+		ev.subject = order;
 		if (order)
-			rc = api_apply_to(api, q, EVENT_CANCEL, h->account, order, why);
+			rc = api_apply(api, q, &ev, NULL, why);
 	} while (order && !rc);
 	return rc;
 }
 
-/* The offers of hosts that the machine no longer holds end; what is sold stays sold. */
+/* The offers of hosts that the machine no longer holds end, if that lasts; what is sold stays sold. */
 static int np_agents_recheck(struct api *api, const struct request *q, uint64_t agent, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
+	enum watch_lack lack = LACKS_NOTHING;
 	uint64_t *misfits;
 	size_t count;
 	int rc = tally_misfits(e, engine_agent(e, agent), &misfits, &count);
 
 	if (rc)
-		rc = fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	for (size_t i = 0; i < count && lack != LACKS_FOR_OFFERS; i++)
+		lack = tally_offered(e, engine_host(e, misfits[i])) ? LACKS_FOR_OFFERS : LACKS_FOR_HOSTS;
+	if (api->watch && !watch_lacks(api->watch, agent, lack, market_now(api->market)))
+		count = 0;
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = np_agents_take_off(api, q, misfits[i], why);
+		rc = np_agents_take_off(api, q, misfits[i], REASON_NO_ROOM, why);
 	free(misfits);
 	return rc;
 }
@@ -142,10 +167,12 @@ static int np_agents_recheck(struct api *api, const struct request *q, uint64_t 
 int np_take_inventory(struct api *api, const struct request *q, const struct agent *a, const json_t *given,
 	struct fail *why)
 {
-	char *text = json_dumps(given, JSON_COMPACT | JSON_SORT_KEYS);
+	json_t *merged = tally_merge(a->inventory, given);
+	char *text = merged ? json_dumps(merged, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
 	struct event ev = { .kind = EVENT_AGENT_INVENTORY, .account = a->account, .subject = a->id, .text = text };
 	int rc = 0;
 
+	json_decref(merged);
 	if (!text)
 		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	if (!a->inventory || strcmp(a->inventory, text) != 0)
@@ -273,7 +300,7 @@ static int np_agents_open_session(struct api *api, const struct request *q, stru
 static int np_agents_withdraw(struct api *api, const struct request *q, const struct host *h, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	int rc = np_agents_take_off(api, q, h->id, why);
+	int rc = np_agents_take_off(api, q, h->id, 0, why);
 
 	for (const struct order *o = engine_order_after(e, h->account, 0), *next; o && !rc; o = next) {
 		uint64_t id = o->id;

@@ -131,6 +131,11 @@ static const struct subject { const char *name; enum ident kind; } subjects[NOTI
 	[NOTICE_SHORTENED] = { "contract", IDENT_CONTRACT },
 };
 
+#define WITHDRAWN \
+	"the market withdrew this offer: the machine no longer holds what it has on sale; 'nanopod host status' " \
+	"shows " \
+	"what it holds, 'nanopod host offer' sells it again"
+
 static const char *const order_words[] = { "pending", "filled", "partially_filled", "rejected", "cancelled",
 	"standing" };
 static const char *const instance_words[] = { "awaiting_allocation", "running", "terminated", "failed" };
@@ -150,6 +155,8 @@ static void set_code(json_t *o, const struct notice *t)
 		json_object_set_new(o, "status",
 			json_string(t->code < 0 ? "cancelled" : word_of(order_words, 6, t->code)));
 		json_object_set_new(o, "reason", render_reason(t->code < 0 ? t->code : 0));
+		if (t->code == REASON_NO_ROOM)
+			json_object_set_new(o, "message", json_string(WITHDRAWN));
 		break;
 	case NOTICE_INSTANCE_CREATED:
 	case NOTICE_INSTANCE_STATUS:

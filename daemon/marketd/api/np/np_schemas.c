@@ -411,6 +411,7 @@ static const struct schema_field event_line[] = {
 	{ "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "side", SCHEMA_ENUM, 0, "buy|sell", 0, 0, NULL },
 	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, NULL },
+	{ "message", SCHEMA_STRING, 0, NULL, 0, 0, "what happened and what to do, where the market withdrew an offer" },
 	{ 0 },
 };
 

@@ -118,6 +118,9 @@ int order_cancel(struct engine *e, const struct event *ev, struct fail *why)
 
 	if (!world_account(e, ev->account) || !o || o->pub.account != ev->account)
 		return fail_set(why, REASON_NOT_FOUND, "no such open order");
-	trade_close(e, o, ORDER_CANCELLED, 0);
+	if (ev->u.cancel.reason && ev->u.cancel.reason != REASON_NO_ROOM)
+		return fail_set(why, REASON_INVALID,
+			"an order is cancelled for no reason, or because there is no room");
+	trade_close(e, o, ORDER_CANCELLED, ev->u.cancel.reason);
 	return 0;
 }
