@@ -72,6 +72,12 @@ enum driver_devices {
 	DEVICES_FUNCTIONS, /* those of the spec, as functions of the PCI bus */
 };
 
+/* What its nodes cost beside what they were promised, and what it cannot promise. */
+struct driver_terms {
+	int64_t node_memory; /* bytes of this machine that each node takes beside its own */
+	bool no_rate;        /* nothing here limits a node's network */
+};
+
 struct driver {
 	const char *name;          /* "ns" */
 	const char *about;         /* "systemd-nspawn: a full Debian on this machine's kernel" */
@@ -82,6 +88,9 @@ struct driver {
 	 * the sentence says what is missing and the command that fixes it.
 	 */
 	int (*probe)(const struct driver_setup *s, unsigned *holds, struct fail *f);
+
+	/* As it works here; NULL: all 0. */
+	void (*terms)(const struct driver_setup *s, struct driver_terms *out);
 
 	/* Makes all that a start needs: disk, host key, keys, name. 0 also if made already. */
 	int (*create)(const struct node_spec *n, struct fail *f);

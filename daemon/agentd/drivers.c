@@ -25,6 +25,13 @@ const struct driver *drivers_find(drivers all, const char *name)
 	return NULL;
 }
 
+void drivers_terms(const struct driver *d, const struct driver_setup *s, struct driver_terms *out)
+{
+	*out = (struct driver_terms){ 0 };
+	if (d && d->terms)
+		d->terms(s, out);
+}
+
 bool drivers_give_devices(const struct driver *d)
 {
 	return d->devices != DEVICES_NONE;

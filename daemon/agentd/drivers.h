@@ -20,6 +20,9 @@ const struct driver *drivers_find(drivers all, const char *name);
 int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out,
 	struct fail *f);
 
+/* d NULL: none is known, and no terms. */
+void drivers_terms(const struct driver *d, const struct driver_setup *s, struct driver_terms *out);
+
 /* Can it give a node GPUs and other devices? */
 bool drivers_give_devices(const struct driver *d);
 

@@ -110,6 +110,12 @@ static struct room_host *room_find(const struct room *r, const char *id)
 	return NULL;
 }
 
+/* What a node takes of the machine: its own memory, and its driver's beside it. */
+static int64_t room_memory(const struct room *r, const struct contract *c)
+{
+	return c->memory ? c->memory + r->terms.node_memory : 0;
+}
+
 static void room_sum(const struct room *r, const struct room_host *but, int64_t *parts, int64_t *memory, int64_t *disk)
 {
 	*parts = *memory = *disk = 0;
@@ -119,7 +125,7 @@ static void room_sum(const struct room *r, const struct room_host *but, int64_t 
 		if (&r->hosts[i] == but)
 			continue;
 		*parts += (int64_t)c->vcpus * room_parts(c);
-		*memory += c->memory;
+		*memory += room_memory(r, c);
 		*disk += c->disk;
 	}
 }
@@ -172,7 +178,12 @@ static int room_fits(const struct room *r, const struct room_host *but, const st
 		!room_choose_cores(r, but, c, cores))
 		return fail_set(f, -ENOSPC, "it needs %u processors, and %lld of %lld are promised to other hosts",
 			c->vcpus, (long long)((parts + WHOLE - 1) / WHOLE), (long long)r->capacity.vcpus);
-	rc = room_lacks(c->memory, r->capacity.memory, memory, "memory", f);
+	if (c->network_mbps && r->terms.no_rate)
+		return fail_set(f, -ENOTSUP,
+			"nothing here limits its network to %lld Mbit/s; run nanopod-agentd as root, with "
+			"driver ns or vm",
+			(long long)c->network_mbps);
+	rc = room_lacks(room_memory(r, c), r->capacity.memory, memory, "memory", f);
 	return rc ? rc : room_lacks(c->disk, r->capacity.disk, disk, "disk", f);
 }
 
@@ -180,7 +191,7 @@ static int room_fits(const struct room *r, const struct room_host *but, const st
 
 static bool room_is_promised(const struct contract *c)
 {
-	return c->vcpus || c->memory || c->disk;
+	return c->vcpus || c->memory || c->disk || c->network_mbps;
 }
 
 static bool room_same(const struct contract *a, const struct contract *b)

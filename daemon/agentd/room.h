@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "agentd/driver.h"
 #include "agentd/machine/capacity.h"
 #include "agentd/market/work.h"
 #include "agentd/node_journal.h"
@@ -24,6 +25,7 @@ struct room_host {
 struct room {
 	const char *data, *sysfs_root; /* data: absolute */
 	const struct log *log;
+	struct driver_terms terms; /* of the driver that makes its nodes */
 	struct capacity capacity; /* as last read */
 	struct room_host *hosts;
 	size_t count;

@@ -105,6 +105,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 	a->lives = SIZE_MAX; /* disk and memory are tried at the start, too */
 	a->roster.room = &a->room;
 	a->room = (struct room){ .data = a->o->data, .sysfs_root = a->o->sysfs_root, .log = a->log };
+	drivers_terms(driver, &a->place.setup, &a->room.terms);
 	rc = room_load(&a->room, f);
 	rc = rc ? rc : roster_load(&a->roster, driver->name, f);
 	for (size_t i = 0; !rc && i < a->roster.count; i++)
@@ -130,6 +131,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		.watch_kind = KIND_JOB,
 		.data = a->o->data,
 		.driver = driver,
+		.terms = a->room.terms,
 		.sysfs_root = a->o->sysfs_root,
 		.kmsg = a->o->kmsg,
 		.health_ms = a->o->look < 3 ? 10000 : 30000, /* a market hears of it within a minute */
@@ -211,7 +213,8 @@ static void run_share_out(struct agent *a, const struct work *w)
 		memories += !w->hosts[i].contract.memory;
 		disks += !w->hosts[i].contract.disk;
 	}
-	s->memory = run_part(memory / MEMORY_PARTS * (MEMORY_PARTS - 1), promised_memory, memories, MEMORY_LEAST);
+	s->memory = run_part(memory / MEMORY_PARTS * (MEMORY_PARTS - 1) - (int64_t)memories * a->room.terms.node_memory,
+		promised_memory, memories, MEMORY_LEAST);
 	s->cpu_milli = (unsigned)run_part(cores * 1000, promised_cpu, cpus, 1000);
 	s->pids = (unsigned)run_part(run_pids() / PIDS_PARTS * (PIDS_PARTS - 1), 0, w->host_count, PIDS_MIN);
 	s->pids = s->pids > PIDS_MOST ? PIDS_MOST : s->pids;

@@ -25,8 +25,11 @@ static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 		.driver = c->driver->name,
 		.devices = drivers_give_devices(c->driver) };
 	struct inventory *v = NULL;
-	int rc = inventory_read(&setup, &v);
+	int rc;
 
+	setup.node_memory = c->terms.node_memory;
+	setup.no_rate = c->terms.no_rate;
+	rc = inventory_read(&setup, &v);
 	if (!rc)
 		rc = inventory_json(v, out);
 	free(v);

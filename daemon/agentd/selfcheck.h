@@ -14,7 +14,8 @@ struct selfcheck {
 	struct loop *loop;
 	int watch_kind;
 	const char *data, *sysfs_root, *kmsg;
-	const struct driver *driver; /* of new nodes */
+	const struct driver *driver;
+	struct driver_terms terms; /* of new nodes */
 	const struct wallclock *clock;
 	bool known; /* a look at the health has ended */
 	struct job job;

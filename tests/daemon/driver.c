@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "driverkill.h"
+#include "driverpromise.h"
 #include "driverway.h"
 
 #include "../lib/tap.h"
@@ -212,20 +213,6 @@ out:
 	buf_release(&out);
 }
 
-static int listen_on_all(unsigned *port)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	socklen_t len = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, 64) != 0)
-		return -1;
-	if (getsockname(fd, (struct sockaddr *)&at, &len) != 0)
-		return -1;
-	*port = ntohs(at.sin_port);
-	return fd;
-}
-
 #define REACH "reach() { timeout 3 bash -c \"exec 3<>/dev/tcp/$1/$2\" 2>/dev/null && echo reached $1; }; "
 
 static void test_network(struct way *w, struct one *a, struct one *b)
@@ -238,7 +225,7 @@ static void test_network(struct way *w, struct one *a, struct one *b)
 	if (!holds(w, HOLDS_NETWORK, "sockets of the market and the agent are out of reach"))
 		return;
 	buf_init(&out, WAY_TEXT);
-	fd = listen_on_all(&port);
+	fd = way_listen(&port);
 	ok(fd >= 0, "(this machine listens everywhere, as a market might)");
 	snprintf(line, sizeof line,
 		REACH "reach 127.0.0.1 22; reach 127.0.0.1 %u; reach %s %u; for g in $(ip route 2>/dev/null | sed -n "
@@ -261,18 +248,6 @@ static void test_network(struct way *w, struct one *a, struct one *b)
 
 #define BURN "for i in 1 2; do timeout 3 sh -c 'while :; do :; done' & done; wait; "
 
-/* `times` prints "0m1.234s 0m0.010s" twice; the second line is for the children. */
-static int64_t told_ms(const char *times)
-{
-	const char *line = strchr(times, '\n');
-	unsigned um, sm;
-	double us, ss;
-
-	if (!line || sscanf(line + 1, "%um%lfs %um%lfs", &um, &us, &sm, &ss) != 4)
-		return -1;
-	return (int64_t)((um + sm) * 60000 + (us + ss) * 1000);
-}
-
 static void test_limits(struct way *w, struct one *o, const struct pace *p)
 {
 	char line[300];
@@ -285,7 +260,7 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 
 		used = way_used_ms(o);
 		is_int(one_ssh(w, o, 0, "bash -c \"" BURN "times\"", &out), 0, "two processes work for 3 s");
-		used = w->holds & HOLDS_KERNEL ? way_used_ms(o) - used : told_ms(buf_text(&out));
+		used = w->holds & HOLDS_KERNEL ? way_used_ms(o) - used : way_times_ms(buf_text(&out));
 		/* The whole machine was measured, its SSH included, for as long as it took. */
 		if (w->holds & HOLDS_KERNEL)
 			may = (clock_ms() - from) * p->cpu_milli / 1000;
@@ -300,6 +275,25 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 		is_int(one_wait(w, o, 0, 20000), 0, "the node outlives it");
 	}
 	buf_release(&out);
+}
+
+/* What it was promised. */
+static void test_promise(struct way *w, struct one *o)
+{
+	struct promise_seen seen;
+
+	if (!promise_look(w, o, &seen))
+		return;
+	ok(seen.size >= o->n.disk && seen.size < o->n.disk + o->n.disk / 10,
+		"its disk holds what was sold: %lld of %lld bytes", (long long)seen.size, (long long)o->n.disk);
+	ok(seen.files >= o->n.disk / 16384, "and a file for each 16 KiB: %lld", (long long)seen.files);
+	if (o->n.disk_taken)
+		ok(seen.held > o->n.disk, "all of it is taken from this machine already: %lld", (long long)seen.held);
+	else
+		skip("too little space is free here to take a disk's");
+	is_int(seen.rates, geteuid() == 0 ? 2 : 0, "as root, its network has a rate in both directions");
+	is_int(seen.refused, -ENOTSUP, "more files than its disk holds are refused: %s", seen.why);
+	is_int(seen.is, NODE_ABSENT, "and nothing is made");
 }
 
 /* ---- Console, keys ------------------------------------------------------------------------------------------ */
@@ -491,6 +485,7 @@ static bool run_nodes(struct way *w, const struct pace *p, struct one *a, struct
 	a->n.script = first_script;
 	a->n.cpu_milli = p->cpu_milli;
 	a->n.memory = p->memory;
+	promise_give(w, a);
 	b->n.memory = p->memory;
 	b->n.cpu_milli = p->cpu_milli;
 	test_create(w, a);
@@ -505,6 +500,7 @@ static bool run_nodes(struct way *w, const struct pace *p, struct one *a, struct
 	test_files(w, a, b);
 	test_network(w, a, b);
 	test_limits(w, a, p);
+	test_promise(w, a);
 	test_rekey(w, a, p);
 	test_poweroff(w, a, p);
 	test_stop(w, a, p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driverway.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -295,4 +297,29 @@ void way_reap(void)
 {
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
+}
+
+int way_listen(unsigned *port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t len = sizeof at;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(fd, 64) != 0)
+		return -1;
+	if (getsockname(fd, (struct sockaddr *)&at, &len) != 0)
+		return -1;
+	*port = ntohs(at.sin_port);
+	return fd;
+}
+
+int64_t way_times_ms(const char *times)
+{
+	const char *line = strchr(times, '\n');
+	unsigned um, sm;
+	double us, ss;
+
+	if (!line || sscanf(line + 1, "%um%lfs %um%lfs", &um, &us, &sm, &ss) != 4)
+		return -1;
+	return (int64_t)((um + sm) * 60000 + (us + ss) * 1000);
 }

@@ -68,6 +68,11 @@ pid_t way_wait_sleeper(const char *text, int64_t ms);
 /* Processor time of all processes that name the node's folder, in ms. */
 int64_t way_used_ms(const struct one *o);
 
+/* Listens at all addresses, at a port of the kernel's choice; a descriptor, or -1. */
+int way_listen(unsigned *port);
+/* What `times` printed, "0m1.234s 0m0.010s" twice: the second line is for the children. -1: nothing of the kind. */
+int64_t way_times_ms(const char *times);
+
 bool way_lists(struct way *w, const char *id);
 void way_reap(void);
 unsigned way_random(unsigned below);

@@ -58,7 +58,8 @@ check_PROGRAMS += tests/daemon/driver
 TESTS += $(daemon_tests_driver)
 EXTRA_DIST += $(daemon_tests_driver)
 tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c tests/daemon/driverkill.h \
-	tests/daemon/driverpicture.c tests/daemon/driverway.c tests/daemon/driverway.h
+	tests/daemon/driverpicture.c tests/daemon/driverpromise.c tests/daemon/driverpromise.h \
+	tests/daemon/driverway.c tests/daemon/driverway.h
 tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la \
 	$(JANSSON_LIBS)
 

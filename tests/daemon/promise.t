@@ -67,6 +67,15 @@ as "$S" PUT /np/v1/agent/inventory "$(capacity 256 $((4096 * GIB)) $((40960 * GI
 out=$(host "$S" liar-1 richmond)
 refused 422 no_room instance_sku "nor one whose driver gives nodes no devices" "$out"
 says "its driver process gives nodes no GPUs" "and is told so"
+as "$S" PUT /np/v1/agent/inventory "$(capacity 256 $((4 * GIB)) $((40960 * GIB)) | jq -c '.capacity.driver = "vm" | .capacity.node_memory_bytes = 1048576')" >/dev/null
+out=$(host "$S" liar-1 cpu)
+refused 422 no_room instance_sku "nor one that has the node's memory, and not what its driver takes beside it" "$out"
+says "it has 4 GiB of memory for nodes" "and is told so"
+sku fast 0 '{"requires":{"network_mbps":80}}' >/dev/null
+as "$S" PUT /np/v1/agent/inventory "$(capacity 256 $((4 * GIB)) $((40960 * GIB)) | jq -c '.capacity.driver = "vm" | .capacity.network = false')" >/dev/null
+out=$(host "$S" liar-1 fast)
+refused 422 no_room instance_sku "nor one whose driver limits no network" "$out"
+says "its driver vm limits no network; run nanopod-agentd as root, with driver ns or vm" "and is told so"
 has "$S" 256 $((4096 * GIB)) $((40960 * GIB)) '8 a100'
 out=$(host "$S" liar-1 richmond)
 says "it has 8 nvidia a100" "nor one of another model"

@@ -77,6 +77,32 @@ ok "(the old one was wiped)" wait_for 20 gone m1 "$I"
 ok "after the old one was wiped, since both do not fit" awk -v old="$I: removed" -v new="$(node fits-1 .id): running" \
 	'index($0, old) { old = "" } index($0, new) { exit old != "" } END { exit old != "" }' "$TMP/m1.log" || diag "$(cat "$TMP/m1.log")"
 
+# ---- What a driver takes beside its nodes -------------------------------------------------------------------------------
+for pool in fits third; do as "$ACME" POST "/np/v1/pools/$pool/release" '{}' >/dev/null; done
+agentd_clock $(($(cat "$TMP/clock") + 60))
+ok "(all end)" wait_for 60 empty || diag "$(cat "$TMP/m1.log")"
+agentd_stop m1
+rm "$TMP/m1/room.json"   # what has its place keeps it
+export FAKE_NODE_MEMORY=$((MEMORY / 2))
+is "$("$AGENTD" --data "$TMP/m1" --driver fake inventory --json | jq -c '[.capacity.node_memory_bytes, .capacity.network]')" \
+	"[$FAKE_NODE_MEMORY,false]" "the inventory says what each node takes beside its own, and that nothing limits its network"
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS
+agentd_buy beside 2 7200
+one_of_two() { [ "$(node beside-1 .status) $(node beside-2 .status)" = "running failed" ] || [ "$(node beside-1 .status) $(node beside-2 .status)" = "failed running" ]; }
+ok "then one of two fits" wait_for 40 one_of_two || diag "$(cat "$TMP/m1.log")"
+as "$ACME" POST /np/v1/pools/beside/release '{}' >/dev/null
+promise '"network_mbps":80'
+agentd_clock $(($(cat "$TMP/clock") + 60))
+ok "(both end)" wait_for 60 empty || diag "$(cat "$TMP/m1.log")"
+agentd_buy fast 1 7200
+ok "and a promised network is refused" wait_for 40 node_is fast-1 failed || diag "$(cat "$TMP/m1.log")"
+like "$(node fast-1 .status_message)" "nothing here limits its network to 80 Mbit/s" "for that reason"
+unset FAKE_NODE_MEMORY
+agentd_stop m1
+as "$ACME" POST /np/v1/pools/fast/release '{}' >/dev/null
+promise '"memory_bytes":'$MEMORY
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS
+
 # ---- Processors ------------------------------------------------------------------------------------------------------
 agentd_stop m1
 json . <"$TMP/m1/room.json" >"$TMP/room.before"

@@ -231,10 +231,21 @@ static int tidy(const struct driver_setup *s, struct fail *f)
 	return 0;
 }
 
+/* $FAKE_NODE_MEMORY, and no limits of the network where it is set: as a driver has them that runs its nodes in QEMU. */
+static void fake_terms(const struct driver_setup *s, struct driver_terms *out)
+{
+	const char *memory = getenv("FAKE_NODE_MEMORY");
+
+	(void)s;
+	out->node_memory = memory ? strtoll(memory, NULL, 10) : 0;
+	out->no_rate = memory != NULL;
+}
+
 static const struct driver driver_fake = {
 	.name = "fake",
 	.about = "nothing at all: for tests",
 	.probe = probe,
+	.terms = fake_terms,
 	.create = create,
 	.start = start,
 	.rekey = rekey,

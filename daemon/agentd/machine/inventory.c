@@ -369,6 +369,8 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	capacity_read(root, s->data, &v->capacity);
 	snprintf(v->driver, sizeof v->driver, "%s", s->driver ? s->driver : "");
 	v->devices = s->devices;
+	v->node_memory = s->node_memory;
+	v->no_rate = s->no_rate;
 	*out = v;
 	return 0;
 }

@@ -37,7 +37,7 @@ static int net_rate_tc(const char *hub, const struct buf *lines, struct fail *f)
 	return rc;
 }
 
-/* net_veth made the port anew, so it has no rule yet. The ifb of the slot's last node may still be there. */
+/* The port is new, so it has no rule yet. The ifb of the slot's last node may still be there. */
 int net_rate(const struct node_spec *n, struct fail *f)
 {
 	struct net_names names;

@@ -44,9 +44,9 @@ int64_t disk_held(const char *path)
 }
 
 /* A file system that cannot take space ahead makes a sparse file: then the sum of promises alone protects it. */
-static int disk_take(int fd, int64_t bytes)
+static int disk_take(int fd, int mode, int64_t bytes)
 {
-	if (fallocate(fd, 0, 0, bytes) == 0)
+	if (fallocate(fd, mode, 0, bytes) == 0)
 		return 0;
 	return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
 }
@@ -79,10 +79,23 @@ int disk_make(const char *path, int64_t bytes, bool take, struct fail *f)
 	if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0)
 		rc = -errno;
 	else if (take)
-		rc = disk_take(fd, bytes);
+		rc = disk_take(fd, 0, bytes);
 	if (fd >= 0)
 		close(fd);
 	if (rc)
 		unlink(path);
 	return rc ? fail_errno(f, rc, -rc, "cannot make the disk '%s'", path) : 0;
+}
+
+int disk_hold(const char *path, int64_t bytes, struct fail *f)
+{
+	int rc = disk_check(path, bytes - disk_held(path), f), fd;
+
+	if (rc)
+		return rc;
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	rc = fd < 0 ? -errno : disk_take(fd, FALLOC_FL_KEEP_SIZE, bytes);
+	if (fd >= 0)
+		close(fd);
+	return rc ? fail_errno(f, rc, -rc, "cannot take the space of the disk '%s'", path) : 0;
 }

@@ -23,6 +23,12 @@ int disk_room(const char *folder, int64_t *bytes);
  */
 int disk_make(const char *path, int64_t bytes, bool take, struct fail *f);
 
+/*
+ * Takes space now for a file that exists and will grow to so many bytes, as far as this file system can; the reserve
+ * stays free. -ENOSPC: there is not enough.
+ */
+int disk_hold(const char *path, int64_t bytes, struct fail *f);
+
 /* Bytes of the file system that the file holds now; 0: no such file. */
 int64_t disk_held(const char *path);
 

@@ -395,10 +395,17 @@ static int process_tidy(const struct driver_setup *s, struct fail *f)
 	return 0;
 }
 
+static void process_terms(const struct driver_setup *s, struct driver_terms *out)
+{
+	(void)s;
+	out->no_rate = true;
+}
+
 const struct driver driver_process = {
 	.name = "process",
 	.about = "sshd as this user, with its own view of the machine where namespaces are open; shares the network",
 	.probe = process_probe,
+	.terms = process_terms,
 	.create = process_create,
 	.start = process_start,
 	.rekey = process_rekey,

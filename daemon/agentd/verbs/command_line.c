@@ -38,7 +38,13 @@ static int command_line_verb_inventory(const struct flags *o, drivers all)
 		.data = o->data,
 		.driver = d ? d->name : NULL,
 		.devices = d && drivers_give_devices(d) };
+	struct driver_terms terms;
+	struct datadir_setup place;
 
+	datadir_setup(&place, o, NULL);
+	drivers_terms(d, &place.setup, &terms);
+	setup.node_memory = terms.node_memory;
+	setup.no_rate = terms.no_rate;
 	return inventory_verb(&setup, o->json, stdout, stderr);
 }
 

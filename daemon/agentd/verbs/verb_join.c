@@ -57,6 +57,7 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 {
 	struct inventory_setup setup = { .root = o->sysfs_root, .data = o->data };
 	const struct driver *d = drivers_find(all, o->driver);
+	struct driver_terms terms;
 	struct datadir_setup place;
 	struct inventory *v = NULL;
 	json_t *j = NULL;
@@ -66,6 +67,9 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 	if (d || drivers_choose(all, o->driver, &place.setup, &d, NULL) == 0) {
 		setup.driver = d->name;
 		setup.devices = drivers_give_devices(d);
+		drivers_terms(d, &place.setup, &terms);
+		setup.node_memory = terms.node_memory;
+		setup.no_rate = terms.no_rate;
 	}
 	buf_init(&text, INVENTORY_JSON_MAX);
 	if (inventory_read(&setup, &v) == 0 && inventory_json(v, &text) == 0)

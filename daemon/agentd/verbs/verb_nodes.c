@@ -33,9 +33,9 @@ static json_t *verb_nodes_node_json(const struct node *n, const struct driver_se
 {
 	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "id", n->id, "name",
 		n->name, "host", n->host, "tenant", n->tenant, "pool", n->pool, "network",
-		*n->network ? n->network : n->pool, "driver", n->driver, "state",
-		life_text(n->life), "reason", cause_word(n->cause), "message", n->message, "slot", (json_int_t)n->slot,
-		"port", (json_int_t)(n->port ? n->port : s->first_port + n->slot), "end_at",
+		*n->network ? n->network : n->pool, "driver", n->driver, "state", life_text(n->life), "reason",
+		cause_word(n->cause), "message", n->message, "slot", (json_int_t)n->slot, "port",
+		(json_int_t)(n->port ? n->port : s->first_port + n->slot), "end_at",
 		n->end_at == INT64_MAX ? json_null() : json_integer(n->end_at));
 
 	return j ? j : json_null();

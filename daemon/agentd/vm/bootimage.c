@@ -134,7 +134,7 @@ static int bootimage_lay_out(const struct image *i, const struct vmkernel *k, co
 /* As small as possible, since every node's disk is this or larger: contents and some room; it grows at first boot. */
 static int bootimage_make_disk(const char *root, const char *disk, struct fail *f)
 {
-	char size[32];
+	char size[32], per_inode[16];
 	long long kib;
 	struct buf out;
 	int rc;
@@ -147,7 +147,8 @@ static int bootimage_make_disk(const char *root, const char *disk, struct fail *
 	if (rc)
 		return rc;
 	snprintf(size, sizeof size, "%lldM", kib / 1024 * 5 / 4 + SPARE_MIB);
-	return RUN(BUILD_MS, f, "mke2fs", "-q", "-F", "-t", "ext4", "-L", "nanopod", "-m", "1", "-E",
+	snprintf(per_inode, sizeof per_inode, "%d", VMIMAGE_PER_INODE);
+	return RUN(BUILD_MS, f, "mke2fs", "-q", "-F", "-t", "ext4", "-L", "nanopod", "-m", "1", "-i", per_inode, "-E",
 		"lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0", "-d", root, disk, size);
 }
 

@@ -12,7 +12,11 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
-enum { VMIMAGE_PATH = 600, VMIMAGE_ROOM = 1024 };
+enum {
+	VMIMAGE_PATH = 600,
+	VMIMAGE_ROOM = 1024,
+	VMIMAGE_PER_INODE = 16384, /* a disk holds one file for so many bytes, however large it grows */
+};
 
 struct vmimage {
 	char name[72];

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 
 /* The format grows with every change of what we put inside, so that images and frozen guests are rebuilt. */
-enum { VMGUEST_FORMAT = 5 };
+enum { VMGUEST_FORMAT = 6 };
 
 /*
  * What the guest says on its second port. We tell it "go N SECONDS" once after it was frozen, "apply N" later; N is the

@@ -57,17 +57,17 @@ static const char sandbox[] = "on,obsolete=deny,elevateprivileges=deny,spawn=den
 
 int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f)
 {
-	char mem[24], cpus[24], words[WORDS], nic[64];
+	char mem[24], cpus[24], words[WORDS], nic[64], disk[80];
 	const char *argv[SPAWN_ARGS] = { VMPROC_QEMU, "-name", v->name, "-accel", vmaccel_word(v->shape.kvm),
 		"-machine", "q35,usb=off,vmport=off", "-cpu", v->shape.kvm ? "host" : "max", "-smp", cpus, "-m", mem,
 		"-nodefaults", "-no-user-config", "-display", "none", "-sandbox", sandbox, "-rtc", "base=utc",
 		"-kernel", "vmlinuz", "-initrd", "initrd", "-append", words, "-chardev", "stdio,id=con,signal=off",
 		"-serial", "chardev:con", "-chardev", "socket,id=ctl,path=run/ctl,server=on,wait=off", "-serial",
-		"chardev:ctl", "-drive", "file=disk.qcow2,format=qcow2,if=none,id=d0,discard=unmap", "-device",
-		"virtio-blk-pci,drive=d0,addr=3", "-drive", "file=identity,format=raw,readonly=on,if=none,id=d1",
-		"-device", "virtio-blk-pci,drive=d1,addr=4", "-netdev", v->net, "-device", nic, "-object",
-		"rng-random,id=r0,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=r0,addr=6", "-chardev",
-		"socket,id=qmp,path=run/qmp,server=on,wait=off", "-mon", "chardev=qmp,mode=control", NULL };
+		"chardev:ctl", "-drive", disk, "-device", "virtio-blk-pci,drive=d0,addr=3", "-drive",
+		"file=identity,format=raw,readonly=on,if=none,id=d1", "-device", "virtio-blk-pci,drive=d1,addr=4",
+		"-netdev", v->net, "-device", nic, "-object", "rng-random,id=r0,filename=/dev/urandom", "-device",
+		"virtio-rng-pci,rng=r0,addr=6", "-chardev", "socket,id=qmp,path=run/qmp,server=on,wait=off", "-mon",
+		"chardev=qmp,mode=control", NULL };
 	size_t n = 0;
 
 	while (argv[n])
@@ -79,6 +79,8 @@ int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f)
 	argv[n] = NULL;
 	snprintf(mem, sizeof mem, "%u", v->shape.mib);
 	snprintf(cpus, sizeof cpus, "%u", v->shape.cpus);
+	snprintf(disk, sizeof disk, "file=disk.qcow2,format=qcow2,if=none,id=d0,discard=%s",
+		v->keeps_disk ? "ignore" : "unmap");
 	snprintf(nic, sizeof nic, "virtio-net-pci,netdev=e0,romfile=,mac=%s,addr=5", v->mac);
 	if (snprintf(words, sizeof words,
 		    "console=ttyS0 loglevel=5 panic=5 net.ifnames=0 audit=0 systemd.show_status=1 TERM=dumb%s %s",

@@ -29,6 +29,7 @@ struct vmlaunch {
 	const char *mac;
 	const char *words;         /* added to the kernel's command line */
 	struct vmshape shape;
+	bool keeps_disk;           /* its disk's space stays taken, whatever the guest discards */
 	int state;                 /* the frozen guest's file to continue from; -1: boot */
 	uid_t uid;                 /* the user to run as, where the agent is root */
 	int ns;                    /* network namespace to run in; -1: ours */

@@ -80,6 +80,16 @@ static int vm_probe(const struct driver_setup *s, unsigned *holds, struct fail *
 	return rc ? -ENOTSUP : 0;
 }
 
+/* Where nobody knows yet whether KVM works, the larger one. */
+static void vm_terms(const struct driver_setup *s, struct driver_terms *out)
+{
+	struct vmaccel accel = { .kvm = false };
+
+	vmaccel_probe(s, &accel, NULL);
+	out->node_memory = vmnode_memory_beside(accel.kvm);
+	out->no_rate = geteuid() != 0;
+}
+
 /* Links the files of an image or of a frozen guest into the node; the word says which. */
 static int vm_make_disk(const struct vmnode *v, const struct vmaccel *accel, struct fail *f)
 {
@@ -127,6 +137,8 @@ static int vm_create(const struct node_spec *n, struct fail *f)
 	struct vmnode v;
 	int rc = vmlife_of(n, &v, &accel, f);
 
+	if (!rc)
+		rc = vmnode_can_keep(&v, f);
 	if (!rc)
 		rc = hostkey_make(n->dir, f);
 	if (!rc)
@@ -260,6 +272,7 @@ const struct driver driver_vm = {
 	.name = "vm",
 	.about = "QEMU: a full Debian with its own kernel",
 	.probe = vm_probe,
+	.terms = vm_terms,
 	.create = vm_create,
 	.start = driver_vm_start,
 	.rekey = vm_rekey,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agentd/os/disk.h"
 #include "agentd/os/spawn.h"
 #include "agentd/vm/guest_identity.h"
 #include "agentd/vm/qemu.h"
@@ -20,9 +21,24 @@ enum {
 	MOST_CPUS = 240,
 	IMG_MS = 30000,
 	OVER_KVM = 128,
-	OVER_TCG = 352
+	OVER_TCG = 352,
+	INODE = 256,
+	MAPS = 1024,
+	TABLES_MIB = 68, /* the journal, and groups that are there from the start */
+	CLUSTERS = 4096  /* QEMU's own tables take less than this part of a disk */
 };
 static const int64_t usual_disk = (int64_t)16 << 30;
+
+/* As ext4 counts: what people see of a disk is less than its size. */
+static int64_t vm_node_disk_size(int64_t disk)
+{
+	return (disk + disk / VMIMAGE_PER_INODE * INODE + disk / MAPS + (int64_t)(TABLES_MIB + 1) * MIB) / MIB * MIB;
+}
+
+int64_t vmnode_memory_beside(bool kvm)
+{
+	return (int64_t)(kvm ? OVER_KVM : OVER_TCG) * MIB;
+}
 
 int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fail *f)
 {
@@ -41,8 +57,8 @@ int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fa
 	v.shape.mib = n->memory ? (unsigned)(n->memory / MIB) : USUAL_MIB;
 	if (v.shape.mib < LEAST_MIB)
 		return fail_set(f, -EINVAL, "a virtual machine needs at least %d MiB of memory", LEAST_MIB);
-	v.disk = n->disk ? n->disk / 512 * 512 : usual_disk;
-	v.group.memory = (int64_t)(v.shape.mib + (kvm ? OVER_KVM : OVER_TCG)) * MIB;
+	v.disk = vm_node_disk_size(n->disk ? n->disk : usual_disk);
+	v.group.memory = (int64_t)v.shape.mib * MIB + vmnode_memory_beside(kvm);
 	*out = v;
 	return 0;
 }
@@ -132,6 +148,33 @@ int vmnode_disk(const char *dir, const char *base, const char *format, int64_t s
 		return rc;
 	if (chmod(fresh, 0600) != 0 || (geteuid() == 0 && lchown(fresh, uid, uid) != 0) || rename(fresh, path) != 0)
 		return fail_errno(f, -errno, errno, "cannot make the disk '%s'", path);
+	return 0;
+}
+
+int vmnode_hold(const struct vmnode *v, struct fail *f)
+{
+	char path[VMIMAGE_ROOM];
+
+	return v->n->disk_taken
+		? disk_hold(vm_node_at(v, "disk.qcow2", path), v->disk + v->disk / CLUSTERS + (int64_t)8 * MIB, f)
+		: 0;
+}
+
+int vmnode_can_keep(const struct vmnode *v, struct fail *f)
+{
+	const struct node_spec *n = v->n;
+
+	if (n->network_mbps && !v->hub)
+		return fail_set(f, -ENOTSUP,
+			"driver vm limits the network only as root, and the type promises "
+			"%lld Mbit/s; run nanopod-agentd as root",
+			(long long)n->network_mbps);
+	if (n->inodes > v->disk / VMIMAGE_PER_INODE)
+		return fail_set(f, -ENOTSUP,
+			"a virtual machine's disk of %lld MiB holds %lld files, and the type promises %lld; use driver "
+			"ns, or a type with fewer files",
+			(long long)((n->disk ? n->disk : usual_disk) / MIB), (long long)(v->disk / VMIMAGE_PER_INODE),
+			(long long)n->inodes);
 	return 0;
 }
 

@@ -22,9 +22,12 @@ struct vmnode {
 	uid_t uid;
 	bool hub; /* as root: a tap in the tenant's namespace; else QEMU's own network, with no way out */
 	struct vmshape shape;
-	int64_t disk;              /* bytes */
+	int64_t disk;              /* bytes: what was sold and, besides, the tables of its file system */
 	struct net_names net;      /* where hub */
 };
+
+/* What QEMU takes of this machine's memory beside its guest's, at most. */
+int64_t vmnode_memory_beside(bool kvm);
 
 int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fail *f);
 
@@ -46,6 +49,12 @@ int vmnode_folder(const char *dir, uid_t uid, struct fail *f);
 
 /* Makes an empty disk over base ("base.ext4" or "gold.qcow2" in the same folder), owned by uid; size 0: the base's. */
 int vmnode_disk(const char *dir, const char *base, const char *format, int64_t size, uid_t uid, struct fail *f);
+
+/* Takes the space of a promised disk. */
+int vmnode_hold(const struct vmnode *v, struct fail *f);
+
+/* Can this driver keep what the node was promised? 0, or -ENOTSUP and why not. */
+int vmnode_can_keep(const struct vmnode *v, struct fail *f);
 
 /* Writes the node's current identity; and: its words for the kernel's command line. */
 int vmnode_identity(const struct vmnode *v, int64_t *serial, struct fail *f);

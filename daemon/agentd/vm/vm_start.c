@@ -114,6 +114,7 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 		.uid = v->uid,
 		.ns = s->ns,
 		.group = v->hub ? v->n : NULL,
+		.keeps_disk = v->n->disk_taken,
 		.tap = v->hub ? v->net.port : NULL };
 	return 0;
 }
@@ -193,6 +194,8 @@ static int vm_start_unfreeze(const struct vmnode *v, struct started *s, struct f
 	int rc = vmnode_disk(v->dir, "gold.qcow2", "qcow2", 0, v->uid, f);
 
 	if (!rc)
+		rc = vmnode_hold(v, f);
+	if (!rc)
 		rc = vmnode_identity(v, &serial, f);
 	if (!rc)
 		rc = vm_start_launch(v, s, &pid, &q, f);
@@ -254,6 +257,8 @@ static int vm_start_first_boot(const struct vmnode *v, struct fail *f)
 	if (!rc)
 		rc = vmnode_disk(v->dir, "base.ext4", "raw", v->disk, v->uid, f);
 	if (!rc)
+		rc = vmnode_hold(v, f);
+	if (!rc)
 		rc = vm_start_boot(v, f);
 	return rc ? rc : vmnode_put(v, VMNODE_BOOTED, "cold\n", f);
 }
@@ -271,6 +276,8 @@ static int vm_start_surroundings(const struct vmnode *v, struct fail *f)
 		rc = net_hub(v->n, f);
 	if (!rc)
 		rc = net_tap(v->n, v->uid, f);
+	if (!rc)
+		rc = net_rate(v->n, f);
 	if (!rc)
 		rc = cgroup_make(&v->group, 0, f);
 	return rc;

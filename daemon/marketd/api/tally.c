@@ -53,6 +53,8 @@ bool tally_capacity(const json_t *inventory, struct capacity *out)
 	out->vcpus = capacity_number(o, "vcpus", VCPUS_MAX);
 	out->memory = capacity_number(o, "memory_bytes", BYTES_MAX);
 	out->disk = capacity_number(o, "disk_bytes", BYTES_MAX);
+	out->node_memory = capacity_number(o, "node_memory_bytes", BYTES_MAX);
+	out->no_rate = json_is_false(json_object_get(o, "network"));
 	out->devices = json_is_true(json_object_get(o, "devices"));
 	promise_word(out->driver, sizeof out->driver, json_string_value(json_object_get(o, "driver")));
 	json_array_foreach(json_object_get(o, "gpus"), i, gpu) capacity_add_gpu(out, gpu);
@@ -186,6 +188,11 @@ static bool gpus_fit(const struct tally *r, const struct promise *p)
 	return true;
 }
 
+static int64_t tally_memory(const struct tally *r, const struct promise *p)
+{
+	return p->memory ? tally_sum(p->memory, r->has.node_memory) : 0;
+}
+
 void tally_init(struct tally *r, const struct capacity *has)
 {
 	memset(r, 0, sizeof *r);
@@ -196,9 +203,11 @@ enum tally_part tally_lacks(const struct tally *r, const struct promise *p)
 {
 	if (p->gpus && !gpus_fit(r, p))
 		return TALLY_GPUS;
+	if (p->network_mbps && r->has.no_rate)
+		return TALLY_RATE;
 	if (p->vcpus && tally_sum(r->cores, tally_cores(p)) > r->has.vcpus * TALLY_CORE)
 		return TALLY_VCPUS;
-	if (p->memory && tally_sum(r->memory, p->memory) > r->has.memory)
+	if (p->memory && tally_sum(r->memory, tally_memory(r, p)) > r->has.memory)
 		return TALLY_MEMORY;
 	if (p->disk && tally_sum(r->disk, p->disk) > r->has.disk)
 		return TALLY_DISK;
@@ -207,7 +216,7 @@ enum tally_part tally_lacks(const struct tally *r, const struct promise *p)
 
 void tally_take(struct tally *r, const struct promise *p, const char *host)
 {
-	const int64_t needs[TALLY_PARTS] = { p->gpus, p->vcpus, p->memory, p->disk };
+	const int64_t needs[TALLY_PARTS] = { p->gpus, p->network_mbps, p->vcpus, p->memory, p->disk };
 	unsigned set = tally_set(&r->has, p);
 
 	for (int i = 0; i < TALLY_PARTS; i++)
@@ -215,7 +224,7 @@ void tally_take(struct tally *r, const struct promise *p, const char *host)
 			r->first[i] = host;
 	r->gpus[set] = tally_sum(r->gpus[set], p->gpus);
 	r->cores = tally_sum(r->cores, tally_cores(p));
-	r->memory = tally_sum(r->memory, p->memory);
+	r->memory = tally_sum(r->memory, tally_memory(r, p));
 	r->disk = tally_sum(r->disk, p->disk);
 }
 
@@ -244,8 +253,8 @@ static void tally_gpus_text(const struct capacity *c, char *out, size_t size)
 static void tally_told(const struct tally *r, const struct promise *p, enum tally_part part, char *out, size_t size)
 {
 	unsigned set = tally_set(&r->has, p);
-	int64_t counts[] = { gpus_in(&r->has, set), r->has.vcpus },
-		taken[] = { gpus_bound(r, set), r->cores / TALLY_CORE + (r->cores % TALLY_CORE != 0) };
+	int64_t has = part == TALLY_GPUS ? gpus_in(&r->has, set) : r->has.vcpus,
+		taken = part == TALLY_GPUS ? gpus_bound(r, set) : r->cores / TALLY_CORE + (r->cores % TALLY_CORE != 0);
 	int64_t bytes = part == TALLY_MEMORY ? r->has.memory : r->has.disk;
 	char a[32], b[32], gpus[200];
 	size_t n;
@@ -256,15 +265,15 @@ static void tally_told(const struct tally *r, const struct promise *p, enum tall
 		return;
 	}
 	if (part == TALLY_GPUS || part == TALLY_VCPUS)
-		n = (size_t)snprintf(out, size, "it has %" PRId64 " %s%s", counts[part],
-			part == TALLY_GPUS ? "such GPU" : "vCPU", counts[part] == 1 ? "" : "s");
+		n = (size_t)snprintf(out, size, "it has %" PRId64 " %s%s", has,
+			part == TALLY_GPUS ? "such GPU" : "vCPU", has == 1 ? "" : "s");
 	else
 		n = (size_t)snprintf(out, size, "it has %s of %s for nodes", promise_bytes(bytes, a),
 			part == TALLY_MEMORY ? "memory" : "disk");
 	if (!r->hosts[part] || n >= size)
 		return;
 	if (part == TALLY_GPUS || part == TALLY_VCPUS)
-		snprintf(b, sizeof b, "%" PRId64, taken[part]);
+		snprintf(b, sizeof b, "%" PRId64, taken);
 	else
 		promise_bytes(part == TALLY_MEMORY ? r->memory : r->disk, b);
 	if (r->hosts[part] == 1)
@@ -289,6 +298,12 @@ static int tally_refuse(const struct tally *r, const struct promise *p, const st
 			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s gives nodes no GPUs; run "
 			"nanopod-agentd "
 			"with a driver that does",
+			whose, s->alias, promised, *r->has.driver ? " " : "", r->has.driver);
+	if (part == TALLY_RATE)
+		return fail_set(why, REASON_NO_ROOM,
+			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s limits no network; run "
+			"nanopod-agentd as "
+			"root, with driver ns or vm",
 			whose, s->alias, promised, *r->has.driver ? " " : "", r->has.driver);
 	tally_told(r, p, part, told, sizeof told);
 	if (!count)

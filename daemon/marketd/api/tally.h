@@ -25,6 +25,8 @@ struct capacity {
 	size_t kinds;
 	char driver[32];
 	bool devices; /* the driver can give GPUs to nodes */
+	bool no_rate; /* and cannot limit a node's network */
+	int64_t node_memory; /* what each node takes beside its own */
 };
 
 /* false: the inventory has none (an older agent). What is not of the right kind counts as 0. */
@@ -37,7 +39,7 @@ bool tally_capacity(const json_t *inventory, struct capacity *out);
 json_t *tally_merge(const char *known, const json_t *given);
 
 /* What is needed, of one kind each: the order in which a shortage is told. */
-enum tally_part { TALLY_GPUS, TALLY_VCPUS, TALLY_MEMORY, TALLY_DISK, TALLY_PARTS };
+enum tally_part { TALLY_GPUS, TALLY_RATE, TALLY_VCPUS, TALLY_MEMORY, TALLY_DISK, TALLY_PARTS };
 
 struct tally {
 	struct capacity has;

@@ -120,8 +120,8 @@ static void test_weight(struct node_spec n)
 		n.cpu_milli = given[i];
 		cgroup_make(&n, 0, &f);
 		if (weight(&n))
-			is_int(weight(&n), want[i], "at a busy disk a node of %u/%u of the processors weighs %ld", given[i],
-				cpus * 1000, want[i]);
+			is_int(weight(&n), want[i], "at a busy disk a node of %u/%u of the processors weighs %ld",
+				given[i], cpus * 1000, want[i]);
 		else
 			skip("this kernel weighs nobody at the disk");
 		cgroup_remove(&n, &f);

@@ -20,7 +20,11 @@ static void any_machine(struct capacity *has)
 {
 	static const char *const models[] = { "h100", "h200", "a100" };
 
-	*has = (struct capacity){ .vcpus = any(8), .memory = any(20), .disk = any(20), .devices = any(8) != 0 };
+	*has = (struct capacity){ .vcpus = any(8),
+		.memory = any(20),
+		.disk = any(20),
+		.devices = any(8) != 0,
+		.node_memory = any(3) };
 	for (has->kinds = 0; has->kinds < (size_t)any(4); has->kinds++) {
 		struct capacity_gpu *g = &has->gpus[has->kinds];
 
@@ -72,7 +76,7 @@ static bool all_fit(const struct capacity *has, const struct promise *nodes, int
 	int64_t left[TALLY_KINDS], memory = 0, disk = 0, twelfths = 0;
 
 	for (int i = 0; i < count; i++) {
-		memory += nodes[i].memory;
+		memory += nodes[i].memory ? nodes[i].memory + has->node_memory : 0;
 		disk += nodes[i].disk;
 		twelfths += nodes[i].overcommit ? 12 * nodes[i].vcpus / nodes[i].overcommit : 0;
 	}

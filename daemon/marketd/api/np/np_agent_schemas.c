@@ -132,7 +132,8 @@ static const struct schema_field work_node[] = {
 	{ "tenant", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "the account that owns the node" },
 	SAID("pool", FIELD_REQUIRED),
 	{ "network", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0,
-		"nodes of one tenant and network reach each other: the pool, or the first one of a request that made several" },
+		"nodes of one tenant and network reach each other: the pool, or the first one of a request that made "
+		"several" },
 	{ "user_data", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "base64" },
 	{ "status", SCHEMA_ENUM, FIELD_REQUIRED, "awaiting_allocation|running", 0, 0, NULL },
 	TIME("created_at", FIELD_REQUIRED),
