@@ -32,6 +32,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **out);
 int nvmlDeviceGetEnforcedPowerLimit(void *d, unsigned *out);
 int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out);
 int nvmlDeviceSetPowerManagementLimit(void *d, unsigned milliwatts);
+int nvmlDeviceSetPersistenceMode(void *d, int mode);
 int nvmlDeviceGetTotalEccErrors(void *d, int type, int counter, unsigned long long *out);
 int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *later);
 
@@ -171,6 +172,22 @@ int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out)
 {
 	(void)d;
 	*out = 450000;
+	return 0;
+}
+
+int nvmlDeviceSetPersistenceMode(void *d, int mode)
+{
+	const char *folder = getenv("FAKE_NVML_STATE");
+	char path[1024];
+	FILE *f;
+
+	if (is("norights"))
+		return NO_PERMISSION;
+	snprintf(path, sizeof path, "%s/%d.persistent", folder ? folder : "", number(d));
+	f = folder && mode == 1 ? fopen(path, "we") : NULL;
+	if (!f)
+		return INVALID;
+	fclose(f);
 	return 0;
 }
 

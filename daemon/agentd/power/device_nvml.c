@@ -25,6 +25,7 @@ struct nvml_power_calls {
 	int (*usual)(handle, unsigned *);
 	int (*constraints)(handle, unsigned *, unsigned *);
 	int (*set)(handle, unsigned);
+	int (*persist)(handle, int);
 };
 
 static const struct {
@@ -40,6 +41,7 @@ static const struct {
 	{ offsetof(struct nvml_power_calls, usual), false, { "nvmlDeviceGetPowerManagementDefaultLimit" } },
 	{ offsetof(struct nvml_power_calls, constraints), true, { "nvmlDeviceGetPowerManagementLimitConstraints" } },
 	{ offsetof(struct nvml_power_calls, set), true, { "nvmlDeviceSetPowerManagementLimit" } },
+	{ offsetof(struct nvml_power_calls, persist), false, { "nvmlDeviceSetPersistenceMode" } },
 };
 
 /* What the child is asked, and what it answers: numbers in the order of the list. */
@@ -94,6 +96,9 @@ static void nvml_power_one(const struct nvml_power_calls *c, const struct nvml_p
 	handle h = NULL;
 	int rc = c->find(a->addresses[i], &h);
 
+	/* Else the driver forgets the limit when nobody has the GPU open. Where it cannot, reading back shows that. */
+	if (!rc && a->set && i == 0 && c->persist)
+		c->persist(h, 1);
 	if (!rc && a->set && i == 0)
 		rc = c->set(h, a->set);
 	rc = rc ? rc : c->constraints(h, &t->list[i].least, &t->list[i].most);

@@ -77,6 +77,9 @@ static int rapl_set(const char *root, const struct power_device *d, int64_t mill
 	int rc = 0;
 
 	(void)root;
+	if (d->most != POWER_UNKNOWN && milliwatts > d->most)
+		return fail_set(f, -ERANGE, "a limit of %" PRId64 " W is more than the %" PRId64 " W that '%s' takes",
+			milliwatts / 1000, d->most / 1000, d->address);
 	for (int i = 0; !rc && i < LIMITS; i++) {
 		char file[64];
 

@@ -234,6 +234,9 @@ static void test_rapl(void)
 	is_int(list[0].window_ms, 27983, "with its window");
 	is_int(set(0, 95000), 0, "a limit is set");
 	is_int(list[0].enforced, 95000, "on both");
+	is_int(set(0, 126000), -ERANGE, "more than the socket takes is refused");
+	is_str(f.text, "a limit of 126 W is more than the 125 W that 'package-0' takes", "in words");
+	is_int(list[0].enforced, 95000, "and nothing is written");
 	list[0].energy_us -= 1000 * 1000;
 	tree_put(root, ZONE "/energy_uj", "1000000"); /* it went round: 1,328,850 uJ in a second and a little */
 	power_read(root, list, count);
@@ -264,6 +267,10 @@ static void test_nvml(void)
 		"NVIDIA: limits and draw");
 	is_int(set(1, 300000), 0, "a limit is set");
 	ok(list[0].enforced == 450000 && list[1].enforced == 300000, "and read back, on that card alone");
+	snprintf(to, sizeof to, "%s/1.persistent", state);
+	ok(access(to, F_OK) == 0, "which keeps it when nobody uses the card");
+	snprintf(to, sizeof to, "%s/0.persistent", state);
+	ok(access(to, F_OK) != 0, "the other's persistence is left as it is");
 	setenv("FAKE_NVML", "norights", 1);
 	is_int(set(0, 300000), -EPERM, "not by anybody");
 	has_str(f.text, "root alone", "and that is said");
