@@ -34,7 +34,12 @@ join "$(join_token)" rack0 fast m0 >"$TMP/agent"
 S=$(session "$(json .id <"$TMP/agent")" fast 1 m0 | json .token)
 is "$(as "$S" GET '/np/v1/speed?bytes=3' | json '[.object, .bytes, (.data | length)] | join(" ")')" "speed 3 3" "an agent gets bytes"
 printf '{"data":"%s"}' "$(head -c 60000 /dev/zero | tr '\0' x)" >"$TMP/up"
-is "$(as "$S" POST /np/v1/speed "@$TMP/up" | json .bytes)" 60000 "and sends some"
+is "$(as "$S" POST /np/v1/speed "@$TMP/up" | json .bytes)" 60011 "and sends some"
+printf '{"data":[[[' >"$TMP/up"
+is "$(as "$S" POST /np/v1/speed "@$TMP/up" | json .bytes)" 11 "which nobody reads"
+curl -sS --max-time 60 -D "$TMP/head" -o "$TMP/down" -H "Authorization: Bearer $S" "$NANOPOD_URL/np/v1/speed?bytes=40000"
+like "$(tr -d '\r' <"$TMP/head")" "Transfer-Encoding: chunked" "more comes in pieces, between which others are served"
+is "$(json '[.bytes, (.data | length)] | join(" ")' <"$TMP/down")" "40000 40000" "all of it"
 out=$(as "$FOUNDRY" GET '/np/v1/speed?bytes=3')
 is "$(http_status)" 403 "nobody else does"
 out=$(as "$S" GET '/np/v1/speed?bytes=1000001')
@@ -44,10 +49,14 @@ is "$(json '.data | length' <"$TMP/down")" 1000000 "that much it gets"
 [ "$(gzip -c <"$TMP/down" | wc -c)" -gt 600000 ]; is $? 0 "which nothing on the way makes small"
 as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
 out=$(as "$S" GET '/np/v1/speed?bytes=1000000')
-is "$(http_status) $(json .error.code <<<"$out")" "429 rate_limited" "until the account's day is full"
-like "$(json .error.message <<<"$out")" "MiB of speed tests by agents within a day \(quota 'speed'\); wait" "in words"
+is "$(http_status) $(json .error.code <<<"$out")" "429 rate_limited" "until its day is full"
+like "$(json .error.message <<<"$out")" "MiB of speed tests by one agent within a day \(quota 'speed'\); wait" "in words"
 as "$S" GET /np/v1/agent/work >/dev/null
 is "$(http_status)" 200 "which stops nothing else"
+key next
+join "$(join_token)" rack00 next m00 >"$TMP/agent"
+S=$(session "$(json .id <"$TMP/agent")" next 1 m00 | json .token)
+is "$(as "$S" GET '/np/v1/speed?bytes=3' | json .bytes)" 3 "nor another agent of the account"
 
 # ---- What agents say -------------------------------------------------------------------------------------------------
 key one

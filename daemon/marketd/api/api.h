@@ -41,6 +41,7 @@ struct request {
 	const char *last_event_id;     /* the header; NULL */
 	uint64_t resume; /* asked again: continue after this seq, whatever query and headers say; 0: first time */
 	uint64_t waited;               /* an agent's reply.version when it began to wait */
+	int64_t dropped;               /* bytes of the body, where its route drops them */
 	bool last_ask;                 /* the wait is over: answer with what there is, even nothing */
 };
 
@@ -54,6 +55,7 @@ struct reply {
 	bool wait; /* events stream: nothing yet; ask again after a commit or when wait_ms is over */
 	int64_t wait_ms;
 	bool stream; /* stays open: send the body so far, ask again after each commit */
+	bool steady; /* with stream: the next piece depends on nothing, so ask at once */
 	uint64_t resume;               /* seq of the last thing in body, passed back in the next request; 0: none yet */
 	uint64_t version; /* with wait, for an agent: ask again when engine_agent_version() differs */
 	bool changed;                  /* route.c: it staged something, so it must wait for the commit */
@@ -81,10 +83,11 @@ struct api {
 typedef int (*api_handler)(struct api *api, const struct request *q, struct reply *r);
 
 enum route_flags {
-	ROUTE_OPEN = 1,       /* no token needed */
-	ROUTE_CREATES = 2,    /* takes an Idempotency-Key, as doing it twice costs twice */
-	ROUTE_STREAM = 4,     /* may wait */
-	ROUTE_SECRET = 8,     /* its answer is never stored, not even under a key */
+	ROUTE_OPEN = 1,    /* no token needed */
+	ROUTE_CREATES = 2, /* takes an Idempotency-Key, as doing it twice costs twice */
+	ROUTE_STREAM = 4,  /* may wait */
+	ROUTE_SECRET = 8,  /* its answer is never stored, not even under a key */
+	ROUTE_DROPS = 16,  /* its body is counted while it comes, and neither kept nor read */
 };
 
 /* A row drives routing, permission, the OpenAPI document, and the test that walks all routes as a stranger. */
@@ -106,8 +109,8 @@ extern const struct route *const api_tables[]; /* each ends with { 0 }; the list
 /* Finds the route, checks permission and query names, handles idempotency, calls the handler. All that http/ calls. */
 int api_answer(struct api *api, struct request *q, struct reply *r);
 
-/* Whether the request's route needs no token; what it does is not decided here. */
-bool api_open(struct api *api, const struct request *q);
+/* Whether the request's route has this flag; what it does is not decided here. */
+bool api_route_is(struct api *api, const struct request *q, enum route_flags flag);
 
 /* Call after each market_commit: the answers since the last one are on disk (failed: they are not). */
 void api_committed(struct api *api, bool failed);

@@ -36,13 +36,14 @@ struct day {
 struct usage {
 	int64_t limits[QUOTA_KINDS];
 	int64_t text; /* bytes; -1: to be counted */
-	struct day journal, agents, speed;
+	struct day journal, agents;
 };
 
 struct quotas {
 	struct quota_row rows[QUOTA_ROWS];
 	size_t count;
 	struct table usage; /* struct usage by account */
+	struct table speed; /* struct day by agent */
 	bool begun;         /* an event of the request has passed */
 	bool granted;       /* all of them pass */
 	int64_t before;     /* bytes of text that the event being checked replaces or frees */
@@ -81,6 +82,7 @@ int quotas_new(struct quotas **out, const struct quota_row *rows, size_t count)
 	if (!all)
 		return -ENOMEM;
 	table_init(&all->usage);
+	table_init(&all->speed);
 	for (size_t i = 0; i < count && i < QUOTA_ROWS; i++)
 		all->rows[all->count++] = rows[i];
 	*out = all;
@@ -97,6 +99,9 @@ void quotas_free(struct quotas *all)
 	for (size_t at = 0; table_next(&all->usage, &at, &key, &value);)
 		free(value);
 	table_release(&all->usage);
+	for (size_t at = 0; table_next(&all->speed, &at, &key, &value);)
+		free(value);
+	table_release(&all->speed);
 	free(all);
 }
 
@@ -265,7 +270,6 @@ static struct usage *usage_of(struct api *api, uint64_t account)
 	u->text = quota_text_of(e, account);
 	u->journal = (struct day){ .left = u->limits[QUOTA_JOURNAL], .at_ms = api->now_ms };
 	u->agents = (struct day){ .left = u->limits[QUOTA_AGENT_JOURNAL], .at_ms = api->now_ms };
-	u->speed = (struct day){ .left = u->limits[QUOTA_SPEED], .at_ms = api->now_ms };
 	return u;
 }
 
@@ -446,17 +450,39 @@ static int check_quota_day(struct api *api, struct usage *u, uint64_t account, b
 	return left > 0 ? 0 : quota_refuse(api, account, limit - left, limit, 0, kind, why);
 }
 
+/* Of the agent alone: its neighbours measure, too. NULL: out of memory. */
+static struct day *quota_speed_of(struct api *api, uint64_t agent, int64_t limit)
+{
+	struct day *d;
+	char key[24];
+
+	snprintf(key, sizeof key, "%" PRIu64, agent);
+	d = table_get(&api->quotas->speed, key);
+	if (d)
+		return d;
+	d = malloc(sizeof *d);
+	if (!d || table_set(&api->quotas->speed, key, d) != 0) {
+		free(d);
+		return NULL;
+	}
+	*d = (struct day){ .left = limit, .at_ms = api->now_ms };
+	return d;
+}
+
 int quota_speed(struct api *api, const struct request *q, int64_t bytes, struct fail *why)
 {
 	struct usage *u = api->quotas ? usage_of(api, q->account) : NULL;
 	int64_t limit = u ? u->limits[QUOTA_SPEED] : 0, left;
+	struct day *d = limit ? quota_speed_of(api, q->agent, limit) : NULL;
 
 	if (!limit)
 		return 0;
-	left = day_left(&u->speed, limit, api->now_ms);
+	if (!d)
+		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	left = day_left(d, limit, api->now_ms);
 	if (left < bytes)
 		return quota_refuse(api, q->account, limit - left, limit, 0, QUOTA_SPEED, why);
-	u->speed.left -= bytes;
+	d->left -= bytes;
 	return 0;
 }
 

@@ -27,7 +27,7 @@ enum {
 	X(TEXT, "text", 128, "MiB of names, tags and user data") \
 	X(JOURNAL, "journal", 512, "MiB of changes within a day") \
 	X(AGENT_JOURNAL, "agent-journal", 2048, "MiB of reports by agents within a day") \
-	X(SPEED, "speed", 10240, "MiB of speed tests by agents within a day")
+	X(SPEED, "speed", 1024, "MiB of speed tests by one agent within a day")
 
 enum quota_kind {
 #define QUOTA_X(name, word, fallback, text) QUOTA_##name,

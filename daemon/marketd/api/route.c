@@ -161,6 +161,8 @@ static int check_body(struct routes *rs, struct request *q, const struct route *
 	struct schema_fault why;
 	int reason;
 
+	if (route->flags & ROUTE_DROPS)
+		return 0;
 	if (!route->body) {
 		if (q->body && (!json_is_object(q->body) || json_object_size(q->body) > 0))
 			return api_refuse(q, r, REASON_UNKNOWN_FIELD, NULL, "%s takes no body", route->path);
@@ -247,7 +249,7 @@ static const char *route_path(const char *path)
 	return str_starts(path, PREVIEW) ? path + strlen(PREVIEW) - strlen("/v2/") : path;
 }
 
-bool api_open(struct api *api, const struct request *q)
+bool api_route_is(struct api *api, const struct request *q, enum route_flags flag)
 {
 	const struct path_shape *shape;
 	const struct route *route;
@@ -257,7 +259,7 @@ bool api_open(struct api *api, const struct request *q)
 	if ((!api->routes && routes_new(&api->routes, NULL) != 0) || path_split(route_path(q->path), &asked) != 0)
 		return false;
 	route = routes_find(api->routes, &asked, q->method, &allow, &shape);
-	return route && (route->flags & ROUTE_OPEN);
+	return route && (route->flags & (int)flag);
 }
 
 int api_answer(struct api *api, struct request *q, struct reply *r)

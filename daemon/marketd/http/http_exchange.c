@@ -69,7 +69,7 @@ void exchange_free(struct exchange *x)
 
 void exchange_refuse(struct exchange *x, int reason, const char *text)
 {
-	x->r.wait = x->r.stream = x->r.replayed = x->r.changed = false;
+	x->r.wait = x->r.stream = x->r.steady = x->r.replayed = x->r.changed = false;
 	x->r.type = NULL;
 	if ((reason == REASON_UNAVAILABLE || reason == REASON_RATE) && !x->r.retry_after)
 		x->r.retry_after = 1;

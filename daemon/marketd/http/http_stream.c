@@ -90,7 +90,7 @@ static void next_piece(struct exchange *x)
 		x->seen = UINT64_MAX;
 	x->taken = 0;
 	buf_clear(&x->r.body);
-	if (x->seen == x->http->commits || market_dirty(x->http->api->market))
+	if (!x->r.steady && (x->seen == x->http->commits || market_dirty(x->http->api->market)))
 		return;
 	exchange_ask(x);
 	if (x->r.status != 200 || !x->r.stream) {

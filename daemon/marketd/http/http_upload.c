@@ -23,11 +23,12 @@ void upload_begin(struct exchange *x, uint64_t owner)
 {
 	const struct request *q = &x->q;
 
+	x->drops = api_route_is(x->http->api, q, ROUTE_DROPS);
 	x->slot = &x->http->uploads_of[(owner * x->http->uploads_factor) >> 52];
 	if (q->local || q->scopes || q->joined)
 		x->room = HTTP_BODY_MAX;
 	else
-		x->room = api_open(x->http->api, q) ? OPEN_BODY_MAX : 0;
+		x->room = api_route_is(x->http->api, q, ROUTE_OPEN) ? OPEN_BODY_MAX : 0;
 }
 
 /* Whether there is room for all of this body so far. */
@@ -58,6 +59,10 @@ void upload_take(struct exchange *x, const char *data, size_t len)
 	size_t total = x->upload.len + len;
 
 	if (x->fault)
+		return;
+	if (x->drops)
+		x->q.dropped += (int64_t)len;
+	if (x->drops && x->taken <= HTTP_BODY_MAX)
 		return;
 	if (x->taken > HTTP_BODY_MAX || (x->room && total > x->room))
 		x->fault = REASON_TOO_LARGE;
