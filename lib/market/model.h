@@ -238,7 +238,7 @@ struct model_whoami {
 };
 
 struct model_policy {
-	int64_t fee_bps, release_bps, settle_minutes, notice_minutes;
+	int64_t fee_bps, release_bps, settle_minutes, notice_minutes, drain_notice_minutes;
 };
 
 /* GET /np/v1: is this a nanopod market, and what can it do? */

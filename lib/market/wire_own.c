@@ -132,9 +132,12 @@ int wire_account(struct doc *d, long at, struct model_account *out, struct fail 
 /* ---- The market itself ----------------------------------------------------------------- */
 
 static const struct wire_field policies[] = {
-	FIELD(model_policy, "fee_bps", INT, MAY, fee_bps), FIELD(model_policy, "release_bps", INT, MAY, release_bps),
+	FIELD(model_policy, "fee_bps", INT, MAY, fee_bps),
+	FIELD(model_policy, "release_bps", INT, MAY, release_bps),
 	FIELD(model_policy, "settle_minutes", INT, MAY, settle_minutes),
-	FIELD(model_policy, "notice_minutes", INT, MAY, notice_minutes), { 0 },
+	FIELD(model_policy, "notice_minutes", INT, MAY, notice_minutes),
+	FIELD(model_policy, "drain_notice_minutes", INT, MAY, drain_notice_minutes),
+	{ 0 },
 };
 
 int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f)

@@ -37,7 +37,7 @@ $(cli_buying_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests
 cli_host_tests = tests/cli/drain.t tests/cli/host.t
 TESTS += $(cli_host_tests)
 EXTRA_DIST += $(cli_host_tests)
-$(cli_host_tests:.t=.log): $(market_programs)
+$(cli_host_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/daemon/fits$(EXEEXT)
 
 # For who owns the machine: the real agent, on a tree that stands for a machine.
 cli_power_tests = tests/cli/power.t

@@ -151,7 +151,11 @@ is "$(http_status)" 404 "one that is not there is not changed"
 # ---- Policy and clock ----------------------------------------------------------------------------------------
 out=$(operator PUT /np/v1/policy '{"fee_bps":250,"release_bps":8000}')
 is "$(json '[.fee_bps, .release_bps, .settle_minutes, .notice_minutes] | join(" ")' <<<"$out")" "250 8000 60 2" "rules are changed; what is left out stays"
+is "$(json .drain_notice_minutes <<<"$out")" 1440 "a seller's drain needs a day's notice where nobody sets another"
 told np.Policy "$out" "(as documented)"
+operator PUT /np/v1/policy '{"drain_notice_minutes":0}' >/dev/null
+is "$(http_status)" 422 "no notice is not to be had"
+is "$(operator PUT /np/v1/policy '{"drain_notice_minutes":90}' | json .drain_notice_minutes)" 90 "another is"
 operator PUT /np/v1/policy '{"fee_bps":10001}' >/dev/null
 is "$(http_status) $(as "$ACME" GET /np/v1/policy | json .fee_bps)" "422 250" "more than all is refused"
 out=$(operator POST /np/v1/admin/clock "{\"at\":$NOW}")

@@ -374,6 +374,7 @@ static void world_start(struct market_world *w, uint64_t seed, int32_t edition)
 		APPLY(w, RULES, .u.rules.edition = edition);
 	engine_apply(w->e, &(struct event){ .kind = EVENT_TICK, .at = 60 * (int64_t)FIRST, .u.tick.minute = FIRST },
 		&w->did, NULL);
+	APPLY(w, POLICY, .u.policy = { .settle_minutes = 60, .drain_notice_minutes = DRAIN_TOLD });
 	w->sku = made(w, APPLY(w, SKU, .name = "h100", .u.sku.gpus = 8));
 	for (int i = 0; i < SELLERS; i++) {
 		w->sellers[i] = rich_account(w);

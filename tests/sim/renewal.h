@@ -13,10 +13,12 @@ enum {
 	HOSTS = 8,
 	BUYERS = 3,
 	POOLS = 5,
-	NODES = 3,     /* of a pool, when nobody is told to make more */
-	STEP = 10,     /* between prices */
-	QUIET = 540,   /* minutes in which nothing happens */
-	SETTLED = 150, /* of them, the last: what was agreed on before is over */
+	NODES = 3,       /* of a pool, when nobody is told to make more */
+	STEP = 10,       /* between prices */
+	QUIET = 540,     /* minutes in which nothing happens */
+	SETTLED = 150,   /* of them, the last: what was agreed on before is over */
+	DRAIN_TOLD = 45, /* minutes before sold time ends that a seller must say so */
+	SPAN = 4096,     /* minutes that a market may know */
 	DEAREST = 10 * STEP,
 	RICH = 2000000000
 };
@@ -44,6 +46,7 @@ struct market_world {
 	struct watched *nodes;
 	size_t node_count, node_cap;
 	int64_t quiet; /* minutes left in which nothing happens */
+	bool sold[HOSTS][SPAN]; /* minutes from FIRST on that a host's owner has sold for good */
 	long names;
 	char name[32], wrong[400];
 };

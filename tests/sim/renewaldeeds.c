@@ -36,7 +36,8 @@ static void do_drain(struct market_world *w, const struct host *h)
 
 	APPLY(w, HOST_DRAIN, .account = h->account, .subject = h->id,
 		.u.host_drain = { .from = h->drain ? 0 : renewal_now(w) + (ends ? 3 : 1) + rng_below(&w->rng, 120),
-			.ends = ends && !h->drain });
+			.ends = ends && !h->drain,
+			.by_operator = rng_below(&w->rng, 8) == 0 });
 }
 
 void renewal_do_seller(struct market_world *w)
@@ -63,7 +64,8 @@ void renewal_do_seller(struct market_world *w)
 			do_drain(w, h);
 			return;
 		}
-		APPLY(w, HOST_STATE, .account = h->account, .subject = h->id, .u.host_state.down = !h->down && n < 92);
+		APPLY(w, HOST_STATE, .account = h->account, .subject = h->id,
+			.u.host_state = { .down = !h->down && n < 92, .watch = !h->down && n < 88 });
 	}
 }
 

@@ -4,8 +4,10 @@
  *
  *   had:   whoever has bought time of it has that time up to the announced minute.
  *   paid:  nobody pays for a minute after it that they do not get; they have their money back at once, all of it.
- *   told:  whoever loses time hears of it, and early enough.
+ *   told:  whoever loses time hears of it; of time that is theirs for good so early that they can find other time,
+ *          unless the host is broken or the operator says so.
  *   quiet: from then on its owner sells nothing of it beyond that minute, however it is bought.
+ *   once:  no owner sells a minute of a host for good a second time, unless whoever had it gave it back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +19,14 @@ enum { ACCOUNTS = BUYERS + SELLERS + 1, LEASES_MOST = 4096 };
 struct bought {
 	uint64_t id, buyer;
 	int64_t start, end, price;
+	bool for_good; /* nobody may take it back */
 };
 
 /* What there was before an owner said so. */
 static struct before {
 	int64_t spendable[ACCOUNTS], back[ACCOUNTS];
 	uint64_t people[ACCOUNTS];
+	bool excused;
 	struct bought leases[LEASES_MOST];
 	size_t count;
 } was;
@@ -37,9 +41,11 @@ static size_t person_of(uint64_t account)
 
 static void drain_remember(const struct market_world *w, const struct event *ev)
 {
+	const struct host *h = engine_host(w->e, ev->subject);
 	size_t n = 0;
 
 	was.count = 0;
+	was.excused = ev->u.host_drain.by_operator || (h && h->down && h->watched);
 	memset(was.back, 0, sizeof was.back);
 	for (const struct account *a = NULL; (a = engine_account_after(w->e, a ? a->id : 0)); n++) {
 		was.people[n] = a->id;
@@ -49,7 +55,8 @@ static void drain_remember(const struct market_world *w, const struct event *ev)
 		if (l->host == ev->subject && was.count < LEASES_MOST) {
 			int64_t from = l->start > ev->u.host_drain.from ? l->start : ev->u.host_drain.from;
 
-			was.leases[was.count++] = (struct bought){ l->id, l->buyer, l->start, l->end, l->price };
+			was.leases[was.count++] = (struct bought){ l->id, l->buyer, l->start, l->end, l->price,
+				!l->interruptible };
 			if (ev->u.host_drain.ends && l->paid_end > from)
 				was.back[person_of(l->buyer)] += l->price * (l->paid_end - from);
 		}
@@ -84,7 +91,7 @@ static bool drain_told(struct market_world *w, const struct bought *b, int64_t f
 
 		if (w->did.list[i].kind == EFFECT_NOTICE && t->kind == NOTICE_SHORTENED && t->subject == b->id &&
 			t->account == b->buyer && t->minute == (b->start > from ? b->start : from))
-			return t->minute > renewal_now(w) + 2;
+			return t->minute > renewal_now(w) + (b->for_good && !was.excused ? DRAIN_TOLD : 2);
 	}
 	return false;
 }
@@ -97,7 +104,7 @@ static bool drain_paid(struct market_world *w, const struct event *ev)
 				was.people[i]);
 	for (size_t i = 0; ev->u.host_drain.ends && i < was.count; i++)
 		if (was.leases[i].end > ev->u.host_drain.from && !drain_told(w, &was.leases[i], ev->u.host_drain.from))
-			return renewal_says(w, "a buyer loses time and does not hear of it", was.leases[i].id);
+			return renewal_says(w, "a buyer loses time and hears too late of it", was.leases[i].id);
 	return true;
 }
 
@@ -121,9 +128,33 @@ static bool drain_quiet(struct market_world *w)
 	return true;
 }
 
+/* What is sold for good is marked, and what its buyer gives back is not any more. */
+static bool sold_once(struct market_world *w, const struct event *ev)
+{
+	for (size_t i = 0; i < w->did.count; i++) {
+		const struct lease *l = &w->did.list[i].u.lease.lease;
+		bool is_new = w->did.list[i].u.lease.is_new, back = ev->kind == EVENT_RELEASE;
+		int host = 0;
+
+		if (w->did.list[i].kind != EFFECT_LEASE || l->interruptible || (!is_new && !back))
+			continue;
+		while (host < HOSTS && w->hosts[host] != l->host)
+			host++;
+		if (host == HOSTS || l->seller != w->sellers[host % SELLERS] ||
+			(!is_new && !w->did.list[i].u.lease.over))
+			continue;
+		for (int64_t t = l->start; t < l->end && t < FIRST + SPAN; t++) {
+			if (is_new && w->sold[host][t - FIRST])
+				return renewal_says(w, "a minute of a host is sold a second time", l->id);
+			w->sold[host][t - FIRST] = is_new;
+		}
+	}
+	return true;
+}
+
 bool renewal_drain_after(struct market_world *w, const struct event *ev)
 {
 	if (ev->kind == EVENT_HOST_DRAIN && (!drain_had(w, ev) || !drain_paid(w, ev)))
 		return false;
-	return drain_quiet(w);
+	return drain_quiet(w) && sold_once(w, ev);
 }

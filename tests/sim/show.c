@@ -31,14 +31,17 @@ static void tell_order(const struct event *ev, struct buf *out)
 		buf_addf(out, " procurement %" PRIu64, ev->u.order.procurement);
 }
 
+static void tell_policy(const struct policy *p, struct buf *out)
+{
+	buf_addf(out, " fee %d release %d settle %d notice %d, of drains %d", p->fee_bps, p->release_bps,
+		p->settle_minutes, p->notice_minutes, p->drain_notice_minutes);
+}
+
 static void tell_rest(const struct event *ev, struct buf *out)
 {
 	switch (ev->kind) {
 	case EVENT_TICK: buf_addf(out, " minute %" PRId64, ev->u.tick.minute); break;
-	case EVENT_POLICY:
-		buf_addf(out, " fee %d release %d settle %d notice %d", ev->u.policy.fee_bps, ev->u.policy.release_bps,
-			ev->u.policy.settle_minutes, ev->u.policy.notice_minutes);
-		break;
+	case EVENT_POLICY: tell_policy(&ev->u.policy, out); break;
 	case EVENT_ACCOUNT:
 		buf_addf(out, " beneficiary %" PRIu64 " floor %" PRId64, ev->u.account.beneficiary,
 			ev->u.account.floor);
@@ -58,8 +61,8 @@ static void tell_rest(const struct event *ev, struct buf *out)
 			ev->u.host_state.watch ? " by the watch" : "");
 		break;
 	case EVENT_HOST_DRAIN:
-		buf_addf(out, " from %" PRId64 "%s", ev->u.host_drain.from,
-			ev->u.host_drain.ends ? " ends leases" : "");
+		buf_addf(out, " from %" PRId64 " ends %d operator %d", ev->u.host_drain.from, ev->u.host_drain.ends,
+			ev->u.host_drain.by_operator);
 		break;
 	case EVENT_AGENT: buf_addf(out, " token %" PRIu64 " key '%.44s'", ev->token, ev->text ? ev->text : ""); break;
 	case EVENT_RULES: buf_addf(out, " edition %d", ev->u.rules.edition); break;

@@ -102,8 +102,9 @@ static bool do_drain(struct stream *s, struct event *ev)
 	ev->text = rng_percent(&s->late, 30) ? "new fans" : NULL;
 	ev->u.host_drain.ends = rng_percent(&s->late, 60);
 	ev->u.host_drain.from = s->r->minute + 1 + rng_below(&s->late, 60);
-	if (ev->u.host_drain.ends && rng_percent(&s->late, 90))
-		ev->u.host_drain.from += ref_notice(s->r);
+	ev->u.host_drain.by_operator = rng_percent(&s->late, 20);
+	if (ev->u.host_drain.ends && rng_percent(&s->late, 60))
+		ev->u.host_drain.from += rng_percent(&s->late, 50) ? ref_notice(s->r) : ref_drain_notice(s->r);
 	return true;
 }
 
@@ -125,6 +126,9 @@ void stream_agents(struct stream *s, struct event *ev)
 		return;
 	}
 	switch (ev->kind) {
+	case EVENT_POLICY:
+		ev->u.policy.drain_notice_minutes = rng_percent(&s->late, 90) ? (int32_t)rng_below(&s->late, 60) : 0;
+		break;
 	case EVENT_HOST:
 		if (rng_percent(&s->late, 80))
 			ev->u.host.agent = agent_for(s, ev->account);
@@ -166,6 +170,9 @@ static void spoil_join(struct stream *s, struct event *ev)
 bool stream_agents_spoil(struct stream *s, struct event *ev)
 {
 	switch (ev->kind) {
+	case EVENT_POLICY:
+		ev->u.policy.drain_notice_minutes = rng_percent(&s->late, 50) ? -1 : DRAIN_NOTICE_MAX + 1;
+		return rng_percent(&s->late, 20);
 	case EVENT_AGENT: spoil_join(s, ev); return true;
 	case EVENT_AGENT_SESSION: ev->u.agent_session.generation = (uint64_t)rng_below(&s->late, 2); return true;
 	case EVENT_AGENT_INVENTORY: ev->text = NULL; return true;

@@ -280,6 +280,8 @@ static const struct {
 		1, 525600 },
 	{ "notice_minutes", "notice before an interruptible lease ends; at least 2",
 		offsetof(struct model_policy, notice_minutes), 0, 1440 },
+	{ "drain_notice_minutes", "notice before a seller who drains a host ends what is sold",
+		offsetof(struct model_policy, drain_notice_minutes), 1, 43200 },
 };
 
 enum { POLICIES = sizeof policies / sizeof *policies };

@@ -34,6 +34,8 @@ struct host_drain_ask {
 };
 int host_drain_ask(struct market_link *m, const struct options *o, const char *host, const struct host_drain_ask *ask,
 	struct model_drain *out); /* host_drain.c. 0 or a negative code in m->fail */
+/* Whether that failed because the market is too old to know drains; asks it for the host. */
+bool host_drain_unknown(struct market_link *m, const struct options *o, const char *host);
 
 /* Signs in and checks that the market is one of ours. 0 or an exit status. */
 int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out);

@@ -376,26 +376,31 @@ static int plan_down(struct market_link *m, const struct options *o, const char 
 {
 	char until[CELL_TEXT], money[MONEY_TEXT];
 	struct model_drain d = { 0 };
-	bool explain = m->explain;
+	bool explain = m->explain, old;
 	struct plan p;
 	int rc;
 
 	m->explain = false; /* --explain shows only what changes something */
 	rc = host_drain_ask(m, o, host, &(struct host_drain_ask){ 0 }, &d);
+	old = rc && host_drain_unknown(m, o, host);
 	m->explain = explain;
-	if (rc)
+	if (rc && !old)
 		return market_fail(m, "cannot mark '%s' as down", host);
 	plan_init(&p, "Mark '%s' as down", host);
-	if (d.leases)
+	if (old)
+		plan_add(&p, "sold",
+			"unknown: this market is too old to say it; buyers get time back while it is down");
+	else if (d.leases)
 		plan_add(&p, "sold", "%" PRId64 " lease%s, until %s", d.leases, d.leases == 1 ? "" : "s",
 			cell_time(m->np, d.sold_until, until));
 	else
 		plan_add(&p, "sold", "nothing");
 	if (d.hourly)
-		plan_add(&p, "refund", "%s an hour to who has it now, until it is up: told at once",
+		plan_add(&p, "refund", "%s an hour of your sales, until it is up; whoever has it now is told at once",
 			money_text(d.hourly, money));
 	plan_add(&p, "new sales", "none, until it is up; what is on sale stays in the book");
-	plan_add(&p, "instead", "'nanopod host drain %s' sells no more and lets what is sold run out", host);
+	if (!old)
+		plan_add(&p, "instead", "'nanopod host drain %s' sells no more and lets what is sold run out", host);
 	plan_add(&p, "then", "'nanopod admin host up %s'", host);
 	plan_show(m->np, &p);
 	plan_release(&p);

@@ -12,6 +12,7 @@
 #include "cli/frame/rows.h"
 #include "cli/trade/rows_list.h"
 #include "market/money.h"
+#include "market/reason.h"
 #include "market/when.h"
 
 enum { BODY_MAX = 65536 };
@@ -98,6 +99,47 @@ int host_drain_ask(struct market_link *m, const struct options *o, const char *h
 	return rc ? rc : wire_drain(m->doc, WIRE_WHOLE, out, &m->fail);
 }
 
+bool host_drain_unknown(struct market_link *m, const struct options *o, const char *host)
+{
+	bool known = m->fail.code != REASON_NOT_FOUND;
+	struct buf path;
+
+	if (known)
+		return false;
+	buf_init(&path, BODY_MAX);
+	admin_path(&path, o, "/np/v1/hosts/", host, "");
+	known = market_get(m, "%s", buf_text(&path)) != 0; /* the host is there, so only its drain is unknown */
+	buf_release(&path);
+	return !known;
+}
+
+/* A failure to change one host's service. */
+static int service_fail(struct market_link *m, const struct options *o, bool drain, const char *host)
+{
+	if (host_drain_unknown(m, o, host))
+		return print_fail(m->np, STATUS_FAILURE, "its operator updates nanopod-marketd",
+			"cannot take hosts out of service: this market is too old for 'nanopod host drain'");
+	return drain ? market_fail(m, "cannot take the host '%s' out of service", host)
+		     : market_fail(m, "cannot put the host '%s' back into service", host);
+}
+
+/* Where some hosts of a list are done and one failed: which. */
+static void service_part(struct nanopod *np, char **words, char **failed)
+{
+	struct buf done, left;
+
+	if (words == failed)
+		return;
+	buf_init(&done, BODY_MAX);
+	buf_init(&left, BODY_MAX);
+	for (char **w = words; *w; w++)
+		if (buf_addf(w < failed ? &done : &left, " %s", *w))
+			command_nomem();
+	print_note(np, "done:%s; not done:%s", buf_text(&done), buf_text(&left));
+	buf_release(&done);
+	buf_release(&left);
+}
+
 static void drain_line(struct market_link *m, struct plan *p, const char *host, const struct model_drain *d)
 {
 	char until[CELL_TEXT], money[MONEY_TEXT];
@@ -108,7 +150,9 @@ static void drain_line(struct market_link *m, struct plan *p, const char *host, 
 	else if (!d->ends_leases)
 		plan_add(p, host, "sold until %s; that stays, and you are paid for it", sold);
 	else
-		plan_add(p, host, "%" PRId64 " lease%s, sold until %s, end%s early: %s goes back to the buyers",
+		plan_add(p, host,
+			"%" PRId64 " lease%s, sold until %s, end%s early: %s of your sales goes back to "
+			"the buyers",
 			d->leases, d->leases == 1 ? "" : "s", sold, d->leases == 1 ? "s" : "",
 			money_text(d->refund, money));
 }
@@ -133,7 +177,7 @@ static int drain_plan(struct market_link *m, const struct options *o, char **wor
 	for (; !rc && *words; words++) {
 		rc = host_drain_ask(m, o, *words, ask, &d);
 		if (rc)
-			rc = market_fail(m, "cannot take the host '%s' out of service", *words);
+			rc = service_fail(m, o, true, *words);
 		else
 			drain_line(m, &p, *words, &d);
 		any = any || (d.leases && d.ends_leases);
@@ -143,7 +187,8 @@ static int drain_plan(struct market_link *m, const struct options *o, char **wor
 		plan_add(&p, "buyers", "they are told now; nodes that renew themselves move to other hosts");
 	if (ask->reason)
 		plan_add(&p, "reason", "'%s', which buyers see", ask->reason);
-	plan_add(&p, "then", "'nanopod host undrain' puts a host back into service; then offer it again");
+	plan_add(&p, "then", "'nanopod host undrain' puts a host back into service; then offer it again%s",
+		any ? ", but for the time that buyers lose" : "");
 	if (!rc)
 		plan_show(m->np, &p);
 	plan_release(&p);
@@ -198,8 +243,10 @@ int host_drain(struct nanopod *np, const struct options *o, char **words)
 	m->explain = explain;
 	ask.really = true;
 	for (char **w = words; !rc && *w && !option_given(o, "dry-run"); w++)
-		if (host_drain_ask(m, o, *w, &ask, &d))
-			rc = market_fail(m, "cannot take the host '%s' out of service", *w);
+		if (host_drain_ask(m, o, *w, &ask, &d)) {
+			rc = service_fail(m, o, true, *w);
+			service_part(np, words, w);
+		}
 	if (!rc && !option_given(o, "dry-run"))
 		rc = drain_show(m, o, words);
 	market_sign_out(m);
@@ -219,12 +266,16 @@ int host_undrain(struct nanopod *np, const struct options *o, char **words)
 	for (char **w = words; !rc && *w; w++) {
 		buf_clear(&path);
 		admin_path(&path, o, "/np/v1/hosts/", *w, "/undrain");
-		if (market_send(m, "POST", buf_text(&path), NULL, NULL))
-			rc = market_fail(m, "cannot put the host '%s' back into service", *w);
+		if (market_send(m, "POST", buf_text(&path), NULL, NULL)) {
+			rc = service_fail(m, o, false, *w);
+			service_part(np, words, w);
+		}
 	}
 	if (!rc) {
 		rc = drain_show(m, o, words);
-		print_note(np, "'nanopod host offer HOST -p PRICE' sells a host again");
+		print_note(np,
+			"'nanopod host offer HOST -p PRICE' sells a host again, but for time that was taken "
+			"from a buyer");
 	}
 	buf_release(&path);
 	market_sign_out(m);

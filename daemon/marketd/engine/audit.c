@@ -178,7 +178,11 @@ static int audit_check_hosts(struct audit *a)
 			if ((i > first ? p->start != next : p->start > next) || p->start >= p->end)
 				return broken(a, "the minutes of host %" PRIu64 " have a gap at %" PRId64, h->pub.id,
 					next);
-			if (i > first && p[-1].pool == p->pool && p[-1].lease == p->lease && p[-1].order == p->order)
+			if (p->taken && (p->pool != h->pub.pool || p->lease || p->order))
+				return broken(a, "host %" PRIu64 " sells what was taken from a buyer, at %" PRId64,
+					h->pub.id, next);
+			if (i > first && p[-1].pool == p->pool && p[-1].lease == p->lease && p[-1].order == p->order &&
+				p[-1].taken == p->taken)
 				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64,
 					h->pub.id, next);
 			if (sells_drained(a->e, h, p))

@@ -63,10 +63,13 @@ static void engine_dump_hosts(const struct engine *e, struct pen *p)
 			const struct piece *x = &h->pub.pieces[i];
 
 			line(p,
-				"piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64
-				"\n",
+				"piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+				" %" PRId64,
 				h->pub.id, x->start > e->minute ? x->start : e->minute, x->end, x->pool, x->lease,
 				x->order, x->price);
+			if (x->taken)
+				line(p, " %" PRIu64, x->taken);
+			line(p, "\n");
 		}
 }
 
@@ -172,6 +175,8 @@ int engine_dump(const struct engine *e, struct buf *out)
 	line(&p, "minute %" PRId64 "\n", e->minute);
 	line(&p, "policy %d %d %d %d\n", e->policy.fee_bps, e->policy.release_bps, e->policy.settle_minutes,
 		e->policy.notice_minutes);
+	if (e->policy.drain_notice_minutes)
+		line(&p, "drain-notice %d\n", e->policy.drain_notice_minutes);
 	if (e->rules > 1)
 		line(&p, "rules %d\n", e->rules);
 	line(&p, "next %" PRIu64 " %" PRIu64 "\n", e->next_id, e->next_transfer);

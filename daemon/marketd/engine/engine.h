@@ -82,6 +82,8 @@ const struct instance *engine_host_instance(const struct engine *e, uint64_t hos
 int64_t engine_next_lease(const struct engine *e);
 /* Until when the pool owns the host from `minute` on without a gap; `minute` if it does not own it then. */
 int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute);
+/* The first minute from which on a HOST_DRAIN may end what is sold of the host; 0: no such host. */
+int64_t engine_drain_earliest(const struct engine *e, uint64_t host, bool by_operator);
 
 /*
  * Grows whenever that work may have changed: an instance came, went or changed, minutes of the host

@@ -21,6 +21,8 @@ enum {
 	RULES_NEWEST = 2,          /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
+enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a policy of 0 means, and the most */
+
 /* X(name, text) */
 #define EVENTS(X) \
 	X(TICK, "tick")                        /* a minute began */ \
@@ -92,6 +94,7 @@ struct policy {
 	int32_t release_bps;       /* of the unused part that a release gives back to the buyer */
 	int32_t settle_minutes;    /* how often a running lease pays its seller; at least 1 */
 	int32_t notice_minutes;    /* before an interruptible lease is taken back; less than 2 counts as 2 */
+	int32_t drain_notice_minutes; /* before a seller's drain ends a firm lease; 0 counts as DRAIN_NOTICE */
 };
 
 /*
@@ -174,6 +177,7 @@ struct event {
 		struct {
 			int64_t from;
 			bool ends;
+			bool by_operator;
 		} host_drain; /* from: a minute; 0: it sells again. ends: leases that reach beyond it end there */
 	} u;
 };

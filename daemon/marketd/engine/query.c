@@ -4,6 +4,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/account.h"
+#include "marketd/engine/rules/drain.h"
 #include "marketd/engine/live/world.h"
 
 int64_t engine_minute(const struct engine *e)
@@ -164,6 +165,13 @@ int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool,
 		minute = p->end;
 	}
 	return minute;
+}
+
+int64_t engine_drain_earliest(const struct engine *e, uint64_t host, bool by_operator)
+{
+	const struct live_host *h = world_host(e, host);
+
+	return h ? drain_earliest(e, h, by_operator) : 0;
 }
 
 uint64_t engine_host_version(const struct engine *e, uint64_t host)

@@ -269,7 +269,8 @@ static bool piece_fits(struct reader *r, const struct live_host *h, struct piece
 	const struct live_lease *l = world_lease(r->e, p->lease);
 
 	if (r->c.rc || p->start != at || p->start >= p->end || p->end > h->pub.end || !world_pool(r->e, p->pool) ||
-		(p->order && (!sell || sell->pub.side != SIDE_SELL)) || (p->lease && !l))
+		(p->order && (!sell || sell->pub.side != SIDE_SELL)) || (p->lease && !l) ||
+		(p->taken && (!world_pool(r->e, p->taken) || p->pool != h->pub.pool || p->lease || p->order)))
 		return false;
 	p->price = sell ? sell->pub.price : 0;
 	p->block = sell && order_block(&sell->pub);
@@ -367,7 +368,8 @@ static bool restore_read_head(struct reader *r)
 		e->next_id > INT64_MAX || e->next_transfer > INT64_MAX || e->policy.fee_bps < 0 ||
 		e->policy.fee_bps > 10000 || e->policy.release_bps < 0 || e->policy.release_bps > 10000 ||
 		e->policy.settle_minutes < 1 || e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 ||
-		e->policy.notice_minutes > 1440 || e->rules < 1 || e->rules > RULES_NEWEST)
+		e->policy.notice_minutes > 1440 || e->policy.drain_notice_minutes < 0 ||
+		e->policy.drain_notice_minutes > DRAIN_NOTICE_MAX || e->rules < 1 || e->rules > RULES_NEWEST)
 		return restore_bad(r);
 	return true;
 }

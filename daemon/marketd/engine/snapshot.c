@@ -111,6 +111,8 @@ void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 	codec_field(c, e->fees);
 	if (c->form >= 3)
 		codec_field(c, e->rules);
+	if (c->form >= 4)
+		codec_field(c, e->policy.drain_notice_minutes);
 	for (int k = 0; k < kinds; k++)
 		codec_count(c, &h->count[k], 1);
 }
@@ -201,6 +203,8 @@ void codec_piece(struct codec *c, struct piece *p)
 	codec_field(c, p->pool);
 	codec_field(c, p->lease);
 	codec_field(c, p->order);
+	if (c->form >= 4)
+		codec_field(c, p->taken);
 }
 
 void codec_order(struct codec *c, struct order *o)

@@ -62,6 +62,7 @@ struct piece {
 	uint64_t pool;             /* who owns it */
 	uint64_t lease;            /* under which it came; 0: by registration */
 	uint64_t order;            /* the sell order that has it on sale; 0: not on sale */
+	uint64_t taken;            /* the pool that a drain took it from: it is never sold again; 0 */
 	int64_t price;             /* of that order */
 	bool block;                /* that order sells all of its hosts together or none */
 	bool interruptible;        /* the lease can be taken back by a reserved buy */

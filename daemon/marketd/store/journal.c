@@ -178,6 +178,14 @@ static void late_u64(struct walk *w, uint64_t *v)
 	late_is(w, *v != 0);
 }
 
+static void late_s32(struct walk *w, int32_t *v)
+{
+	if (!journal_late(w, *v != 0))
+		return;
+	journal_s32(w, v);
+	late_is(w, *v != 0);
+}
+
 static void late_text(struct walk *w, const char **s, size_t max)
 {
 	if (!journal_late(w, *s != NULL))
@@ -236,6 +244,7 @@ static void walk_policy(struct walk *w, struct event *ev)
 	journal_s32(w, &ev->u.policy.release_bps);
 	journal_s32(w, &ev->u.policy.settle_minutes);
 	journal_s32(w, &ev->u.policy.notice_minutes);
+	late_s32(w, &ev->u.policy.drain_notice_minutes);
 }
 
 static void walk_token(struct walk *w, struct event *ev)
@@ -340,6 +349,7 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_HOST_DRAIN:
 		journal_s64(w, &ev->u.host_drain.from);
 		journal_flag(w, &ev->u.host_drain.ends);
+		journal_flag(w, &ev->u.host_drain.by_operator);
 		break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:

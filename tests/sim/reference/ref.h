@@ -28,6 +28,7 @@ struct rests {
 struct cell {
 	int64_t start, end;
 	uint64_t pool, lease, order;
+	uint64_t lost; /* whose it was until the host's owner ended that; 0 */
 };
 
 struct rhost {
@@ -140,6 +141,7 @@ void ref_lease_interrupt(struct reference *r, struct rlease *l, int64_t at);
 void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from);
 void ref_lease_release(struct reference *r, struct rlease *l, int64_t from);
 int64_t ref_notice(const struct reference *r);
+int64_t ref_drain_notice(const struct reference *r);
 
 /* refplan.c: what a buy would take */
 bool ref_strangers(const struct reference *r, uint64_t account, uint64_t other);

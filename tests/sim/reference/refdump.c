@@ -14,6 +14,8 @@ static void dump_people(const struct reference *r, struct buf *out)
 	buf_addf(out, "minute %" PRId64 "\n", r->minute);
 	buf_addf(out, "policy %d %d %d %d\n", r->policy.fee_bps, r->policy.release_bps, r->policy.settle_minutes,
 		r->policy.notice_minutes);
+	if (r->policy.drain_notice_minutes != 0)
+		buf_addf(out, "drain-notice %d\n", r->policy.drain_notice_minutes);
 	if (r->rules > 1)
 		buf_addf(out, "rules %d\n", r->rules);
 	buf_addf(out, "next %" PRIu64 " %" PRIu64 "\n", r->next_id, r->next_transfer);
@@ -46,9 +48,12 @@ static void dump_hosts(const struct reference *r, struct buf *out)
 			const struct rorder *o = ref_list_find(&r->orders, c->order);
 
 			buf_addf(out,
-				"piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64
-				"\n",
+				"piece %" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+				" %" PRId64,
 				h->id, c->start, c->end, c->pool, c->lease, c->order, o ? o->price : 0);
+			if (c->lost)
+				buf_addf(out, " %" PRIu64, c->lost);
+			buf_adds(out, "\n");
 		}
 	EACH(r->pools, struct rpool, p)
 		buf_addf(out, "pool %" PRIu64 " %" PRIu64 " %d %s\n", p->id, p->account, p->kind, p->name);

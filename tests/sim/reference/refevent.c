@@ -53,7 +53,8 @@ static int ev_policy(struct reference *r, const struct event *ev)
 	const struct policy *p = &ev->u.policy;
 
 	if (!between(p->fee_bps, 0, 10000) || !between(p->release_bps, 0, 10000) ||
-		!between(p->settle_minutes, 1, 525600) || !between(p->notice_minutes, 0, 1440))
+		!between(p->settle_minutes, 1, 525600) || !between(p->notice_minutes, 0, 1440) ||
+		!between(p->drain_notice_minutes, 0, 43200))
 		return REASON_INVALID;
 	r->policy = *p;
 	return 0;
@@ -214,7 +215,7 @@ static int ev_host(struct reference *r, const struct raccount *a, const struct e
 		.end = end,
 		.agent = ev->u.host.agent };
 	h->cell = ref_more(NULL, 1, sizeof *h->cell);
-	h->cell[h->cells++] = (struct cell){ start, end, p->id, 0, 0 };
+	h->cell[h->cells++] = (struct cell){ .start = start, .end = end, .pool = p->id };
 	ref_cells_forget(h, r->minute);
 	ref_list_add(&r->hosts, h);
 	return 0;
@@ -280,6 +281,22 @@ static struct rlease *leased_from(struct reference *r, const struct rhost *h, in
 	return NULL;
 }
 
+/* Whether some buyer of the host would lose a minute too soon after hearing of it. */
+static bool too_sudden(const struct reference *r, const struct rhost *h, int64_t from, bool by_operator)
+{
+	bool free = by_operator || (h->down && h->watched);
+
+	for (size_t i = 0; i < r->leases.n; i++) {
+		const struct rlease *l = r->leases.at[i];
+		int64_t minutes = free || l->interruptible ? ref_notice(r) : ref_drain_notice(r);
+		int64_t first = l->start > from ? l->start : from;
+
+		if (l->host == h->id && first < l->end && first < r->minute + 1 + minutes)
+			return true;
+	}
+	return false;
+}
+
 static int ev_host_drain(struct reference *r, const struct event *ev)
 {
 	struct rhost *h = ref_host(r, ev->account, ev->subject);
@@ -293,14 +310,19 @@ static int ev_host_drain(struct reference *r, const struct event *ev)
 		return REASON_WRONG_STATE;
 	if (from < 0 || from >= MINUTE_MAX || (from == 0 && ends) || (ev->text && strlen(ev->text) > WHY_BYTES))
 		return REASON_INVALID;
-	if (ends && from < r->minute + 1 + ref_notice(r))
-		return REASON_PAST;
 	if (from > 0 && from < r->minute + 1)
 		from = r->minute + 1;
+	if (ends && too_sudden(r, h, from, ev->u.host_drain.by_operator))
+		return REASON_PAST;
 	h->drain = from;
 	h->drain_ends = ends;
 	if (from > 0)
 		take_off_from(r, h, from, ends);
+	ref_cells_cut(h, from);
+	for (size_t i = 0; i < h->cells; i++)
+		if (ends && h->cell[i].start >= from && h->cell[i].lease)
+			h->cell[i].lost = h->cell[i].pool;
+	ref_cells_join(h);
 	while (ends && (l = leased_from(r, h, from)))
 		ref_lease_shorten(r, l, from);
 	return 0;

@@ -367,7 +367,7 @@ static bool sellable(struct reference *r, struct rhost *h, const void *arg)
 		const struct cell *c = ref_cell_at(h, t);
 		const struct rlease *l = c ? ref_list_find(&r->leases, c->lease) : NULL;
 
-		if (!c || c->pool != o->pool || c->order || (l && l->interruptible))
+		if (!c || c->pool != o->pool || c->order || c->lost || (l && l->interruptible))
 			return false;
 		t = c->end;
 	}

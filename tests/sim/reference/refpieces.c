@@ -37,7 +37,7 @@ void ref_cells_join(struct rhost *h)
 		struct cell *last = n ? &h->cell[n - 1] : NULL, *c = &h->cell[i];
 
 		if (last && last->end == c->start && last->pool == c->pool && last->lease == c->lease &&
-			last->order == c->order)
+			last->order == c->order && last->lost == c->lost)
 			last->end = c->end;
 		else
 			h->cell[n++] = *c;
@@ -93,6 +93,15 @@ void ref_order_take_off(struct reference *r, uint64_t order)
 int64_t ref_notice(const struct reference *r)
 {
 	return r->policy.notice_minutes < 2 ? 2 : r->policy.notice_minutes;
+}
+
+int64_t ref_drain_notice(const struct reference *r)
+{
+	int64_t told = r->policy.drain_notice_minutes, usual = ref_notice(r);
+
+	if (told == 0)
+		told = 24 * 60;
+	return told < usual ? usual : told;
 }
 
 static int64_t least(int64_t a, int64_t b)

@@ -78,13 +78,95 @@ static void host_down(void)
 static int64_t drain(int64_t from, bool ends)
 {
 	return apply(EVENT(HOST_DRAIN, .account = provider, .subject = host_id[0], .text = "new fans",
-		.u.host_drain = { from, ends }));
+		.u.host_drain = { from, ends, false }));
+}
+
+static int64_t drain_by_operator(int64_t from)
+{
+	return apply(
+		EVENT(HOST_DRAIN, .account = provider, .subject = host_id[0], .u.host_drain = { from, true, true }));
+}
+
+static void host_is(bool down, bool watch)
+{
+	apply(EVENT(HOST_STATE, .account = provider, .subject = host_id[0],
+		.u.host_state = { .down = down, .watch = watch }));
+}
+
+/* A seller ends what is sold with a notice that a buyer can use. */
+static void drains_with_notice(void)
+{
+	open_market(1);
+	is_int(drain(NOW + 1, true), 0, "a host of which nothing is sold goes out of service now");
+	is_int(drain(0, false), 0, "and back");
+	offer(0, S | P, NOW + 1, NOW + 9000, 10);
+	buy(alice, 0, 1, NOW + 3000, NOW + 4000, 10);
+	is_int(drain(NOW + 1, true), 0, "and so it does where what is sold begins later than the notice");
+	is_int(money(alice), 1000000, "that buyer has all money back");
+	is_int(drain(0, false), 0, "(again)");
+	offer(0, S | P, NOW + 1, NOW + 2900, 10);
+	buy(alice, 0, 1, NOW + 10, NOW + 1000, 10);
+	buy(alice, 0, 1, NOW + 1200, NOW + 2000, 10);
+	is_int(drain(NOW + 1440, true), REASON_PAST, "a seller says a day before that time ends");
+	is_int(drain_by_operator(NOW + 1440), 0, "the operator need not");
+	close_market();
+
+	open_market(1);
+	apply(EVENT(POLICY, .u.policy = { .settle_minutes = 60, .drain_notice_minutes = 100 }));
+	offer(0, S | P, NOW + 1, NOW + 9000, 10);
+	buy(alice, 0, 1, NOW + 1, NOW + 50, 10);
+	buy(bob, 0, 1, NOW + 90, NOW + 500, 10);
+	is_int(engine_drain_earliest(market, host_id[0], false), NOW + 101, "the operator says how long before");
+	is_int(engine_drain_earliest(market, host_id[0], true), NOW + 3, "for sellers");
+	host_is(true, false);
+	is_int(drain(NOW + 10, true), REASON_PAST, "a host that its owner has put down is none the less sold");
+	host_is(false, false);
+	host_is(true, true);
+	is_int(drain(NOW + 10, true), 0, "one that is broken needs no notice");
+	close_market();
+
+	open_market(1);
+	offer(0, S | P, NOW + 1, NOW + 9000, 10);
+	buy(alice, ORDER_INTERRUPTIBLE, 1, NOW + 1, NOW + 500, 10);
+	is_int(drain(NOW + 10, true), 0, "nor does time that was bought as interruptible");
+	close_market();
+}
+
+static void sells_nothing_twice(void)
+{
+	struct buf bytes;
+	struct engine *again = NULL;
+
+	open_market(2);
+	apply(EVENT(POLICY, .u.policy = { .settle_minutes = 60, .drain_notice_minutes = 10 }));
+	offer(0, S | P, NOW + 1, NOW + 1000, 10);
+	buy(alice, 0, 1, NOW + 1, NOW + 100, 10);
+	buy(bob, 0, 1, NOW + 200, NOW + 300, 10);
+	is_int(drain(NOW + 50, true), 0, "(it drains)");
+	is_int(drain(0, false), 0, "(and sells again before that)");
+	is_int(offer(0, S | P, NOW + 99, NOW + 101, 20), REASON_NOT_OWNED, "minutes of a buyer are not sold again");
+	is_int(offer(0, S | P, NOW + 50, NOW + 51, 20), REASON_NOT_OWNED, "not one of them");
+	is_int(offer(0, S | P, NOW + 100, NOW + 200, 20) > 0, 1, "what nobody had is");
+	is_int(drain(NOW + 20, false), 0, "(again)");
+	is_int(drain(0, false), 0, "(and again)");
+	tick(NOW + 60);
+	is_int(offer(0, S | P, NOW + 61, NOW + 70, 20), REASON_NOT_OWNED, "also when that time has come");
+	buf_init(&bytes, SIZE_MAX / 2);
+	ok(engine_save(market, &bytes) == 0 && engine_load(&again, bytes.data, bytes.len, NULL) == 0 &&
+			engine_hash(again) == engine_hash(market) &&
+			engine_host(again, host_id[0])->pieces[0].taken == alice_pool,
+		"a snapshot knows them");
+	engine_free(again);
+	buf_release(&bytes);
+	is_int(offer(0, S | P, NOW + 300, NOW + 310, 20) > 0, 1, "and time after them can be sold");
+	close_market();
 }
 
 static void drains(void)
 {
 	open_market(1);
-	apply(EVENT(POLICY, .u.policy = { .fee_bps = 100, .settle_minutes = 60, .notice_minutes = 5 }));
+	apply(EVENT(POLICY,
+		.u.policy = { .fee_bps = 100, .settle_minutes = 60, .notice_minutes = 5, .drain_notice_minutes = 1 }));
 	offer(0, S | P, NOW + 1, NOW + 1000, 10);
 	buy(alice, 0, 1, NOW + 1, NOW + 50, 10);
 	buy(bob, 0, 1, NOW + 60, NOW + 70, 10);
@@ -101,10 +183,10 @@ static void drains(void)
 	tick(NOW + 20);
 	is_int(money(provider), 150 - 2, "its owner is paid what was had");
 	is_int(drain(0, false), 0, "it sells again");
-	offer(0, S | P, NOW + 30, NOW + 100, 10);
-	is_int(status(buy(bob, 0, 1, NOW + 30, NOW + 40, 10)), ORDER_FILLED, "where it is offered");
+	offer(0, S | P, NOW + 70, NOW + 100, 10);
+	is_int(status(buy(bob, 0, 1, NOW + 70, NOW + 80, 10)), ORDER_FILLED, "where it is offered");
 	is_int(drain(1, false), 0, "no more of it is sold from now on");
-	ok(engine_host(market, host_id[0])->drain == NOW + 21 && has(bob_pool, NOW + 39) == 1,
+	ok(engine_host(market, host_id[0])->drain == NOW + 21 && has(bob_pool, NOW + 79) == 1,
 		"and what is sold stays sold");
 	close_market();
 }
@@ -277,6 +359,8 @@ int main(void)
 	fees();
 	host_down();
 	drains();
+	drains_with_notice();
+	sells_nothing_twice();
 	releases();
 	resale();
 	interruptible();

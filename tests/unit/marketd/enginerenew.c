@@ -137,7 +137,7 @@ static void drained(void)
 	make(EVENT(INSTANCE, .account = alice, .name = "n", .u.instance = { .pool = alice_pool, .sku = sku_id }));
 	tick(NOW + 1);
 	tick(NOW + 2);
-	apply(EVENT(HOST_DRAIN, .account = provider, .subject = host_id[0], .u.host_drain = { NOW + 30, true }));
+	apply(EVENT(HOST_DRAIN, .account = provider, .subject = host_id[0], .u.host_drain = { NOW + 30, true, true }));
 	tick(NOW + 3);
 	ok(engine_owned_until(market, host_id[0], alice_pool, NOW + 3) == NOW + 30 &&
 			engine_owned_until(market, host_id[1], alice_pool, NOW + 30) > NOW + 60,

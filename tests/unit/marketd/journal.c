@@ -13,6 +13,7 @@
 	X(POLICY, policy.release_bps, (int32_t)any()) \
 	X(POLICY, policy.settle_minutes, (int32_t)any()) \
 	X(POLICY, policy.notice_minutes, (int32_t)any()) \
+	X(POLICY, policy.drain_notice_minutes, any() & 1 ? (int32_t)any() : 0) \
 	X(ACCOUNT, account.beneficiary, any()) \
 	X(ACCOUNT, account.floor, (int64_t)any()) \
 	X(ACCOUNT_STATE, account_state.state, (int32_t)any()) \
@@ -69,6 +70,7 @@
 	X(HOST_DRAIN, host_drain.from, (int64_t)any()) \
 	X(HOST_DRAIN, host_drain.ends, (any() & 1) != 0) \
 	X(CANCEL, cancel.reason, (int32_t)any()) \
+	X(HOST_DRAIN, host_drain.by_operator, (any() & 1) != 0) \
 	X(RULES, rules.edition, (int32_t)any()) \
 	X(AGENT_SESSION, agent_session.generation, any()) \
 	X(AGENT_SESSION, agent_session.hash[0], (uint8_t)any()) \
@@ -155,7 +157,7 @@ static bool refused_or_older(const void *bytes, size_t len)
 	buf_init(&b, 1 << 20);
 	if (!good)
 		good = (ev.kind == EVENT_HOST || ev.kind == EVENT_HOST_STATE || ev.kind == EVENT_INSTANCE_CHANGE ||
-			       ev.kind == EVENT_CANCEL) &&
+			       ev.kind == EVENT_CANCEL || ev.kind == EVENT_POLICY) &&
 			journal_put(&b, &ev) == 0 && b.len == len && memcmp(b.data, bytes, len) == 0;
 	buf_release(&b);
 	free(room);

@@ -81,10 +81,12 @@ bool np_minute(const struct request *q, struct reply *r, const char *field, int6
 static json_t *policy_json(const struct engine *e)
 {
 	const struct policy *p = engine_policy(e);
+	int notice = p->notice_minutes < 2 ? 2 : (int)p->notice_minutes;
+	int drain = p->drain_notice_minutes ? (int)p->drain_notice_minutes : DRAIN_NOTICE;
 
-	return json_pack("{s:i, s:i, s:i, s:i}", "fee_bps", (int)p->fee_bps, "release_bps", (int)p->release_bps,
-		"settle_minutes", (int)p->settle_minutes, "notice_minutes",
-		p->notice_minutes < 2 ? 2 : (int)p->notice_minutes);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "fee_bps", (int)p->fee_bps, "release_bps", (int)p->release_bps,
+		"settle_minutes", (int)p->settle_minutes, "notice_minutes", notice, "drain_notice_minutes",
+		drain < notice ? notice : drain);
 }
 
 static int get_market(struct api *api, const struct request *q, struct reply *r)
@@ -157,12 +159,15 @@ static int get_policy(struct api *api, const struct request *q, struct reply *r)
 static int np_put_policy(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct policy *now = engine_policy(market_engine(api->market));
-	struct event ev = { .kind = EVENT_POLICY, .u.policy = {
-		.fee_bps = (int32_t)body_int(q->body, "fee_bps", now->fee_bps),
-		.release_bps = (int32_t)body_int(q->body, "release_bps", now->release_bps),
-		.settle_minutes = (int32_t)body_int(q->body, "settle_minutes", now->settle_minutes),
-		.notice_minutes = (int32_t)body_int(q->body, "notice_minutes", now->notice_minutes),
-	} };
+	struct event ev = { .kind = EVENT_POLICY,
+		.u.policy = {
+			.fee_bps = (int32_t)body_int(q->body, "fee_bps", now->fee_bps),
+			.release_bps = (int32_t)body_int(q->body, "release_bps", now->release_bps),
+			.settle_minutes = (int32_t)body_int(q->body, "settle_minutes", now->settle_minutes),
+			.notice_minutes = (int32_t)body_int(q->body, "notice_minutes", now->notice_minutes),
+			.drain_notice_minutes = (int32_t)body_int(q->body, "drain_notice_minutes",
+				now->drain_notice_minutes),
+		} };
 	struct fail why = { 0 };
 	int rc = api_apply(api, q, &ev, NULL, &why);
 

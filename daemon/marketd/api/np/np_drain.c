@@ -2,29 +2,25 @@
 /* An owner takes a host out of service, or asks first what that ends and costs. */
 #include "marketd/api/np/np.h"
 
-#include <inttypes.h>
-
 #include "market/ident.h"
 #include "market/reason.h"
+#include "market/when.h"
 #include "marketd/api/render.h"
 
 /* What is sold of a host from a minute on. */
 struct sold {
 	int64_t until; /* the end of the last lease; 0: nothing is sold */
 	int64_t leases, minutes;
-	int64_t refund; /* what all buyers get back where that ends */
-	int64_t burn;   /* what whoever has the host now pays for an hour */
+	int64_t refund; /* of what its owner sold, where that ends */
+	int64_t burn;   /* what its owner earns in an hour now, before fees */
 };
 
-/* Of time that was sold on, each buyer gets back what they paid. */
-static int64_t drain_refund(const struct engine *e, const struct lease *l, int64_t start, int64_t end)
+/* What its owner sold: at what price buyers sell it on is not theirs to know. */
+static const struct lease *drain_first(const struct engine *e, const struct lease *l)
 {
-	int64_t sum = 0;
-
-	for (; l; l = engine_lease(e, l->parent))
-		if (l->paid_end > start)
-			sum += l->price * ((l->paid_end < end ? l->paid_end : end) - start);
-	return sum;
+	while (l && l->parent)
+		l = engine_lease(e, l->parent);
+	return l;
 }
 
 static struct sold drain_sold(const struct engine *e, const struct host *h, int64_t from)
@@ -34,8 +30,9 @@ static struct sold drain_sold(const struct engine *e, const struct host *h, int6
 
 	for (size_t i = 0; i < h->piece_count; i++) {
 		const struct piece *p = &h->pieces[i];
-		const struct lease *l = engine_lease(e, p->lease);
+		const struct lease *l = drain_first(e, engine_lease(e, p->lease));
 		int64_t start = p->start > from ? p->start : from, minute = engine_minute(e);
+		int64_t paid = l && l->paid_end < p->end ? l->paid_end : p->end;
 
 		if (l && p->start <= minute && minute < p->end)
 			s.burn = l->price * 60;
@@ -44,10 +41,32 @@ static struct sold drain_sold(const struct engine *e, const struct host *h, int6
 		s.until = p->end;
 		s.leases += l->id != last;
 		s.minutes += p->end - start;
-		s.refund += drain_refund(e, l, start, p->end);
+		s.refund += paid > start ? l->price * (paid - start) : 0;
 		last = l->id;
 	}
 	return s;
+}
+
+/* From when on: `at`, where the current minute means the next one. false: refused. */
+static bool drain_read(const struct engine *e, const struct request *q, struct reply *r, int64_t earliest,
+	struct event *ev)
+{
+	int64_t minute = engine_minute(e), from = 0;
+	char text[WHEN_TEXT];
+
+	if (!body_minute(q, r, q->body, "at", &from))
+		return false;
+	ev->u.host_drain.ends = json_is_integer(json_object_get(q->body, "at"));
+	ev->u.host_drain.from = !ev->u.host_drain.ends || from == minute ? minute + 1 : from;
+	if (!ev->u.host_drain.ends || ev->u.host_drain.from >= earliest)
+		return true;
+	if (from < minute)
+		api_refuse(q, r, REASON_PAST, "at", "that time is over; without 'at' no more is sold from now on");
+	else
+		api_refuse(q, r, REASON_PAST, "at",
+			"buyers need notice: the earliest time is %s; without 'at' what is sold runs out",
+			when_iso(earliest * 60, text));
+	return false;
 }
 
 static int post_drain(struct api *api, const struct request *q, struct reply *r)
@@ -55,25 +74,21 @@ static int post_drain(struct api *api, const struct request *q, struct reply *r)
 	const struct engine *e = market_engine(api->market);
 	const struct host *h = np_find_host(api, q, r, false);
 	struct event ev = { .kind = EVENT_HOST_DRAIN, .text = body_text(q->body, "reason") };
-	int32_t notice = engine_policy(e)->notice_minutes;
-	int64_t earliest = engine_minute(e) + 1 + (notice > 2 ? notice : 2);
 	bool dry = body_bool(q->body, "dry_run", false);
 	struct fail why = { 0 };
 	struct sold s;
+	int64_t earliest;
 	json_t *o;
 	int rc;
 
-	if (!h || !body_minute(q, r, q->body, "at", &ev.u.host_drain.from))
+	if (!h)
 		return r->status;
 	ev.account = h->account;
 	ev.subject = h->id;
-	ev.u.host_drain.ends = ev.u.host_drain.from != 0;
-	if (!ev.u.host_drain.ends)
-		ev.u.host_drain.from = engine_minute(e) + 1;
-	else if (ev.u.host_drain.from < earliest)
-		return api_refuse(q, r, REASON_PAST, "at",
-			"buyers need notice: the earliest time is %" PRId64 "; without 'at' what is sold runs out",
-			earliest * 60);
+	ev.u.host_drain.by_operator = (np_allowed(q) & SCOPE_ADMIN) != 0;
+	earliest = engine_drain_earliest(e, h->id, ev.u.host_drain.by_operator);
+	if (!drain_read(e, q, r, earliest, &ev))
+		return r->status;
 	s = drain_sold(e, h, ev.u.host_drain.from);
 	rc = dry ? 0 : api_apply(api, q, &ev, NULL, &why);
 	if (rc)

@@ -17,8 +17,9 @@
 static json_t *piece_json(const struct host *h, const struct piece *p, int64_t from)
 {
 	bool own = p->pool == h->pool;
+	const char *state = !own ? "sold" : p->order ? "on_sale" : p->taken ? "closed" : "idle";
 	json_t *o = json_pack("{s:I, s:o, s:s}", "start_at", (json_int_t)(p->start > from ? p->start : from) * 60,
-		"end_at", render_minute(p->end), "state", !own ? "sold" : p->order ? "on_sale" : "idle");
+		"end_at", render_minute(p->end), "state", state);
 
 	if (own && p->order) {
 		json_object_set_new(o, "order", render_id(IDENT_ORDER, p->order));

@@ -46,12 +46,16 @@ static json_t *np_nodes_zone_of(const struct sku *s)
 	return made;
 }
 
-/* Its time was longer when it was bought: the host's owner takes the host out of service. */
+/* The host's owner has taken the minute after its time back from its own pool. */
 static bool np_ends_early(const struct engine *e, const struct instance *i)
 {
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
+	int64_t minute = engine_minute(e), end = h ? engine_owned_until(e, h->id, i->pool, minute) : minute;
 
-	return h && h->drain_ends && engine_owned_until(e, h->id, i->pool, engine_minute(e)) == h->drain;
+	for (size_t n = 0; end > minute && n < h->piece_count && h->pieces[n].start <= end; n++)
+		if (end < h->pieces[n].end)
+			return h->pieces[n].taken == i->pool;
+	return false;
 }
 
 /* Why the node has its state; a fault of its host comes first. */
@@ -65,7 +69,7 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 				    "asks for another host",
 			h->why ? " (" : "", h->why ? h->why : "", h->why ? ")" : "");
 	else if (np_ends_early(e, i))
-		made = json_sprintf("it ends early: its host goes out of service then%s%s%s; later time is refunded",
+		made = json_sprintf("it ends early: its host's owner takes later time back%s%s%s, which is refunded",
 			h->drain_why ? " (" : "", h->drain_why ? h->drain_why : "", h->drain_why ? ")" : "");
 	else
 		made = render_text(report ? body_text(report, "detail") : i->detail);

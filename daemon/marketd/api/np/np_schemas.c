@@ -21,6 +21,8 @@ static const struct schema_field policy_fields[] = {
 		"the share of unused time that a release refunds" },
 	{ "settle_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "how often a running lease pays its seller" },
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "before an interruptible lease is taken back" },
+	{ "drain_notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0,
+		"before a seller's drain ends a lease that is not interruptible" },
 	{ 0 },
 };
 
@@ -29,6 +31,7 @@ static const struct schema_field put_policy[] = {
 	{ "release_bps", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 10000, NULL },
 	{ "settle_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 525600, NULL },
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 1440, NULL },
+	{ "drain_notice_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, DRAIN_NOTICE_MAX, NULL },
 	{ 0 },
 };
 
@@ -37,6 +40,7 @@ static const struct schema_field market_policy[] = {
 	{ "release_bps", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "settle_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "drain_notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ 0 },
 };
 
@@ -228,7 +232,7 @@ static const struct schema_field patch_host[] = {
 };
 
 static const struct schema_field drain_request[] = {
-	{ "at", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, SECONDS_MAX,
+	{ "at", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX,
 		"what is sold ends then; absent: sell no more from now on, and what is sold runs out" },
 	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 1, WHY_BYTES, "why; buyers whose time ends early see it" },
 	{ "dry_run", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
@@ -252,7 +256,7 @@ static const struct schema_field drain[] = {
 		"end of the last time that is sold beyond it; null: none is" },
 	{ "leases", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "sold beyond it" },
 	{ "node_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "sold beyond it" },
-	AMOUNT("refund", 0),
+	AMOUNT("refund", 0), /* of what its owner sold */
 	AMOUNT("hourly", 0),
 	{ "host", SCHEMA_REF, FIELD_REQUIRED, "np.Host", 0, 0, NULL },
 	{ 0 },
@@ -274,7 +278,8 @@ static const struct schema_field named[] = {
 static const struct schema_field host_piece[] = {
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
-	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "idle|on_sale|sold", 0, 0, NULL },
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "idle|on_sale|sold|closed", 0, 0,
+		"closed: its owner took it from a buyer, so that it is not sold again" },
 	{ "order", SCHEMA_STRING, 0, NULL, 0, 0, "the order that has it on sale" },
 	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, NULL },
 	{ 0 },

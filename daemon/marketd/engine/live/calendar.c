@@ -15,7 +15,8 @@ const struct piece *calendar_at(const struct live_host *h, int64_t minute)
 
 static bool calendar_alike(const struct piece *a, const struct piece *b)
 {
-	return a->end == b->start && a->pool == b->pool && a->lease == b->lease && a->order == b->order;
+	return a->end == b->start && a->pool == b->pool && a->lease == b->lease && a->order == b->order &&
+		a->taken == b->taken;
 }
 
 /* Replaces the pieces in [first, stop) by `count` others. */

@@ -237,6 +237,14 @@ static inline int64_t world_notice(const struct engine *e)
 	return e->minute + 1 + (e->policy.notice_minutes > 2 ? e->policy.notice_minutes : 2);
 }
 
+static inline int64_t world_drain_notice(const struct engine *e)
+{
+	int64_t minutes = e->policy.drain_notice_minutes ? e->policy.drain_notice_minutes : DRAIN_NOTICE;
+	int64_t least = world_notice(e);
+
+	return e->minute + 1 + minutes > least ? e->minute + 1 + minutes : least;
+}
+
 struct engine *world_new(void);
 void world_free(struct engine *e);
 void plan_release(struct plan *p);

@@ -181,6 +181,8 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 	if (p->settle_minutes < 1 || p->settle_minutes > 525600 || p->notice_minutes < 0 || p->notice_minutes > 1440)
 		return fail_set(why, REASON_INVALID,
 			"leases settle every 1 to 525600 minutes, notice is 0 to 1440 minutes");
+	if (p->drain_notice_minutes < 0 || p->drain_notice_minutes > DRAIN_NOTICE_MAX)
+		return fail_set(why, REASON_INVALID, "the notice of a drain is 0 to %d minutes", DRAIN_NOTICE_MAX);
 	e->policy = *p;
 	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
 		lease_schedule(e, l);

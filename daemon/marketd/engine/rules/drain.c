@@ -14,23 +14,49 @@
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/trade.h"
 
+/* Whoever ends a lease here, or what it was sold on from, has to say so before this minute begins. */
+static int64_t drain_bound(const struct engine *e, const struct live_host *h, const struct live_lease *l,
+	bool by_operator)
+{
+	if (!by_operator && !(h->pub.down && h->pub.watched))
+		for (; l; l = world_lease(e, l->pub.parent))
+			if (!l->pub.interruptible)
+				return world_drain_notice(e);
+	return world_notice(e);
+}
+
+int64_t drain_earliest(const struct engine *e, const struct live_host *h, bool by_operator)
+{
+	int64_t at = e->minute + 1;
+
+	for (size_t i = calendar_find(h, at); i < h->pub.piece_count; i++) {
+		const struct piece *p = &h->pub.pieces[i];
+		const struct live_lease *l = world_lease(e, p->lease);
+		int64_t bound = l ? drain_bound(e, h, l, by_operator) : at, until = p->end < bound ? p->end : bound;
+
+		if (p->start < bound && until > at)
+			at = until;
+	}
+	return at;
+}
+
 static int drain_check(const struct engine *e, const struct event *ev, struct live_host **out, struct fail *why)
 {
-	int64_t from = ev->u.host_drain.from;
+	int64_t from = ev->u.host_drain.from > e->minute ? ev->u.host_drain.from : e->minute + 1, earliest;
 	bool ends = ev->u.host_drain.ends;
 	int rc = pool_find_host(e, ev, out, why);
 
 	if (rc)
 		return rc;
-	if (!from && !(*out)->pub.drain)
+	if (!ev->u.host_drain.from && !(*out)->pub.drain)
 		return fail_set(why, REASON_WRONG_STATE, "host '%s' does not drain", (*out)->pub.name);
-	if (from < 0 || from >= MINUTE_MAX || (ends && !from))
+	if (ev->u.host_drain.from < 0 || ev->u.host_drain.from >= MINUTE_MAX || (ends && !ev->u.host_drain.from))
 		return fail_set(why, REASON_INVALID, "a host drains from a minute on");
 	if (ev->text && strlen(ev->text) > WHY_BYTES)
 		return fail_set(why, REASON_INVALID, "a reason has at most %d bytes", WHY_BYTES);
-	if (ends && from < world_notice(e))
-		return fail_set(why, REASON_PAST, "buyers need %" PRId64 " minutes' notice",
-			world_notice(e) - e->minute - 1);
+	earliest = ends ? drain_earliest(e, *out, ev->u.host_drain.by_operator) : from;
+	if (from < earliest)
+		return fail_set(why, REASON_PAST, "buyers need notice: %" PRId64 " minutes more", earliest - from);
 	return 0;
 }
 
@@ -66,18 +92,21 @@ static void drain_chain(struct engine *e, struct live_lease *l, int64_t from)
 	}
 }
 
-/* What was sold from `from` on goes back to the owner. */
+/* What was sold from `from` on goes back to the owner, who never sells it again. */
 static void drain_leases(struct engine *e, struct live_host *h, int64_t from)
 {
 	size_t i;
 
 	for (int64_t at = from; (i = calendar_find(h, at)) < h->pub.piece_count;) {
-		const struct piece *p = &h->pub.pieces[i];
-		struct live_lease *l = world_lease(e, p->lease);
+		struct piece p = h->pub.pieces[i];
+		struct live_lease *l = world_lease(e, p.lease);
 
-		at = l ? at : p->end;
-		if (l)
+		if (l) {
 			drain_chain(e, l, from);
+			calendar_put(h, p.start > from ? p.start : from, p.end,
+				&(struct piece){ .pool = h->pub.pool, .taken = p.pool });
+		}
+		at = p.end;
 	}
 }
 

@@ -5,6 +5,9 @@
 
 #include "marketd/engine/live/world.h"
 
+/* The first minute from which on what is sold of the host may end. */
+int64_t drain_earliest(const struct engine *e, const struct live_host *h, bool by_operator);
+
 int host_drain(struct engine *e, const struct event *ev, struct fail *why);
 
 #endif

@@ -67,11 +67,20 @@ static bool sell_sellable(const struct live_host *h, const struct order *o)
 	for (size_t i = calendar_find(h, at); at < o->end; i++) {
 		const struct piece *p = i < h->pub.piece_count ? &h->pub.pieces[i] : NULL;
 
-		if (!p || p->start > at || p->pool != o->pool || p->order || p->interruptible)
+		if (!p || p->start > at || p->pool != o->pool || p->order || p->interruptible || p->taken)
 			return false;
 		at = p->end;
 	}
 	return true;
+}
+
+/* Its owner wants to sell minutes that a drain took from a buyer. */
+static bool sell_taken(const struct live_host *h, const struct order *o)
+{
+	for (size_t i = calendar_find(h, o->start); i < h->pub.piece_count && h->pub.pieces[i].start < o->end; i++)
+		if (h->pub.pieces[i].taken)
+			return h->pub.pool == o->pool;
+	return false;
 }
 
 int sell_plan(const struct engine *e, const struct live_order *o, struct pick *out, struct fail *why)
@@ -90,6 +99,10 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 		const struct live_host *named = world_host(e, o->pub.host);
 
 		pick_release(out);
+		if (named && sell_taken(named, &o->pub))
+			return fail_set(why, REASON_NOT_OWNED,
+				"host '%s' took time of that window back from a buyer; nobody sells that again",
+				named->pub.name);
 		if (named && named->pool == o->pool && o->pub.end > live_host_sells_until(named))
 			return fail_set(why, REASON_NOT_OWNED,
 				"host '%s' is out of service then; 'nanopod host undrain' puts it back",
