@@ -41,6 +41,9 @@ like "$(as "$ACME" GET '/np/v1/events?limit=1000' | jq -rs '[.[] | select(.type 
 as "$ACME" POST /v2/pools '{"name":"more","workspace":"default"}' >"$TMP/.pool"
 as "$ACME" POST /v2/orders "{\"pool\":\"more\",\"side\":\"buy\",\"instance_sku\":\"$SKU\",\"allocation_schedule_delta\":[{\"start_at\":$((START + 72000)),\"end_at\":$((START + 75600)),\"node_count\":1}],\"limit_price_dollars_per_node_hour\":\"2.000000\"}" >"$TMP/.order"
 is "$(json .status <"$TMP/.order")" cancelled "nothing of it is sold"
+out=$(as "$FOUNDRY" PATCH "/np/v1/hosts/$(host .id)" '{"down":false}')
+like "$(http_status) $out" "^409 .*is unfit: Xid 79 .*not sold before its agent has found it well for ten minutes, and then comes up by itself" \
+	"its owner cannot put it on sale so"
 before=$(as "$FOUNDRY" GET /np/v1/balance | json '.available_micros + .unsettled_micros')
 
 # ---- It was reset --------------------------------------------------------------------------------------------------

@@ -177,6 +177,15 @@ void watch_passed_over(struct watch *w, const struct engine *e, uint64_t agent, 
 		sick_passed_over(&w->sick, h->id, now);
 }
 
+const char *watch_unfit(struct watch *w, const struct host *h, int64_t now)
+{
+	const struct sick_host *ill = w ? sick_find(&w->sick, h->id, now) : NULL;
+
+	if (ill)
+		return ill->why;
+	return h->watched && sick_is(h->why) ? h->why : NULL; /* after a start, before the first look at it */
+}
+
 static struct failure *watch_find(const struct failures *all, uint64_t host)
 {
 	for (size_t i = 0; i < all->count; i++)

@@ -408,6 +408,40 @@ static void test_sick_mild(void)
 	pass((int)(HOURS * 60), true);
 }
 
+static bool unfit(int host)
+{
+	return watch_unfit(w, engine_host(market_engine(m), hosts[host]), now) != NULL;
+}
+
+static void owner_says(int host, bool is_down)
+{
+	apply((struct event){ .kind = EVENT_HOST_STATE,
+		.account = seller,
+		.subject = hosts[host],
+		.u.host_state.down = is_down });
+}
+
+/* Whether its owner may bring a host up. */
+static void test_unfit(void)
+{
+	ok(!unfit(0), "a host that is well may come up");
+	told(0, HEALTH_UNHEALTHY, "Xid 79");
+	pass(1, true);
+	ok(unfit(0), "one that is sick may not");
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	ok(unfit(0), "nor just after a start");
+	pass(1, true);
+	owner_says(0, true);
+	ok(!engine_host(market_engine(m), hosts[0])->watched && unfit(0), "nor where its owner takes it over");
+	told(0, HEALTH_OK, NULL);
+	pass(601, true);
+	ok(down(0) && !unfit(0), "when it has been well for ten minutes it may");
+	owner_says(0, false);
+	pass(1, true);
+	ok(!down(0), "and does, by its owner's word");
+}
+
 static void test_sick_restart(void)
 {
 	char lengthy[600];
@@ -571,6 +605,7 @@ int main(void)
 	test_silent_restart();
 	test_sick();
 	test_sick_mild();
+	test_unfit();
 	test_sick_restart();
 	test_away_node();
 	test_away_silent();

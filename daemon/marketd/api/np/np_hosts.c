@@ -13,6 +13,7 @@
 #include "market/reason.h"
 #include "marketd/api/promise.h"
 #include "marketd/api/render.h"
+#include "marketd/store/watch.h"
 
 static json_t *piece_json(const struct host *h, const struct piece *p, int64_t from)
 {
@@ -228,6 +229,7 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 	const struct host *h = np_find_host(api, q, r, false);
 	struct event ev = { .kind = EVENT_HOST_STATE };
 	struct fail why = { 0 };
+	const char *unfit;
 	int rc;
 
 	if (!h)
@@ -235,6 +237,11 @@ static int patch_host(struct api *api, const struct request *q, struct reply *r)
 	ev.account = h->account;
 	ev.subject = h->id;
 	ev.u.host_state.down = body_bool(q->body, "down", h->down);
+	unfit = ev.u.host_state.down || !h->down ? NULL : watch_unfit(api->watch, h, market_now(api->market));
+	if (unfit)
+		return api_refuse(q, r, REASON_WRONG_STATE, "down",
+			"host '%s' is %s; it is not sold before its agent has found it well for ten minutes%s", h->name,
+			unfit, h->watched ? ", and then comes up by itself" : "");
 	ev.text = ev.u.host_state.down ? body_text(q->body, "reason") : NULL;
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
