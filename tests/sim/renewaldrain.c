@@ -132,16 +132,16 @@ static bool drain_quiet(struct market_world *w)
 static bool sold_once(struct market_world *w, const struct event *ev)
 {
 	for (size_t i = 0; i < w->did.count; i++) {
-		const struct lease *l = &w->did.list[i].u.lease.lease;
-		bool is_new = w->did.list[i].u.lease.is_new, back = ev->kind == EVENT_RELEASE;
+		const struct effect *f = &w->did.list[i];
+		const struct lease *l = f->kind == EFFECT_LEASE ? &f->u.lease.lease : NULL;
+		bool is_new = l && f->u.lease.is_new;
 		int host = 0;
 
-		if (w->did.list[i].kind != EFFECT_LEASE || l->interruptible || (!is_new && !back))
+		if (!l || l->interruptible || (!is_new && (ev->kind != EVENT_RELEASE || !f->u.lease.over)))
 			continue;
 		while (host < HOSTS && w->hosts[host] != l->host)
 			host++;
-		if (host == HOSTS || l->seller != w->sellers[host % SELLERS] ||
-			(!is_new && !w->did.list[i].u.lease.over))
+		if (host == HOSTS || l->seller != w->sellers[host % SELLERS])
 			continue;
 		for (int64_t t = l->start; t < l->end && t < FIRST + SPAN; t++) {
 			if (is_new && w->sold[host][t - FIRST])

@@ -123,19 +123,20 @@ static int service_fail(struct market_link *m, const struct options *o, bool dra
 		     : market_fail(m, "cannot put the host '%s' back into service", host);
 }
 
-/* Where some hosts of a list are done and one failed: which. */
+/* Of several hosts one failed: which are done, and which were not tried. */
 static void service_part(struct nanopod *np, char **words, char **failed)
 {
 	struct buf done, left;
 
-	if (words == failed)
-		return;
 	buf_init(&done, BODY_MAX);
 	buf_init(&left, BODY_MAX);
 	for (char **w = words; *w; w++)
-		if (buf_addf(w < failed ? &done : &left, " %s", *w))
+		if (w != failed && buf_addf(w < failed ? &done : &left, " %s", *w))
 			command_nomem();
-	print_note(np, "done:%s; not done:%s", buf_text(&done), buf_text(&left));
+	if (done.len)
+		print_note(np, "done:%s", buf_text(&done));
+	if (left.len)
+		print_note(np, "not tried:%s", buf_text(&left));
 	buf_release(&done);
 	buf_release(&left);
 }

@@ -11,6 +11,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
+#include "market/when.h"
 #include "marketd/api/promise.h"
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
@@ -262,6 +263,25 @@ static int delete_host(struct api *api, const struct request *q, struct reply *r
 	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
 }
 
+/* Time that a drain took from a buyer is not for sale. true: said so. */
+static bool offers_taken(const struct request *q, struct reply *r, const struct host *h, const struct event *ev)
+{
+	char start[WHEN_TEXT], end[WHEN_TEXT];
+
+	for (size_t i = 0; i < h->piece_count && h->pieces[i].start < ev->u.order.end; i++) {
+		const struct piece *p = &h->pieces[i];
+
+		if (!p->taken || p->end <= ev->u.order.start)
+			continue;
+		api_refuse(q, r, REASON_NOT_OWNED, "start_at",
+			"host '%s' took its time from %s until %s back from a buyer, so that is not sold again; offer "
+			"what is before or after it",
+			h->name, when_iso(60 * p->start, start), when_iso(60 * p->end, end));
+		return true;
+	}
+	return false;
+}
+
 static int post_offer(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -282,6 +302,8 @@ static int post_offer(struct api *api, const struct request *q, struct reply *r)
 	if (!body_price(q, r, q->body, "price_dollars_per_node_hour", &ev.u.order.price) ||
 	    !body_minute(q, r, q->body, "start_at", &ev.u.order.start) ||
 	    !body_minute(q, r, q->body, "end_at", &ev.u.order.end))
+		return r->status;
+	if (offers_taken(q, r, h, &ev))
 		return r->status;
 	return place_order(api, q, r, &ev);
 }
