@@ -65,7 +65,8 @@ struct console_at {
 struct node {
 	/* In the journal. */
 	char id[WORK_ID], name[WORK_NAME], host[WORK_ID], tenant[WORK_ID], pool[WORK_ID]; /* pool "": an old one */
-	char network[WORK_ID]; /* "": that of its pool */
+	/* "": that of its pool */
+	char network[WORK_ID];
 	char type[WORK_TEXT], image[WORK_TEXT], driver[NODE_DRIVER], message[NODE_MESSAGE];
 	/* port: 0 unless another program had first_port + slot */
 	unsigned slot, port, tries, quick_stops, cpu_milli, pids;

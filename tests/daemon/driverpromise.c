@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driverpromise.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,7 @@ bool promise_look(struct way *w, struct one *o, struct promise_seen *out)
 		return false;
 	/* It grows while it boots. */
 	while ((out->size = promise_ask(w, o, "df -B1 --output=size / | tail -n 1")) < promised && clock_ms() < until)
-		usleep(200000);
+		poll(NULL, 0, 200);
 	out->files = promise_ask(w, o, "df --output=itotal / | tail -n 1");
 	snprintf(path, sizeof path, "%s/vm/disk.qcow2", o->dir);
 	out->held = disk_held(path);

@@ -7,12 +7,12 @@
 #include "driverway.h"
 
 struct promise_seen {
-	int64_t size, files;       /* of its file system, as it sees it */
-	int64_t held;              /* of this machine's */
-	int rates;                 /* how many limits its network has */
-	int refused;               /* what `create` says to a node with too many files */
+	int64_t size, files; /* of its file system, as it sees it */
+	int64_t held;        /* of this machine's */
+	int rates;           /* how many limits its network has */
+	int refused;         /* what `create` says to a node with too many files */
 	char why[sizeof((struct fail *)0)->text];
-	enum node_is is;           /* that one */
+	enum node_is is; /* that one */
 };
 
 /* Before `create`. */

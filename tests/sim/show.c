@@ -41,7 +41,9 @@ static void tell_rest(const struct event *ev, struct buf *out)
 {
 	switch (ev->kind) {
 	case EVENT_TICK: buf_addf(out, " minute %" PRId64, ev->u.tick.minute); break;
-	case EVENT_POLICY: tell_policy(&ev->u.policy, out); break;
+	case EVENT_POLICY:
+		tell_policy(&ev->u.policy, out);
+		break;
 	case EVENT_ACCOUNT:
 		buf_addf(out, " beneficiary %" PRIu64 " floor %" PRId64, ev->u.account.beneficiary,
 			ev->u.account.floor);

@@ -31,7 +31,7 @@ struct work_node {
 	char id[WORK_ID];              /* letters, digits, '_', '-': used as a file name */
 	char name[WORK_NAME];          /* a host name derived from the node's */
 	char host[WORK_ID], tenant[WORK_ID], pool[WORK_ID];
-	char network[WORK_ID];         /* with the tenant: which nodes it reaches; "": the pool says it */
+	char network[WORK_ID];                    /* with the tenant: which nodes it reaches; "": the pool says it */
 	char type[WORK_TEXT], image[WORK_TEXT];   /* image "": the driver's default */
 	struct contract contract;
 	bool running;                  /* the market knows that it runs */

@@ -49,8 +49,9 @@ int net_hub_open(const struct node_spec *n, int *fd, struct fail *f);
 int net_veth(const struct node_spec *n, struct fail *f);
 
 /*
- * Limits what passes the node's port on the bridge to network_mbps in each direction; 0: no limit. Call it after net_veth or
- * net_tap, when the port is new. */
+ * Limits what passes the node's port on the bridge to network_mbps in each direction; 0: no limit. Call it after
+ * net_veth or net_tap, when the port is new.
+ */
 int net_rate(const struct node_spec *n, struct fail *f);
 
 /* Makes the node's tap on the bridge, up, for a QEMU that runs in the hub as user uid. 0 also if it exists. */

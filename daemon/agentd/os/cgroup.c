@@ -51,8 +51,9 @@ static int cgroup_limit_pids(const struct cgroup_tree *t, const char *group, con
 }
 
 /*
- * While the disk is busy, each node gets a part of it as large as its part of the processors; an idle disk is anybody's.
- * The machine's own groups have 100. Kernels have the one file or the other, and none where no scheduler weighs.
+ * While the disk is busy, each node gets a part of it as large as its part of the processors; an idle disk is
+ * anybody's. The machine's own groups have 100. Kernels have the one file or the other, and none where no scheduler
+ * weighs.
  */
 static void cgroup_weigh_io(const struct cgroup_tree *t, const char *group, const struct node_spec *n)
 {

@@ -21,7 +21,8 @@ int cgroup_probe(unsigned *holds, struct fail *f);
 
 /*
  * Makes the groups and sets the spec's memory, cores, cpu_milli and pids as limits; a second call sets them again.
- * cpu_milli limits nothing more where processors can be given, but is also the node's weight at the disk. owner (0: root) may manage the node's part.
+ * cpu_milli limits nothing more where processors can be given, but is also the node's weight at the disk.
+ * owner (0: root) may manage the node's part.
  */
 int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f);
 

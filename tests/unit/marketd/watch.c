@@ -36,6 +36,19 @@ static void turn(void)
 	market_commit(m, &f);
 }
 
+static void buy_node(uint64_t in, int64_t start, int64_t minutes)
+{
+	apply((struct event){ .kind = EVENT_ORDER,
+		.account = buyer,
+		.u.order = { .pool = in,
+			.sku = sku,
+			.side = SIDE_BUY,
+			.nodes = 1,
+			.start = start,
+			.end = start + minutes,
+			.price = 1000 } });
+}
+
 /* So many seconds later, a turn each of them. */
 static void pass(int seconds, bool heard)
 {
@@ -181,15 +194,7 @@ static void test_nodes(void)
 		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mine", .u.pool.kind = POOL_MARKET });
 	int64_t start = now / 60 + 1;
 
-	apply((struct event){ .kind = EVENT_ORDER,
-		.account = buyer,
-		.u.order = { .pool = mine,
-			.sku = sku,
-			.side = SIDE_BUY,
-			.nodes = 1,
-			.start = start,
-			.end = start + HOURS,
-			.price = 1000 } });
+	buy_node(mine, start, HOURS);
 	instance = make_instance(mine, "one");
 	pass((int)(start * 60 - now), true);
 	is_int(engine_instance(market_engine(m), instance)->host, (int64_t)hosts[0],
@@ -235,15 +240,7 @@ static void test_slow_start(void)
 		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "other", .u.pool.kind = POOL_MARKET });
 	int64_t start = now / 60 + 1;
 
-	apply((struct event){ .kind = EVENT_ORDER,
-		.account = buyer,
-		.u.order = { .pool = other,
-			.sku = sku,
-			.side = SIDE_BUY,
-			.nodes = 1,
-			.start = start,
-			.end = start + HOURS,
-			.price = 1000 } });
+	buy_node(other, start, HOURS);
 	make_instance(other, "three");
 	pass(400, false);
 	ok(down(0) && down(1), "two agents are gone for long");
@@ -267,15 +264,7 @@ static void test_silent_restart(void)
 
 	pass((int)(HOURS * 60), true);
 	start = now / 60 + 1;
-	apply((struct event){ .kind = EVENT_ORDER,
-		.account = buyer,
-		.u.order = { .pool = idle,
-			.sku = sku,
-			.side = SIDE_BUY,
-			.nodes = 1,
-			.start = start,
-			.end = start + HOURS,
-			.price = 1000 } });
+	buy_node(idle, start, HOURS);
 	pass(120, true);
 	i = make_instance(idle, "four");
 	pass(1, true);
@@ -307,15 +296,7 @@ static void test_sick(void)
 
 	pass((int)(HOURS * 60), true);
 	start = now / 60 + 1;
-	apply((struct event){ .kind = EVENT_ORDER,
-		.account = buyer,
-		.u.order = { .pool = mine,
-			.sku = sku,
-			.side = SIDE_BUY,
-			.nodes = 1,
-			.start = start,
-			.end = start + HOURS,
-			.price = 1000 } });
+	buy_node(mine, start, HOURS);
 	pass((int)(start * 60 - now), true);
 	report(make_instance(mine, "ill"), INSTANCE_RUNNING);
 	pass(300, true);
@@ -383,15 +364,7 @@ static void test_sick_mild(void)
 
 	pass((int)(HOURS * 60), true);
 	start = now / 60 + 10;
-	apply((struct event){ .kind = EVENT_ORDER,
-		.account = buyer,
-		.u.order = { .pool = mine,
-			.sku = sku,
-			.side = SIDE_BUY,
-			.nodes = 1,
-			.start = start,
-			.end = start + HOURS,
-			.price = 1000 } });
+	buy_node(mine, start, HOURS);
 	pass(1, true);
 	his = leased(1, start);
 	ok(leased(0, start) != leased(1, start), "(a host is sold for later)");
@@ -475,15 +448,7 @@ static uint64_t begin_lease(const char *name, int minutes, int64_t *start)
 		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = name, .u.pool.kind = POOL_MARKET });
 
 	*start = now / 60 + 1;
-	apply((struct event){ .kind = EVENT_ORDER,
-		.account = buyer,
-		.u.order = { .pool = in,
-			.sku = sku,
-			.side = SIDE_BUY,
-			.nodes = 1,
-			.start = *start,
-			.end = *start + minutes,
-			.price = 1000 } });
+	buy_node(in, *start, minutes);
 	pass((int)(*start * 60 - now), true);
 	return in;
 }
