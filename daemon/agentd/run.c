@@ -22,7 +22,7 @@ enum {
 	KIND_LINK,
 	KIND_JOB,
 	WAIT_MAX_MS = 60000,
-	STATUS_FENCED = 5,
+	STATUS_IN_USE = 5, /* the folder, or the identity */
 	MEMORY_PARTS = 10,
 	PIDS_PARTS = 4,
 	PIDS_MIN = 256,
@@ -324,7 +324,7 @@ static int run_serve_nodes(struct agent *a)
 
 		if (a->workers.fenced && a->workers.looked && a->roster.count == 0) {
 			log_at(a->log, LOG_ERROR, "fenced, and no node is left here: exiting");
-			return STATUS_FENCED;
+			return STATUS_IN_USE;
 		}
 		ms = ms < 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms;
 		rc = loop_wait(a->loop, (int)ms);
@@ -368,6 +368,8 @@ int run(const struct flags *o, drivers all, const struct log *log)
 		status = run_serve_nodes(&a);
 	else
 		log_at(log, LOG_ERROR, "%s", f.text);
+	if (a.lock < 0 && f.code == -EBUSY)
+		status = STATUS_IN_USE;
 	run_end(&a);
 	return status;
 }

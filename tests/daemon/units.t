@@ -30,7 +30,7 @@ ok "systemd-analyze security of the market: ${market:-none} of 100, no more than
 ok "of its backup: ${backup:-none}, no more than 15" test "${backup:-100}" -le 15
 
 # What the agent starts must outlive it and inherit nothing.
-for line in KillMode=process Delegate=yes; do
+for line in KillMode=process Delegate=yes "RestartPreventExitStatus=2 3 5"; do
 	ok "the agent's unit has $line" grep -qx "$line" "$units/nanopod-agentd.service"
 done
 not_ok "and nothing that nodes would inherit, nor a mount namespace of its own" \
