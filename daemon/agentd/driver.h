@@ -45,6 +45,7 @@ struct node_spec {
 	int64_t memory, disk;      /* bytes; 0: no limit */
 	unsigned cpu_milli;        /* thousandths of a processor; 0: no limit */
 	const char *cores;         /* the processors that it may use, "0-1,4"; NULL or "": all */
+	bool cores_own;            /* nobody else uses them, but who was sold a part of the same */
 	int64_t inodes;            /* files that its disk can hold; 0: as many as is usual */
 	int64_t network_mbps;      /* Mbit/s in each direction; 0: no limit */
 	bool disk_taken;           /* its disk was promised: all of its space is taken when it is made */
@@ -101,6 +102,8 @@ struct driver {
 	int (*start)(const struct node_spec *n, struct fail *f);
 	/* Replaces authorized_keys by n->keys, running or not. */
 	int (*rekey)(const struct node_spec *n, struct fail *f);
+	/* Binds a node, running or not, to the spec's cores. NULL: they count from its next start. */
+	int (*rebind)(const struct node_spec *n, struct fail *f);
 	/* Ends all that runs of it: asks first, kills after grace_ms. 0 also if nothing runs. Its files stay. */
 	int (*stop)(const struct node_spec *n, int64_t grace_ms, struct fail *f);
 	/* Removes all of it: processes, mounts, interfaces, namespaces, cgroups, files (but node.json, lock). */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agentd/market/resources.h"
+#include "agentd/os/disk.h"
 #include "agentd/os/statefile.h"
 
 enum {
@@ -116,6 +117,12 @@ static int64_t room_memory(const struct room *r, const struct contract *c)
 	return c->memory ? c->memory + r->terms.node_memory : 0;
 }
 
+/* What its disk takes of the machine's: the file with its file system. */
+static int64_t room_disk(const struct contract *c)
+{
+	return c->disk ? disk_file_size(c->disk, c->inodes) : 0;
+}
+
 static void room_sum(const struct room *r, const struct room_host *but, int64_t *parts, int64_t *memory, int64_t *disk)
 {
 	*parts = *memory = *disk = 0;
@@ -126,7 +133,7 @@ static void room_sum(const struct room *r, const struct room_host *but, int64_t 
 			continue;
 		*parts += (int64_t)c->vcpus * room_parts(c);
 		*memory += room_memory(r, c);
-		*disk += c->disk;
+		*disk += room_disk(c);
 	}
 }
 
@@ -184,7 +191,7 @@ static int room_fits(const struct room *r, const struct room_host *but, const st
 			"driver ns or vm",
 			(long long)c->network_mbps);
 	rc = room_lacks(room_memory(r, c), r->capacity.memory, memory, "memory", f);
-	return rc ? rc : room_lacks(c->disk, r->capacity.disk, disk, "disk", f);
+	return rc ? rc : room_lacks(room_disk(c), r->capacity.disk_files, disk, "disk", f);
 }
 
 /* ---- Hosts ---------------------------------------------------------------------------------- */
@@ -196,7 +203,8 @@ static bool room_is_promised(const struct contract *c)
 
 static bool room_same(const struct contract *a, const struct contract *b)
 {
-	return a->vcpus == b->vcpus && room_parts(a) == room_parts(b) && a->memory == b->memory && a->disk == b->disk;
+	return a->vcpus == b->vcpus && room_parts(a) == room_parts(b) && a->memory == b->memory && a->disk == b->disk &&
+		a->inodes == b->inodes;
 }
 
 static int room_add(struct room *r, const char *id, const struct contract *c, const char *cores)
@@ -261,12 +269,11 @@ int room_place(struct room *r, const char *host, const struct contract *c, char 
 	const struct room_host *h = room_find(r, host);
 	int rc = 0;
 
-	cores[0] = '\0';
 	if (!room_is_promised(c))
 		return 0;
 	if (!h || !room_same(&h->contract, c))
 		rc = room_set(r, host, c, f);
-	if (!rc && (h = room_find(r, host)))
+	if (!rc && c->vcpus && (h = room_find(r, host)))
 		memcpy(cores, h->cores, NODE_CORES);
 	return rc;
 }
@@ -278,8 +285,6 @@ int room_keep(struct room *r, const struct node *n)
 	return room_add(r, n->host, &n->contract, n->cores);
 }
 
-/* ---- The market's word ---------------------------------------------------------------------- */
-
 static bool room_wanted(const struct work *w, const char *id)
 {
 	for (size_t i = 0; i < w->host_count; i++)
@@ -287,6 +292,28 @@ static bool room_wanted(const struct work *w, const char *id)
 			return !*w->hosts[i].wrong && room_is_promised(&w->hosts[i].contract);
 	return false;
 }
+
+bool room_later(const struct room *r, const struct work *w, const char *host, const struct contract *c,
+	bool (*stays)(const void *arg, const char *host), const void *arg)
+{
+	struct room later = { .data = r->data, .sysfs_root = r->sysfs_root, .capacity = r->capacity };
+	char cores[NODE_CORES];
+	bool fits;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->count; i++)
+		if (strcmp(r->hosts[i].id, host) != 0 && stays(arg, r->hosts[i].id))
+			rc = room_add(&later, r->hosts[i].id, &r->hosts[i].contract, r->hosts[i].cores);
+	for (size_t i = 0; !rc && i < w->host_count; i++)
+		if (strcmp(w->hosts[i].id, host) != 0 && room_wanted(w, w->hosts[i].id) &&
+			!room_find(&later, w->hosts[i].id))
+			rc = room_add(&later, w->hosts[i].id, &w->hosts[i].contract, "");
+	fits = !rc && room_fits(&later, NULL, c, cores, NULL) == 0;
+	room_release(&later);
+	return fits;
+}
+
+/* ---- The market's word ---------------------------------------------------------------------- */
 
 void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg, const char *host), const void *arg)
 {
@@ -306,7 +333,7 @@ void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg
 			struct fail f = { 0 };
 
 			if (*h->wrong || !room_is_promised(&h->contract) || (h->contract.overcommit > 1) != pass ||
-				(old && (has(arg, h->id) || room_same(&old->contract, &h->contract))))
+				has(arg, h->id) || (old && room_same(&old->contract, &h->contract)))
 				continue;
 			if (room_set(r, h->id, &h->contract, &f) != 0)
 				log_at(r->log, LOG_ERROR, "%s (%s): no room on this machine: %s", h->id, h->name,

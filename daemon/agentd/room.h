@@ -44,8 +44,18 @@ int room_keep(struct room *r, const struct node *n);
  */
 void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg, const char *host), const void *arg);
 
-/* The processors of a node on this host. -ENOSPC: the machine cannot hold it beside the others, and the sentence. */
+/*
+ * Finds room for a node on this host, and its processors if it was sold some. -ENOSPC: the machine cannot hold it
+ * beside the others, and the sentence.
+ */
 int room_place(struct room *r, const char *host, const struct contract *c, char cores[NODE_CORES], struct fail *f);
+
+/*
+ * Would it fit once the hosts that now have a node keep their size only if that stays, and all others have the size
+ * that the market wants?
+ */
+bool room_later(const struct room *r, const struct work *w, const char *host, const struct contract *c,
+	bool (*stays)(const void *arg, const char *host), const void *arg);
 
 /* Thousandths of processors, bytes of memory and of disk that are promised. */
 void room_promised(const struct room *r, int64_t *cpu_milli, int64_t *memory, int64_t *disk);

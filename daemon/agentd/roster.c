@@ -238,6 +238,21 @@ bool roster_has(const void *roster, const char *host)
 	return false;
 }
 
+/* Has the host a node that nothing ends? */
+static bool roster_stays(const void *roster, const char *host)
+{
+	const struct roster *r = roster;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct node *n = r->nodes[i];
+
+		if (strcmp(n->host, host) == 0 && n->wanted &&
+			(n->life == LIFE_PENDING || n->life == LIFE_READY || n->life == LIFE_RUNNING))
+			return true;
+	}
+	return false;
+}
+
 /* What its type promises, and of the rest the machine's share. Processors of its own need no other limit. */
 static void roster_size(struct node *n, const struct contract *c, const struct roster_share *share)
 {
@@ -284,8 +299,15 @@ static void roster_take_new(struct roster *r, const struct work *all, const stru
 	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
 	roster_size(n, &w->contract, share);
 	n->cause = roster_unable(all, w, share, slot);
-	if (!n->cause && room_place(r->room, w->host, &w->contract, n->cores, &f) != 0)
+	if (!n->cause && room_place(r->room, w->host, &w->contract, n->cores, &f) != 0) {
+		if (room_later(r->room, all, w->host, &w->contract, roster_stays, r)) {
+			log_at(r->log, LOG_INFO, "%s (%s): waits until nodes that end make room: %s", w->id, w->name,
+				f.text);
+			node_free(n);
+			return;
+		}
 		n->cause = CAUSE_NO_ROOM;
+	}
 	n->life = n->cause ? LIFE_FAILED : LIFE_PENDING;
 	if (n->cause)
 		node_say(n, "%s%s%s%s%s", cause_text(n->cause), *w->wrong || *f.text ? ": " : "", *w->wrong ? "'" : "",
@@ -335,8 +357,29 @@ static void roster_take_old(const struct roster *r, struct node *n, const struct
 	roster_save(r, n);
 }
 
-void roster_take(struct roster *r, const struct work *w, const struct roster_share *share, int64_t now)
+/* What nobody has to himself any more, or somebody now has. */
+static bool roster_rebind(struct roster *r, const struct roster_share *share)
 {
+	bool any = false;
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct node *n = r->nodes[i];
+
+		if (n->contract.vcpus || n->life == LIFE_UNKNOWN || strcmp(n->cores, share->cores) == 0)
+			continue;
+		log_at(r->log, LOG_INFO, "%s: may use %s%s now", n->id,
+			*share->cores ? "processors " : "all processors", share->cores);
+		memcpy(n->cores, share->cores, sizeof n->cores);
+		roster_save(r, n);
+		any = true;
+	}
+	return any;
+}
+
+bool roster_take(struct roster *r, const struct work *w, const struct roster_share *share, int64_t now)
+{
+	bool rebound;
+
 	for (size_t i = 0; i < r->count; i++)
 		r->nodes[i]->wanted = false;
 	for (size_t i = 0; i < w->node_count; i++) {
@@ -344,7 +387,11 @@ void roster_take(struct roster *r, const struct work *w, const struct roster_sha
 
 		if (n)
 			roster_take_old(r, n, &w->nodes[i]);
-		else if (w->nodes[i].end_at > now)
-			roster_take_new(r, w, &w->nodes[i], share, now);
 	}
+	rebound = roster_rebind(r, share);
+	/* Only now is it known which of the old ones end and make room. */
+	for (size_t i = 0; i < w->node_count; i++)
+		if (!roster_find(r, w->nodes[i].id) && w->nodes[i].end_at > now)
+			roster_take_new(r, w, &w->nodes[i], share, now);
+	return rebound;
 }

@@ -46,8 +46,11 @@ struct node *roster_add_unknown(struct roster *r, const char *id, const char *dr
 /* Removes its journal and folder, and frees it. 0, or -errno if the folder is not empty (then the node stays). */
 int roster_forget(struct roster *r, struct node *n);
 
-/* Takes the market's word: what it wants, until when, with which keys. On return new nodes have their journals. */
-void roster_take(struct roster *r, const struct work *w, const struct roster_share *share, int64_t now);
+/*
+ * Takes the market's word: what it wants, until when, with which keys. On return new nodes have their journals; one
+ * that others have to make room for is left to a later call. True: nodes that may run now have other processors.
+ */
+bool roster_take(struct roster *r, const struct work *w, const struct roster_share *share, int64_t now);
 
 void roster_save(const struct roster *r, const struct node *n);
 

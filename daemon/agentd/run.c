@@ -308,6 +308,12 @@ static int64_t run_turn(struct agent *a)
 	a->workers.healthy = link_healthy(a->link);
 	a->workers.link_open = a->workers.healthy; /* a market that is away takes no console */
 	next = workers_turn(&a->workers);
+	if (a->workers.forgot && a->workers.work) {
+		a->workers.forgot = false;
+		run_share_out(a, a->workers.work);
+		workers_take_again(&a->workers);
+		next = clock_ms();
+	}
 	next = power < next ? power : next;
 	run_probe_leases(a);
 	at = selfcheck_turn(&a->check);

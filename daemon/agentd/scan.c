@@ -15,12 +15,12 @@ enum { LOOK_DEADLINE_MS = 120000, EARLY_PAUSE_MS = 1000 };
 
 struct scan {
 	const struct workers *c;
-	bool tidy;
+	bool tidy, tidied; /* wanted; done, of all drivers */
 	struct buf *out;
 	const struct driver *driver;   /* whose list is being printed */
 };
 
-/* ---- In the child: lines "n ID IS" and "l DRIVER ID" --------------------------------------- */
+/* ---- In the child: lines "n ID IS", "l DRIVER ID", and "t" if all was tidied ----------------- */
 
 static bool scan_in_use(const struct workers *c, const struct driver *d)
 {
@@ -37,6 +37,7 @@ static void scan_look_at(const struct scan *l, const struct node *n)
 	const struct driver *d = drivers_find(l->c->all, n->driver);
 	enum node_is is = NODE_ABSENT;
 	struct step_child h;
+	struct fail f = { 0 };
 	char path[1040];
 	int fd;
 
@@ -46,6 +47,8 @@ static void scan_look_at(const struct scan *l, const struct node *n)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && d->inspect(&h.spec, &is, NULL) == 0)
 		buf_addf(l->out, "n %s %d\n", n->id, (int)is);
+	if (fd >= 0 && is == NODE_RUNNING && d->rebind && d->rebind(&h.spec, &f) != 0)
+		log_at(l->c->log, LOG_WARN, "%s: %s", n->id, f.text);
 	if (fd >= 0)
 		close(fd);
 }
@@ -58,12 +61,30 @@ static void scan_listed(void *arg, const char *id)
 		buf_addf(l->out, "l %s %s\n", l->driver->name, id);
 }
 
+/* What is not right with one driver's networks hides neither what runs nor keeps the others' from being tidied. */
+static void scan_keep_up(struct scan *l, const struct driver *d, bool listed)
+{
+	const struct driver_setup *s = l->c->setup;
+	struct fail f = { 0 };
+
+	if (d->renew && d->renew(s, &f) != 0)
+		log_at(l->c->log, LOG_WARN, "driver '%s' cannot renew what nodes share: %s", d->name, f.text);
+	if (!l->tidy || !d->tidy)
+		return;
+	if (!listed || d->tidy(s, &f) != 0) {
+		log_at(l->c->log, LOG_WARN, "driver '%s' cannot remove what no node uses any more: %s", d->name,
+			f.text);
+		l->tidied = false;
+	}
+}
+
 static int scan_look(void *arg, struct buf *out, struct fail *f)
 {
 	struct scan *l = arg;
 	int rc = 0, first = 0;
 
 	l->out = out;
+	l->tidied = l->tidy;
 	for (size_t i = 0; i < l->c->roster->count; i++)
 		scan_look_at(l, l->c->roster->nodes[i]);
 	for (drivers d = l->c->all; *d; d++) {
@@ -71,12 +92,11 @@ static int scan_look(void *arg, struct buf *out, struct fail *f)
 		if (!scan_in_use(l->c, *d))
 			continue;
 		rc = (*d)->list(l->c->setup, scan_listed, l, f);
-		if (!rc && (*d)->renew)
-			rc = (*d)->renew(l->c->setup, f);
-		if (!rc && l->tidy && (*d)->tidy)
-			rc = (*d)->tidy(l->c->setup, f);
 		first = first ? first : rc;
+		scan_keep_up(l, *d, !rc);
 	}
+	if (l->tidied)
+		buf_adds(l->out, "t\n");
 	return first;
 }
 
@@ -140,6 +160,8 @@ void scan_take(struct workers *c, const struct job *j)
 		snprintf(text, sizeof text, "%.*s", (int)(len < sizeof text ? len : sizeof text - 1), line);
 		if (sscanf(text, "n %63s %d", a, &is) == 2)
 			scan_take_seen(c, j, a, is);
+		else if (strcmp(text, "t") == 0)
+			c->tidy_again = false;
 		else if (sscanf(text, "l %63s %63s", a, b) == 2)
 			scan_take_listed(c, j, a, b);
 		line += len + (line[len] == '\n');

@@ -45,6 +45,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 		.cpu_milli = n->cpu_milli,
 		.pids = n->pids,
 		.cores = n->cores,
+		.cores_own = c->vcpus > 0,
 		.inodes = c->inodes,
 		.network_mbps = c->network_mbps,
 		.disk_taken = c->disk > 0 };

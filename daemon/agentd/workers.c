@@ -448,9 +448,8 @@ static void workers_forget(struct workers *c, struct node *n)
 	}
 	log_at(c->log, LOG_INFO, "%s: removed", id);
 	c->changed = true;
+	c->forgot = true;
 	c->forgot_ms = clock_ms();
-	if (c->work) /* the market may want it again */
-		roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock));
 }
 
 static void workers_sooner(int64_t *next, int64_t ms)
@@ -492,19 +491,17 @@ static bool workers_decide(struct workers *c, struct node *n, int64_t *next)
 static void workers_begin_look(struct workers *c)
 {
 	struct fail f = { 0 };
-	bool tidy = c->tidy && !workers_any_at_work(c);
+	bool tidy = (c->tidy || c->tidy_again) && !workers_any_at_work(c);
 
 	assert(!c->look.job.pid);
 	c->look.looks = true;
 	c->look.tidies = tidy;
+	c->look_due_ms = clock_ms() + c->times.look_ms;
 	if (scan_begin(&c->look.job, c, tidy, &f) != 0) {
 		log_at(c->log, LOG_ERROR, "cannot start looking at what runs: %s", f.text);
-		c->look_due_ms = clock_ms() + c->times.look_ms;
 		return;
 	}
-	if (tidy)
-		c->tidy = false;
-	c->look_due_ms = clock_ms() + c->times.look_ms;
+	c->tidy = c->tidy && !tidy;
 }
 
 static void workers_look_ended(struct workers *c)
@@ -513,6 +510,7 @@ static void workers_look_ended(struct workers *c)
 		log_at(c->log, LOG_WARN, "cannot see what runs: %s", c->look.job.fail.text);
 	else
 		c->looked = true;
+	c->tidy_again |= c->look.tidies;
 	scan_take(c, &c->look.job);
 	job_release(&c->look.job, c->loop);
 	c->look.tidies = false;
@@ -548,16 +546,19 @@ int64_t workers_turn(struct workers *c)
 	if (!c->look.job.pid &&
 		(c->look_due_ms <= clock_ms() || (c->tidy && !workers_any_at_work(c) && c->roster->count == 0)))
 		workers_begin_look(c);
-	if (!c->look.job.pid)
-		workers_sooner(&next, c->look_due_ms);
+	workers_sooner(&next, c->look.job.pid ? c->look.job.due_ms : c->look_due_ms);
 	for (size_t i = 0; i < c->child_count; i++)
 		if (c->children[i].job.pid)
 			workers_sooner(&next, c->children[i].job.due_ms);
-	if (c->look.job.pid)
-		workers_sooner(&next, c->look.job.due_ms);
 	if (waits) /* leases end by a clock that may be moved */
 		workers_sooner(&next, clock_ms() + (c->clock->file ? 200 : 1000));
 	return next;
+}
+
+void workers_take_again(struct workers *c)
+{
+	if (roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock)))
+		c->look_due_ms = 0; /* a look binds those that run */
 }
 
 void workers_take(struct workers *c, struct work *w)
@@ -566,7 +567,7 @@ void workers_take(struct workers *c, struct work *w)
 	c->work = w;
 	if (c->driver->devices == DEVICES_NODES || c->driver->devices == DEVICES_FUNCTIONS)
 		wanted_gpus_fix(w, c->setup, c->log, c->lacks);
-	roster_take(c->roster, w, &c->share, wallclock_now(c->clock));
+	workers_take_again(c);
 }
 
 void workers_begin(struct workers *c)

@@ -46,8 +46,10 @@ struct workers {
 	bool healthy, link_open, fenced;   /* state of the link now; link_open: it takes consoles */
 	bool changed;                /* there may be something new to report */
 	bool tidy;                   /* a node was wiped since the last tidying */
+	bool tidy_again;             /* the last tidying did not do all of it: with the next look again */
 	bool looked;                 /* a look has succeeded at least once */
 	int64_t look_due_ms;
+	bool forgot;                 /* a node was removed: the market may want it again, or others its room */
 	int64_t forgot_ms;           /* when a node was last removed */
 	char lacks[WANTED_GPUS_LACKS]; /* why a host lacks GPUs that it was promised; "" */
 	size_t child_count;           /* children at once */
@@ -59,6 +61,9 @@ void workers_release(struct workers *c);
 
 /* Takes over the market's new word. */
 void workers_take(struct workers *c, struct work *w);
+
+/* Looks again at what the market wants, e.g. for nodes that waited for room. */
+void workers_take_again(struct workers *c);
 
 /* Collects finished steps, decides for every node, begins what it can. Returns when to call again at the latest. */
 int64_t workers_turn(struct workers *c);

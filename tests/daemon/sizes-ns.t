@@ -96,5 +96,27 @@ size=$(life_in plain-1 'df -BM --output=size / | tail -n 1 | tr -dc 0-9')
 ok "it has the machine's share of the disk, and no more ($size MiB)" test "${size:-0}" -ge 1000 -a "${size:-0}" -lt "$(free_of)"
 I=$(node plain-1 .id)
 ok "of which it holds what it uses" test "$(du -B$MIB "$TMP/m1/nodes/$I/disk.img" | cut -f1)" -lt 1000
+
+# ---- Beside one who was sold processors -------------------------------------------------------------------------------
+cores_of() { cat /sys/fs/cgroup/cpuset/"${LIFE_PREFIX}n-$1"/cpuset.cpus /sys/fs/cgroup/"${LIFE_PREFIX}n-$1"/cpuset.cpus.effective 2>/dev/null | head -n 1; }
+quota_of() { cat /sys/fs/cgroup/cpu/"${LIFE_PREFIX}n-$1"/cpu.cfs_quota_us 2>/dev/null || cut -d' ' -f1 /sys/fs/cgroup/"${LIFE_PREFIX}n-$1"/cpu.max; }
+all=$(cores_of "$I") cpus=$(nproc)
+if [ "$cpus" -gt 1 ] && [ -n "$all" ]; then
+	is "$(life_in plain-1 nproc)" "$cpus" "(it sees $cpus processors)"
+	promise "\"vcpus\":$((cpus - 1))"
+	agentd_stop m1 # the next one asks for the whole document
+	agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
+	one() { [ "$(life_in plain-1 nproc)" = 1 ]; }
+	ok "another host's promise leaves it one" wait_for 60 one || life_say m1
+	isnt "$(cores_of "$I")" "$all" "while it runs"
+	ok "and a quota besides" test "$(quota_of "$I")" -gt 0
+	promise ''
+	agentd_stop m1
+	agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
+	back() { [ "$(cores_of "$I")" = "$all" ]; }
+	ok "it has all again when that promise is gone" wait_for 60 back || life_say m1
+else
+	skip "this machine has one processor, or no control group binds to it"
+fi
 agentd_stop m1
 done_testing

@@ -115,7 +115,8 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/health tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
 	tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
-	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/spawn \
+	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
+	tests/unit/agentd/spawn \
 	tests/unit/agentd/verify
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
@@ -156,6 +157,8 @@ tests_unit_agentd_power_LDADD = libpower.la
 tests_unit_agentd_opening_LDADD = libagent.la
 tests_unit_agentd_qmp_LDADD = libdrivervm.la libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 tests_unit_agentd_reconcile_LDADD = libagent.la
+tests_unit_agentd_room_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_room_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_spawn_LDADD = libos.la libbase.la
 tests_unit_agentd_verify_SOURCES = tests/unit/agentd/verify.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_verify_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

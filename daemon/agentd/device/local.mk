@@ -1,4 +1,4 @@
-# GPUs for nodes: what each needs inside (CDI files, or what the kernel shows), which host has which, and how each host is.
+# GPUs for nodes: what each needs inside (CDI files, or what the kernel shows), which host has which, and its health.
 noinst_LTLIBRARIES += libdevice.la
 libdevice_la_SOURCES = \
 	daemon/agentd/device/cdi.c \

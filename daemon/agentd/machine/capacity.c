@@ -121,15 +121,11 @@ static int64_t capacity_held(const char *data)
 	return sum;
 }
 
-/* The tables of nodes' file systems take a little more than what they can hold. */
-static int64_t capacity_disk(const char *data)
+static int64_t capacity_disk_files(const char *data)
 {
 	int64_t room = 0;
 
-	if (!data || disk_room(data, &room) != 0)
-		return -1;
-	room += capacity_held(data);
-	return room - room / TABLES_PART;
+	return data && disk_room(data, &room) == 0 ? room + capacity_held(data) : -1;
 }
 
 void capacity_read(const char *root, const char *data, struct capacity *out)
@@ -138,7 +134,9 @@ void capacity_read(const char *root, const char *data, struct capacity *out)
 
 	out->vcpus = capacity_vcpus(top);
 	out->memory = capacity_memory(top);
-	out->disk = capacity_disk(data);
+	out->disk_files = capacity_disk_files(data);
+	/* The market sums what is sold: tables and journals take a little more. */
+	out->disk = out->disk_files < 0 ? -1 : out->disk_files - out->disk_files / TABLES_PART;
 }
 
 /* ---- Less than before --------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 struct capacity {
 	int64_t vcpus, memory, disk; /* -1: unknown */
+	int64_t disk_files;          /* what files of nodes' disks may take; disk: what such disks may hold */
 };
 
 /* root: as in inventory_setup. data: the agent's folder, absolute; NULL: the disk is unknown. */

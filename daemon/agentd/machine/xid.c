@@ -19,8 +19,8 @@ static const int64_t counts_us = INT64_C(24) * 3600 * 1000000;
 #define CHECK "restart the machine; if it comes back, have the card checked"
 
 /*
- * Errors that are a program's own fault (13, 31, 43, 45 …) are left out. Unhealthy, which costs the seller the lease, are
- * faults that no program causes; what one may cause, or what stopped one program alone, keeps new nodes away.
+ * Errors that are a program's own fault (13, 31, 43, 45 …) are left out. Unhealthy, which costs the seller the lease,
+ * are faults that no program causes; what one may cause, or what stopped one program alone, keeps new nodes away.
  */
 static const struct xid {
 	int number;

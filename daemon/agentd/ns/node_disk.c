@@ -13,17 +13,10 @@
 #include "agentd/os/mount.h"
 #include "agentd/os/spawn.h"
 
-enum { COMMAND_MS = 60000, INODE = 256, PER_INODE = 16384, JOURNAL_MIB = 64, MIB = 1 << 20, MAPS = 1024 };
-
-/* The file holds what was sold and, besides, the tables of the file system. */
-static int64_t node_disk_size(int64_t disk, int64_t inodes)
-{
-	return (disk + inodes * INODE + disk / MAPS + (int64_t)(JOURNAL_MIB + 4) * MIB + MIB - 1) / MIB * MIB;
-}
+enum { COMMAND_MS = 60000 };
 
 static int node_disk_make(const struct node_spec *n, const char *path, struct fail *f)
 {
-	int64_t inodes = n->inodes ? n->inodes : n->disk / PER_INODE;
 	char fresh[NS_PATH], owner[128], count[32], journal[32];
 	int rc = ns_path(n, "disk.new", fresh, f);
 
@@ -32,9 +25,9 @@ static int node_disk_make(const struct node_spec *n, const char *path, struct fa
 	unlink(fresh);
 	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard",
 		ns_first_id(n), ns_first_id(n));
-	snprintf(count, sizeof count, "%lld", (long long)inodes);
-	snprintf(journal, sizeof journal, "size=%d", JOURNAL_MIB);
-	rc = disk_make(fresh, node_disk_size(n->disk, inodes), n->disk_taken, f);
+	snprintf(count, sizeof count, "%lld", (long long)disk_inodes(n->disk, n->inodes));
+	snprintf(journal, sizeof journal, "size=%u", disk_journal_mib(n->disk));
+	rc = disk_make(fresh, disk_file_size(n->disk, n->inodes), n->disk_taken, f);
 	if (!rc)
 		rc = spawn_words(COMMAND_MS, f, "mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^resize_inode", "-I", "256",
 			"-N", count, "-J", journal, "-E", owner, fresh, NULL);

@@ -117,35 +117,65 @@ static int cgroup_limit_v1(const struct cgroup_tree *t, const char *group, const
 	return rc;
 }
 
-static bool cgroup_gives_cores(const struct cgroup_trees *trees, const struct node_spec *n)
+static bool cgroup_binds(const struct cgroup_trees *trees)
 {
 	for (size_t i = 0; i < trees->count; i++)
 		if (trees->tree[i].cpuset)
-			return n->cores && *n->cores;
+			return true;
 	return false;
+}
+
+/* Processors of its own need no other limit; what is left of them is shared, each with its quota. */
+static int64_t cgroup_quota(const struct cgroup_trees *trees, const struct node_spec *n)
+{
+	int64_t quota = (int64_t)n->cpu_milli * PERIOD_US / 1000;
+
+	if (!n->cpu_milli || (n->cores_own && n->cores && *n->cores && cgroup_binds(trees)))
+		return -1;
+	return quota < QUOTA_MIN_US ? QUOTA_MIN_US : quota;
+}
+
+static int cgroup_bind(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, struct fail *f)
+{
+	for (size_t i = 0; i < trees->count; i++) {
+		const struct cgroup_tree *t = &trees->tree[i];
+		int rc = t->cpuset && cgroup_has(t, group, "cpuset.cpus")
+			? cgroup_cores_set(t, group, n->cores ? n->cores : "")
+			: 0;
+
+		if (rc)
+			return fail_errno(f, rc, -rc, "cannot give '%s' the processors '%s' in '%s'", group,
+				n->cores ? n->cores : "", t->at);
+	}
+	return 0;
 }
 
 /* The limits are set on the group above the node's part, where the node can neither see nor change them. */
 static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group, const struct node_spec *n,
 	struct fail *f)
 {
-	bool cores = cgroup_gives_cores(trees, n);
-	int64_t quota = n->cpu_milli && !cores ? (int64_t)n->cpu_milli * PERIOD_US / 1000 : -1;
+	int64_t quota = cgroup_quota(trees, n);
 
-	if (quota >= 0 && quota < QUOTA_MIN_US)
-		quota = QUOTA_MIN_US;
 	for (size_t i = 0; i < trees->count; i++) {
 		const struct cgroup_tree *t = &trees->tree[i];
 		int rc = t->v2 ? cgroup_limit_v2(t, group, n, quota) : cgroup_limit_v1(t, group, n, quota);
 
 		if (!rc && t->io)
 			cgroup_weigh_io(t, group, n);
-		if (!rc && cores && t->cpuset)
-			rc = cgroup_write(t, group, "cpuset.cpus", n->cores);
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot limit '%s' in '%s'", group, t->at);
 	}
-	return 0;
+	return cgroup_bind(trees, group, n, f);
+}
+
+int cgroup_rebind(const struct node_spec *n, struct fail *f)
+{
+	struct cgroup_trees trees;
+	char group[GROUP_ROOM];
+
+	name_group(n, CGROUP_ALL, group);
+	cgroup_trees(&trees);
+	return cgroup_bind(&trees, group, n, f);
 }
 
 /* ---- Making --------------------------------------------------------------------------------- */

@@ -21,10 +21,13 @@ int cgroup_probe(unsigned *holds, struct fail *f);
 
 /*
  * Makes the groups and sets the spec's memory, cores, cpu_milli and pids as limits; a second call sets them again.
- * cpu_milli limits nothing more where processors can be given, but is also the node's weight at the disk.
+ * cpu_milli limits nothing more where the node has processors of its own, but is also its weight at the disk.
  * owner (0: root) may manage the node's part.
  */
 int cgroup_make(const struct node_spec *n, uid_t owner, struct fail *f);
+
+/* Binds what runs of the node to the spec's cores. No groups: 0. */
+int cgroup_rebind(const struct node_spec *n, struct fail *f);
 
 /*
  * Opens the spec's devices and the standard ones to the node's part, and no others: at its first mounts' end, since

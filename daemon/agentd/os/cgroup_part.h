@@ -29,6 +29,9 @@ void cgroup_trees_in(struct cgroup_trees *out, const char *mounts);
 int cgroup_write(const struct cgroup_tree *t, const char *group, const char *file, const char *text);
 bool cgroup_has(const struct cgroup_tree *t, const char *group, const char *file);
 
+/* Binds the group and all below it, running or not, to these processors; "": to all. 0 or -errno. */
+int cgroup_cores_set(const struct cgroup_tree *t, const char *group, const char *cores);
+
 /* Makes the group in every hierarchy, ready to take processes. */
 int cgroup_path_make(const struct cgroup_trees *trees, const char *group, struct fail *f);
 int cgroup_path_enter(const char *group);

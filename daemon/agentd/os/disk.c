@@ -10,6 +10,16 @@
 #include <unistd.h>
 
 enum { DISK_MIB = 1 << 20, DISK_BLOCK = 512, DISK_PART = 20, DISK_PATH = 1024 };
+enum {
+	DISK_INODE = 256,
+	DISK_PER_INODE = 16384,
+	DISK_INODES_OWN = 16,
+	DISK_MAPS = 1024,
+	DISK_SPARE_MIB = 4,
+	JOURNAL_PART = 32,
+	JOURNAL_LEAST = 4,
+	JOURNAL_MOST = 64
+};
 
 static const int64_t disk_reserve_least = (int64_t)5 << 30;
 
@@ -41,6 +51,27 @@ int64_t disk_held(const char *path)
 	struct stat st;
 
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_blocks * DISK_BLOCK : 0;
+}
+
+/* A small disk has a small journal, which mkfs.ext4 would refuse otherwise: 1/32 of it, from 4 to 64 MiB. */
+unsigned disk_journal_mib(int64_t bytes)
+{
+	int64_t mib = bytes / DISK_MIB / JOURNAL_PART;
+
+	return mib < JOURNAL_LEAST ? JOURNAL_LEAST : mib > JOURNAL_MOST ? JOURNAL_MOST : (unsigned)mib;
+}
+
+/* Some are the file system's own. */
+int64_t disk_inodes(int64_t bytes, int64_t inodes)
+{
+	return (inodes ? inodes : bytes / DISK_PER_INODE) + DISK_INODES_OWN;
+}
+
+int64_t disk_file_size(int64_t bytes, int64_t inodes)
+{
+	int64_t tables = disk_inodes(bytes, inodes) * DISK_INODE + bytes / DISK_MAPS;
+
+	return ((bytes + tables + DISK_MIB - 1) / DISK_MIB + disk_journal_mib(bytes) + DISK_SPARE_MIB) * DISK_MIB;
 }
 
 /* A file system that cannot take space ahead makes a sparse file: then the sum of promises alone protects it. */

@@ -18,6 +18,14 @@ int64_t disk_reserve(int64_t size);
 int disk_room(const char *folder, int64_t *bytes);
 
 /*
+ * The size of a file with a file system that holds so many bytes and files (0: as many as is usual) beside its own
+ * tables and its journal; this is what a node's disk takes of the machine's.
+ */
+int64_t disk_file_size(int64_t bytes, int64_t inodes);
+int64_t disk_inodes(int64_t bytes, int64_t inodes);
+unsigned disk_journal_mib(int64_t bytes);
+
+/*
  * Makes the file so long. take: its space is taken now, as far as this file system can, and the reserve stays free.
  * -ENOSPC: there is not enough.
  */

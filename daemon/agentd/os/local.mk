@@ -1,6 +1,7 @@
 # What drivers need of the system: running programs, control groups, processes, mounts, files.
 noinst_LTLIBRARIES += libos.la
 libos_la_SOURCES = \
+	daemon/agentd/os/cgroup_cores.c \
 	daemon/agentd/os/cgroup.c \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \

@@ -57,8 +57,8 @@ int64_t tally_count(const struct capacity *has, const struct promise *p);    /* 
 
 /*
  * Whether machines hold what the event promises: a new host of an agent, an offer of its time, another promise of a
- * type. 0 or a reason with its sentence. Nobody checks the hosts of an agent that never reported a capacity, as an older
- * one does not, nor hosts without an agent.
+ * type. 0 or a reason with its sentence. Nobody checks hosts without an agent, nor those of an agent that never
+ * reported a capacity, as an older one does not.
  */
 int tally_check(const struct api *api, const struct event *ev, struct fail *why);
 /*

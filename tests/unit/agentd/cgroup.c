@@ -203,6 +203,73 @@ static void test_deep(const struct node_spec *n)
 	kill(pid, SIGKILL);
 }
 
+static bool has_cpuset(void)
+{
+	struct cgroup_trees t;
+	bool has = false;
+
+	cgroup_trees(&t);
+	for (size_t i = 0; i < t.count; i++)
+		has |= t.tree[i].cpuset && cgroup_has(&t.tree[i], "", "cpuset.cpus");
+	return has;
+}
+
+/* The processors of the group so deep in the node's, as the kernel has them: "0-1\n". */
+static void cores_of(const struct node_spec *n, const char *below, char room[64])
+{
+	struct cgroup_trees t;
+	char path[CGROUP_PATH];
+
+	room[0] = '\0';
+	cgroup_trees(&t);
+	for (size_t i = 0; i < t.count; i++) {
+		struct buf b;
+
+		buf_init(&b, 4096);
+		snprintf(path, sizeof path, "%.100s/%s-n-%s%s/cpuset.cpus", t.tree[i].at, n->setup->prefix, n->id,
+			below);
+		if (t.tree[i].cpuset && buf_read_file(&b, path) == 0)
+			snprintf(room, 64, "%s", buf_text(&b));
+		buf_release(&b);
+	}
+}
+
+/* Other nodes were sold processors, or no longer are, while it runs and has groups of its own. */
+static void test_cores(struct node_spec *n)
+{
+	struct fail f = { 0 };
+	char all[64], now[64];
+	pid_t pid;
+
+	n->cores = "";
+	cgroup_make(n, 0, &f);
+	cores_of(n, "", all);
+	pid = sleeper(n);
+	ok(put_deep(n, 5, pid), "(a process in a group of the node's own)");
+	n->cores = "0";
+	ok(cgroup_rebind(n, &f) == 0, "it is bound to one processor (%s)", f.text);
+	cores_of(n, "", now);
+	is_str(now, "0\n", "which is what it has");
+	ok(limited(n, "cpu.cfs_quota_us", "none", 50000) || !limited(n, "cpu.cfs_quota_us", "none", -1),
+		"its quota stays");
+	n->cores = "";
+	ok(cgroup_rebind(n, &f) == 0, "and to all again (%s)", f.text);
+	cores_of(n, "", now);
+	is_str(now, all, "which it had");
+	n->cores = "0";
+	ok(cgroup_make(n, 0, &f) == 0, "a start beside what its last one left binds it, too (%s)", f.text);
+	cores_of(n, "/node", now);
+	ok(*now == '0' || *now == '\n', "and all that is below");
+	n->cores_own = true;
+	ok(cgroup_make(n, 0, &f) == 0 && !limited(n, "cpu.cfs_quota_us", "none", 50000),
+		"processors of its own need no quota");
+	n->cores_own = false;
+	n->cores = NULL;
+	cgroup_kill(n, CGROUP_ALL, 5000, &f);
+	waitpid(pid, NULL, 0);
+	ok(cgroup_remove(n, &f) == 0, "(and the groups go)");
+}
+
 /* A program that enters as all others are ended, as a killed call may leave one. */
 static void test_late(const struct node_spec *n)
 {
@@ -252,6 +319,8 @@ int main(void)
 		test_life(&n, holds);
 		test_weight(n);
 		test_deep(&n);
+		if (has_cpuset())
+			test_cores(&n);
 		test_late(&n);
 		test_reused(&n);
 	} else

@@ -11,8 +11,8 @@ static void tell_health(struct api *api, enum health health, uint64_t host, cons
 }
 
 /*
- * An agent that does not speak of hosts means all of them, and cannot say which one a fault belongs to: none is refunded
- * for it. A host that an agent passes over is well.
+ * An agent that does not speak of hosts means all of them, and cannot say which one a fault belongs to: none is
+ * refunded for it. A host that an agent passes over is well.
  */
 void np_take_health(struct api *api, const struct request *q, const struct agent *a)
 {
