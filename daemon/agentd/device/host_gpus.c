@@ -21,6 +21,7 @@ struct gpu_book {
 	const char *data;
 	int lock;
 	json_t *gpus;
+	int64_t promised; /* to all hosts together, as the market last said */
 };
 
 /* ---- The file ------------------------------------------------------------------------------- */
@@ -40,6 +41,7 @@ static int book_load(struct gpu_book *b, struct fail *f)
 		return rc;
 	list = json_object_get(j, "gpus");
 	b->gpus = json_is_array(list) ? json_incref(list) : NULL;
+	b->promised = statefile_int(j, "promised", 0);
 	json_decref(j);
 	return b->gpus ? 0 : fail_set(f, -EINVAL, "'%s' is damaged", path);
 }
@@ -67,7 +69,8 @@ static int book_save(const struct gpu_book *b, struct fail *f)
 	int rc = statefile_path(path, b->data, "gpus.json", NULL);
 
 	return rc ? fail_set(f, rc, "the path of '%s' is too long", b->data)
-		  : statefile_json(path, json_pack("{s:O}", "gpus", b->gpus), f);
+		  : statefile_json(path, json_pack("{s:O, s:I}", "gpus", b->gpus, "promised", (json_int_t)b->promised),
+			    f);
 }
 
 static void book_close(struct gpu_book *b)
@@ -217,11 +220,15 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 {
 	struct fail first = { 0 };
 	struct gpu_book b;
+	int64_t promised = 0;
 	bool changed;
 	int rc = book_open(&b, data, f);
 
+	for (size_t i = 0; i < count; i++)
+		promised += hosts[i].count;
 	if (!rc) {
-		changed = fix_drop_others(&b, hosts, count);
+		changed = fix_drop_others(&b, hosts, count) || b.promised != promised;
+		b.promised = promised;
 		for (size_t i = 0; i < count; i++)
 			if (hosts[i].count)
 				fix_host(&b, root, &hosts[i], &changed, first.code ? NULL : &first);
@@ -367,6 +374,15 @@ int host_gpus_of(const char *data, const char *node, struct node_devices *out, s
 		json_array_foreach(b.gpus, i, gpu) if (!rc && book_is(gpu, "node", node)) rc = take_describe(gpu, out);
 	book_close(&b);
 	return rc;
+}
+
+int64_t host_gpus_promised(const char *data)
+{
+	struct gpu_book b = { .data = data, .lock = -1 };
+	int64_t promised = book_load(&b, NULL) == 0 ? b.promised : 0;
+
+	book_close(&b);
+	return promised;
 }
 
 /* ---- For the market ------------------------------------------------------------------------- */

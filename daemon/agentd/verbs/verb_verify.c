@@ -9,6 +9,7 @@
 
 #include "agentd/verbs/bom.h"
 #include "agentd/datadir.h"
+#include "agentd/device/host_gpus.h"
 #include "agentd/machine/verify/verify.h"
 #include "agentd/market/uplink_speed.h"
 #include "agentd/market/verb_http.h"
@@ -239,6 +240,7 @@ int verb_verify(const struct flags *o, drivers all)
 		.first_port = (unsigned)o->first_port,
 		.ports = 1,
 		.drivers = all,
+		.gpus = host_gpus_promised(o->data),
 		.opencl = o->sysfs_root ? "" : NULL,
 		.driver_setup = &place.setup };
 	bool joined;

@@ -24,6 +24,7 @@ struct verify_setup {
 	const struct driver_setup *driver_setup;
 	const char *cuda;            /* library; NULL: libcuda.so.1 */
 	const char *opencl;          /* library; NULL: libOpenCL.so.1; "": none */
+	int64_t gpus;                /* that its hosts are sold with */
 	const char *nonce;           /* what the challenges' seeds come from; NULL: a random one */
 	const char *nvml;            /* as in inventory.h */
 	int64_t disk_bytes;          /* 0: 256 MiB, at most a tenth of the free space */

@@ -93,7 +93,11 @@ void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 			"%zu of them are asleep: wake them with 'nvidia-smi', then verify again", asleep);
 	else if (nvidia)
 		verify_gpu_challenge(s, nvidia, list, count);
-	if (!nvidia && !others && !bare)
+	if ((int64_t)(nvidia + others + bare) < s->gpus)
+		verify_fail(verify_begin(list, count, "gpu"), "nanopod-agentd gpus",
+			"its hosts are sold with %" PRId64 " GPU%s, and this machine has %zu", s->gpus,
+			s->gpus == 1 ? "" : "s", nvidia + others + bare);
+	else if (!nvidia && !others && !bare)
 		verify_skip(verify_begin(list, count, "gpu"),
 			"no GPU: sold as a node without accelerator");
 	free(v);
