@@ -15,6 +15,7 @@
 #include "market/client.h"
 
 enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_CONSOLE };
+enum { HOSTS_MOST = 1024 }; /* in one status */
 enum { STATUS_MS = 30000, LOOK_MS = 500, SAVE_BYTES = 256 * 1024 + 4096, PUB_MAX = 16 * 1024, STATUS_WORDS = 250 };
 
 /* Takes over the reference. */
@@ -218,7 +219,10 @@ static enum health reporter_health(const struct reporter *p, const char **messag
 	return HEALTH_DRAINING;
 }
 
-/* [{"host":…,"health":…,"reason":…}] of the hosts that the market last named; NULL: none. */
+/*
+ * [{"host":…,"health":…,"reason":…}] of hosts that should get no new node; the market takes the others to be well.
+ * NULL: more than it takes at once, or none that it named, so that the machine's health is that of all.
+ */
 static json_t *reporter_hosts(const struct reporter *p)
 {
 	const struct work *w = p->workers->work;
@@ -236,12 +240,18 @@ static json_t *reporter_hosts(const struct reporter *p)
 			health = HEALTH_DRAINING;
 			reason = power;
 		}
+		if (health < HEALTH_DRAINING)
+			continue;
 		o = json_pack("{s:s, s:s}", "host", w->hosts[i].id, "health", health_word(health));
 		if (o && reason)
 			json_object_set_new(o, "reason", reporter_words(reason, STATUS_WORDS));
 		json_array_append_new(list, o);
 	}
 	json_decref(gpus);
+	if (json_array_size(list) > HOSTS_MOST) {
+		json_decref(list);
+		list = NULL;
+	}
 	return list;
 }
 

@@ -16,6 +16,8 @@
 #include "agentd/os/pci_function.h"
 #include "agentd/os/statefile.h"
 
+enum { MEMORY_PART = 10 }; /* of what was promised a driver may show less, as the market allows, too */
+
 /* The file while it is open: the array of its GPUs. */
 struct gpu_book {
 	const char *data;
@@ -135,7 +137,7 @@ static bool fix_has_vendor(const struct gpu *g, const char *word)
 static bool fix_fits(const struct gpu *g, const struct host_want *w)
 {
 	return !g->integrated && fix_has_vendor(g, w->vendor) && (!*w->model || strcasecmp(w->model, g->market) == 0) &&
-		(!w->memory || g->memory == GPU_UNKNOWN || g->memory >= w->memory);
+		(!w->memory || g->memory == GPU_UNKNOWN || g->memory >= w->memory - w->memory / MEMORY_PART);
 }
 
 static unsigned fix_count(const struct gpu_book *b, const char *host)

@@ -143,7 +143,8 @@ static int64_t tally_cores(const struct promise *p)
 static bool gpu_fits(const struct capacity_gpu *g, const struct promise *p)
 {
 	return (!*p->gpu_vendor || strcasecmp(p->gpu_vendor, g->vendor) == 0) &&
-		(!*p->gpu_model || strcasecmp(p->gpu_model, g->model) == 0) && g->memory >= p->gpu_memory;
+		(!*p->gpu_model || strcasecmp(p->gpu_model, g->model) == 0) &&
+		g->memory >= p->gpu_memory - p->gpu_memory / TALLY_GPU_PART;
 }
 
 /* The kinds of GPU that would do, as bits. */

@@ -11,7 +11,9 @@
 #include "marketd/api/promise.h"
 
 enum {
-	TALLY_KINDS = 6,     /* kinds of GPU in one machine; more are not counted */
+	TALLY_GPU_PART =
+		10,      /* of its memory a GPU's driver and error correction take up to a tenth: 80 GB show as 79.6 */
+	TALLY_KINDS = 6, /* kinds of GPU in one machine; more are not counted */
 	TALLY_CORE = 720720, /* parts of a core: every overcommit divides it */
 };
 

@@ -151,6 +151,10 @@ static void test_reading(void)
 	tally_take(&r, &vast, "b");
 	ok(r.memory == INT64_MAX && r.cores == INT64_MAX && tally_lacks(&r, &vast) != TALLY_PARTS,
 		"sums do not pass their end");
+	has.gpus[0].memory = INT64_C(81559) << 20;
+	is_int(tally_count(&has, &(struct promise){ .gpus = 1, .gpu_memory = INT64_C(80) << 30 }), 5,
+		"a GPU of 80 GiB whose driver shows 79.6");
+	is_int(tally_count(&has, &(struct promise){ .gpus = 1, .gpu_memory = INT64_C(94) << 30 }), 0, "is none of 94");
 	is_int(tally_count(&has, &(struct promise){ .gpus = 2 }), 2, "five GPUs are two nodes of two");
 }
 
