@@ -4,7 +4,7 @@
 #define CLI_NODES_GPUS_H
 
 #include "base/buf.h"
-#include "market/model.h"
+#include "cli/trade/market_link.h"
 
 enum { GPUS_TEXT = 256 };
 

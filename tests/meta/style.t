@@ -127,7 +127,7 @@ else
 	git diff -U0 -M -l0 --no-color --no-ext-diff --diff-filter=d 'HEAD^' -- '*.c' '*.h' | awk '
 		/^\+\+\+ b\// { file = substr($0, 7) }
 		/^@@ / {
-			sub(/^.*\+/, "")
+			sub(/^@@ [^+]*\+/, "")
 			sub(/ .*/, "")
 			n = split($0, at, ",")
 			if (n < 2 || at[2] > 0)
