@@ -40,7 +40,8 @@ static int token_add_row(void *arg, struct doc *d, long at, struct fail *f)
 
 static int cmd_token_list(struct nanopod *np, const struct options *o, char **words)
 {
-	static const struct rows_list tokens = { "token list", "/np/v1/tokens", "the tokens", columns, token_add_row };
+	static const struct rows_list tokens = { "token list", "/np/v1/tokens", "the tokens", columns, token_add_row,
+		"you have no tokens; 'nanopod token create NAME' makes one" };
 
 	(void)words;
 	return rows_list(np, o, &tokens);

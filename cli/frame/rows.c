@@ -271,6 +271,11 @@ static void rows_put_line(struct rows *r, char *const *cells, const size_t *widt
 	}
 }
 
+bool rows_none(const struct rows *r)
+{
+	return !r->row_count && (r->format == FORMAT_TABLE || r->format == FORMAT_WIDE || r->format == FORMAT_TEXT);
+}
+
 static void put_table(struct rows *r)
 {
 	size_t widths[COLUMNS_MAX];

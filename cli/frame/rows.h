@@ -42,6 +42,9 @@ void rows_add(struct rows *r, const char *const *cells);
 /* The same with a coloured row in tables on a terminal. */
 void rows_add_color(struct rows *r, const char *const *cells, int color);
 
+/* Is this a table for people without a row yet? */
+bool rows_none(const struct rows *r);
+
 /* Prints what is left and frees. STATUS_OK: command_run() checks for write errors. */
 int rows_end(struct rows *r);
 

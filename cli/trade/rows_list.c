@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trade/rows_list.h"
 
+#include "cli/frame/print.h"
+
 int rows_list(struct nanopod *np, const struct options *o, const struct rows_list *l)
 {
 	struct listing rows = { .np = np };
 	struct market_link *m;
+	bool none;
 	int rc, failed;
 
 	if (!rows_check(np, o, l->columns, &rc))
@@ -15,9 +18,12 @@ int rows_list(struct nanopod *np, const struct options *o, const struct rows_lis
 		rows.rows = rows_new(np, o, l->columns, &rc);
 	if (rows.rows) {
 		failed = market_each(m, l->path, l->add, &rows);
+		none = rows_none(rows.rows);
 		rc = rows_end(rows.rows);
 		if (failed)
 			rc = market_fail(m, "cannot list %s", l->what);
+		else if (none && l->none)
+			print_note(np, "%s", l->none);
 	}
 	market_sign_out(m);
 	return rc;

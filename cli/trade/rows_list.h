@@ -18,6 +18,7 @@ struct rows_list {
 	const char *what; /* "the tokens", for "cannot list the tokens" */
 	const struct column *columns;
 	market_each_fn add; /* adds one row to its struct listing */
+	const char *none;   /* what people read where there is nothing to list; NULL: nothing */
 };
 
 /* An exit status, everything said. */

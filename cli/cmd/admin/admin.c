@@ -49,7 +49,7 @@ static int add_account(void *arg, struct doc *d, long at, struct fail *f)
 static int account_list(struct nanopod *np, const struct options *o, char **words)
 {
 	static const struct rows_list accounts = { "admin", "/np/v1/accounts", "the accounts", account_columns,
-		add_account };
+		add_account, "no accounts; 'nanopod admin account add NAME' adds one" };
 
 	(void)words;
 	return rows_list(np, o, &accounts);

@@ -58,7 +58,7 @@ static int add_sku_row(void *arg, struct doc *d, long at, struct fail *f)
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words)
 {
 	static const struct rows_list types = { "admin", "/v2/instance_skus?limit=200", "the types", sku_columns,
-		add_sku_row };
+		add_sku_row, "no types; 'nanopod admin sku add NAME --gpus N' adds one" };
 
 	(void)words;
 	return rows_list(np, o, &types);
@@ -278,7 +278,8 @@ int admin_host_list(struct nanopod *np, const struct options *o, char **words)
 	struct rows_list hosts = { .command = "admin",
 		.what = "the hosts",
 		.columns = host_columns,
-		.add = add_host_row };
+		.add = add_host_row,
+		.none = "no hosts; 'nanopod admin host add NAME -t TYPE' adds one" };
 	struct buf path;
 	int rc;
 

@@ -55,6 +55,7 @@ int host_list(struct nanopod *np, const struct options *o, char **words)
 {
 	struct rows_list hosts = { .command = "host",
 		.what = "the hosts",
+		.none = "you have no hosts; 'nanopod host join' makes this machine one",
 		.columns = host_list_columns,
 		.add = add_host };
 	struct buf path;
@@ -171,7 +172,7 @@ static int drain_plan(struct market_link *m, const struct options *o, char **wor
 	while (words[n])
 		n++;
 	if (ask->at)
-		plan_init(&p, "Take %s%s out of service at %s (%s)", n == 1 ? words[0] : "these hosts", "",
+		plan_init(&p, "Take %s out of service at %s (%s)", n == 1 ? words[0] : "these hosts",
 			when_local(ask->at, at), when_relative(ask->at, (int64_t)time(NULL), relative));
 	else
 		plan_init(&p, "Sell no more of %s from now on", n == 1 ? words[0] : "these hosts");

@@ -157,15 +157,19 @@ static int show_market(struct shown *s, const struct options *o)
 {
 	struct market_link *m;
 	int rc = market_sign_in(s->np, o, 0, &m), failed;
+	bool none;
 
 	rc = rc ? rc : market_need_ours(m, "host status");
 	if (!rc)
 		s->rows = rows_new(s->np, o, columns, &rc);
 	if (s->rows) {
 		failed = add_agents(m, s);
+		none = rows_none(s->rows);
 		rc = rows_end(s->rows);
 		if (failed)
 			rc = market_fail(m, "cannot list the machines");
+		else if (none)
+			print_note(s->np, "you have no machines in this market; 'nanopod host join' joins this one");
 	}
 	market_sign_out(m);
 	return rc;
