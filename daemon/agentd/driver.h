@@ -77,6 +77,8 @@ enum driver_devices {
 struct driver_terms {
 	int64_t node_memory; /* bytes of this machine that each node takes beside its own */
 	bool no_rate;        /* nothing here limits a node's network */
+	/* Bytes of this machine that a node's disk takes; NULL: as disk_file_size(). */
+	int64_t (*disk_file)(int64_t disk, int64_t inodes);
 };
 
 struct driver {

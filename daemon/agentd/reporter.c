@@ -228,11 +228,12 @@ static json_t *reporter_hosts(const struct reporter *p)
 	const struct work *w = p->workers->work;
 	json_t *list = w && !p->plain_status ? json_array() : NULL;
 	json_t *gpus = list ? host_gpus_json(p->workers->setup->data, NULL) : NULL;
+	const struct hosthealth_gpus whose = { p->workers->driver->devices == DEVICES_MACHINE, gpus };
 	const char *power = reporter_power(p);
 
 	for (size_t i = 0; list && i < w->host_count; i++) {
 		const struct health_finding *worst;
-		enum health health = host_health(&p->check->report, gpus, w->hosts[i].id, &worst);
+		enum health health = host_health(&p->check->report, &whose, w->hosts[i].id, &worst);
 		const char *reason = worst ? worst->text : NULL;
 		json_t *o;
 

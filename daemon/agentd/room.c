@@ -118,9 +118,9 @@ static int64_t room_memory(const struct room *r, const struct contract *c)
 }
 
 /* What its disk takes of the machine's: the file with its file system. */
-static int64_t room_disk(const struct contract *c)
+static int64_t room_disk(const struct room *r, const struct contract *c)
 {
-	return c->disk ? disk_file_size(c->disk, c->inodes) : 0;
+	return c->disk ? (r->terms.disk_file ? r->terms.disk_file : disk_file_size)(c->disk, c->inodes) : 0;
 }
 
 static void room_sum(const struct room *r, const struct room_host *but, int64_t *parts, int64_t *memory, int64_t *disk)
@@ -133,7 +133,7 @@ static void room_sum(const struct room *r, const struct room_host *but, int64_t 
 			continue;
 		*parts += (int64_t)c->vcpus * room_parts(c);
 		*memory += room_memory(r, c);
-		*disk += room_disk(c);
+		*disk += room_disk(r, c);
 	}
 }
 
@@ -145,7 +145,7 @@ void room_promised(const struct room *r, int64_t *cpu_milli, int64_t *memory, in
 	*cpu_milli = parts / (WHOLE / 1000);
 }
 
-void room_rest(const struct room *r, char cores[NODE_CORES])
+bool room_rest(const struct room *r, char cores[NODE_CORES])
 {
 	static unsigned cpus[CPUS_MAX], load[CPUS_MAX];
 	static bool mark[CPUS_MAX];
@@ -161,6 +161,7 @@ void room_rest(const struct room *r, char cores[NODE_CORES])
 	cores[0] = '\0';
 	if (left && left < count)
 		room_write_cores(mark, cores);
+	return left > 0;
 }
 
 static int room_lacks(int64_t wants, int64_t has, int64_t promised, const char *what, struct fail *f)
@@ -191,7 +192,7 @@ static int room_fits(const struct room *r, const struct room_host *but, const st
 			"driver ns or vm",
 			(long long)c->network_mbps);
 	rc = room_lacks(room_memory(r, c), r->capacity.memory, memory, "memory", f);
-	return rc ? rc : room_lacks(room_disk(c), r->capacity.disk_files, disk, "disk", f);
+	return rc ? rc : room_lacks(room_disk(r, c), r->capacity.disk_files, disk, "disk", f);
 }
 
 /* ---- Hosts ---------------------------------------------------------------------------------- */
@@ -296,7 +297,10 @@ static bool room_wanted(const struct work *w, const char *id)
 bool room_later(const struct room *r, const struct work *w, const char *host, const struct contract *c,
 	bool (*stays)(const void *arg, const char *host), const void *arg)
 {
-	struct room later = { .data = r->data, .sysfs_root = r->sysfs_root, .capacity = r->capacity };
+	struct room later = { .data = r->data,
+		.sysfs_root = r->sysfs_root,
+		.terms = r->terms,
+		.capacity = r->capacity };
 	char cores[NODE_CORES];
 	bool fits;
 	int rc = 0;

@@ -60,7 +60,7 @@ bool room_later(const struct room *r, const struct work *w, const char *host, co
 /* Thousandths of processors, bytes of memory and of disk that are promised. */
 void room_promised(const struct room *r, int64_t *cpu_milli, int64_t *memory, int64_t *disk);
 
-/* The processors that no host has to itself; "": all, or none is left. */
-void room_rest(const struct room *r, char cores[NODE_CORES]);
+/* The processors that no host has to itself; "": all. false: none is left. */
+bool room_rest(const struct room *r, char cores[NODE_CORES]);
 
 #endif

@@ -365,7 +365,8 @@ static bool roster_rebind(struct roster *r, const struct roster_share *share)
 	for (size_t i = 0; i < r->count; i++) {
 		struct node *n = r->nodes[i];
 
-		if (n->contract.vcpus || n->life == LIFE_UNKNOWN || strcmp(n->cores, share->cores) == 0)
+		if (share->none_left || n->contract.vcpus || n->life == LIFE_UNKNOWN ||
+			strcmp(n->cores, share->cores) == 0)
 			continue;
 		log_at(r->log, LOG_INFO, "%s: may use %s%s now", n->id,
 			*share->cores ? "processors " : "all processors", share->cores);

@@ -27,6 +27,7 @@ struct roster_share {
 	int64_t memory, disk;
 	unsigned cpu_milli, pids;
 	char cores[NODE_CORES]; /* that nobody has to himself; "": all */
+	bool none_left;         /* somebody has each to himself: nodes keep to those that they had */
 };
 
 /* Reads every folder below data/nodes. A journal that cannot be read makes a node that nobody ordered. */

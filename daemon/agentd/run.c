@@ -22,7 +22,7 @@ enum {
 	KIND_LINK,
 	KIND_JOB,
 	WAIT_MAX_MS = 60000,
-	STATUS_IN_USE = 5, /* the folder, or the identity */
+	STATUS_FENCED = 5,
 	MEMORY_PARTS = 10,
 	PIDS_PARTS = 4,
 	PIDS_MIN = 256,
@@ -221,7 +221,7 @@ static void run_share_out(struct agent *a, const struct work *w)
 	s->disk = 0;
 	if (strcmp(s->driver, "ns") == 0 && a->room.capacity.disk >= 0)
 		s->disk = run_part(a->room.capacity.disk, promised_disk, disks, DISK_LEAST);
-	room_rest(&a->room, s->cores);
+	s->none_left = !room_rest(&a->room, s->cores);
 }
 
 static void run_on_work(struct agent *a, const struct link_event *e)
@@ -330,7 +330,7 @@ static int run_serve_nodes(struct agent *a)
 
 		if (a->workers.fenced && a->workers.looked && a->roster.count == 0) {
 			log_at(a->log, LOG_ERROR, "fenced, and no node is left here: exiting");
-			return STATUS_IN_USE;
+			return STATUS_FENCED;
 		}
 		ms = ms < 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms;
 		rc = loop_wait(a->loop, (int)ms);
@@ -374,8 +374,6 @@ int run(const struct flags *o, drivers all, const struct log *log)
 		status = run_serve_nodes(&a);
 	else
 		log_at(log, LOG_ERROR, "%s", f.text);
-	if (a.lock < 0 && f.code == -EBUSY)
-		status = STATUS_IN_USE;
 	run_end(&a);
 	return status;
 }

@@ -20,12 +20,18 @@ is "$(script nanopod-agentd.prerm upgrade)" "" "an update"
 not_ok "ends no node" test -e "$TMP/agent"
 is "$(script nanopod-agentd.prerm remove)" "" "a removal"
 is "$(cat "$TMP/agent")" "--data $D halt" "ends all nodes, and keeps their files"
+sed -i 's/exit 0/exit 1/' /usr/sbin/nanopod-agentd
+like "$({ script nanopod-agentd.prerm remove; echo "status $?"; } | xargs -d '\n')" "nanopod-agentd halt.* status 1" "a removal that cannot end all nodes leaves the package"
 is "$(script nanopod-agentd.postrm remove)" "" "(it is removed)"
 ok "(they are there)" test -s $D/nodes/inst_1/vm/disk.qcow2
 mount -t tmpfs none $D/nodes/inst_2
 is "$(script nanopod-agentd.postrm purge)" "nanopod-agentd: nodes still run, so their files stay in $D" "a purge while a node runs"
 ok "takes nothing from under it" test -s $D/nodes/inst_1/vm/disk.qcow2
 umount $D/nodes/inst_2
+exec 7<$D/nodes/inst_1/vm/disk.qcow2
+like "$(script nanopod-agentd.postrm purge)" "nodes still run" "nor while a virtual machine has its disk open"
+ok "(it is there)" test -s $D/nodes/inst_1/vm/disk.qcow2
+exec 7<&-
 mount -t tmpfs none $D/other
 echo "of the owner" >$D/other/file
 is "$(script nanopod-agentd.postrm purge)" "nanopod-agentd: removed the files of 2 nodes and this machine's identity from $D" "a purge tells what it removes"

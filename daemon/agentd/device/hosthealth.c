@@ -29,23 +29,23 @@ bool host_holds_gpu(const json_t *gpus, const char *host, const char *gpu)
 }
 
 /* How bad a finding is for the host. */
-static enum health hosthealth_of(const struct health_finding *f, const json_t *gpus, const char *host)
+static enum health hosthealth_of(const struct health_finding *f, const struct hosthealth_gpus *g, const char *host)
 {
 	bool about_gpus = *f->gpu || strcmp(f->check, "nvml") == 0;
 
-	if (about_gpus && gpus && !host_holds_gpu(gpus, host, f->gpu))
+	if (about_gpus && !g->all && g->list && !host_holds_gpu(g->list, host, f->gpu))
 		return HEALTH_OK;
-	return f->health > HEALTH_DRAINING && (!*f->gpu || !gpus) ? HEALTH_DRAINING : f->health;
+	return f->health > HEALTH_DRAINING && (!*f->gpu || (!g->all && !g->list)) ? HEALTH_DRAINING : f->health;
 }
 
-enum health host_health(const struct health_report *r, const json_t *gpus, const char *host,
+enum health host_health(const struct health_report *r, const struct hosthealth_gpus *g, const char *host,
 	const struct health_finding **worst)
 {
 	enum health most = HEALTH_OK;
 
 	*worst = NULL;
 	for (size_t i = 0; i < r->count; i++) {
-		enum health is = hosthealth_of(&r->list[i], gpus, host);
+		enum health is = hosthealth_of(&r->list[i], g, host);
 
 		if (is <= most)
 			continue;

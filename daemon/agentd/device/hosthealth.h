@@ -14,11 +14,14 @@
 /* gpus: host_gpus_json(). gpu: a PCI address, with or without its function; "": any. */
 bool host_holds_gpu(const json_t *gpus, const char *host, const char *gpu);
 
-/*
- * The worst of what was found about the machine and the host's GPUs; *worst: that, NULL if all is well. gpus NULL:
- * nobody knows whose the GPUs are, so that they are everybody's and no host is unhealthy.
- */
-enum health host_health(const struct health_report *r, const json_t *gpus, const char *host,
+/* Which GPUs belong to which host. */
+struct hosthealth_gpus {
+	bool all;           /* each host has the whole machine */
+	const json_t *list; /* else host_gpus_json(); NULL: nobody knows, so that no host is unhealthy */
+};
+
+/* The worst of what was found about the machine and the host's GPUs; *worst: that, NULL if all is well. */
+enum health host_health(const struct health_report *r, const struct hosthealth_gpus *g, const char *host,
 	const struct health_finding **worst);
 
 #endif

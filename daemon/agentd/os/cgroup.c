@@ -135,13 +135,14 @@ static int64_t cgroup_quota(const struct cgroup_trees *trees, const struct node_
 	return quota < QUOTA_MIN_US ? QUOTA_MIN_US : quota;
 }
 
-static int cgroup_bind(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, struct fail *f)
+/* must: a node that has no quota, as its processors are its own, has to get them. */
+static int cgroup_bind(const struct cgroup_trees *trees, const char *group, const struct node_spec *n, bool must,
+	struct fail *f)
 {
 	for (size_t i = 0; i < trees->count; i++) {
 		const struct cgroup_tree *t = &trees->tree[i];
-		int rc = t->cpuset && cgroup_has(t, group, "cpuset.cpus")
-			? cgroup_cores_set(t, group, n->cores ? n->cores : "")
-			: 0;
+		bool can = t->cpuset && (cgroup_has(t, group, "cpuset.cpus") || (must && n->cores_own));
+		int rc = can ? cgroup_cores_set(t, group, n->cores ? n->cores : "") : 0;
 
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot give '%s' the processors '%s' in '%s'", group,
@@ -165,7 +166,7 @@ static int cgroup_set_limits(const struct cgroup_trees *trees, const char *group
 		if (rc)
 			return fail_errno(f, rc, -rc, "cannot limit '%s' in '%s'", group, t->at);
 	}
-	return cgroup_bind(trees, group, n, f);
+	return cgroup_bind(trees, group, n, true, f);
 }
 
 int cgroup_rebind(const struct node_spec *n, struct fail *f)
@@ -175,7 +176,7 @@ int cgroup_rebind(const struct node_spec *n, struct fail *f)
 
 	name_group(n, CGROUP_ALL, group);
 	cgroup_trees(&trees);
-	return cgroup_bind(&trees, group, n, f);
+	return cgroup_bind(&trees, group, n, false, f);
 }
 
 /* ---- Making --------------------------------------------------------------------------------- */

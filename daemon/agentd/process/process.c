@@ -409,6 +409,7 @@ const struct driver driver_process = {
 	.create = process_create,
 	.start = process_start,
 	.rekey = process_rekey,
+	.rebind = cgroup_rebind,
 	.stop = process_stop,
 	.destroy = process_destroy,
 	.inspect = process_inspect,

@@ -88,6 +88,7 @@ static void vm_terms(const struct driver_setup *s, struct driver_terms *out)
 	vmaccel_probe(s, &accel, NULL);
 	out->node_memory = vmnode_memory_beside(accel.kvm);
 	out->no_rate = geteuid() != 0;
+	out->disk_file = vmnode_disk_file;
 }
 
 /* Links the files of an image or of a frozen guest into the node; the word says which. */
@@ -276,6 +277,7 @@ const struct driver driver_vm = {
 	.create = vm_create,
 	.start = driver_vm_start,
 	.rekey = vm_rekey,
+	.rebind = cgroup_rebind,
 	.stop = vm_stop,
 	.destroy = vm_destroy,
 	.inspect = vm_inspect,

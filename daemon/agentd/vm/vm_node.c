@@ -151,13 +151,19 @@ int vmnode_disk(const char *dir, const char *base, const char *format, int64_t s
 	return 0;
 }
 
+int64_t vmnode_disk_file(int64_t disk, int64_t inodes)
+{
+	int64_t size = vm_node_disk_size(disk);
+
+	(void)inodes; /* it holds as many as its size gives */
+	return size + size / CLUSTERS + (int64_t)8 * MIB;
+}
+
 int vmnode_hold(const struct vmnode *v, struct fail *f)
 {
 	char path[VMIMAGE_ROOM];
 
-	return v->n->disk_taken
-		? disk_hold(vm_node_at(v, "disk.qcow2", path), v->disk + v->disk / CLUSTERS + (int64_t)8 * MIB, f)
-		: 0;
+	return v->n->disk_taken ? disk_hold(vm_node_at(v, "disk.qcow2", path), vmnode_disk_file(v->n->disk, 0), f) : 0;
 }
 
 int vmnode_can_keep(const struct vmnode *v, struct fail *f)

@@ -50,6 +50,9 @@ int vmnode_folder(const char *dir, uid_t uid, struct fail *f);
 /* Makes an empty disk over base ("base.ext4" or "gold.qcow2" in the same folder), owned by uid; size 0: the base's. */
 int vmnode_disk(const char *dir, const char *base, const char *format, int64_t size, uid_t uid, struct fail *f);
 
+/* What a disk of so many bytes inside takes of this machine, at most; `inodes` changes nothing. */
+int64_t vmnode_disk_file(int64_t disk, int64_t inodes);
+
 /* Takes the space of a promised disk. */
 int vmnode_hold(const struct vmnode *v, struct fail *f);
 

@@ -166,30 +166,35 @@ static void test_hosts(void)
 {
 	json_t *gpus = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s}, n]", "address", "0000:19:00.0", "host", "host_a",
 		"address", "0000:1A:00.0", "host", "host_b", "address", "0000:1b:00.0");
+	const struct hosthealth_gpus of = { .list = gpus }, unknown = { 0 },
+				     whole = { .all = true, .list = json_array() };
 	const struct health_finding *worst;
 
 	tree_unpack("cpu-only", root, sizeof root);
 	look_log(NEW "79, x\n");
-	ok(host_health(&r, gpus, "host_a", &worst) == HEALTH_UNHEALTHY && strcmp(worst->gpu, "0000:19:00") == 0,
+	is_int(host_health(&r, &whole, "host_c", &worst), HEALTH_UNHEALTHY,
+		"a host that is the whole machine has all GPUs");
+	ok(host_health(&r, &of, "host_a", &worst) == HEALTH_UNHEALTHY && strcmp(worst->gpu, "0000:19:00") == 0,
 		"a host has the health of its GPUs");
-	ok(host_health(&r, gpus, "host_b", &worst) == HEALTH_OK && !worst, "not of those of another");
-	ok(host_health(&r, gpus, "host_c", &worst) == HEALTH_OK && !worst, "nor has one without GPUs");
-	ok(host_health(&r, NULL, "host_a", &worst) == HEALTH_DRAINING && worst,
+	ok(host_health(&r, &of, "host_b", &worst) == HEALTH_OK && !worst, "not of those of another");
+	ok(host_health(&r, &of, "host_c", &worst) == HEALTH_OK && !worst, "nor has one without GPUs");
+	ok(host_health(&r, &unknown, "host_a", &worst) == HEALTH_DRAINING && worst,
 		"where nobody knows whose a GPU is, nobody is refunded");
 	ok(host_holds_gpu(gpus, "host_b", "0000:1a:00") && !host_holds_gpu(gpus, "host_b", "0000:1a:01") &&
 			!host_holds_gpu(gpus, "host_b", "0000:1a:0") && !host_holds_gpu(NULL, "host_b", "0000:1a:00"),
 		"a GPU is named with or without its function");
 	health_check(&(struct health_setup){ .root = root, .data = "/nowhere/at/all" }, &r);
 	is_int(r.health, HEALTH_UNHEALTHY, "a disk that is gone makes the machine unhealthy");
-	is_int(host_health(&r, gpus, "host_a", &worst), HEALTH_DRAINING, "and refunds nobody, as a tenant may fill it");
+	is_int(host_health(&r, &of, "host_a", &worst), HEALTH_DRAINING, "and refunds nobody, as a tenant may fill it");
 	has_str(worst->text, "/nowhere/at/all", "but says why");
 	r.count = 0;
-	ok(host_health(&r, gpus, "host_a", &worst) == HEALTH_OK && !worst, "all is well without any finding");
+	ok(host_health(&r, &of, "host_a", &worst) == HEALTH_OK && !worst, "all is well without any finding");
 	health_found(&r, HEALTH_UNHEALTHY, "nvml", "", "", "no answer");
-	is_int(host_health(&r, gpus, "host_a", &worst), HEALTH_DRAINING,
+	is_int(host_health(&r, &of, "host_a", &worst), HEALTH_DRAINING,
 		"GPUs that do not answer are those of hosts with GPUs");
-	is_int(host_health(&r, gpus, "host_c", &worst), HEALTH_OK, "and of no others");
+	is_int(host_health(&r, &of, "host_c", &worst), HEALTH_OK, "and of no others");
 	tree_remove(root);
+	json_decref((json_t *)whole.list);
 	json_decref(gpus);
 }
 

@@ -106,6 +106,17 @@ static void test_waits(void)
 		"other hosts",
 		"and says why");
 	machine_end(&m);
+	/* What the driver cannot keep, or needs beside each node, nobody's end brings. */
+	machine_begin(&m, 8 * gib, -1);
+	m.room.terms = (struct driver_terms){ .node_memory = gib / 8, .no_rate = true };
+	machine_wants(&m, 1, c);
+	machine_wants(&m, 2, c);
+	machine_wants(&m, 3, (struct contract){ .network_mbps = 10 });
+	roster_take(&m.roster, &m.work, &m.share, 1);
+	ok(machine_life(&m, 1) == LIFE_PENDING && machine_life(&m, 2) == LIFE_FAILED,
+		"one fails for which the driver's own memory is missing");
+	ok(machine_life(&m, 3) == LIFE_FAILED, "and one whose network nothing limits");
+	machine_end(&m);
 }
 
 static void test_disks(void)
@@ -150,6 +161,10 @@ static void test_rest(void)
 	is_str(machine_node(&m, 1)->cores, "2-3", "to what is left then");
 	is_str(machine_node(&m, 2)->cores, "", "not who was sold some");
 	m.share.cores[0] = '\0';
+	m.share.none_left = true;
+	ok(!roster_take(&m.roster, &m.work, &m.share, 1), "when the last ones are sold");
+	is_str(machine_node(&m, 1)->cores, "2-3", "it keeps to those that it had");
+	m.share.none_left = false;
 	ok(roster_take(&m.roster, &m.work, &m.share, 1) && !*machine_node(&m, 1)->cores, "and its end too");
 	machine_end(&m);
 }
