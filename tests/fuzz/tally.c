@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *given = json_loadb((const char *)data, size, 0, NULL), *resources, *merged;
 	struct promise p = promise_read(8, json_object_get(given, "properties"));
-	char text[PROMISE_TEXT];
+	char text[PROMISE_TEXT], *known;
 	struct capacity has;
 	struct tally r;
 
@@ -30,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (json_is_object(given) && !tally_capacity(merged, &has))
 		abort(); /* what was known once stays known */
 	json_decref(merged);
+	known = json_dumps(given, 0);
+	json_decref(tally_merge(known, given)); /* as many GPUs as it likes, twice */
+	free(known);
 	json_decref(resources);
 	json_decref(given);
 	return 0;

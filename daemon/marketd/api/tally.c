@@ -14,6 +14,7 @@
 
 /* Far more than any machine has; sums of what fits stay far below int64. */
 static const int64_t VCPUS_MAX = INT64_C(1) << 20, BYTES_MAX = INT64_C(1) << 52, GPUS_MAX = 1024;
+enum { MERGE_GPUS = 64 };
 
 static int64_t capacity_number(const json_t *o, const char *name, int64_t max)
 {
@@ -76,14 +77,16 @@ static bool merge_says(const json_t *value, char kind)
 	}
 }
 
-/* A GPU whose driver does not answer has the memory that it had. */
+/* A GPU whose driver does not answer has the memory that it had. No machine lists so many that this takes long. */
 static void merge_gpus(json_t *now, const json_t *before)
 {
+	json_t *gpus = json_object_get(now, "gpus"), *gpu;
 	const json_t *old;
-	json_t *gpu;
 	size_t i, k;
 
-	json_array_foreach(json_object_get(now, "gpus"), i, gpu) json_array_foreach(before, k, old)
+	if (json_array_size(gpus) > MERGE_GPUS || json_array_size(before) > MERGE_GPUS)
+		return;
+	json_array_foreach(gpus, i, gpu) json_array_foreach(before, k, old)
 	{
 		const char *a = json_string_value(json_object_get(gpu, "model"));
 		const char *b = json_string_value(json_object_get(old, "model"));

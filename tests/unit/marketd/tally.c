@@ -187,9 +187,42 @@ static void test_merging(void)
 		"a GPU whose driver is silent has the memory that it had");
 }
 
+/* n GPUs, and how many of them have a memory. */
+static size_t merges(size_t known, size_t given)
+{
+	json_t *before = json_array(), *now = json_array(), *o, *merged;
+	size_t i, with = 0;
+	char *text;
+
+	for (i = 0; i < known; i++)
+		json_array_append_new(before, json_pack("{s:s, s:i}", "model", "h100", "memory_bytes", 9));
+	for (i = 0; i < given; i++)
+		json_array_append_new(now, json_pack("{s:s}", "model", "h100"));
+	before = json_pack("{s:{s:o}}", "capacity", "gpus", before);
+	now = json_pack("{s:{s:o}}", "capacity", "gpus", now);
+	text = json_dumps(before, 0);
+	merged = tally_merge(text, now);
+	json_array_foreach(json_object_get(json_object_get(merged, "capacity"), "gpus"), i, o) with +=
+		json_object_get(o, "memory_bytes") != NULL;
+	free(text);
+	json_decref(merged);
+	json_decref(before);
+	json_decref(now);
+	return with;
+}
+
+/* Each with each would be 10^10. */
+static void test_merging_many(void)
+{
+	is_int(merges(64, 64), 64, "64 GPUs have the memory that they had");
+	is_int(merges(65, 1) + merges(1, 65), 0, "more are no machine's");
+	is_int(merges(100000, 100000), 0, "and take no time");
+}
+
 int main(void)
 {
 	test_merging();
+	test_merging_many();
 	test_random();
 	test_reading();
 	return done();
