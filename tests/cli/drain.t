@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/trade.sh"
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/told.sh"
+. "$(dirname "$0")/../lib/npagent.sh"
 NOW=$(($(date +%s) / 3600 * 3600 + 7200)) # the command reads times by its own clock: a test clock in the near future
 v2_start
 H=$(v2_host rack1 "$SKU")
@@ -95,6 +96,10 @@ v2_clock "$AT"
 is "$(as "$ACME" GET "/v2/instances/$I" | json .status)" terminated "the node has ended with its time"
 is "$(as "$FOUNDRY" GET /np/v1/balance | json .available_micros)" $(((3 * 60 - 1) * 200000 + 60 * 150000)) "its owner was paid for what was had"
 
+out=$(as "$FOUNDRY" DELETE /np/v1/hosts/rack1)
+refused 422 has_dependents "" "its machine does not come back as another host while that time lasts" "$out"
+like "$(json .error.message <<<"$out")" "host 'rack1' took time back from buyers that is not over; wait until it is" "in words"
+
 # ---- In service again --------------------------------------------------------------------------------------------
 run_is 0 "undrain" owner undrain rack2
 like "$err" "nanopod host offer" "and what to type next"
@@ -116,6 +121,22 @@ told np.Drain "$(as "$FOUNDRY" POST /np/v1/hosts/rack1/drain '{"dry_run":true}')
 
 v2_clock $((NOW + 5 * HOUR))
 is "$(drain rack1 '{"dry_run":true}' | json .hourly_dollars)" 12.000000 "also of the hour that runs"
+
+# ---- A machine that would leave and come back --------------------------------------------------------------------------
+key one
+join "$(join_token)" rack7 one m1 >"$TMP/agent"
+S=$(session "$(json .id <"$TMP/agent")" one 1 m1 | json .token)
+HOST7=$(as "$S" POST /np/v1/agent/hosts "{\"name\":\"rack7\",\"instance_sku\":\"$SKU\"}" | json .id)
+as "$FOUNDRY" POST "/np/v1/hosts/$HOST7/offers" "{\"price_dollars_per_node_hour\":\"9.0\",\"start_at\":$((NOW + 6 * HOUR)),\"end_at\":$((NOW + 9 * HOUR))}" >"$TMP/.offer"
+as "$ACME" POST /v2/orders "$(order buy train 1 $((NOW + 7 * HOUR)) $((NOW + 8 * HOUR)) 9.000000)" >"$TMP/.order"
+is "$(json .status <"$TMP/.order")" filled "(an agent's host is sold)" || diag "$(cat "$TMP/.order")"
+drain rack7 "{\"at\":$((NOW + 6 * HOUR))}" >"$TMP/.drain"
+out=$(as "$S" DELETE /np/v1/agent)
+refused 409 has_dependents "" "an agent does not leave while time that its owner took back lies ahead" "$out"
+like "$(json .error.message <<<"$out")" "host 'rack7' took time back from buyers" "in words"
+v2_clock $((NOW + 8 * HOUR))
+as "$S" DELETE /np/v1/agent >"$TMP/.left"
+is "$(http_status)" 204 "then it leaves"
 
 # ---- Of several hosts one fails; a market that knows nothing of all that -----------------------------------------------
 run_is 0 "undrain" owner undrain rack1

@@ -46,7 +46,8 @@ struct market_world {
 	struct watched *nodes;
 	size_t node_count, node_cap;
 	int64_t quiet; /* minutes left in which nothing happens */
-	bool sold[HOSTS][SPAN]; /* minutes from FIRST on that a host's owner has sold for good */
+	bool sold[HOSTS][SPAN]; /* minutes from FIRST on of each machine that its owner has sold for good */
+	int64_t broken[HOSTS];  /* the minute since which the market's watch has had it down; 0 */
 	long names;
 	char name[32], wrong[400];
 };

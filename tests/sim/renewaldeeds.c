@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people do in a market in which nodes renew themselves, by chance. See renewal.h. */
+#include <stdlib.h>
+
 #include "renewal.h"
 
 /* Whoever has a host offers it: its seller or, if they like, those who bought. */
@@ -29,11 +31,29 @@ static void offer_rest(struct market_world *w, int host, int64_t price, int64_t 
 	}
 }
 
-/* Out of service from a minute on, with or without what was sold beyond; or in service again. */
-static void do_drain(struct market_world *w, const struct host *h)
+/* The machine comes back as another host. */
+static bool do_anew(struct market_world *w, int host)
 {
+	if (APPLY(w, HOST_RETIRE, .account = w->sellers[host % SELLERS], .subject = w->hosts[host]))
+		return false;
+	if (APPLY(w, HOST, .account = w->sellers[host % SELLERS], .name = renewal_name(w),
+		    .u.host = { .sku = w->sku,
+			    .pool = w->seller_pools[host % SELLERS],
+			    .start = FIRST,
+			    .end = MINUTE_MAX }))
+		abort();
+	w->hosts[host] = effects_made(&w->did);
+	return true;
+}
+
+/* Out of service from a minute on, with or without what was sold beyond; or in service again. */
+static void do_drain(struct market_world *w, int host)
+{
+	const struct host *h = engine_host(w->e, w->hosts[host]);
 	bool ends = rng_below(&w->rng, 3) > 0;
 
+	if (h->drain && ends && do_anew(w, host))
+		return;
 	APPLY(w, HOST_DRAIN, .account = h->account, .subject = h->id,
 		.u.host_drain = { .from = h->drain ? 0 : renewal_now(w) + (ends ? 3 : 1) + rng_below(&w->rng, 120),
 			.ends = ends && !h->drain,
@@ -61,7 +81,7 @@ void renewal_do_seller(struct market_world *w)
 		const struct host *h = engine_host(w->e, w->hosts[host]);
 
 		if (rng_below(&w->rng, 2)) {
-			do_drain(w, h);
+			do_drain(w, host);
 			return;
 		}
 		APPLY(w, HOST_STATE, .account = h->account, .subject = h->id,

@@ -5,9 +5,9 @@
  *   had:   whoever has bought time of it has that time up to the announced minute.
  *   paid:  nobody pays for a minute after it that they do not get; they have their money back at once, all of it.
  *   told:  whoever loses time hears of it; of time that is theirs for good so early that they can find other time,
- *          unless the host is broken or the operator says so.
+ *          unless the host has been broken for as long or the operator says so.
  *   quiet: from then on its owner sells nothing of it beyond that minute, however it is bought.
- *   once:  no owner sells a minute of a host for good a second time, unless whoever had it gave it back.
+ *   once:  no owner sells a minute of a machine for good a second time, unless whoever had it gave it back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,23 @@ static size_t person_of(uint64_t account)
 	abort();
 }
 
+static int slot_of(const struct market_world *w, uint64_t host)
+{
+	int slot = 0;
+
+	while (slot < HOSTS && w->hosts[slot] != host)
+		slot++;
+	return slot;
+}
+
 static void drain_remember(const struct market_world *w, const struct event *ev)
 {
-	const struct host *h = engine_host(w->e, ev->subject);
+	int slot = slot_of(w, ev->subject);
 	size_t n = 0;
 
 	was.count = 0;
-	was.excused = ev->u.host_drain.by_operator || (h && h->down && h->watched);
+	was.excused = ev->u.host_drain.by_operator ||
+		(slot < HOSTS && w->broken[slot] && renewal_now(w) - w->broken[slot] >= DRAIN_TOLD);
 	memset(was.back, 0, sizeof was.back);
 	for (const struct account *a = NULL; (a = engine_account_after(w->e, a ? a->id : 0)); n++) {
 		was.people[n] = a->id;
@@ -113,7 +123,7 @@ static bool drain_quiet(struct market_world *w)
 {
 	for (int i = 0; i < HOSTS; i++) {
 		const struct host *h = engine_host(w->e, w->hosts[i]);
-		const struct piece *last = h && h->drain_ends ? &h->pieces[h->piece_count - 1] : NULL;
+		const struct piece *last = h && !h->retired && h->drain_ends ? &h->pieces[h->piece_count - 1] : NULL;
 
 		if (last && last->end > h->drain && (last->pool != h->pool || last->order))
 			return renewal_says(w, "time after the end is sold or for sale", h->id);
@@ -135,25 +145,36 @@ static bool sold_once(struct market_world *w, const struct event *ev)
 		const struct effect *f = &w->did.list[i];
 		const struct lease *l = f->kind == EFFECT_LEASE ? &f->u.lease.lease : NULL;
 		bool is_new = l && f->u.lease.is_new;
-		int host = 0;
+		int host = l ? slot_of(w, l->host) : HOSTS;
 
 		if (!l || l->interruptible || (!is_new && (ev->kind != EVENT_RELEASE || !f->u.lease.over)))
 			continue;
-		while (host < HOSTS && w->hosts[host] != l->host)
-			host++;
 		if (host == HOSTS || l->seller != w->sellers[host % SELLERS])
 			continue;
 		for (int64_t t = l->start; t < l->end && t < FIRST + SPAN; t++) {
 			if (is_new && w->sold[host][t - FIRST])
-				return renewal_says(w, "a minute of a host is sold a second time", l->id);
+				return renewal_says(w, "a minute of a machine is sold a second time", l->id);
 			w->sold[host][t - FIRST] = is_new;
 		}
 	}
 	return true;
 }
 
+static void see_broken(struct market_world *w)
+{
+	for (int i = 0; i < HOSTS; i++) {
+		const struct host *h = engine_host(w->e, w->hosts[i]);
+
+		if (!h || !h->down || !h->watched)
+			w->broken[i] = 0;
+		else if (!w->broken[i])
+			w->broken[i] = renewal_now(w);
+	}
+}
+
 bool renewal_drain_after(struct market_world *w, const struct event *ev)
 {
+	see_broken(w);
 	if (ev->kind == EVENT_HOST_DRAIN && (!drain_had(w, ev) || !drain_paid(w, ev)))
 		return false;
 	return drain_quiet(w) && sold_once(w, ev);

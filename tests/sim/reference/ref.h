@@ -36,6 +36,7 @@ struct rhost {
 	char *name;
 	int64_t start, end;
 	bool down, watched;
+	int64_t broke;             /* the minute in which it last went down */
 	int64_t drain;             /* 0: it does not */
 	bool drain_ends;
 	uint64_t agent;

@@ -248,6 +248,7 @@ static int ev_host_state(struct reference *r, const struct event *ev)
 			ref_lease_settle(r, l, upto);
 	}
 	h->down = ev->u.host_state.down;
+	h->broke = ev->at / 60;
 	if (!h->down)
 		ref_mark_add(&r->wanted, h->sku);
 	return 0;
@@ -284,7 +285,8 @@ static struct rlease *leased_from(struct reference *r, const struct rhost *h, in
 /* Whether some buyer of the host would lose a minute too soon after hearing of it. */
 static bool too_sudden(const struct reference *r, const struct rhost *h, int64_t from, bool by_operator)
 {
-	bool free = by_operator || (h->down && h->watched);
+	bool broken = h->down && h->watched && r->minute >= h->broke + ref_drain_notice(r);
+	bool free = by_operator || broken;
 
 	for (size_t i = 0; i < r->leases.n; i++) {
 		const struct rlease *l = r->leases.at[i];
@@ -335,7 +337,7 @@ static int ev_host_retire(struct reference *r, const struct event *ev)
 	if (!h)
 		return REASON_NOT_FOUND;
 	for (size_t i = 0; i < h->cells; i++)
-		if (h->cell[i].order || h->cell[i].lease)
+		if (h->cell[i].order || h->cell[i].lease || h->cell[i].lost)
 			return REASON_HAS_DEPENDENTS;
 	free(h->name);
 	free(h->cell);

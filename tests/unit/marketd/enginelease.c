@@ -121,8 +121,13 @@ static void drains_with_notice(void)
 	host_is(true, false);
 	is_int(drain(NOW + 10, true), REASON_PAST, "a host that its owner has put down is none the less sold");
 	host_is(false, false);
+	at_now = 60 * NOW;
 	host_is(true, true);
-	is_int(drain(NOW + 10, true), 0, "one that is broken needs no notice");
+	tick(NOW + 99);
+	is_int(drain(NOW + 109, true), REASON_PAST, "so is one that breaks, which its owner may bring about");
+	tick(NOW + 100);
+	is_int(engine_drain_earliest(market, host_id[0], false), NOW + 103, "(so it is told)");
+	is_int(drain(NOW + 109, true), 0, "one that has been broken for as long needs no more notice");
 	close_market();
 
 	open_market(1);
@@ -159,6 +164,17 @@ static void sells_nothing_twice(void)
 	engine_free(again);
 	buf_release(&bytes);
 	is_int(offer(0, S | P, NOW + 300, NOW + 310, 20) > 0, 1, "and time after them can be sold");
+	close_market();
+
+	open_market(1);
+	offer(0, S | P, NOW + 1, NOW + 9000, 10);
+	buy(alice, 0, 1, NOW + 2000, NOW + 3000, 10);
+	is_int(drain(NOW + 2500, true), 0, "(all of it drains)");
+	tick(NOW + 2600);
+	is_int(apply(EVENT(HOST_RETIRE, .account = provider, .subject = host_id[0])), REASON_HAS_DEPENDENTS,
+		"its machine does not come back as another host meanwhile");
+	tick(NOW + 3000);
+	is_int(apply(EVENT(HOST_RETIRE, .account = provider, .subject = host_id[0])), 0, "later it may");
 	close_market();
 }
 

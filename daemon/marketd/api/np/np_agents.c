@@ -312,6 +312,15 @@ static int np_agents_withdraw(struct api *api, const struct request *q, const st
 	return rc;
 }
 
+/* Time that its owner took back from a buyer lies ahead: nobody sells it, under another host's name neither. */
+static bool np_agents_took_back(const struct engine *e, const struct host *h)
+{
+	for (size_t i = 0; i < h->piece_count; i++)
+		if (h->pieces[i].taken && h->pieces[i].end > engine_minute(e))
+			return true;
+	return false;
+}
+
 int np_agent_leave(struct api *api, const struct request *q, struct reply *r, const struct agent *a)
 {
 	const struct engine *e = market_engine(api->market);
@@ -319,12 +328,16 @@ int np_agent_leave(struct api *api, const struct request *q, struct reply *r, co
 	const struct host *h;
 	int rc = 0;
 
-	for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
+	for (h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
 		if (tally_sold(e, h))
 			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL,
 				"host '%s' has sold time that is not over; "
 				"withdraw its offer and wait, or take it down",
 				h->name);
+		if (np_agents_took_back(e, h))
+			return api_refuse_as(q, r, 409, REASON_HAS_DEPENDENTS, NULL,
+				"host '%s' took time back from buyers that is not over; wait until it is", h->name);
+	}
 	while (!rc && (h = engine_host_of_agent(e, a->id, 0))) {
 		rc = np_agents_withdraw(api, q, h, &why);
 		if (!rc)

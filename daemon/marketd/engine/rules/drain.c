@@ -14,11 +14,19 @@
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/trade.h"
 
+/* Down by the market's watch for as long as a buyer may expect notice: a seller can bring about a short outage. */
+static bool drain_broken(const struct engine *e, const struct host *h)
+{
+	int64_t minutes = world_drain_notice(e) - e->minute - 1;
+
+	return h->down && h->watched && h->down_at && e->minute - h->down_at / 60 >= minutes;
+}
+
 /* Whoever ends a lease here, or what it was sold on from, has to say so before this minute begins. */
 static int64_t drain_bound(const struct engine *e, const struct live_host *h, const struct live_lease *l,
 	bool by_operator)
 {
-	if (!by_operator && !(h->pub.down && h->pub.watched))
+	if (!by_operator && !drain_broken(e, &h->pub))
 		for (; l; l = world_lease(e, l->pub.parent))
 			if (!l->pub.interruptible)
 				return world_drain_notice(e);
