@@ -24,6 +24,6 @@ capacity() {
 		set -- "$1" "$2" "$3" $4 # COUNT MODEL [MEMORY]
 		capacity_gpus="{\"vendor\":\"nvidia\",\"model\":\"$5\",\"memory_bytes\":${6:-85899345920},\"count\":$4}"
 	fi
-	printf '{"capacity":{"vcpus":%s,"memory_bytes":%s,"disk_bytes":%s,"gpus":[%s],"driver":"ns","devices":true}}' \
+	printf '{"capacity":{"vcpus":%s,"memory_bytes":%s,"disk_bytes":%s,"gpus":[%s],"driver":"ns","devices":true,"network":true,"node_memory_bytes":0}}' \
 		"$1" "$2" "$3" "$capacity_gpus"
 }

@@ -84,6 +84,8 @@ static void test_h100(void)
 		"\"sold_as\":\"8x h100 sxm\",\"accelerator\":\"h100\",\"form_factor\":\"sxm\",\"num_accelerators\":8",
 		"with its kind");
 	lacks_str(buf_text(&b), "GPU-0000", "without serial numbers");
+	has_str(buf_text(&b), "\"network\":true", "that its driver limits the network is said, too");
+	has_str(buf_text(&b), "\"node_memory_bytes\":0", "and that it takes nothing beside nodes");
 	buf_clear(&b);
 	is_int(inventory_text(v, &b), 0, "text");
 	has_str(buf_text(&b),

@@ -179,6 +179,11 @@ static void test_merging(void)
 	is_merged(KNOWN, "{\"capacity\":null}", "{\"disk_bytes\":3," GPU ",\"vcpus\":2}", "nor does null");
 	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":1,\"disk_bytes\":-1}}", "{\"disk_bytes\":3," GPU ",\"vcpus\":1}",
 		"what is missing or unknown stays as it was");
+	is_merged("{\"capacity\":{\"network\":false,\"node_memory_bytes\":5}}", "{\"capacity\":{\"vcpus\":1}}",
+		"{\"network\":false,\"node_memory_bytes\":5,\"vcpus\":1}", "nor is a driver's need taken back by silence");
+	is_merged("{\"capacity\":{\"network\":false,\"node_memory_bytes\":5}}",
+		"{\"capacity\":{\"network\":true,\"node_memory_bytes\":0}}", "{\"network\":true,\"node_memory_bytes\":0}",
+		"by another word it is");
 	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":0,\"disk_bytes\":0,\"gpus\":[]}}",
 		"{\"disk_bytes\":0,\"gpus\":[],\"vcpus\":0}", "none is not unknown");
 	is_merged(KNOWN, "{\"capacity\":{\"gpus\":[{\"model\":\"H100\"},{\"model\":\"a100\"}]}}",
