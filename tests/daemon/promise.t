@@ -56,8 +56,14 @@ is "$(http_status) $(jq -c .np_requires <"$TMP/.made")" '200 null' "or removes a
 # ---- The liar, and the machine with two cores -----------------------------------------------------------------
 agent old
 as "$S" PUT /np/v1/agent/inventory '{"sold_as":"8x h100 sxm","gpus":[]}' >/dev/null
-taken "$S" old-1 richmond "an agent that is too old to say what its machine has goes on as before"
-is "$(as "$FOUNDRY" GET /np/v1/agents/old | jq -c '[.hosts[0].fits, .room]')" '[null,null]' "and its owner sees that nobody checked"
+out=$(host "$S" old-1 richmond)
+refused 422 no_room instance_sku "a machine that does not say what it has registers nothing that promises something" "$out"
+says "nobody knows whether this machine holds .*; update nanopod-agentd" "and is told what to do"
+BARE=$(sku bare 0 '{}' | json .id)
+taken "$S" old-1 bare "but what promises nothing"
+operator PATCH "/np/v1/skus/$BARE" '{"properties":{"num_vcpus":2}}' >"$TMP/.made"
+is "$(http_status)" 200 "(which then does)"
+is "$(as "$FOUNDRY" GET /np/v1/agents/old | jq -c '[.hosts[0].fits, .room]')" '[null,null]' "its owner sees that nobody checked that host"
 agent liar-1
 has "$S" 256 $((4096 * GIB)) $((40960 * GIB))
 out=$(host "$S" liar-1 richmond)

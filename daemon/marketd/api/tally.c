@@ -359,11 +359,17 @@ static int tally_check_host(const struct engine *e, const struct event *ev, stru
 	const struct sku *s = engine_sku(e, ev->u.host.sku);
 	struct promise p = promise_of(s);
 	struct tally_types types = { .e = e };
+	char promised[PROMISE_TEXT];
 	struct capacity has;
 	struct tally r;
 
-	if (!a || !s || !promise_any(&p) || !tally_capacity_of(a, &has))
+	if (!a || !s || !promise_any(&p))
 		return 0;
+	if (!tally_capacity_of(a, &has))
+		return fail_set(why, REASON_NO_ROOM,
+			"nobody knows whether this machine holds a node of type '%.100s' (%s): its agent does not "
+			"report its capacity; update nanopod-agentd",
+			s->alias, promise_text(&p, promised));
 	tally_init(&r, &has);
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id))
 		tally_take(&r, tally_promise(&types, h->sku), h->name);

@@ -59,8 +59,8 @@ int64_t tally_count(const struct capacity *has, const struct promise *p);    /* 
 
 /*
  * Whether machines hold what the event promises: a new host of an agent, an offer of its time, another promise of a
- * type. 0 or a reason with its sentence. Nobody checks hosts without an agent, nor those of an agent that never
- * reported a capacity, as an older one does not.
+ * type. 0 or a reason with its sentence. Nobody checks hosts without an agent. One that never reported a capacity, as
+ * an older one does not, registers none that promise something; those that it has are unchecked.
  */
 int tally_check(const struct api *api, const struct event *ev, struct fail *why);
 /*
