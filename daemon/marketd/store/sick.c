@@ -14,9 +14,9 @@ void sick_release(struct sick *s)
 }
 
 /* As much of a text as fits, without half a character at its end. */
-static void sick_say(char *room, size_t size, const char *why)
+static void sick_say(char *room, size_t size, bool mild, const char *why)
 {
-	size_t len = (size_t)snprintf(room, size, "%s%s", sick_is(why) ? "" : SICK_WORDS, why);
+	size_t len = (size_t)snprintf(room, size, "%s%s", sick_is(why) ? "" : mild ? SICK_MILD : SICK_WORDS, why);
 
 	if (len < size)
 		return;
@@ -48,7 +48,7 @@ void sick_tell(struct sick *s, uint64_t host, bool mild, int64_t since, int64_t 
 	x->until = now + SICK_SECONDS;
 	x->told = now;
 	x->well = false;
-	sick_say(x->why, sizeof x->why, why);
+	sick_say(x->why, sizeof x->why, mild, why);
 }
 
 void sick_well(struct sick *s, uint64_t host, int64_t now)
@@ -91,5 +91,10 @@ const struct sick_host *sick_find(struct sick *s, uint64_t host, int64_t now)
 
 bool sick_is(const char *why)
 {
-	return why && strncmp(why, SICK_WORDS, strlen(SICK_WORDS)) == 0;
+	return why && (strncmp(why, SICK_WORDS, strlen(SICK_WORDS)) == 0 || sick_is_mild(why));
+}
+
+bool sick_is_mild(const char *why)
+{
+	return why && strncmp(why, SICK_MILD, strlen(SICK_MILD)) == 0;
 }

@@ -43,8 +43,10 @@ void sick_passed_over(struct sick *s, uint64_t host, int64_t now);
 /* NULL: it is well, and was long enough. */
 const struct sick_host *sick_find(struct sick *s, uint64_t host, int64_t now);
 
-/* The words that a sick host is down by, and whether a host is. */
+/* The words that a sick host is down by, which the journal keeps; whether a host is, and so that it is mild. */
 #define SICK_WORDS "unfit: "
+#define SICK_MILD "unfit for new nodes: "
 bool sick_is(const char *why);
+bool sick_is_mild(const char *why);
 
 #endif

@@ -300,7 +300,7 @@ static void watch_remember(struct watch *w, const struct engine *e, const struct
 	const struct piece *p = piece_at(h, engine_minute(e));
 
 	if (h->down && h->watched && sick_is(h->why) && !sick_find(&w->sick, h->id, now))
-		sick_tell(&w->sick, h->id, !watch_leased(e, h), 0, now, h->why);
+		sick_tell(&w->sick, h->id, sick_is_mild(h->why), 0, now, h->why);
 
 	if (h->down && h->watched && !i && p && p->pool != h->pool && failed_here(e, h, p))
 		watch_failed(w, h->id, p->pool, 0);

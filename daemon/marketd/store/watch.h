@@ -76,7 +76,7 @@ void watch_passed_over(struct watch *w, const struct engine *e, uint64_t agent, 
  * two reports at least, so that a disk that is full for a moment ends no offer.
  */
 bool watch_lacks(struct watch *w, uint64_t agent, enum watch_lack lack, int64_t now);
-/* Why a host that is down may not come up yet, "unfit: …"; NULL: nothing that its agent said. */
+/* Why a host that is down may not come up yet, in the words that it is down by; NULL: nothing that its agent said. */
 const char *watch_unfit(struct watch *w, const struct host *h, int64_t now);
 /* The node of this pool's instance on this host; since: the minute from which on it was no use, 0: from now on. */
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since);

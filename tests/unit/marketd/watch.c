@@ -305,7 +305,7 @@ static void test_sick(void)
 	ok(!down(0), "a host that should get no new node stays up while it is leased");
 	told(1, HEALTH_DRAINING, "it is hot");
 	pass(1, true);
-	ok(down(1) && strcmp(engine_host(market_engine(m), hosts[1])->why, "unfit: it is hot") == 0,
+	ok(down(1) && strcmp(engine_host(market_engine(m), hosts[1])->why, "unfit for new nodes: it is hot") == 0,
 		"one without a node is not sold, and says why");
 	money = engine_account(market_engine(m), buyer)->available;
 	told(0, HEALTH_UNHEALTHY, "Xid 79");
@@ -377,6 +377,40 @@ static void test_sick_mild(void)
 	pass(60, true);
 	ok(!down(his) && down(!his), "whatever its agent says");
 	is_int(engine_account(market_engine(m), buyer)->available, money, "and its buyer is not refunded");
+	told_both(HEALTH_OK);
+	pass((int)(HOURS * 60), true);
+}
+
+/* After a start the journal says how bad it was, whoever leases the host then. */
+static void test_sick_start(void)
+{
+	uint64_t mine = apply(
+		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "start", .u.pool.kind = POOL_MARKET });
+	int64_t start;
+
+	pass((int)(HOURS * 60), true);
+	start = now / 60 + 10;
+	buy_node(mine, start, HOURS);
+	pass(1, true);
+	told_both(HEALTH_UNHEALTHY);
+	ok(down(0) && down(1), "(both are broken)");
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	pass((int)(start * 60 - now) + 1, true);
+	ok(down(0) && down(1), "after a start a broken host stays down when its lease begins");
+	told_both(HEALTH_OK);
+	pass((int)(HOURS * 60), true);
+	start = now / 60 + 10;
+	buy_node(mine, start, HOURS);
+	pass(1, true);
+	told_both(HEALTH_DRAINING);
+	ok(down(0) && down(1), "(both have a mild fault)");
+	now = start * 60 + 1;
+	market_time(m, now, NULL);
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	pass(1, true);
+	ok(!down(leased(0, start) ? 0 : 1), "one with a mild fault is up, though its lease began meanwhile");
 	told_both(HEALTH_OK);
 	pass((int)(HOURS * 60), true);
 }
@@ -570,6 +604,7 @@ int main(void)
 	test_silent_restart();
 	test_sick();
 	test_sick_mild();
+	test_sick_start();
 	test_unfit();
 	test_sick_restart();
 	test_away_node();
