@@ -232,10 +232,7 @@ static void walk_procurement_change(struct walk *w, struct event *ev)
 
 static void walk_cancel(struct walk *w, struct event *ev)
 {
-	if (!journal_late(w, ev->u.cancel.reason != 0))
-		return;
-	journal_s32(w, &ev->u.cancel.reason);
-	late_is(w, ev->u.cancel.reason != 0);
+	late_s32(w, &ev->u.cancel.reason);
 }
 
 static void walk_policy(struct walk *w, struct event *ev)
