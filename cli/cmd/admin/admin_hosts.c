@@ -397,7 +397,7 @@ static int plan_down(struct market_link *m, const struct options *o, const char 
 	else
 		plan_add(&p, "sold", "nothing");
 	if (d.hourly)
-		plan_add(&p, "refund", "%s an hour of your sales, until it is up; whoever has it now is told at once",
+		plan_add(&p, "refund", "%s an hour of its owner's sales, until it is up; whoever has it now is told at once",
 			money_text(d.hourly, money));
 	plan_add(&p, "new sales", "none, until it is up; what is on sale stays in the book");
 	if (!old)
