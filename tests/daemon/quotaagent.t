@@ -50,13 +50,25 @@ is "$(json '.data | length' <"$TMP/down")" 1000000 "that much it gets"
 as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
 out=$(as "$S" GET '/np/v1/speed?bytes=1000000')
 is "$(http_status) $(json .error.code <<<"$out")" "429 rate_limited" "until its day is full"
-like "$(json .error.message <<<"$out")" "MiB of speed tests by one agent within a day \(quota 'speed'\); wait" "in words"
+like "$(json .error.message <<<"$out")" "MiB of speed tests within a day \(quota 'speed'\); wait" "in words"
 as "$S" GET /np/v1/agent/work >/dev/null
 is "$(http_status)" 200 "which stops nothing else"
 key next
 join "$(join_token)" rack00 next m00 >"$TMP/agent"
 S=$(session "$(json .id <"$TMP/agent")" next 1 m00 | json .token)
 is "$(as "$S" GET '/np/v1/speed?bytes=3' | json .bytes)" 3 "nor another agent of the account"
+measured=1
+while [ $measured -lt 12 ]; do
+	as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
+	[ "$(http_status)" = 200 ] || break
+	as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
+	measured=$((measured + 1))
+	key "more$measured"
+	join "$(join_token)" "more$measured" "more$measured" "mm$measured" >"$TMP/agent"
+	S=$(session "$(json .id <"$TMP/agent")" "more$measured" 1 "mm$measured" | json .token)
+done
+like "$(http_status) $(json .error.message <"$TMP/down")" "^429 .* of 20 MiB of speed tests" "but all of them together have as much as ten"
+is $measured 11 "(ten more have measured)"
 
 # ---- What agents say -------------------------------------------------------------------------------------------------
 key one

@@ -17,6 +17,7 @@ enum {
 	EVENT_BYTES = 512,  /* of rows and indexes that an event makes beside its texts */
 	EFFECT_BYTES = 384, /* and of each of its effects */
 	QUOTA_MAX = 10000000,
+	SPEED_AGENTS = 10, /* that may measure all day: the account's bound */
 };
 
 static const struct {
@@ -36,7 +37,7 @@ struct day {
 struct usage {
 	int64_t limits[QUOTA_KINDS];
 	int64_t text; /* bytes; -1: to be counted */
-	struct day journal, agents;
+	struct day journal, agents, speed;
 };
 
 struct quotas {
@@ -270,6 +271,7 @@ static struct usage *usage_of(struct api *api, uint64_t account)
 	u->text = quota_text_of(e, account);
 	u->journal = (struct day){ .left = u->limits[QUOTA_JOURNAL], .at_ms = api->now_ms };
 	u->agents = (struct day){ .left = u->limits[QUOTA_AGENT_JOURNAL], .at_ms = api->now_ms };
+	u->speed = (struct day){ .left = SPEED_AGENTS * u->limits[QUOTA_SPEED], .at_ms = api->now_ms };
 	return u;
 }
 
@@ -450,6 +452,14 @@ static int check_quota_day(struct api *api, struct usage *u, uint64_t account, b
 	return left > 0 ? 0 : quota_refuse(api, account, limit - left, limit, 0, kind, why);
 }
 
+static void quota_speed_forget(struct quotas *all, uint64_t agent)
+{
+	char key[24];
+
+	snprintf(key, sizeof key, "%" PRIu64, agent);
+	free(table_remove(&all->speed, key));
+}
+
 /* Of the agent alone: its neighbours measure, too. NULL: out of memory. */
 static struct day *quota_speed_of(struct api *api, uint64_t agent, int64_t limit)
 {
@@ -472,7 +482,7 @@ static struct day *quota_speed_of(struct api *api, uint64_t agent, int64_t limit
 int quota_speed(struct api *api, const struct request *q, int64_t bytes, struct fail *why)
 {
 	struct usage *u = api->quotas ? usage_of(api, q->account) : NULL;
-	int64_t limit = u ? u->limits[QUOTA_SPEED] : 0, left;
+	int64_t limit = u ? u->limits[QUOTA_SPEED] : 0, all = SPEED_AGENTS * limit, left;
 	struct day *d = limit ? quota_speed_of(api, q->agent, limit) : NULL;
 
 	if (!limit)
@@ -482,7 +492,11 @@ int quota_speed(struct api *api, const struct request *q, int64_t bytes, struct 
 	left = day_left(d, limit, api->now_ms);
 	if (left < bytes)
 		return quota_refuse(api, q->account, limit - left, limit, 0, QUOTA_SPEED, why);
+	left = day_left(&u->speed, all, api->now_ms);
+	if (left < bytes)
+		return quota_refuse(api, q->account, all - left, all, 0, QUOTA_SPEED, why);
 	d->left -= bytes;
+	u->speed.left -= bytes;
 	return 0;
 }
 
@@ -574,6 +588,8 @@ void quota_charge(struct api *api, const struct request *q, const struct event *
 	/* Also what the operator made for the account is in memory. */
 	if (u && u->text >= 0)
 		u->text += event_text(ev) - api->quotas->before;
+	if (counted && ev->kind == EVENT_AGENT_RETIRE)
+		quota_speed_forget(api->quotas, ev->subject);
 	u = quota_free(api, q) ? NULL : usage_of(api, quota_owner(q, ev ? ev->account : 0));
 	if (!u)
 		return;

@@ -27,7 +27,7 @@ enum {
 	X(TEXT, "text", 128, "MiB of names, tags and user data") \
 	X(JOURNAL, "journal", 512, "MiB of changes within a day") \
 	X(AGENT_JOURNAL, "agent-journal", 2048, "MiB of reports by agents within a day") \
-	X(SPEED, "speed", 1024, "MiB of speed tests by one agent within a day")
+	X(SPEED, "speed", 1024, "MiB of speed tests within a day")
 
 enum quota_kind {
 #define QUOTA_X(name, word, fallback, text) QUOTA_##name,
@@ -70,7 +70,7 @@ int quota_grant(struct api *api, const struct request *q, const struct quota_nee
 void quota_reduces(struct quotas *all);
 /* 0, REASON_QUOTA or, where waiting helps, REASON_RATE. The operator has no quotas. */
 int quota_check(struct api *api, const struct request *q, const struct event *ev, struct fail *why);
-/* So many bytes to or from an agent that measures, which nobody keeps. 0 or REASON_RATE. */
+/* So many bytes to or from an agent that measures, which nobody keeps. All of an account: as ten. 0 or REASON_RATE. */
 int quota_speed(struct api *api, const struct request *q, int64_t bytes, struct fail *why);
 /* The event was done; or, without one, so many bytes were kept. */
 void quota_charge(struct api *api, const struct request *q, const struct event *ev, size_t effects, size_t bytes);
