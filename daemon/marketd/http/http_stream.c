@@ -21,15 +21,17 @@ static int64_t *http_stream_counter(struct exchange *x)
 /* Each agent waits on one connection, and connections are limited: no account may take all of them. */
 static bool admit_poll(struct exchange *x)
 {
+	struct list *lists[] = { &x->http->polls, &x->http->streams };
 	struct list *at, *tmp;
 	int mine = 0, ours = 0;
 
-	list_each(at, tmp, &x->http->polls) {
-		const struct exchange *other = list_entry(at, struct exchange, link);
+	for (int i = 0; i < 2; i++)
+		list_each(at, tmp, lists[i]) {
+			const struct exchange *other = list_entry(at, struct exchange, link);
 
-		mine += other->q.agent == x->q.agent;
-		ours += other->q.account == x->q.account;
-	}
+			mine += other->q.agent == x->q.agent;
+			ours += other->q.agent && other->q.account == x->q.account;
+		}
 	if (mine >= WAITING_PER_AGENT || ours >= x->http->set.connections / 2)
 		return false;
 	x->counted = COUNTED_POLL;
@@ -49,8 +51,11 @@ bool waiting_admit(struct exchange *x)
 	if (x->q.agent)
 		return admit_poll(x);
 	for (int i = 0; i < 2; i++)
-		list_each(at, tmp, lists[i])
-			mine += list_entry(at, struct exchange, link)->q.account == x->q.account;
+		list_each(at, tmp, lists[i]) {
+			const struct exchange *other = list_entry(at, struct exchange, link);
+
+			mine += !other->q.agent && other->q.account == x->q.account;
+		}
 	if (h->metrics->parked + h->metrics->streams >= WAITING_MAX || (mine >= WAITING_PER_ACCOUNT && !x->q.local))
 		return false;
 	x->counted = x->r.stream ? COUNTED_STREAM : COUNTED_PARKED;
@@ -114,7 +119,8 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *room, size_t max)
 		memcpy(room, x->r.body.data + x->taken, n);
 		x->taken += n;
 		x->beat = x->http->now_ms + x->http->set.heartbeat_ms;
-		conn_state_set(x->conn, CONN_STREAM);
+		if (!x->r.steady) /* else all of it has the time of one answer, however slow its reader is */
+			conn_state_set(x->conn, CONN_STREAM);
 		return (ssize_t)n;
 	}
 	if (x->over || x->http->quiet)

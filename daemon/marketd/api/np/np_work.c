@@ -36,7 +36,8 @@ static const struct agent *the_agent(struct api *api, const struct request *q, s
 static uint64_t np_work_network(const struct engine *e, const struct instance *i)
 {
 	const struct pool *p = engine_pool(e, i->pool);
-	json_t *tags = p && p->tags ? json_loads(p->tags, 0, NULL) : NULL;
+	/* for each node of each answer: only those that may say so are read */
+	json_t *tags = p && p->tags && strstr(p->tags, NP_TAG_NETWORK) ? json_loads(p->tags, 0, NULL) : NULL;
 	const char *text = json_string_value(json_object_get(tags, NP_TAG_NETWORK));
 	uint64_t network = i->pool;
 
