@@ -264,16 +264,51 @@ static int room_set(struct room *r, const char *id, const struct contract *c, st
 	return 0;
 }
 
+/* As r, with the hosts alone that have a node, and without this one. */
+static int room_used(const struct room *r, const char *but, bool (*has)(const void *arg, const char *host),
+	const void *arg, struct room *out)
+{
+	int rc = 0;
+
+	*out = (struct room){ .data = r->data,
+		.sysfs_root = r->sysfs_root,
+		.terms = r->terms,
+		.capacity = r->capacity };
+	for (size_t i = 0; !rc && i < r->count; i++)
+		if (strcmp(r->hosts[i].id, but) != 0 && has(arg, r->hosts[i].id))
+			rc = room_add(out, r->hosts[i].id, &r->hosts[i].contract, r->hosts[i].cores);
+	return rc;
+}
+
+/* What is ordered comes before what is only on sale: the latest hosts without a node lose their place, until it fits. */
+static bool room_make_way(struct room *r, const char *host, const struct contract *c,
+	bool (*has)(const void *arg, const char *host), const void *arg)
+{
+	char cores[NODE_CORES];
+	struct room used;
+	bool fits = room_used(r, host, has, arg, &used) == 0 && room_fits(&used, NULL, c, cores, NULL) == 0;
+
+	room_release(&used);
+	for (size_t i = r->count; fits && i-- > 0 && room_fits(r, room_find(r, host), c, cores, NULL) != 0;)
+		if (strcmp(r->hosts[i].id, host) != 0 && !has(arg, r->hosts[i].id))
+			room_drop(r, &r->hosts[i]);
+	return fits;
+}
+
 /* A new node may find the host as its last one left it, or with a promise that was changed since. */
-int room_place(struct room *r, const char *host, const struct contract *c, char cores[NODE_CORES], struct fail *f)
+int room_place(struct room *r, const char *host, const struct contract *c,
+	bool (*has)(const void *arg, const char *host), const void *arg, char cores[NODE_CORES], struct fail *f)
 {
 	const struct room_host *h = room_find(r, host);
 	int rc = 0;
 
 	if (!room_is_promised(c))
 		return 0;
-	if (!h || !room_same(&h->contract, c))
+	if (!h || !room_same(&h->contract, c)) {
 		rc = room_set(r, host, c, f);
+		if (rc == -ENOSPC && room_make_way(r, host, c, has, arg))
+			rc = room_set(r, host, c, f);
+	}
 	if (!rc && c->vcpus && (h = room_find(r, host)))
 		memcpy(cores, h->cores, NODE_CORES);
 	return rc;
@@ -297,17 +332,11 @@ static bool room_wanted(const struct work *w, const char *id)
 bool room_later(const struct room *r, const struct work *w, const char *host, const struct contract *c,
 	bool (*stays)(const void *arg, const char *host), const void *arg)
 {
-	struct room later = { .data = r->data,
-		.sysfs_root = r->sysfs_root,
-		.terms = r->terms,
-		.capacity = r->capacity };
 	char cores[NODE_CORES];
+	struct room later;
 	bool fits;
-	int rc = 0;
+	int rc = room_used(r, host, stays, arg, &later);
 
-	for (size_t i = 0; !rc && i < r->count; i++)
-		if (strcmp(r->hosts[i].id, host) != 0 && stays(arg, r->hosts[i].id))
-			rc = room_add(&later, r->hosts[i].id, &r->hosts[i].contract, r->hosts[i].cores);
 	for (size_t i = 0; !rc && i < w->host_count; i++)
 		if (strcmp(w->hosts[i].id, host) != 0 && room_wanted(w, w->hosts[i].id) &&
 			!room_find(&later, w->hosts[i].id))

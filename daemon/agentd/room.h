@@ -45,10 +45,11 @@ int room_keep(struct room *r, const struct node *n);
 void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg, const char *host), const void *arg);
 
 /*
- * Finds room for a node on this host, and its processors if it was sold some. -ENOSPC: the machine cannot hold it
- * beside the others, and the sentence.
+ * Finds room for a node on this host, and its processors if it was sold some. Hosts without a node (has) give way to it.
+ * -ENOSPC: the machine cannot hold it beside the others, and the sentence.
  */
-int room_place(struct room *r, const char *host, const struct contract *c, char cores[NODE_CORES], struct fail *f);
+int room_place(struct room *r, const char *host, const struct contract *c,
+	bool (*has)(const void *arg, const char *host), const void *arg, char cores[NODE_CORES], struct fail *f);
 
 /*
  * Would it fit once the hosts that now have a node keep their size only if that stays, and all others have the size

@@ -299,7 +299,7 @@ static void roster_take_new(struct roster *r, const struct work *all, const stru
 	n->slot = slot < 0 ? NODE_SLOTS - 1 : (unsigned)slot;
 	roster_size(n, &w->contract, share);
 	n->cause = roster_unable(all, w, share, slot);
-	if (!n->cause && room_place(r->room, w->host, &w->contract, n->cores, &f) != 0) {
+	if (!n->cause && room_place(r->room, w->host, &w->contract, roster_has, r, n->cores, &f) != 0) {
 		if (room_later(r->room, all, w->host, &w->contract, roster_stays, r)) {
 			log_at(r->log, LOG_INFO, "%s (%s): waits until nodes that end make room: %s", w->id, w->name,
 				f.text);

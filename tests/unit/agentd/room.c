@@ -119,6 +119,27 @@ static void test_waits(void)
 	machine_end(&m);
 }
 
+/* Hosts that are only on sale had the room first. */
+static void test_way(void)
+{
+	const struct contract c = { .memory = 4 * gib };
+	char cores[NODE_CORES];
+	struct machine m;
+
+	machine_begin(&m, 10 * gib, -1);
+	ok(room_place(&m.room, "host_1", &c, roster_has, &m.roster, cores, NULL) == 0 &&
+			room_place(&m.room, "host_2", &c, roster_has, &m.roster, cores, NULL) == 0,
+		"two hosts have the machine");
+	machine_wants(&m, 3, c);
+	machine_wants(&m, 4, c);
+	machine_wants(&m, 1, c);
+	roster_take(&m.roster, &m.work, &m.share, 1);
+	ok(machine_life(&m, 3) == LIFE_PENDING && machine_life(&m, 4) == LIFE_PENDING,
+		"nodes on other hosts come first");
+	ok(machine_life(&m, 1) == LIFE_FAILED, "but no node gives way to another");
+	machine_end(&m);
+}
+
 static void test_disks(void)
 {
 	static const int64_t inodes[] = { 0, 5 * 1000 * 1000 };
@@ -178,6 +199,7 @@ int main(void)
 	snprintf(path, sizeof path, "%s/nodes", folder);
 	mkdir(path, 0700);
 	test_waits();
+	test_way();
 	test_disks();
 	test_rest();
 	rmdir(path);
