@@ -145,8 +145,7 @@ ok "and wiped after a while" wait_for 15 gone m1 inst_stranger
 
 # ---- Its own children ------------------------------------------------------------------------------------------------
 is "$(awk '$1 == "Threads:" { print $2 }' "/proc/$AGENTD_PID/status")" 1 "it has one thread: whoever forks has no other"
-http_children() { for child in $(pgrep -P "$AGENTD_PID"); do ! readlink "/proc/$child/fd/3" | grep -q socket ||
-	echo "$child"; done; }
+http_children() { pgrep -P "$AGENTD_PID" -xf "nanopod-agentd http"; }
 is "$(http_children | wc -l)" 2 "two children talk to the market"
 kill -9 $(http_children)
 agentd_buy two 1 600

@@ -28,6 +28,8 @@ echo 'NANOPOD_AGENTD_OPTIONS="--driver process --look 1"' >/etc/nanopod/agentd.c
 as "$FOUNDRY" POST /np/v1/tokens '{"scopes":["join"]}' | get token | nanopod-agentd join $URL --name m1 --type cpu --json >/root/joined
 HOST=$(grep -o 'host_[a-z0-9]*' /root/joined | head -n 1)
 systemctl start nanopod-agentd; say $? "the agent starts once it has joined" nanopod-agentd
+own_user() { [ "$(pgrep -c -x -f -U nanopod-agentd 'nanopod-agentd http')" = 2 ]; }
+wait_for 30 own_user; say $? "what talks to the market runs as a user of its own" nanopod-agentd
 ssh-keygen -q -t ed25519 -N '' -f /root/buyer
 from=$(($(date +%s) / 60 * 60 + 60)) to=$(($(date +%s) / 60 * 60 + 7260))
 as "$FOUNDRY" POST /np/v1/hosts/$HOST/offers "{\"price_dollars_per_node_hour\":\"1.500000\",\"start_at\":$from,\"end_at\":$to}"

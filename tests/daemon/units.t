@@ -8,8 +8,8 @@ units=$TMP/lib/systemd/system
 ok "they are installed below the prefix" make -s -C "$BUILD" prefix="$TMP" exec_prefix="$TMP" install-systemdunitDATA \
 	install-dist_systemdunitDATA install-dist_sysusersDATA install-dist_tmpfilesDATA
 is "$(find "$TMP/lib" -type f -exec basename {} \; | sort | tr '\n' ' ')" \
-	"nanopod-agentd.conf nanopod-agentd.service nanopod-marketd-backup.service nanopod-marketd-backup.timer nanopod-marketd.conf nanopod-marketd.conf nanopod-marketd.service " \
-	"three services, a timer, a user, folders"
+	"nanopod-agentd.conf nanopod-agentd.conf nanopod-agentd.service nanopod-marketd-backup.service nanopod-marketd-backup.timer nanopod-marketd.conf nanopod-marketd.conf nanopod-marketd.service " \
+	"three services, a timer, two users, folders"
 # verify wants the programs and the manuals to be there.
 mkdir -p "$TMP/sbin"
 for daemon in marketd agentd; do ln -s "$BUILD/nanopod-$daemon" "$TMP/sbin/"; done
@@ -20,7 +20,8 @@ for unit in "$units"/*; do is "$(verify "$unit")" "" "systemd has no complaint a
 cp "$units/nanopod-marketd.service" "$TMP/wrong.service"
 sed -i 's/^PrivateTmp=.*/PrivateTmpp=yes/' "$TMP/wrong.service"
 like "$(verify "$TMP/wrong.service")" "PrivateTmpp" "(it complains about a wrong one)"
-ok "the user and the folders are well written" systemd-sysusers --dry-run "$TMP/lib/sysusers.d/nanopod-marketd.conf"
+ok "the users are well written" systemd-sysusers --dry-run "$TMP/lib/sysusers.d/nanopod-marketd.conf" \
+	"$TMP/lib/sysusers.d/nanopod-agentd.conf"
 
 # exposure UNIT: 0.0 to 10.0, as ten times as much.
 exposure() { systemd-analyze security --offline=yes "$units/$1" 2>/dev/null |

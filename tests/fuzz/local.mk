@@ -2,7 +2,7 @@
 # nothing of what it links: LDADD in Makefile.am has that.
 EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 
-fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
+fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
 	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire \
@@ -10,6 +10,9 @@ fuzz_tests = tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tes
 	tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
+tests_fuzz_answer_SOURCES = tests/fuzz/answer.c tests/fuzz/replay.c
+tests_fuzz_answer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_answer_LDADD = libagentmarket.la
 tests_fuzz_argv_SOURCES = tests/fuzz/argv.c tests/fuzz/replay.c
 tests_fuzz_bom_SOURCES = tests/fuzz/bom.c tests/fuzz/replay.c
 tests_fuzz_bom_LDADD = libagent.la

@@ -110,9 +110,9 @@ tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.l
 
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cdi \
-	tests/unit/agentd/cgroup tests/unit/agentd/console tests/unit/agentd/gpus tests/unit/agentd/gpustep \
-	tests/unit/agentd/guard \
-	tests/unit/agentd/health tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
+	tests/unit/agentd/cgroup tests/unit/agentd/confine tests/unit/agentd/console \
+	tests/unit/agentd/gpus tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
+	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
 	tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
@@ -127,6 +127,7 @@ tests_unit_agentd_archive_LDADD = libdrivervm.la libdriverns.la libos.la libbase
 tests_unit_agentd_cdi_SOURCES = tests/unit/agentd/cdi.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_cdi_LDADD = libdevice.la
 tests_unit_agentd_cgroup_LDADD = libos.la libbase.la
+tests_unit_agentd_confine_LDADD = libos.la libbase.la
 tests_unit_agentd_console_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_console_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_bom_SOURCES = tests/unit/agentd/bom.c tests/unit/agentd/inventorytree.h
@@ -142,6 +143,8 @@ tests_unit_agentd_guard_LDADD = libos.la libbase.la
 tests_unit_agentd_health_SOURCES = tests/unit/agentd/health.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_health_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_health_LDADD = libdevice.la $(JANSSON_LIBS)
+tests_unit_agentd_httpchild_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_httpchild_LDADD = libagentmarket.la
 tests_unit_agentd_image_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 tests_unit_agentd_inventory_SOURCES = tests/unit/agentd/inventory.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_inventory_LDADD = libinventory.la

@@ -148,7 +148,7 @@ static void link_open_session(struct link *l, int64_t now)
 	}
 }
 
-static void link_session_failed(struct link *l, const struct http_child_reply *r)
+static void link_session_failed(struct link *l, const struct http_reply *r)
 {
 	l->state = STATE_DOWN;
 	if (link_is_fence(r->rc)) {
@@ -166,7 +166,7 @@ static void link_session_failed(struct link *l, const struct http_child_reply *r
 }
 
 /* Handles the answers to link_ask_time and open_session. */
-static void link_on_session(struct link *l, struct http_child_reply *r)
+static void link_on_session(struct link *l, struct http_reply *r)
 {
 	json_t *j = r->rc ? NULL : json_loadb(buf_text(&r->body), r->body.len, 0, NULL);
 	int64_t now = statefile_int(j, "now", -1);
@@ -196,7 +196,7 @@ static void link_on_session(struct link *l, struct http_child_reply *r)
 /* ---- In a session ------------------------------------------------------------------------- */
 
 /* Handles what every answer in a session may report. True where the session is over. */
-static bool link_session_over(struct link *l, const struct http_child_reply *r)
+static bool link_session_over(struct link *l, const struct http_reply *r)
 {
 	if (l->state != STATE_OPEN)
 		return true;
@@ -225,7 +225,7 @@ static void link_poll_work(struct link *l)
 }
 
 /* Does *out have an event now? */
-static bool link_on_poll(struct link *l, struct http_child_reply *r, struct link_event *out)
+static bool link_on_poll(struct link *l, struct http_reply *r, struct link_event *out)
 {
 	if (link_session_over(l, r))
 		return false;
@@ -245,7 +245,7 @@ static bool link_on_poll(struct link *l, struct http_child_reply *r, struct link
 	return true;
 }
 
-static bool link_on_sent(struct link *l, struct http_child_reply *r, struct link_event *out)
+static bool link_on_sent(struct link *l, struct http_reply *r, struct link_event *out)
 {
 	bool over = link_session_over(l, r);
 
@@ -268,7 +268,7 @@ static bool link_on_sent(struct link *l, struct http_child_reply *r, struct link
 
 static bool link_take(struct link *l, struct link_event *out)
 {
-	struct http_child_reply r;
+	struct http_reply r;
 	bool told = false;
 
 	if (http_child_take(l->poller, &r)) {

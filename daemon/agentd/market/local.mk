@@ -3,6 +3,10 @@ noinst_LTLIBRARIES += libagentmarket.la
 libagentmarket_la_SOURCES = \
 	daemon/agentd/market/http_child.c \
 	daemon/agentd/market/http_child.h \
+	daemon/agentd/market/http_main.c \
+	daemon/agentd/market/http_main.h \
+	daemon/agentd/market/http_wire.c \
+	daemon/agentd/market/http_wire.h \
 	daemon/agentd/market/uplink_speed.c \
 	daemon/agentd/market/uplink_speed.h \
 	daemon/agentd/market/verb_http.c \

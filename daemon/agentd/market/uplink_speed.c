@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentd/market/http_child.h"
 #include "base/clock.h"
 #include "market/client.h"
 
@@ -19,7 +20,6 @@ enum {
 	BYTES_MOST = 16 << 20,
 	EACH_WAY_MS = 5000,
 	ANSWER_MS = 5000,
-	CONNECT_MS = 5000,
 };
 
 static int uplink_compare(const void *a, const void *b)
@@ -40,20 +40,24 @@ struct uplink_series uplink_series_of(int64_t *values, int count)
 		.runs = count };
 }
 
-/* One request; *us: how long it took. As client_send. */
-static int uplink_ask(struct client *c, const char *path, const char *body, int64_t *us, struct fail *f)
+struct uplink {
+	struct http_child *child;
+	const char *token;
+};
+
+/* One request, whose body it takes over; *us: how long it took. As client_send. */
+static int uplink_ask(const struct uplink *u, const char *path, char *body, int64_t *us, struct fail *f)
 {
-	struct client_call call = { .method = body ? "POST" : "GET", .path = path, .body = body, .once = true };
-	struct client_answer a;
-	int64_t began = clock_us();
+	struct http_reply r;
 	int rc;
 
-	client_answer_init(&a);
-	rc = client_send(c, &call, &a, f);
-	*us = clock_us() - began;
-	if (rc && (a.status == 404 || a.status == 405))
+	http_child_ask(u->child, u->token, body ? "POST" : "GET", path, body, ANSWER_MS);
+	http_child_wait(u->child, &r);
+	*us = r.took_us;
+	rc = r.rc ? fail_set(f, r.rc, "%s", r.fail.text) : 0;
+	if (rc && (r.status == 404 || r.status == 405))
 		rc = -ENOTSUP;
-	client_answer_release(&a);
+	buf_release(&r.body);
 	return rc;
 }
 
@@ -63,14 +67,14 @@ static bool uplink_is_loss(int rc)
 }
 
 /* Lost is a request, not a packet: TCP repeats those, which shows as jitter. */
-static int uplink_empty(struct client *c, struct uplink_speed *out, struct fail *f)
+static int uplink_empty(const struct uplink *u, struct uplink_speed *out, struct fail *f)
 {
 	int64_t took[EMPTY], apart[EMPTY], us, last = -1, until = clock_ms() + EACH_WAY_MS;
 	int n = 0, differ = 0, in_a_row = 0;
-	int rc = uplink_ask(c, "/np/v1/speed?bytes=0", NULL, &us, f); /* opens the connection */
+	int rc = uplink_ask(u, "/np/v1/speed?bytes=0", NULL, &us, f); /* opens the connection */
 
 	while (!rc && out->sent < EMPTY && clock_ms() < until) {
-		rc = uplink_ask(c, "/np/v1/speed?bytes=0", NULL, &us, f);
+		rc = uplink_ask(u, "/np/v1/speed?bytes=0", NULL, &us, f);
 		out->sent++;
 		if (uplink_is_loss(rc)) {
 			out->lost++;
@@ -112,19 +116,23 @@ static void uplink_fill(char *body, size_t bytes, uint64_t x)
 	memcpy(body + at, "\"}", 3);
 }
 
-static int uplink_bytes(struct client *c, bool up, int64_t trip, struct uplink_series *out, struct fail *f)
+static int uplink_bytes(const struct uplink *u, bool up, int64_t trip, struct uplink_series *out, struct fail *f)
 {
 	int64_t rates[PIECES], us, sum = 0, piece = PIECE_FIRST, until = clock_ms() + EACH_WAY_MS;
-	char *body = up ? malloc(PIECE_MOST + 32) : NULL, path[64];
-	int n = 0, rc = up && !body ? fail_set(f, -ENOMEM, "out of memory") : 0;
+	char path[64];
+	int n = 0, rc = 0;
 
 	while (!rc && n < PIECES && sum + piece <= BYTES_MOST && clock_ms() < until) {
+		char *body = up ? malloc((size_t)piece + 32) : NULL;
+
+		if (up && !body)
+			return fail_set(f, -ENOMEM, "out of memory");
 		if (up)
 			uplink_fill(body, (size_t)piece, (uint64_t)clock_us() | 1);
 		snprintf(path, sizeof path, "/np/v1/speed");
 		if (!up)
 			snprintf(path, sizeof path, "/np/v1/speed?bytes=%d", (int)piece);
-		rc = uplink_ask(c, path, body, &us, f);
+		rc = uplink_ask(u, path, body, &us, f);
 		sum += piece;
 		if (rc)
 			break;
@@ -134,27 +142,20 @@ static int uplink_bytes(struct client *c, bool up, int64_t trip, struct uplink_s
 			n = 0; /* what was too short to measure does not count */
 		}
 	}
-	free(body);
 	*out = uplink_series_of(rates, n);
 	return rc;
 }
 
 int uplink_speed(const struct identity *i, const char *token, struct uplink_speed *out, struct fail *f)
 {
-	struct client_setup setup = { .url = i->url,
-		.token = token,
-		.plain = i->plain,
-		.tries = 1,
-		.connect_ms = CONNECT_MS,
-		.whole_ms = ANSWER_MS,
-		.pin = *i->pin ? i->pin : NULL };
-	struct client *c = NULL;
-	int rc = client_new(&setup, &c, f);
+	struct http_child_setup setup = { .url = i->url, .pin = i->pin, .plain = i->plain };
+	struct uplink u = { .token = token };
+	int rc = http_child_new(&setup, &u.child, f);
 
 	*out = (struct uplink_speed){ .sent = 0 };
-	rc = rc ? rc : uplink_empty(c, out, f);
-	rc = rc ? rc : uplink_bytes(c, false, out->latency.median, &out->down, f);
-	rc = rc ? rc : uplink_bytes(c, true, out->latency.median, &out->up, f);
-	client_free(c);
+	rc = rc ? rc : uplink_empty(&u, out, f);
+	rc = rc ? rc : uplink_bytes(&u, false, out->latency.median, &out->down, f);
+	rc = rc ? rc : uplink_bytes(&u, true, out->latency.median, &out->up, f);
+	http_child_free(u.child);
 	return rc;
 }

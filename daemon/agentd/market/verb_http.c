@@ -7,46 +7,41 @@
 #include <string.h>
 #include <time.h>
 
+#include "agentd/market/http_child.h"
 #include "agentd/os/statefile.h"
 #include "market/client.h"
 
-enum { TRIES = 4 };
-
-static int verb_http_connect_to(const struct identity *i, const char *token, struct client **out, struct fail *f)
-{
-	struct client_setup setup = { .url = i->url, .token = token, .plain = i->plain, .tries = 1 };
-
-	setup.pin = *i->pin ? i->pin : NULL;
-	return client_new(&setup, out, f);
-}
+enum { TRIES = 4, WHOLE_MS = 60000 };
 
 /* Every request of a verb is safe to repeat: the market recognises what it did. */
 int verb_http(const struct identity *i, const char *token, const char *method, const char *path, json_t *body,
 	json_t **out, int *status, struct fail *f)
 {
+	struct http_child_setup setup = { .url = i->url, .pin = i->pin, .plain = i->plain };
 	char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-	struct client_call call = { .method = method, .path = path, .body = text, .once = true };
 	struct timespec pause = { .tv_sec = 1 };
-	struct client *c = NULL;
-	struct client_answer a;
-	int rc = verb_http_connect_to(i, token, &c, f);
+	struct http_reply r = { .rc = 0 };
+	struct http_child *c = NULL;
+	int rc = body && !text ? fail_set(f, -ENOMEM, "out of memory") : http_child_new(&setup, &c, f);
 
 	json_decref(body);
-	client_answer_init(&a);
-	for (int n = 0; !rc; n++) {
-		rc = client_send(c, &call, &a, f);
-		if (!rc || n + 1 == TRIES ||
-			(rc != CLIENT_UNREACHABLE && rc != CLIENT_LOST && rc != REASON_UNAVAILABLE))
+	for (int n = 0; !rc && n < TRIES; n++) {
+		if (n)
+			nanosleep(&pause, NULL);
+		buf_release(&r.body);
+		http_child_ask(c, token, method, path, text ? strdup(text) : NULL, WHOLE_MS);
+		http_child_wait(c, &r);
+		if (r.rc != CLIENT_UNREACHABLE && r.rc != CLIENT_LOST && r.rc != REASON_UNAVAILABLE)
 			break;
-		nanosleep(&pause, NULL);
-		rc = 0;
 	}
+	if (!rc && r.rc)
+		rc = fail_set(f, r.rc, "%s", r.fail.text);
 	if (status)
-		*status = a.status;
+		*status = r.status;
 	if (out)
-		*out = rc ? NULL : json_loadb(buf_text(&a.body), a.body.len, 0, NULL);
-	client_answer_release(&a);
-	client_free(c);
+		*out = rc ? NULL : json_loadb(buf_text(&r.body), r.body.len, 0, NULL);
+	buf_release(&r.body);
+	http_child_free(c);
 	if (text)
 		explicit_bzero(text, strlen(text));
 	free(text);

@@ -6,6 +6,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \
 	daemon/agentd/os/cgroup_path.c \
+	daemon/agentd/os/confine.c \
+	daemon/agentd/os/confine.h \
 	daemon/agentd/os/device_guard.c daemon/agentd/os/device_guard.h daemon/agentd/os/devices.c \
 	daemon/agentd/os/devices.h daemon/agentd/os/disk.c daemon/agentd/os/disk.h \
 	daemon/agentd/os/node_hostkey.c \

@@ -8,6 +8,8 @@
 #include "agentd/flags.h"
 #include "agentd/ns/image.h"
 #include "agentd/machine/inventory.h"
+#include "agentd/market/http_child.h"
+#include "agentd/market/http_main.h"
 #include "agentd/datadir.h"
 #include "agentd/run.h"
 #include "agentd/verbs/verbs.h"
@@ -85,8 +87,11 @@ int command_line(int argc, char **argv, drivers all)
 {
 	struct log log = { .sink = command_line_act_to_stderr };
 	struct flags o;
-	int status = flags_read(&o, argc, argv);
+	int status;
 
+	if (argc == 2 && strcmp(argv[1], HTTP_VERB) == 0)
+		return http_main();
+	status = flags_read(&o, argc, argv);
 	if (status >= 0)
 		return status;
 	umask(077);
