@@ -54,6 +54,8 @@ static bool world_good(uint64_t seed, const struct world_options *how)
 	seed_now = seed;
 	world_init(&w);
 	good = world_run(&w, seed, how, &cover) && world_replays(&w);
+	cover.proven += proven_paid(w.proven);
+	cover.unproven += proven_free_of_charge(w.proven);
 	if (!good)
 		shrink_and_tell(&w);
 	world_release(&w);
@@ -94,6 +96,7 @@ static const struct reasons reasons[] = {
 	{ EVENT_AGENT_RETIRE, { R(INVALID), R(NOT_FOUND), R(HAS_DEPENDENTS) } },
 	{ EVENT_HOST_STATE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE) } },
 	{ EVENT_HOST_DRAIN, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(PAST) } },
+	{ EVENT_HOST_VERIFIED, { R(INVALID), R(NOT_FOUND) } },
 	{ EVENT_HOST_RETIRE, { R(INVALID), R(NOT_FOUND), R(HAS_DEPENDENTS) } },
 	{ EVENT_POOL, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
 	{ EVENT_POOL_CHANGE, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
@@ -249,6 +252,8 @@ int main(int argc, char **argv)
 		4 * WORLD_EVENTS);
 	if (good)
 		coverage_check();
+	ok(!good || (cover.proven > 1000 && cover.unproven > 1000),
+		"who wants proof paid for %ld minutes, and not for %ld without it", cover.proven, cover.unproven);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
 		cover.whys);

@@ -37,6 +37,15 @@ static void tell_policy(const struct policy *p, struct buf *out)
 		p->settle_minutes, p->notice_minutes, p->drain_notice_minutes);
 }
 
+static void tell_proof(const struct event *ev, struct buf *out)
+{
+	if (ev->kind == EVENT_SKU)
+		buf_addf(out, " gpus %d%s", ev->u.sku.gpus, ev->u.sku.proof ? " asks" : "");
+	else
+		buf_addf(out, " result %d until %" PRId64 " since %" PRId64, ev->u.host_verified.result,
+			ev->u.host_verified.until, ev->u.host_verified.since);
+}
+
 static void tell_rest(const struct event *ev, struct buf *out)
 {
 	switch (ev->kind) {
@@ -53,7 +62,6 @@ static void tell_rest(const struct event *ev, struct buf *out)
 		break;
 	case EVENT_CREDIT: buf_addf(out, " micros %" PRId64, ev->u.credit.micros); break;
 	case EVENT_TOKEN: buf_addf(out, " scopes %d expires %" PRId64, ev->u.token.scopes, ev->u.token.expires); break;
-	case EVENT_SKU: buf_addf(out, " gpus %d", ev->u.sku.gpus); break;
 	case EVENT_HOST:
 		buf_addf(out, " sku %" PRIu64 " pool %" PRIu64 " [%" PRId64 ", %" PRId64 ") agent %" PRIu64,
 			ev->u.host.sku, ev->u.host.pool, ev->u.host.start, ev->u.host.end, ev->u.host.agent);
@@ -107,7 +115,10 @@ void show_event(const struct event *ev, struct buf *out)
 	buf_addf(out, "%s at %" PRId64 " account %" PRIu64 " subject %" PRIu64, kind, ev->at, ev->account, ev->subject);
 	if (ev->name)
 		buf_addf(out, " name '%.20s'", ev->name);
-	tell_rest(ev, out);
+	if (ev->kind == EVENT_SKU || ev->kind == EVENT_HOST_VERIFIED)
+		tell_proof(ev, out);
+	else
+		tell_rest(ev, out);
 }
 
 /* ---- Difference ------------------------------------------------------------------------- */

@@ -502,6 +502,8 @@ void stream_next(struct stream *s, struct event *ev)
 	s->at = s->r->at;
 	if (!s->plain && s->step > 8) /* there are accounts */
 		stream_agents(s, ev);
+	if (!s->plain)
+		stream_proofs(s, ev);
 	if (s->step >= SETUP && rng_percent(&s->rng, s->profile->wrong))
 		stream_spoil(s, ev);
 	s->step++;

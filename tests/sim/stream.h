@@ -81,6 +81,8 @@ int64_t stream_minute(struct stream *s);
 int64_t stream_price(struct stream *s);
 void stream_spoil(struct stream *s, struct event *ev);       /* streamwrong.c */
 void stream_agents(struct stream *s, struct event *ev);      /* streamagent.c: something of agents, instead or added */
+void stream_proofs(struct stream *s, struct event *ev);      /* streamproof.c: something of proofs, the same way */
+bool stream_proofs_spoil(struct stream *s, struct event *ev);
 bool stream_agents_spoil(struct stream *s, struct event *ev); /* false: nothing of theirs is in it */
 bool stream_trade(struct stream *s, enum action a, struct event *ev); /* streamtrade.c: false where it cannot be */
 

@@ -10,7 +10,7 @@
 
 void world_init(struct world *w)
 {
-	*w = (struct world){ .ref = reference_new() };
+	*w = (struct world){ .ref = reference_new(), .proven = proven_new() };
 	if (engine_new(&w->eng) != 0)
 		abort();
 	effects_init(&w->did);
@@ -24,6 +24,7 @@ void world_release(struct world *w)
 	engine_free(w->eng);
 	effects_release(&w->did);
 	shadow_release(&w->shadow);
+	proven_free(w->proven);
 	buf_release(&w->mine);
 	buf_release(&w->theirs);
 	free(w->log);
@@ -51,6 +52,8 @@ static void world_lease(const struct world *w, const struct lease *l, bool is_ne
 	c->shape[SHAPE_RESOLD] += parent != NULL;
 	c->shape[SHAPE_CHAIN] += parent && parent->parent;
 	c->shape[SHAPE_INTERRUPTIBLE] += l->interruptible;
+	c->shape[SHAPE_PROVEN] += l->proof;
+	c->shape[SHAPE_UNPROVEN] += !l->proof && engine_sku(w->eng, l->sku)->proof;
 }
 
 static void world_order(const struct order *o, struct coverage *c)
@@ -105,6 +108,7 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 {
 	struct fail why = { .code = 0 }, theirs = { .code = 0 };
 	uint64_t before = engine_count(w->eng);
+	const char *unpaid;
 	int want, rc;
 
 	world_log(w, ev);
@@ -123,6 +127,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 		return world_wrong(w, "the event is not counted, or its time is not taken");
 	if (shadow_take(&w->shadow, &w->did, &why) != 0)
 		return world_wrong(w, "effects: %s", why.text);
+	unpaid = proven_look(w->proven, w->eng, ev, &w->did);
+	if (unpaid)
+		return world_wrong(w, "%s", unpaid);
 	buf_clear(&w->mine);
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);

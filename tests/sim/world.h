@@ -7,6 +7,7 @@
 #define TESTS_SIM_WORLD_H
 
 #include "marketd/engine/engine.h"
+#include "proven.h"
 #include "shadow.h"
 #include "stream.h"
 
@@ -26,6 +27,8 @@ enum { WORLD_REASONS = REASON_END - REASON_BASE, WORLD_TEXT = 8 << 20 };
 	X(PROCURED_SALE, "sold for a procurement") \
 	X(PROCURED_WHOLE, "whole hosts bought for a procurement") \
 	X(WENT_ON, "a node that lost its host went on as a new one") \
+	X(PROVEN, "bought of a proven host") \
+	X(UNPROVEN, "bought of any host, where proven ones are sold") \
 	X(HALF_MINUTE, "a lease with a minute credited")
 
 enum shape {
@@ -42,6 +45,7 @@ struct coverage {
 	long notice[NOTICE_KINDS];
 	long shape[SHAPES];
 	long events, loads, whys;
+	long proven, unproven;               /* minutes of buyers who want proof: paid, and not paid for want of it */
 	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
 };
 
@@ -63,6 +67,7 @@ struct world {
 	struct engine *eng;
 	struct effects did;
 	struct shadow shadow;
+	struct proven *proven;
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;

@@ -160,7 +160,8 @@ static int64_t event_text(const struct event *ev)
 {
 	int64_t sum = text_size(ev->name) + text_size(ev->text);
 
-	if (ev->kind == EVENT_REPORT || ev->kind == EVENT_HOST_DRAIN || ev->kind == EVENT_HOST_STATE)
+	if (ev->kind == EVENT_REPORT || ev->kind == EVENT_HOST_DRAIN || ev->kind == EVENT_HOST_STATE ||
+		ev->kind == EVENT_HOST_VERIFIED)
 		return 0; /* replaces what the last one said */
 	if (ev->kind == EVENT_INSTANCE)
 		sum += text_size(ev->u.instance.user_data);

@@ -132,7 +132,7 @@ json_t *render_availability(const struct engine *e, const struct sku *s)
 	struct spans on_sale = { 0 };
 	json_t *schedule = NULL;
 
-	if (engine_availability(e, s->id, engine_minute(e) + 1, MINUTE_MAX, &on_sale) == 0)
+	if (engine_availability(e, s->id, false, engine_minute(e) + 1, MINUTE_MAX, &on_sale) == 0)
 		schedule = render_spans(on_sale.list, on_sale.count);
 	free(on_sale.list);
 	return json_pack("{s:s, s:o, s:o}", "object", "instance_sku_availability",

@@ -104,12 +104,13 @@ int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t
 }
 
 /* What a SKU has on sale in [start, end); `prices`: each price by itself, else all as one. */
-static void depth_offered(const struct live_sku *s, int64_t start, int64_t end, bool prices, struct changes *c)
+static void depth_offered(const struct engine *e, const struct live_sku *s, bool unverified, int64_t start, int64_t end,
+	bool prices, struct changes *c)
 {
 	for (size_t i = 0; i < s->slot_count; i++) {
 		const struct live_host *h = s->slots[i];
 
-		if (!h || h->pub.down)
+		if (!h || h->pub.down || (s->pub.proof && !unverified && !live_host_proven(e, h)))
 			continue;
 		for (size_t k = calendar_find(h, start); k < h->pub.piece_count && h->pub.pieces[k].start < end; k++) {
 			const struct piece *p = &h->pub.pieces[k];
@@ -121,13 +122,14 @@ static void depth_offered(const struct live_sku *s, int64_t start, int64_t end, 
 	}
 }
 
-int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int64_t to, struct spans *out)
+int engine_availability(const struct engine *e, uint64_t sku, bool unverified, int64_t from, int64_t to,
+	struct spans *out)
 {
 	const struct live_sku *s = world_sku(e, sku);
 	struct changes c = { 0 };
 
 	if (s)
-		depth_offered(s, from > e->minute ? from : e->minute + 1, to, false, &c);
+		depth_offered(e, s, unverified, from > e->minute ? from : e->minute + 1, to, false, &c);
 	return depth_finish(&c, out);
 }
 
@@ -157,7 +159,7 @@ static int depth_levels(const struct changes *c, enum side side, size_t max, str
 	return rc;
 }
 
-int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t start, int64_t end,
+int engine_depth(const struct engine *e, uint64_t sku, enum side side, bool unverified, int64_t start, int64_t end,
 	size_t max, struct level **out, size_t *count)
 {
 	const struct live_sku *s = world_sku(e, sku);
@@ -168,7 +170,7 @@ int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t s
 
 	start = start > e->minute ? start : e->minute + 1;
 	if (s && side == SIDE_SELL)
-		depth_offered(s, start, end, true, &c);
+		depth_offered(e, s, unverified, start, end, true, &c);
 	else if (s)
 		depth_asked(s, start, end, &c);
 	if (c.count)

@@ -59,6 +59,9 @@ static void engine_dump_hosts(const struct engine *e, struct pen *p)
 		if (!h->pub.retired && h->pub.drain)
 			line(p, "drain %" PRIu64 " %" PRId64 " %d\n", h->pub.id, h->pub.drain, h->pub.drain_ends);
 	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
+		if (!h->pub.retired && h->pub.proof)
+			line(p, "proof %" PRIu64 " %d %" PRId64 "\n", h->pub.id, (int)h->pub.proof, h->pub.proof_until);
+	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
 		for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++) {
 			const struct piece *x = &h->pub.pieces[i];
 
@@ -112,6 +115,20 @@ static void dump_leases(const struct engine *e, struct pen *p)
 		line(p, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n", l->start, l->end,
 			l->paid_end, l->price, l->settled, l->interruptible, l->sold_on);
 	}
+}
+
+/* Only what a market has that asks for proofs. */
+static void dump_asked(const struct engine *e, struct pen *p)
+{
+	const struct sku *s;
+	const struct lease *l;
+
+	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
+		if (s->proof)
+			line(p, "asks %" PRIu64 "\n", s->id);
+	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
+		if (l->proof)
+			line(p, "asked %" PRIu64 "\n", l->id);
 }
 
 static void dump_instances(const struct engine *e, struct pen *p)
@@ -185,6 +202,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 	engine_dump_hosts(e, &p);
 	dump_orders(e, &p);
 	dump_leases(e, &p);
+	dump_asked(e, &p);
 	dump_instances(e, &p);
 	dump_books(e, &p);
 	return p.rc;

@@ -42,13 +42,13 @@ struct posting {
 /* X(name, text): the news for account holders, in the events stream. */
 #define NOTICES(X) \
 	X(ORDER_PLACED, "order.placed") \
-	X(ORDER_FILLED, "order.filled")          /* one lease of it; amount is its cost */ \
-	X(ORDER_CLOSED, "order.closed")          /* status and reason */ \
-	X(SOLD, "capacity.sold")                 /* to the seller */ \
+	X(ORDER_FILLED, "order.filled") /* one lease of it; amount is its cost */ \
+	X(ORDER_CLOSED, "order.closed") /* status and reason */ \
+	X(SOLD, "capacity.sold")        /* to the seller */ \
 	X(RELEASED, "capacity.released") \
-	X(INTERRUPTED, "capacity.interrupted")   /* minute is when */ \
+	X(INTERRUPTED, "capacity.interrupted") /* minute is when */ \
 	X(LEASE_ENDED, "lease.ended") \
-	X(SETTLED, "lease.settled")              /* amount to the seller */ \
+	X(SETTLED, "lease.settled") /* amount to the seller */ \
 	X(REFUNDED, "lease.refunded") \
 	X(CREDITED, "account.credited") \
 	X(ACCOUNT_STATE, "account.state") \
@@ -56,9 +56,10 @@ struct posting {
 	X(INSTANCE_STATUS, "instance.status") \
 	X(HOST_STATE, "host.state") \
 	X(PROCUREMENT_STATUS, "procurement.status") \
-	X(AGENT, "agent.state")                  /* code: enum agent_news */ \
-	X(HOST_DRAIN, "host.drain")              /* to its owner; minute 0: it sells again */ \
-	X(SHORTENED, "lease.shortened")          /* its host drains; minute is when it ends, amount comes back */
+	X(AGENT, "agent.state")           /* code: enum agent_news */ \
+	X(HOST_DRAIN, "host.drain")       /* to its owner; minute 0: it sells again */ \
+	X(SHORTENED, "lease.shortened")   /* its host drains; minute is when it ends, amount comes back */ \
+	X(HOST_VERIFIED, "host.verified") /* to its owner, and to its tenant where it failed; code: the result */
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,

@@ -95,17 +95,19 @@ uint64_t engine_agent_version(const struct engine *e, uint64_t agent); /* of its
 
 /*
  * The schedule of a pool for one SKU (0: all together) from minute `from` on, as steps without gaps or
- * empty ends. engine_availability() does the same for what is for sale of a SKU, at every price.
+ * empty ends. engine_availability() does the same for what is for sale of a SKU, at every price;
+ * unverified: also of hosts without the proof that the SKU asks for.
  * Appends to *out, which grows by realloc and is the caller's. 0 or -ENOMEM.
  */
 int engine_schedule(const struct engine *e, uint64_t pool, uint64_t sku, int64_t from, struct spans *out);
-int engine_availability(const struct engine *e, uint64_t sku, int64_t from, int64_t to, struct spans *out);
+int engine_availability(const struct engine *e, uint64_t sku, bool unverified, int64_t from, int64_t to,
+	struct spans *out);
 
 /* Walks the hosts that a pool owns in a minute, ascending by id; *at starts as 0. False at the end. */
 bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at);
 
 /* The public book: the levels of one SKU for a window, best first, without names; spans: what a level could fill. */
-int engine_depth(const struct engine *e, uint64_t sku, enum side side, int64_t start, int64_t end,
+int engine_depth(const struct engine *e, uint64_t sku, enum side side, bool unverified, int64_t start, int64_t end,
 	size_t max, struct level **out, size_t *count); /* free with levels_free */
 void levels_free(struct level *l, size_t count);
 

@@ -25,37 +25,38 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 
 /* X(name, text) */
 #define EVENTS(X) \
-	X(TICK, "tick")                        /* a minute began */ \
+	X(TICK, "tick") /* a minute began */ \
 	X(POLICY, "policy") \
-	X(ACCOUNT, "account")                  /* made */ \
-	X(ACCOUNT_STATE, "account_state")      /* suspended, opened again, another floor */ \
-	X(CREDIT, "credit")                    /* money in (or out, negative) by the operator */ \
-	X(TOKEN, "token")                      /* made: only its hash */ \
+	X(ACCOUNT, "account")             /* made */ \
+	X(ACCOUNT_STATE, "account_state") /* suspended, opened again, another floor */ \
+	X(CREDIT, "credit")               /* money in (or out, negative) by the operator */ \
+	X(TOKEN, "token")                 /* made: only its hash */ \
 	X(TOKEN_REVOKE, "token_revoke") \
-	X(SKU, "sku")                          /* made or changed */ \
-	X(HOST, "host")                        /* registered: its minutes belong to a pool from then on */ \
-	X(HOST_STATE, "host_state")            /* down, up */ \
+	X(SKU, "sku")               /* made or changed */ \
+	X(HOST, "host")             /* registered: its minutes belong to a pool from then on */ \
+	X(HOST_STATE, "host_state") /* down, up */ \
 	X(HOST_RETIRE, "host_retire") \
 	X(POOL, "pool") \
-	X(POOL_CHANGE, "pool_change")          /* name, tags */ \
+	X(POOL_CHANGE, "pool_change") /* name, tags */ \
 	X(POOL_DELETE, "pool_delete") \
-	X(ORDER, "order")                      /* buy, extend, sell, offer of a host */ \
+	X(ORDER, "order") /* buy, extend, sell, offer of a host */ \
 	X(CANCEL, "cancel") \
-	X(RELEASE, "release")                  /* gives back what a pool still has */ \
+	X(RELEASE, "release") /* gives back what a pool still has */ \
 	X(INSTANCE, "instance") \
-	X(INSTANCE_CHANGE, "instance_change")  /* name, tags, priority, user data */ \
+	X(INSTANCE_CHANGE, "instance_change") /* name, tags, priority, user data */ \
 	X(INSTANCE_STOP, "instance_stop") \
-	X(INSTANCE_DELETE, "instance_delete")  /* forget one that is terminated */ \
-	X(REPORT, "report")                    /* an agent says how an instance is */ \
+	X(INSTANCE_DELETE, "instance_delete") /* forget one that is terminated */ \
+	X(REPORT, "report")                   /* an agent says how an instance is */ \
 	X(PROCUREMENT, "procurement") \
 	X(PROCUREMENT_CHANGE, "procurement_change") \
 	X(PROCUREMENT_DELETE, "procurement_delete") \
-	X(AGENT, "agent")                      /* a machine joined an account with its own key */ \
-	X(AGENT_SESSION, "agent_session")      /* an agent connected (again); its earlier sessions are over */ \
-	X(AGENT_INVENTORY, "agent_inventory")  /* what the agent found in its machine */ \
+	X(AGENT, "agent")                     /* a machine joined an account with its own key */ \
+	X(AGENT_SESSION, "agent_session")     /* an agent connected (again); its earlier sessions are over */ \
+	X(AGENT_INVENTORY, "agent_inventory") /* what the agent found in its machine */ \
 	X(AGENT_RETIRE, "agent_retire") \
-	X(RULES, "rules")                      /* from now on this edition of rules.md counts */ \
-	X(HOST_DRAIN, "host_drain")            /* its owner sells no more of it from a minute on, or does again */
+	X(RULES, "rules")                 /* from now on this edition of rules.md counts */ \
+	X(HOST_DRAIN, "host_drain")       /* its owner sells no more of it from a minute on, or does again */ \
+	X(HOST_VERIFIED, "host_verified") /* the market compared what was measured of it with its SKU */
 
 enum event_kind {
 	EVENT_NONE,
@@ -68,11 +69,15 @@ enum event_kind {
 enum side { SIDE_BUY, SIDE_SELL };
 
 enum order_flags {
-	ORDER_STANDING = 1,       /* rests until filled, cancelled, or its window is over; else fills now or not */
-	ORDER_PARTIAL = 2,        /* may fill in part: fewer nodes, parts of the window */
-	ORDER_EXTEND = 4,         /* buy: the same hosts that the pool holds in the minute before start, or nothing */
-	ORDER_INTERRUPTIBLE = 8,  /* buy: may be taken back by a reserved buy, with two minutes' notice */
+	ORDER_STANDING = 1,      /* rests until filled, cancelled, or its window is over; else fills now or not */
+	ORDER_PARTIAL = 2,       /* may fill in part: fewer nodes, parts of the window */
+	ORDER_EXTEND = 4,        /* buy: the same hosts that the pool holds in the minute before start, or nothing */
+	ORDER_INTERRUPTIBLE = 8, /* buy: may be taken back by a reserved buy, with two minutes' notice */
+	ORDER_UNVERIFIED = 16,   /* buy: hosts without a valid proof do, too */
 };
+
+/* What measurements of a host proved. */
+enum host_proof { PROOF_NONE, PROOF_PASSED, PROOF_FAILED };
 
 enum account_state { ACCOUNT_OPEN, ACCOUNT_SUSPENDED };
 enum pool_kind { POOL_MARKET, POOL_ORIGINATING };
@@ -110,7 +115,7 @@ struct event {
 	uint64_t subject;
 	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
-			  /* HOST_STATE, HOST_DRAIN: why; */
+			  /* HOST_STATE, HOST_DRAIN: why; HOST_VERIFIED: what was measured, signed, as JSON; */
 			  /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
 	union {
 		struct { int64_t minute; } tick;
@@ -119,7 +124,10 @@ struct event {
 		struct { int32_t state; int64_t floor; } account_state;
 		struct { int64_t micros; } credit;
 		struct { uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; } token;  /* expires 0: never */
-		struct { int32_t gpus; } sku;
+		struct {
+			int32_t gpus;
+			bool proof;
+		} sku; /* proof: its nodes are sold from hosts that have one, unless a buyer wants others, too */
 		struct {
 			uint64_t sku, pool;
 			int64_t start, end;
@@ -179,6 +187,11 @@ struct event {
 			bool ends;
 			bool by_operator;
 		} host_drain; /* from: a minute; 0: it sells again. ends: leases that reach beyond it end there */
+		struct {
+			int32_t result;
+			int64_t until, since;
+			const char *why;
+		} host_verified; /* enum host_proof; until: a minute, where it passed; since, why: where it failed */
 	} u;
 };
 

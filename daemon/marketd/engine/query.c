@@ -5,6 +5,7 @@
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/drain.h"
+#include "marketd/engine/rules/lease.h"
 #include "marketd/engine/live/world.h"
 
 int64_t engine_minute(const struct engine *e)
@@ -212,7 +213,7 @@ int64_t engine_unsettled(const struct engine *e, uint64_t account)
 		const struct live_lease *l = list_entry(pos, struct live_lease, sold);
 		int64_t to = e->minute < l->pub.paid_end ? e->minute : l->pub.paid_end, amount;
 
-		if (l->host->pub.down || to <= l->pub.settled)
+		if (l->host->pub.down || lease_unproven(l) || to <= l->pub.settled)
 			continue;
 		amount = sure_mul(l->pub.price, to - l->pub.settled);
 		sum = sure_add(sum, amount - ledger_fee(amount, e->policy.fee_bps));

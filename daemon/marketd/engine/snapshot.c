@@ -151,6 +151,8 @@ void codec_sku(struct codec *c, struct sku *s, int64_t *used)
 	codec_field(c, s->gpus);
 	codec_field(c, s->created_at);
 	codec_field(c, *used);
+	if (c->form >= 5)
+		codec_field(c, s->proof);
 }
 
 void codec_pool(struct codec *c, struct pool *p)
@@ -194,6 +196,13 @@ void codec_host(struct codec *c, struct host *h)
 	codec_field(c, h->drain);
 	codec_field(c, h->drain_ends);
 	codec_text(c, &h->drain_why, WHY_BYTES);
+	if (c->form < 5)
+		return;
+	codec_field(c, h->proof);
+	codec_field(c, h->proof_until);
+	codec_field(c, h->proof_at);
+	codec_text(c, &h->proof_why, WHY_BYTES);
+	codec_text(c, &h->claims, TEXT_BYTES);
 }
 
 void codec_piece(struct codec *c, struct piece *p)
@@ -256,6 +265,8 @@ void codec_lease(struct codec *c, struct lease *l)
 	codec_field(c, l->interruptible);
 	codec_field(c, l->sold_on);
 	codec_field(c, l->filled_at);
+	if (c->form >= 5)
+		codec_field(c, l->proof);
 }
 
 void codec_instance(struct codec *c, struct instance *x)

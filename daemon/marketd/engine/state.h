@@ -44,6 +44,7 @@ struct sku {
 	char *alias;
 	char *properties;          /* JSON as the operator gave it */
 	int32_t gpus;              /* per node; 0: a CPU node */
+	bool proof;                /* it is sold from hosts that have a valid proof, unless a buyer wants others, too */
 	int64_t created_at;
 };
 
@@ -93,6 +94,11 @@ struct host {
 	int64_t drain;             /* its owner sells nothing of it from this minute on; 0: no such minute */
 	bool drain_ends;           /* leases that reached beyond that minute end there */
 	char *drain_why;           /* NULL */
+	enum host_proof proof;
+	int64_t proof_until; /* it is valid in minutes before this one; 0: it did not pass */
+	int64_t proof_at;    /* of the last result, Unix seconds; 0: there is none */
+	char *proof_why;     /* why it did not pass; NULL */
+	char *claims;        /* what was measured last, signed, as JSON; NULL */
 	int64_t created_at;
 	const struct piece *pieces;
 	size_t piece_count;
@@ -134,6 +140,7 @@ struct lease {
 	int64_t settled;           /* minutes before this are paid or given back */
 	bool interruptible;
 	bool sold_on;              /* the buyer has sold these minutes to another lease */
+	bool proof;                /* its minutes are paid where the host has a valid proof */
 	int64_t filled_at;         /* Unix seconds */
 };
 

@@ -251,6 +251,23 @@ static void walk_token(struct walk *w, struct event *ev)
 	journal_s64(w, &ev->u.token.expires);
 }
 
+static void walk_sku(struct walk *w, struct event *ev)
+{
+	journal_s32(w, &ev->u.sku.gpus);
+	if (!journal_late(w, ev->u.sku.proof))
+		return;
+	journal_flag(w, &ev->u.sku.proof);
+	late_is(w, ev->u.sku.proof);
+}
+
+static void walk_verified(struct walk *w, struct event *ev)
+{
+	journal_s32(w, &ev->u.host_verified.result);
+	journal_s64(w, &ev->u.host_verified.until);
+	journal_s64(w, &ev->u.host_verified.since);
+	journal_text(w, &ev->u.host_verified.why, WHY_BYTES);
+}
+
 static void walk_host(struct walk *w, struct event *ev)
 {
 	journal_u64(w, &ev->u.host.sku);
@@ -326,7 +343,9 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_ACCOUNT_STATE: walk_account_state(w, ev); break;
 	case EVENT_CREDIT: journal_s64(w, &ev->u.credit.micros); break;
 	case EVENT_TOKEN: walk_token(w, ev); break;
-	case EVENT_SKU: journal_s32(w, &ev->u.sku.gpus); break;
+	case EVENT_SKU:
+		walk_sku(w, ev);
+		break;
 	case EVENT_HOST: walk_host(w, ev); break;
 	case EVENT_HOST_STATE: walk_host_state(w, ev); break;
 	case EVENT_POOL: journal_s32(w, &ev->u.pool.kind); break;
@@ -347,6 +366,9 @@ static void walk_kind(struct walk *w, struct event *ev)
 		journal_s64(w, &ev->u.host_drain.from);
 		journal_flag(w, &ev->u.host_drain.ends);
 		journal_flag(w, &ev->u.host_drain.by_operator);
+		break;
+	case EVENT_HOST_VERIFIED:
+		walk_verified(w, ev);
 		break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:

@@ -328,7 +328,7 @@ static double sold(struct bench *b, int hosts, int64_t ahead)
 	struct spans free_ones = { 0 };
 	int64_t sum = 0;
 
-	engine_availability(b->e, b->sku, b->minute + 1, b->minute + 1 + ahead, &free_ones);
+	engine_availability(b->e, b->sku, false, b->minute + 1, b->minute + 1 + ahead, &free_ones);
 	for (size_t i = 0; i < free_ones.count; i++)
 		sum += (free_ones.list[i].end - free_ones.list[i].start) * free_ones.list[i].nodes;
 	free(free_ones.list);

@@ -39,6 +39,8 @@ struct rhost {
 	int64_t broke;             /* the minute in which it last went down */
 	int64_t drain;             /* 0: it does not */
 	bool drain_ends;
+	int proof;     /* enum host_proof */
+	int64_t valid; /* PROOF_PASSED: up to this minute */
 	uint64_t agent;
 	struct cell *cell;         /* in order, without gaps; the past is cut off */
 	size_t cells;
@@ -53,7 +55,12 @@ struct rtoken {
 	bool revoked;
 };
 struct raccount { uint64_t id, beneficiary; char *name; int state; int64_t floor; };
-struct rsku { uint64_t id; char *name; int32_t gpus; };
+struct rsku {
+	uint64_t id;
+	char *name;
+	int32_t gpus;
+	bool asks;
+};
 struct rpool { uint64_t id, account; char *name; int kind; };
 
 struct rorder {
@@ -67,7 +74,7 @@ struct rorder {
 struct rlease {
 	uint64_t id, order, sell_order, host, sku, parent, buyer, seller, pool;
 	int64_t start, end, paid_end, price, settled;
-	bool interruptible, sold_on;
+	bool interruptible, sold_on, asked;
 };
 
 struct rinstance { uint64_t id, account, pool, sku, host; char *name; int priority, status; };
@@ -146,6 +153,7 @@ int64_t ref_drain_notice(const struct reference *r);
 
 /* refplan.c: what a buy would take */
 bool ref_strangers(const struct reference *r, uint64_t account, uint64_t other);
+bool ref_believed(const struct reference *r, const struct rhost *h, bool anyhow, bool stays);
 int64_t ref_trade_price(const struct rorder *buy, const struct rorder *sell);
 void ref_plan_buy(struct reference *r, const struct rorder *buy, int64_t limit, struct plan *out);
 void ref_plan_release(struct plan *p);

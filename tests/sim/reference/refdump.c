@@ -43,6 +43,9 @@ static void dump_hosts(const struct reference *r, struct buf *out)
 	if (h->drain)
 		buf_addf(out, "drain %" PRIu64 " %" PRId64 " %d\n", h->id, h->drain, h->drain_ends);
 	EACH(r->hosts, struct rhost, h)
+	if (h->proof)
+		buf_addf(out, "proof %" PRIu64 " %d %" PRId64 "\n", h->id, h->proof, h->valid);
+	EACH(r->hosts, struct rhost, h)
 		for (size_t i = 0; i < h->cells; i++) {
 			const struct cell *c = &h->cell[i];
 			const struct rorder *o = ref_list_find(&r->orders, c->order);
@@ -78,6 +81,12 @@ static void dump_trade(const struct reference *r, struct buf *out)
 		" %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d\n",
 		l->id, l->parent, l->order, l->sell_order, l->host, l->sku, l->buyer, l->seller, l->pool, l->start,
 		l->end, l->paid_end, l->price, l->settled, l->interruptible, l->sold_on);
+	EACH(r->skus, struct rsku, s)
+	if (s->asks)
+		buf_addf(out, "asks %" PRIu64 "\n", s->id);
+	EACH(r->leases, struct rlease, l)
+	if (l->asked)
+		buf_addf(out, "asked %" PRIu64 "\n", l->id);
 }
 
 void reference_dump(const struct reference *r, struct buf *out)

@@ -77,10 +77,13 @@ static int ev_sku(struct reference *r, const struct event *ev)
 	if (s) {
 		if (ev->name)
 			rename_to(&s->name, ev->name);
+		if (s->asks && !ev->u.sku.proof)
+			ref_mark_add(&r->wanted, s->id);
+		s->asks = ev->u.sku.proof;
 		return 0;
 	}
 	s = ref_more(NULL, 1, sizeof *s);
-	*s = (struct rsku){ r->next_id++, ref_text(ev->name), ev->u.sku.gpus };
+	*s = (struct rsku){ r->next_id++, ref_text(ev->name), ev->u.sku.gpus, ev->u.sku.proof };
 	ref_list_add(&r->skus, s);
 	return 0;
 }
@@ -250,6 +253,38 @@ static int ev_host_state(struct reference *r, const struct event *ev)
 	h->down = ev->u.host_state.down;
 	h->broke = ev->at / 60;
 	if (!h->down)
+		ref_mark_add(&r->wanted, h->sku);
+	return 0;
+}
+
+static int ev_host_verified(struct reference *r, const struct event *ev)
+{
+	struct rhost *h = ref_host(r, ev->account, ev->subject);
+	bool passed = ev->u.host_verified.result == PROOF_PASSED;
+	int64_t until = ev->u.host_verified.until, upto = ev->u.host_verified.since;
+	const char *because = ev->u.host_verified.why;
+
+	if (!h)
+		return REASON_NOT_FOUND;
+	if (!passed && (ev->u.host_verified.result != PROOF_FAILED || until != 0))
+		return REASON_INVALID;
+	if (passed && !between(until, r->minute + 1, MINUTE_MAX))
+		return REASON_INVALID;
+	if (upto < 0 || (passed && upto > 0))
+		return REASON_INVALID;
+	if (because && strlen(because) > WHY_BYTES)
+		return REASON_INVALID;
+	if (upto == 0 || upto > r->minute)
+		upto = r->minute;
+	for (size_t i = 0; i < r->leases.n; i++) {
+		struct rlease *l = r->leases.at[i];
+
+		if (l->host == h->id && l->start <= r->minute)
+			ref_lease_settle(r, l, upto);
+	}
+	h->proof = ev->u.host_verified.result;
+	h->valid = until;
+	if (passed)
 		ref_mark_add(&r->wanted, h->sku);
 	return 0;
 }
@@ -456,6 +491,8 @@ int ref_event(struct reference *r, const struct event *ev)
 	case EVENT_TOKEN_REVOKE: return ev_token_revoke(r, ev);
 	case EVENT_HOST: return ev_host(r, a, ev);
 	case EVENT_HOST_STATE: return ev_host_state(r, ev);
+	case EVENT_HOST_VERIFIED:
+		return ev_host_verified(r, ev);
 	case EVENT_HOST_DRAIN:
 		return ev_host_drain(r, ev);
 	case EVENT_HOST_RETIRE: return ev_host_retire(r, ev);

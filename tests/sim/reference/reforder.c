@@ -141,7 +141,8 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 		.paid_end = s->end,
 		.price = price,
 		.settled = s->start,
-		.interruptible = buy->flags & ORDER_INTERRUPTIBLE };
+		.interruptible = buy->flags & ORDER_INTERRUPTIBLE,
+		.asked = ((struct rsku *)ref_list_find(&r->skus, h->sku))->asks && !(buy->flags & ORDER_UNVERIFIED) };
 	ref_list_add(&r->leases, l);
 	ref_cells_cut(h, s->start);
 	ref_cells_cut(h, s->end);

@@ -139,6 +139,14 @@ struct rlease *ref_lease_split(struct reference *r, struct rlease *l, int64_t at
 	return tail;
 }
 
+/* Its buyer asked for a host with proof, and there was none that was valid when the lease began or later. */
+static bool unproven(const struct rhost *h, const struct rlease *l)
+{
+	if (!l->asked)
+		return false;
+	return h->proof != PROOF_PASSED || l->start >= h->valid;
+}
+
 void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto)
 {
 	const struct rhost *h = ref_list_find(&r->hosts, l->host);
@@ -147,7 +155,7 @@ void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto)
 	int64_t money = l->price * paid;
 
 	ref_post(r, l->buyer, BOOK_ESCROW, 0, -money);
-	if (h->down)
+	if (h->down || unproven(h, l))
 		ref_post(r, l->buyer, BOOK_AVAILABLE, 0, money);
 	else
 		ref_post_income(r, l->seller, money);
@@ -229,15 +237,16 @@ void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from)
 /* The buyer gives back what is from `from` on: the part of it, or all, is over. */
 void ref_lease_release(struct reference *r, struct rlease *l, int64_t from)
 {
+	const struct rhost *h = ref_list_find(&r->hosts, l->host);
+	bool all = l->interruptible || (l->asked && (h->proof != PROOF_PASSED || h->valid <= r->minute)), again;
 	const struct rorder *sell;
 	int64_t unused, refund;
-	bool again;
 
 	l = ref_lease_split(r, l, from);
 	sell = ref_list_find(&r->orders, l->sell_order);
 	again = sell && (sell->flags & ORDER_PARTIAL);
 	unused = l->price * (l->paid_end - l->start);
-	refund = l->interruptible ? unused : (int64_t)((wide)unused * r->policy.release_bps / 10000);
+	refund = all ? unused : (int64_t)((wide)unused * r->policy.release_bps / 10000);
 	lease_give_back(r, l, l->start, again ? sell->id : 0);
 	ref_post(r, l->buyer, BOOK_ESCROW, 0, -unused);
 	ref_post(r, l->buyer, BOOK_AVAILABLE, 0, refund);

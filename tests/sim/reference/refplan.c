@@ -16,6 +16,23 @@ int64_t ref_trade_price(const struct rorder *buy, const struct rorder *sell)
 	return sell->id < buy->id ? sell->price : buy->price;
 }
 
+/* Whether a buy may have the host: any at all, or none without proof but those that it has and that did not fail. */
+bool ref_believed(const struct reference *r, const struct rhost *h, bool anyhow, bool stays)
+{
+	const struct rsku *s = ref_list_find(&r->skus, h->sku);
+
+	if (anyhow || !s->asks)
+		return true;
+	if (h->proof == PROOF_PASSED && r->minute < h->valid)
+		return true;
+	return stays && h->proof != PROOF_FAILED;
+}
+
+static bool buy_believes(const struct reference *r, const struct rorder *buy, const struct rhost *h)
+{
+	return ref_believed(r, h, buy->flags & ORDER_UNVERIFIED, buy->flags & ORDER_EXTEND);
+}
+
 void ref_plan_release(struct plan *p)
 {
 	free(p->at);
@@ -48,7 +65,7 @@ static const struct rorder *usable(const struct reference *r, const struct rorde
 
 	if (!sell || h->sku != buy->sku || h->down || !(sell->flags & ORDER_PARTIAL))
 		return NULL;
-	if (sell->price > limit || !ref_strangers(r, sell->account, buy->account))
+	if (sell->price > limit || !ref_strangers(r, sell->account, buy->account) || !buy_believes(r, buy, h))
 		return NULL;
 	return takeable(r, buy, c) ? sell : NULL;
 }
@@ -100,7 +117,7 @@ static bool block_whole(const struct reference *r, const struct rorder *buy, con
 		for (size_t j = 0; j < h->cells; j++) {
 			if (h->cell[j].order != sell->id)
 				continue;
-			if (h->down || !takeable(r, buy, &h->cell[j]))
+			if (h->down || !buy_believes(r, buy, h) || !takeable(r, buy, &h->cell[j]))
 				return false;
 			covered += h->cell[j].end - h->cell[j].start;
 		}

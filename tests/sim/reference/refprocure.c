@@ -12,11 +12,12 @@ struct look {
 	struct rprocurement *p;
 	int64_t must, end;
 	int32_t target;
+	bool stays; /* for the hosts that it has: they need no new proof */
 };
 
 static struct look look_at(struct reference *r, struct rprocurement *p)
 {
-	struct look l = { r, p, r->minute + 1 + p->window, 0, ref_target(r, p) };
+	struct look l = { r, p, r->minute + 1 + p->window, 0, ref_target(r, p), false };
 
 	for (l.end = l.must; l.end % 60; l.end++)
 		;
@@ -100,6 +101,8 @@ static const struct rorder *seller(const struct look *l, const struct rhost *h, 
 	const struct rlease *under = c ? ref_list_find(&l->r->leases, c->lease) : NULL;
 
 	if (!o || h->sku != l->p->sku || h->down || !(o->flags & ORDER_PARTIAL) || o->price > limit)
+		return NULL;
+	if (!ref_believed(l->r, h, false, l->stays))
 		return NULL;
 	if (c->pool == l->p->pool || !ref_strangers(l->r, o->account, l->p->account))
 		return NULL;
@@ -267,6 +270,7 @@ void ref_renew(struct reference *r, struct rprocurement *p)
 	int64_t start, end;
 	int32_t missing;
 
+	l.stays = true;
 	if (ref_overdone(r, p, l.end))
 		ref_procurement_cancel(r, p, SIDE_SELL);
 	for (int64_t t = r->minute + 1; a->state == ACCOUNT_OPEN && (missing = next_run(&l, 1, t, true, &start, &end));

@@ -97,7 +97,7 @@ static int th_pool_delete(struct reference *r, const struct event *ev)
 
 static bool order_invalid(const struct event *ev)
 {
-	const int known = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE;
+	const int known = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE | ORDER_UNVERIFIED;
 	int flags = ev->u.order.flags, side = ev->u.order.side;
 
 	if (side != SIDE_BUY && side != SIDE_SELL)
@@ -110,7 +110,7 @@ static bool order_invalid(const struct event *ev)
 	if (ev->u.order.start >= ev->u.order.end || ev->u.order.end > MINUTE_MAX)
 		return true;
 	if (side == SIDE_SELL)
-		return (flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE)) || ev->u.order.max_total ||
+		return (flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE | ORDER_UNVERIFIED)) || ev->u.order.max_total ||
 			(ev->u.order.host && ev->u.order.nodes != 1);
 	return ev->u.order.host ||
 		((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)));

@@ -25,6 +25,7 @@
 	X(TOKEN, token.hash[1], (uint8_t)any()) \
 	X(TOKEN, token.hash[31], (uint8_t)any()) \
 	X(SKU, sku.gpus, (int32_t)any()) \
+	X(SKU, sku.proof, (any() & 1) != 0) \
 	X(HOST, host.sku, any()) \
 	X(HOST, host.pool, any()) \
 	X(HOST, host.start, (int64_t)any()) \
@@ -71,6 +72,9 @@
 	X(HOST_DRAIN, host_drain.ends, (any() & 1) != 0) \
 	X(CANCEL, cancel.reason, (int32_t)any()) \
 	X(HOST_DRAIN, host_drain.by_operator, (any() & 1) != 0) \
+	X(HOST_VERIFIED, host_verified.result, (int32_t)any()) \
+	X(HOST_VERIFIED, host_verified.until, (int64_t)any()) \
+	X(HOST_VERIFIED, host_verified.since, (int64_t)any()) \
 	X(RULES, rules.edition, (int32_t)any()) \
 	X(AGENT_SESSION, agent_session.generation, any()) \
 	X(AGENT_SESSION, agent_session.hash[0], (uint8_t)any()) \
@@ -80,6 +84,7 @@
 #define TEXTS(X) \
 	X(INSTANCE, instance.user_data) \
 	X(INSTANCE_CHANGE, instance_change.user_data) \
+	X(HOST_VERIFIED, host_verified.why) \
 	X(AGENT, agent.machine)
 
 static uint64_t state = 88172645463325252u;
@@ -157,7 +162,7 @@ static bool refused_or_older(const void *bytes, size_t len)
 	buf_init(&b, 1 << 20);
 	if (!good)
 		good = (ev.kind == EVENT_HOST || ev.kind == EVENT_HOST_STATE || ev.kind == EVENT_INSTANCE_CHANGE ||
-			       ev.kind == EVENT_CANCEL || ev.kind == EVENT_POLICY) &&
+			       ev.kind == EVENT_CANCEL || ev.kind == EVENT_POLICY || ev.kind == EVENT_SKU) &&
 			journal_put(&b, &ev) == 0 && b.len == len && memcmp(b.data, bytes, len) == 0;
 	buf_release(&b);
 	free(room);

@@ -110,7 +110,8 @@ struct events {
 };
 
 /* What kind of thing subject and other are, by notice. */
-static const struct subject { const char *name; enum ident kind; } subjects[NOTICE_KINDS] = {
+static const struct subject { const char *name; enum ident kind;
+} subjects[NOTICE_KINDS] = {
 	[NOTICE_ORDER_PLACED] = { "order", IDENT_ORDER },
 	[NOTICE_ORDER_FILLED] = { "order", IDENT_ORDER },
 	[NOTICE_ORDER_CLOSED] = { "order", IDENT_ORDER },
@@ -129,6 +130,7 @@ static const struct subject { const char *name; enum ident kind; } subjects[NOTI
 	[NOTICE_AGENT] = { "agent", IDENT_AGENT },
 	[NOTICE_HOST_DRAIN] = { "host", IDENT_HOST },
 	[NOTICE_SHORTENED] = { "contract", IDENT_CONTRACT },
+	[NOTICE_HOST_VERIFIED] = { "host", IDENT_HOST },
 };
 
 #define WITHDRAWN \
@@ -170,6 +172,9 @@ static void set_code(json_t *o, const struct notice *t)
 		break;
 	case NOTICE_HOST_DRAIN:
 		json_object_set_new(o, "state", json_string(t->minute ? "draining" : "selling"));
+		break;
+	case NOTICE_HOST_VERIFIED:
+		json_object_set_new(o, "state", json_string(t->code == PROOF_PASSED ? "verified" : "failed"));
 		break;
 	case NOTICE_AGENT:
 		json_object_set_new(o, "state",

@@ -47,7 +47,7 @@ static json_t *zone_json(const struct engine *e, const struct sku *s)
 	struct spans spans = { 0 };
 	char room[64];
 
-	if (engine_availability(e, s->id, from, from + HORIZON_MINUTES, &spans) == 0)
+	if (engine_availability(e, s->id, false, from, from + HORIZON_MINUTES, &spans) == 0)
 		for (size_t i = 0; i < spans.count; i++)
 			json_array_append_new(capacity,
 				json_pack("{s:I, s:I, s:i}", "start_timestamp",

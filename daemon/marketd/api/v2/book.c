@@ -120,7 +120,7 @@ static json_t *book_side(const struct engine *e, const json_t *requirements, uin
 
 		if ((only && s->id != only) || !requirements_match(requirements, s))
 			continue;
-		failed = engine_depth(e, s->id, side, w->start, w->end, most, &levels, &count);
+		failed = engine_depth(e, s->id, side, false, w->start, w->end, most, &levels, &count);
 		if (!failed)
 			failed = rows_take(&rows, s->id, levels, count);
 	}

@@ -50,6 +50,8 @@ static void free_unit(struct live_host *h)
 	free(h->pub.name);
 	free(h->pub.why);
 	free(h->pub.drain_why);
+	free(h->pub.proof_why);
+	free(h->pub.claims);
 	free(h->room);
 	free(h->ends);
 }

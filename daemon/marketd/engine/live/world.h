@@ -227,6 +227,12 @@ static inline int64_t live_host_sells_until(const struct live_host *h)
 	return h->pub.drain ? h->pub.drain : MINUTE_MAX;
 }
 
+/* Is there a proof of what it claims, and is that valid now? */
+static inline bool live_host_proven(const struct engine *e, const struct live_host *h)
+{
+	return h->pub.proof == PROOF_PASSED && h->pub.proof_until > e->minute;
+}
+
 static inline bool order_block(const struct order *o)
 {
 	return o->side == SIDE_SELL && !(o->flags & ORDER_PARTIAL);

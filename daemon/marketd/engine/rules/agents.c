@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "market/reason.h"
+#include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/pool.h"
 
 static void emit_news(struct engine *e, const struct agent *a, enum agent_news news)
 {
@@ -129,5 +131,70 @@ int agent_retire(struct engine *e, const struct event *ev, struct fail *why)
 	a->pub.retired = true;
 	a->version = e->count + 1;
 	emit_news(e, &a->pub, AGENT_LEFT);
+	return 0;
+}
+
+/* ---- What they measured ------------------------------------------------------------------- */
+
+static int verified_check(const struct engine *e, const struct event *ev, struct fail *why)
+{
+	int32_t result = ev->u.host_verified.result;
+	int64_t until = ev->u.host_verified.until;
+
+	if (result != PROOF_PASSED && result != PROOF_FAILED)
+		return fail_set(why, REASON_INVALID, "a host passes or fails");
+	if (result == PROOF_PASSED ? until <= e->minute || until > MINUTE_MAX : until != 0)
+		return fail_set(why, REASON_INVALID, "a proof is valid until a later minute");
+	if (ev->u.host_verified.since < 0 || (result == PROOF_PASSED && ev->u.host_verified.since))
+		return fail_set(why, REASON_INVALID, "a host fails since an earlier minute, but passes now");
+	if (ev->u.host_verified.why && strlen(ev->u.host_verified.why) > WHY_BYTES)
+		return fail_set(why, REASON_INVALID, "a reason has at most %d bytes", WHY_BYTES);
+	return check_text(ev->text, why);
+}
+
+static void verified_text(char **text, const char *now)
+{
+	free(*text);
+	*text = must_copy(now);
+}
+
+/* Tells its owner; and whoever has it now, where it is no longer proven. */
+static void verified_notify(struct engine *e, const struct live_host *h)
+{
+	const struct piece *p = calendar_at(h, e->minute);
+	const struct live_lease *l = p ? world_lease(e, p->lease) : NULL;
+	struct notice told = { .kind = NOTICE_HOST_VERIFIED,
+		.account = h->pub.account,
+		.subject = h->pub.id,
+		.minute = h->pub.proof_until,
+		.code = (int32_t)h->pub.proof };
+
+	emit_notice(e, &told);
+	if (!l || !l->pub.proof || h->pub.proof != PROOF_FAILED || l->pub.buyer == h->pub.account)
+		return;
+	told.account = l->pub.buyer;
+	told.other = l->pub.id;
+	emit_notice(e, &told);
+}
+
+int host_verified(struct engine *e, const struct event *ev, struct fail *why)
+{
+	int64_t since = ev->u.host_verified.since;
+	struct live_host *h;
+	int rc = pool_find_host(e, ev, &h, why);
+
+	rc = rc ? rc : verified_check(e, ev, why);
+	if (rc)
+		return rc;
+	live_host_changed(h);
+	pool_settle_running(e, h, since && since < e->minute ? since : e->minute);
+	h->pub.proof = (enum host_proof)ev->u.host_verified.result;
+	h->pub.proof_until = ev->u.host_verified.until;
+	h->pub.proof_at = ev->at;
+	verified_text(&h->pub.proof_why, ev->u.host_verified.why);
+	verified_text(&h->pub.claims, ev->text);
+	if (h->pub.proof == PROOF_PASSED)
+		h->sku->marked = h->sku->crossed = true;
+	verified_notify(e, h);
 	return 0;
 }

@@ -8,6 +8,7 @@
 int agent_join(struct engine *e, const struct event *ev, struct fail *why);
 int agent_session(struct engine *e, const struct event *ev, struct fail *why);
 int agent_inventory(struct engine *e, const struct event *ev, struct fail *why);
+int host_verified(struct engine *e, const struct event *ev, struct fail *why); /* what was measured of a host */
 int agent_retire(struct engine *e, const struct event *ev, struct fail *why);
 
 bool agent_key_fits(const char *public_key); /* 32 bytes in canonical base64 */

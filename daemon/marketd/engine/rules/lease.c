@@ -71,30 +71,39 @@ static void lease_notify(struct engine *e, enum notice_kind kind, uint64_t accou
 		.amount = amount, .minute = minute });
 }
 
+bool lease_unproven(const struct live_lease *l)
+{
+	const struct host *h = &l->host->pub;
+
+	return l->pub.proof && (h->proof != PROOF_PASSED || h->proof_until <= l->pub.start);
+}
+
 void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 {
 	struct lease *l = &t->pub;
 	struct live_account *buyer = world_account(e, l->buyer), *seller = world_account(e, l->seller);
 	int64_t to = minute < l->end ? minute : l->end, paid = minute < l->paid_end ? minute : l->paid_end;
 	int64_t amount, fee, used;
-	bool down = t->host->pub.down;
+	bool free_of_charge = t->host->pub.down || lease_unproven(t);
 
 	if (to <= l->settled)
 		return;
 	amount = paid > l->settled ? sure_mul(l->price, paid - l->settled) : 0;
-	fee = down ? 0 : ledger_fee(amount, e->policy.fee_bps);
+	fee = free_of_charge ? 0 : ledger_fee(amount, e->policy.fee_bps);
 	used = l->sold_on ? 0 : to - l->settled;
-	ledger_move(e, l->id, (struct entry[]){
-		{ .book = BOOK_ESCROW, .account = buyer, .amount = -amount },
-		{ .book = BOOK_FEES, .amount = fee },
-		{ .book = BOOK_AVAILABLE, .account = down ? buyer : seller, .amount = amount - fee },
-		{ .book = BOOK_CAPACITY, .pool = world_pool(e, l->pool), .sku = t->host->sku, .amount = -used },
-		{ .book = BOOK_USED, .sku = t->host->sku, .amount = used },
-	}, 5);
+	ledger_move(e, l->id,
+		(struct entry[]){
+			{ .book = BOOK_ESCROW, .account = buyer, .amount = -amount },
+			{ .book = BOOK_FEES, .amount = fee },
+			{ .book = BOOK_AVAILABLE, .account = free_of_charge ? buyer : seller, .amount = amount - fee },
+			{ .book = BOOK_CAPACITY, .pool = world_pool(e, l->pool), .sku = t->host->sku, .amount = -used },
+			{ .book = BOOK_USED, .sku = t->host->sku, .amount = used },
+		},
+		5);
 	l->settled = to;
 	if (amount)
-		lease_notify(e, down ? NOTICE_REFUNDED : NOTICE_SETTLED, down ? l->buyer : l->seller, l, amount - fee,
-			to);
+		lease_notify(e, free_of_charge ? NOTICE_REFUNDED : NOTICE_SETTLED,
+			free_of_charge ? l->buyer : l->seller, l, amount - fee, to);
 	if (to < l->end)
 		emit_lease(e, l, false, false);
 }
@@ -189,7 +198,9 @@ int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from
 	int64_t start = l->start > from ? l->start : from, unused;
 
 	unused = l->paid_end > start ? sure_mul(l->price, l->paid_end - start) : 0;
-	return l->interruptible ? unused : ledger_share(unused, e->policy.release_bps);
+	if (l->interruptible || (l->proof && !live_host_proven(e, world_host(e, l->host))))
+		return unused;
+	return ledger_share(unused, e->policy.release_bps);
 }
 
 /* Returns a whole lease to its seller: its buyer gets `back` and hears of `told`; `order` has its minutes on sale. */

@@ -17,6 +17,9 @@ void lease_schedule(struct engine *e, struct live_lease *l); /* when it is due *
 struct live_lease *lease_split(struct engine *e, struct live_lease *l, int64_t at);
 
 /* Pays (refunds, while the host is down) the minutes before `minute`. A lease that is over stays in the lists. */
+/* Its buyer asked for a proven host, and the host has no proof that was valid when the lease began, or since. */
+bool lease_unproven(const struct live_lease *l);
+
 void lease_settle(struct engine *e, struct live_lease *l, int64_t minute);
 
 /* Ends the lease: tells the buyer and forgets it. */

@@ -17,9 +17,19 @@ struct fit {
 
 void want_of(struct want *w, const struct live_order *o, uint64_t id)
 {
-	*w = (struct want){ .sku = o->sku, .pool = o->pool, .beneficiary = o->beneficiary, .id = id,
-		.flags = o->pub.flags, .nodes = o->pub.nodes, .start = o->pub.start, .end = o->pub.end,
-		.limit = o->pub.price, .rest = o->pub.rest, .rest_count = o->pub.rest_count, .resting = o->open };
+	*w = (struct want){ .sku = o->sku,
+		.pool = o->pool,
+		.beneficiary = o->beneficiary,
+		.id = id,
+		.flags = o->pub.flags,
+		.nodes = o->pub.nodes,
+		.start = o->pub.start,
+		.end = o->pub.end,
+		.limit = o->pub.price,
+		.rest = o->pub.rest,
+		.rest_count = o->pub.rest_count,
+		.stays = o->pub.flags & ORDER_EXTEND,
+		.resting = o->open };
 }
 
 bool want_may(const struct engine *e, const struct want *w, const struct piece *p)
@@ -31,6 +41,15 @@ bool want_may(const struct engine *e, const struct want *w, const struct piece *
 	if (w->procures && p->pool == w->pool->pub.id)
 		return false;
 	return world_order(e, p->order)->beneficiary != w->beneficiary;
+}
+
+bool want_trusts(const struct engine *e, const struct want *w, const struct live_host *h)
+{
+	if (h->pub.down || h->pub.retired)
+		return false;
+	if (!w->sku->pub.proof || (w->flags & ORDER_UNVERIFIED) || live_host_proven(e, h))
+		return true;
+	return w->stays && h->pub.proof != PROOF_FAILED;
 }
 
 void plan_add(struct plan *plan, struct live_host *h, int64_t start, int64_t end, int64_t price, uint64_t order)
@@ -50,7 +69,7 @@ static bool fit_host(const struct engine *e, const struct want *w, struct live_h
 	size_t i;
 
 	*f = (struct fit){ .live = h, .host = h->pub.id, .far = true };
-	if (h->pub.down)
+	if (!want_trusts(e, w, h))
 		return false;
 	for (i = calendar_find(h, at); at < w->end; i++) {
 		const struct piece *p = i < h->pub.piece_count ? &h->pub.pieces[i] : NULL;
@@ -239,7 +258,7 @@ static bool block_fits(const struct engine *e, const struct want *w, const struc
 		const struct live_host *h = world_host(e, b->hosts[i]);
 		int64_t at = w->start;
 
-		if (h->pub.down || h->pub.retired)
+		if (!want_trusts(e, w, h))
 			return false;
 		for (size_t k = calendar_find(h, at); at < w->end; k++) {
 			const struct piece *p = k < h->pub.piece_count ? &h->pub.pieces[k] : NULL;
@@ -337,7 +356,7 @@ int64_t match_reach(const struct engine *e, const struct want *w, const struct l
 {
 	int64_t at = w->start;
 
-	for (size_t i = calendar_find(h, at); !h->pub.down && i < h->pub.piece_count && at < w->end; i++) {
+	for (size_t i = calendar_find(h, at); want_trusts(e, w, h) && i < h->pub.piece_count && at < w->end; i++) {
 		const struct piece *p = &h->pub.pieces[i];
 
 		if (p->start > at || !match_usable(e, w, p))
@@ -417,7 +436,7 @@ int64_t match_next(const struct engine *e, const struct want *w, struct plan *pl
 	for (size_t at = 0; offer_index_next(w->sku, plan, &at); at++) {
 		const struct live_host *h = w->sku->slots[at];
 
-		for (size_t i = calendar_find(h, w->start); !h->pub.down && i < h->pub.piece_count; i++) {
+		for (size_t i = calendar_find(h, w->start); want_trusts(e, w, h) && i < h->pub.piece_count; i++) {
 			const struct piece *p = &h->pub.pieces[i];
 
 			later.start = p->start > w->start ? p->start : w->start + 1;

@@ -17,6 +17,7 @@ struct want {
 	const struct span *rest;   /* of a PARTIAL buy: its need */
 	size_t rest_count;
 	bool procures;             /* fewer hosts do where there are not so many, and none that the pool has already */
+	bool stays;                /* the pool has these hosts in the minute before: they go on without a new proof */
 	bool resting;              /* nobody asks why it does not fill: leave plan->more unset */
 };
 
@@ -24,6 +25,9 @@ void want_of(struct want *w, const struct live_order *o, uint64_t id);
 
 /* May the buy use this piece, whatever its price? */
 bool want_may(const struct engine *e, const struct want *w, const struct piece *p);
+
+/* May the buy use the host at all: is it up, and proven where that is asked for? */
+bool want_trusts(const struct engine *e, const struct want *w, const struct live_host *h);
 
 static inline int64_t want_price(const struct want *w, uint64_t order, int64_t ask)
 {

@@ -6,7 +6,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/trade.h"
 
-enum { FLAGS = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE };
+enum { FLAGS = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE | ORDER_UNVERIFIED };
 #define PRICE_MAX INT64_C(1000000000000)
 
 static int check_whose(const struct engine *e, const struct event *ev, bool asking, struct fail *why)
@@ -49,9 +49,9 @@ static int check_shape(const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "the order has an unknown flag");
 	if (ev->u.order.start >= ev->u.order.end || ev->u.order.end > MINUTE_MAX)
 		return fail_set(why, REASON_INVALID, "the window must end after it starts, and have an end");
-	if (!buy && ((flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE)) || ev->u.order.max_total))
+	if (!buy && ((flags & (ORDER_EXTEND | ORDER_INTERRUPTIBLE | ORDER_UNVERIFIED)) || ev->u.order.max_total))
 		return fail_set(why, REASON_INVALID,
-			"a sell cannot extend, cannot be interruptible and takes no maximum total");
+			"only a buy can extend, be interruptible, take unverified hosts or have a maximum total");
 	if ((flags & ORDER_EXTEND) && (flags & (ORDER_PARTIAL | ORDER_STANDING | ORDER_INTERRUPTIBLE)))
 		return fail_set(why, REASON_INVALID, "an extend cannot be partial, standing or interruptible");
 	if (buy && ev->u.order.host)

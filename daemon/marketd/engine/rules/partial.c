@@ -59,7 +59,7 @@ static struct offer partial_pop(struct plan *p)
 
 static void push_pieces(const struct engine *e, const struct want *w, struct plan *p, struct live_host *h)
 {
-	if (h->pub.down)
+	if (!want_trusts(e, w, h))
 		return;
 	for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end; i++) {
 		const struct piece *x = &h->pub.pieces[i];
@@ -156,7 +156,7 @@ static bool partial_dearer(const struct engine *e, const struct want *w, struct 
 		const struct live_host *h = w->sku->slots[at];
 		size_t k = 0;
 
-		if (h->pub.down)
+		if (!want_trusts(e, w, h))
 			continue;
 		for (size_t i = calendar_find(h, w->start); i < h->pub.piece_count && h->pub.pieces[i].start < w->end;
 			i++) {

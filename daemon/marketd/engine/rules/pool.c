@@ -40,12 +40,18 @@ static int sku_change(struct engine *e, const struct event *ev, struct fail *why
 		pool_replace(&s->pub.alias, ev->name);
 		world_name(e, SKUS, 0, ev->name, s);
 	}
+	if (s->pub.proof && !ev->u.sku.proof)
+		s->marked = s->crossed = true;
+	s->pub.proof = ev->u.sku.proof;
 	return 0;
 }
 
 int sku_make(struct engine *e, const struct event *ev, struct fail *why)
 {
-	struct sku s = { .alias = (char *)ev->name, .properties = (char *)ev->text, .gpus = ev->u.sku.gpus,
+	struct sku s = { .alias = (char *)ev->name,
+		.properties = (char *)ev->text,
+		.gpus = ev->u.sku.gpus,
+		.proof = ev->u.sku.proof,
 		.created_at = ev->at };
 	int rc;
 
@@ -169,6 +175,8 @@ struct live_host *pool_add_host(struct engine *e, const struct host *h, const st
 	u->pub.name = must_copy(h->name);
 	u->pub.why = must_copy(h->why);
 	u->pub.drain_why = must_copy(h->drain_why);
+	u->pub.proof_why = must_copy(h->proof_why);
+	u->pub.claims = must_copy(h->claims);
 	u->pub.pieces = NULL;
 	u->pub.piece_count = 0;
 	u->sku = world_sku(e, h->sku);
@@ -247,11 +255,7 @@ static int tenure_cmp(const void *a, const void *b)
 	return x->pub.id < y->pub.id ? -1 : x->pub.id > y->pub.id;
 }
 
-/*
- * Settles the leases under way on a host up to `since`: this minute's and those that it was sold on
- * from. What is settled past `since` stays as it is; the rest will settle by the new state.
- */
-static void settle_running(struct engine *e, const struct live_host *h, int64_t since)
+void pool_settle_running(struct engine *e, const struct live_host *h, int64_t since)
 {
 	const struct piece *p = calendar_at(h, e->minute);
 	struct live_lease *l = p ? world_lease(e, p->lease) : NULL, **list = NULL;
@@ -315,7 +319,7 @@ int host_set_state(struct engine *e, const struct event *ev, struct fail *why)
 	pool_replace(&h->pub.why, ev->u.host_state.down ? ev->text : NULL);
 	if (h->pub.down == ev->u.host_state.down) /* the owner takes it over from the watch: it stays down */
 		return 0;
-	settle_running(e, h, since && since < e->minute ? since : e->minute);
+	pool_settle_running(e, h, since && since < e->minute ? since : e->minute);
 	h->pub.down = ev->u.host_state.down;
 	h->pub.down_at = h->pub.down ? ev->at : 0;
 	offer_index_update(h, 0, MINUTE_MAX);

@@ -35,12 +35,13 @@ static int32_t renew_most(int64_t price, int64_t minutes, int32_t nodes)
 	return nodes < most ? nodes : (int32_t)most;
 }
 
-static struct want renew_want(const struct live_order *o)
+static struct want renew_want(const struct live_order *o, bool stays)
 {
 	struct want w;
 
 	want_of(&w, o, UINT64_MAX);
 	w.procures = true;
+	w.stays = stays;
 	return w;
 }
 
@@ -121,7 +122,7 @@ static size_t near_list(const struct round *r, const struct run *run, struct nea
 {
 	const struct live_pool *d = world_pool(r->e, r->p->pool);
 	struct live_order t = round_order(r, SIDE_BUY, run->start, run->end, 1);
-	struct want w = renew_want(&t);
+	struct want w = renew_want(&t, true);
 	struct near *list = NULL;
 	size_t count = 0, cap = 0, most = (size_t)renew_homeless(r, run->start);
 
@@ -155,7 +156,7 @@ static size_t near_affordable(const struct round *r, const struct run *run, cons
 	size_t n = 0;
 
 	for (; n < count; n++) {
-		struct want w = renew_want(&t);
+		struct want w = renew_want(&t, false);
 
 		w.end = list[n].end;
 		funds -= match_cost(&w, list[n].live);
@@ -178,7 +179,7 @@ static void near_buy(struct round *r, const struct run *run, struct near *list, 
 {
 	for (size_t i = 0; i < count; i++) {
 		struct live_order t = round_order(r, SIDE_BUY, run->start, list[i].end, 1);
-		struct want w = renew_want(&t);
+		struct want w = renew_want(&t, false);
 		int32_t most = renew_most(t.pub.price, list[i].end - run->start, NODES_MAX), n = 0;
 
 		if (list[i].taken)
@@ -245,7 +246,7 @@ static enum placed rest_try(struct round *r, const struct run *run, int64_t end)
 	int64_t funds = ledger_spendable(&world_account(r->e, r->p->account)->pub);
 	int32_t nodes = renew_most(r->p->max_buy, end - run->start, run->nodes);
 	struct live_order t = round_order(r, SIDE_BUY, run->start, end, nodes);
-	struct want w = renew_want(&t);
+	struct want w = renew_want(&t, false);
 	struct plan *plan = &r->e->plan;
 	size_t found = match_some(r->e, &w, plan), n = found;
 
@@ -275,7 +276,7 @@ static void rest_buy(struct round *r)
 
 	while (run_find(r, &v, SIDE_BUY, at, false, &run)) {
 		struct live_order t = round_order(r, SIDE_BUY, run.start, run.end, 1);
-		struct want w = renew_want(&t);
+		struct want w = renew_want(&t, false);
 		enum placed done = rest_try(r, &run, run.end);
 
 		at = run.start;

@@ -128,6 +128,7 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.paid_end = s->end,
 			.settled = s->start,
 			.interruptible = stays,
+			.proof = buy->sku->pub.proof && !(buy->pub.flags & ORDER_UNVERIFIED),
 			.filled_at = e->at });
 	lease_schedule(e, made);
 	trade_pay(e, buy, made, source, s, from_hold);
