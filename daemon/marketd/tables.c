@@ -25,6 +25,8 @@ const struct route *const api_tables[] = {
 	api_np_agent_routes,
 	api_np_work_routes,
 	api_np_speed_routes,
+	api_np_verify_routes,
+	api_np_proof_routes,
 	api_np_node_routes,
 	api_np_trade_routes,
 	api_np_list_routes,
@@ -40,5 +42,13 @@ const struct route *const api_tables[] = {
 };
 
 const struct schema *const schema_tables[] = {
-	schema_builtin, schema_v2, schema_v2_requests, schema_v2_answers, schema_np, schema_np_agent, schema_old, NULL,
+	schema_builtin,
+	schema_v2,
+	schema_v2_requests,
+	schema_v2_answers,
+	schema_np,
+	schema_np_agent,
+	schema_np_verify,
+	schema_old,
+	NULL,
 };

@@ -129,6 +129,7 @@ body_of() {
 	'POST /np/v1/agents/join') echo "{\"name\":\"secret-agent\",\"public_key\":\"$KEY\",\"machine\":\"secret-machine\"}" ;;
 	'POST /np/v1/agents/'*/session) echo "{\"generation\":9,\"at\":$((NOW + 180)),\"machine\":\"secret-machine\",\"signature\":\"$(printf %086d 0)==\"}" ;;
 	'PUT /np/v1/agent/inventory') echo '{}' ;;
+	'POST /np/v1/agent/verification') echo '{"verification":"{}"}' ;;
 	'POST /np/v1/agent/status') echo '{"health":"ok","nodes":0,"unknown":0,"oldest_unknown_seconds":0}' ;;
 	'POST /np/v1/speed') echo '{"data":""}' ;;
 	'POST /np/v1/agent/hosts') echo '{"name":"secret-host","instance_sku":"richmond"}' ;;

@@ -45,6 +45,7 @@ struct request {
 	bool last_ask;                 /* the wait is over: answer with what there is, even nothing */
 };
 
+struct nonces;
 struct watch;
 
 struct reply {
@@ -71,6 +72,8 @@ struct api {
 	struct routes *routes;         /* route.c's own: made by the first api_answer, freed by api_close */
 	struct metrics *metrics;       /* for GET /metrics; NULL: none */
 	struct quotas *quotas;         /* what an account may take; NULL: all */
+	struct nonces *nonces;         /* what agents that measure were given; NULL: none was */
+	int64_t verified_minute;       /* np_verify.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	struct {

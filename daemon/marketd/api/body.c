@@ -156,6 +156,12 @@ bool body_order(struct api *api, const struct request *q, struct reply *r, uint6
 		ev->u.order.flags |= ORDER_PARTIAL;
 	if (body_bool(q->body, "np_interruptible", false))
 		ev->u.order.flags |= ORDER_INTERRUPTIBLE;
+	if (body_bool(q->body, "np_unverified", false))
+		ev->u.order.flags |= ORDER_UNVERIFIED;
+	if (ev->u.order.side == SIDE_SELL && (ev->u.order.flags & ORDER_UNVERIFIED)) {
+		api_refuse(q, r, REASON_INVALID, "np_unverified", "only a buy can take unverified hosts");
+		return false;
+	}
 	if (ev->u.order.side == SIDE_SELL && (ev->u.order.flags & ORDER_INTERRUPTIBLE)) {
 		api_refuse(q, r, REASON_INVALID, "np_interruptible", "only a buy can be interruptible");
 		return false;

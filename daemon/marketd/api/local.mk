@@ -33,6 +33,10 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/routes.h \
 	daemon/marketd/api/schema.c \
 	daemon/marketd/api/schema.h \
+	daemon/marketd/api/judge.c \
+	daemon/marketd/api/judge.h \
+	daemon/marketd/api/nonces.c \
+	daemon/marketd/api/nonces.h \
 	daemon/marketd/api/tally.c \
 	daemon/marketd/api/tally.h
 libapi_la_SOURCES += \
@@ -61,6 +65,9 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_drain.c \
+	daemon/marketd/api/np/np_proof.c \
+	daemon/marketd/api/np/np_verify.c \
+	daemon/marketd/api/np/np_verify_schemas.c \
 	daemon/marketd/api/np/np_health.c \
 	daemon/marketd/api/np/np_hosts.c \
 	daemon/marketd/api/np/np_lists.c \

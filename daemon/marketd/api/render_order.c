@@ -124,6 +124,7 @@ static void set_np(json_t *made, const struct order *o)
 	render_order_set_money(made, "np_filled_total_dollars", o->filled_cost);
 	render_order_set_money(made, "np_hold_dollars", o->hold);
 	json_object_set_new(made, "np_interruptible", json_boolean(o->flags & ORDER_INTERRUPTIBLE));
+	json_object_set_new(made, "np_unverified", json_boolean(o->flags & ORDER_UNVERIFIED));
 	json_object_set_new(made, "np_procurement",
 		o->procurement ? render_id(IDENT_PROCUREMENT, o->procurement) : json_null());
 }

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
+#include "marketd/api/nonces.h"
 #include "marketd/api/authorize.h"
 #include "marketd/api/idempotency.h"
 #include "marketd/api/quota.h"
@@ -301,5 +302,7 @@ void api_committed(struct api *api, bool failed)
 void api_close(struct api *api)
 {
 	routes_free(api->routes);
+	nonces_free(api->nonces);
 	api->routes = NULL;
+	api->nonces = NULL;
 }

@@ -17,6 +17,8 @@ extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
 extern const struct route api_np_work_routes[];     /* np_work.c: an agent's work and reports */
 extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for agents that measure their way here */
+extern const struct route api_np_verify_routes[];   /* np_verify.c: what agents measured of hosts */
+extern const struct route api_np_proof_routes[];    /* np_proof.c: what is on sale, and how proven it is */
 extern const struct route api_np_node_routes[];     /* np_nodes.c: a buyer's nodes */
 extern const struct route api_np_trade_routes[];    /* np_trades.c: extend, release, quote */
 extern const struct route api_np_list_routes[];     /* np_lists.c: ledger, events, leases */
@@ -84,6 +86,16 @@ int np_take_inventory(struct api *api, const struct request *q, const struct age
 /* An agent's report of an instance, {"hostname", …}; NULL: none, or a plain sentence. */
 json_t *np_report(const struct instance *i);
 
+const char *np_proof_state(const struct engine *e, const struct host *h); /* "verified", … */
+/* The lease under way on the host, where its buyer asked for proof; NULL. */
+const struct lease *np_proof_lease(const struct engine *e, const struct host *h);
+/* What is known of a host by measurement: np.Verification. */
+json_t *np_verification(const struct engine *e, const struct host *h);
+/* For its agent: whether the market waits for measurements of the host; NULL: its type asks for none. */
+json_t *np_verify_wanted(const struct api *api, const struct host *h);
+/* Call when a minute began: looks again at some leases that began, and at who did not answer. */
+void np_verify_minute(struct api *api);
+
 /* ---- Time and trade ------------------------------------------------------------------------ */
 
 /* Unix seconds of a field as a minute. false: refused. */
@@ -93,6 +105,7 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 
 extern const struct schema schema_np[];
 extern const struct schema schema_np_agent[];
+extern const struct schema schema_np_verify[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

@@ -8,6 +8,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
+#include "marketd/api/judge.h"
 #include "marketd/api/promise.h"
 #include "marketd/api/render.h"
 
@@ -171,6 +172,8 @@ static bool np_accounts_requires(const struct request *q, struct reply *r, int32
 	else if (!p.vcpus && json_object_get(more, "overcommit"))
 		api_refuse(q, r, REASON_INVALID, "properties.requires.overcommit",
 			"'overcommit' is how many vCPUs share a core: give 'num_vcpus', too");
+	else if (judge_wrong(properties))
+		api_refuse(q, r, REASON_INVALID, "properties.requires", "%s", judge_wrong(properties));
 	else
 		return true;
 	return false;
@@ -204,6 +207,7 @@ static int apply_sku(struct api *api, const struct request *q, struct reply *r, 
 		return r->status;
 	text = json_dumps(properties, JSON_COMPACT | JSON_SORT_KEYS);
 	ev->kind = EVENT_SKU;
+	ev->u.sku.proof = judge_asks(properties);
 	ev->text = text;
 	rc = api_apply(api, q, ev, &did, &why);
 	free(text);

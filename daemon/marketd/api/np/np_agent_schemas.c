@@ -60,6 +60,8 @@ static const struct schema_field agent_host[] = {
 	{ "fits", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0,
 		"whether the machine holds it beside the others; if not for ten minutes, the market withdraws its "
 		"offers; null: unchecked, as the agent does not report its capacity" },
+	{ "verification", SCHEMA_REF, 0, "np.WorkVerification", 0, 0,
+		"in work, where its type asks for proof: what the market has" },
 	{ 0 },
 };
 
@@ -265,6 +267,8 @@ static const struct schema_field node[] = {
 	TIME("updated_at", FIELD_REQUIRED),
 	{ "gpus", SCHEMA_ARRAY, FIELD_REQUIRED, "np.NodeGpu", 0, 0, "what its host gave it, once it runs" },
 	{ "ssh", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.NodeSsh", 0, 0, NULL },
+	{ "verification", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Verification", 0, 0,
+		"what was measured of its host" },
 	{ 0 },
 };
 

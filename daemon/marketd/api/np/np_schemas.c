@@ -177,6 +177,12 @@ static const struct schema_field credit[] = {
 #define WORD(name) { name, SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, NULL }
 #define COUNT(name) { name, SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52, NULL }
 
+static const struct schema_field tier[] = {
+	{ "name", SCHEMA_REF, FIELD_REQUIRED, "np.ShortName", 0, 0, NULL },
+	{ "floors", SCHEMA_REF, FIELD_REQUIRED, "np.Floors", 0, 0, NULL },
+	{ 0 },
+};
+
 static const struct schema_field requires[] = {
 	{ "gpu_vendor", SCHEMA_ENUM, FIELD_NULL, "nvidia|amd|intel", 0, 0, NULL },
 	{ "gpu_memory", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52, "bytes that each GPU has at least" },
@@ -185,6 +191,13 @@ static const struct schema_field requires[] = {
 	{ "overcommit", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, OVERCOMMIT_MAX,
 		"how many vCPUs share a core; memory, disk and GPUs are never shared" },
 	{ "features", SCHEMA_ARRAY, FIELD_NULL, "np.Feature", 0, 8, "told to buyers; the market does not check them" },
+	{ "verified", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0,
+		"sold from hosts that measurements prove, unless a buyer takes others, too" },
+	{ "floors", SCHEMA_REF, FIELD_NULL, "np.Floors", 0, 0, "values that a host has to reach; they ask for proof" },
+	{ "tiers", SCHEMA_ARRAY, FIELD_NULL, "np.Tier", 0, 16, "the best first: a host has the first that it reaches" },
+	{ "verify_hours", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 8760, "how long a proof holds; absent: a week" },
+	{ "recheck_percent", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 100,
+		"of leases, by chance: their hosts are measured again in the first minutes, refunded where they fail" },
 	{ 0 },
 };
 
@@ -302,6 +315,7 @@ static const struct schema_field host[] = {
 	TIME("down_since", FIELD_REQUIRED | FIELD_NULL),
 	{ "drain", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.HostDrain", 0, 0,
 		"from when on it is out of service; null: it is not" },
+	{ "verification", SCHEMA_REF, FIELD_REQUIRED, "np.Verification", 0, 0, "what was measured of it" },
 	{ 0 },
 };
 
@@ -317,11 +331,12 @@ static const struct schema_field quote_request[] = {
 	{ "allow_partial", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
 	{ "np_max_total_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
 	{ "np_interruptible", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ "np_unverified", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, "hosts without a valid proof do, too" },
 	{ 0 },
 };
 
 static const struct schema_field alternative[] = {
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "price|nodes|start|end", 0, 0, NULL },
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "price|nodes|start|end|unverified", 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "limit_price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, NULL },
 	{ "node_count", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
@@ -469,6 +484,9 @@ const struct schema schema_np[] = {
 	OBJECT("np.CreateCreditRequest", create_credit),
 	OBJECT("np.Credit", credit),
 	{ "np.Feature", SCHEMA_ENUM, "nvlink|rdma|kvm", 0, 0, NULL, NULL, NULL },
+	{ "np.Floors", SCHEMA_MAP, "integer", 0, 32, NULL, NULL,
+		"by a check's name, as in disk_write: what is measured in us or % stays below, others reach it" },
+	OBJECT("np.Tier", tier),
 	OBJECT("np.Requires", requires),
 	OBJECT("np.SkuProperties", sku_properties_of),
 	OBJECT("np.CreateSkuRequest", create_sku),

@@ -41,7 +41,20 @@ static void np_trades_add(json_t *list, const char *kind, json_t *fields, const 
 	json_array_append_new(list, fields);
 }
 
-static json_t *np_trades_alternatives(const struct event *ev, const struct diagnosis *w)
+/* Would it fill if hosts without proof did, too? */
+static bool np_trades_unverified(const struct engine *e, const struct event *ev)
+{
+	const struct sku *s = engine_sku(e, ev->u.order.sku);
+	struct event any = *ev;
+	struct quote quote;
+
+	if (ev->u.order.side != SIDE_BUY || !s || !s->proof || (ev->u.order.flags & ORDER_UNVERIFIED))
+		return false;
+	any.u.order.flags |= ORDER_UNVERIFIED;
+	return engine_quote(e, &any, &quote, NULL) == 0 && quote.nodes == ev->u.order.nodes;
+}
+
+static json_t *np_trades_alternatives(const struct engine *e, const struct event *ev, const struct diagnosis *w)
 {
 	int64_t minutes = ev->u.order.end - ev->u.order.start;
 	char text[160], when[WHEN_TEXT], until[WHEN_TEXT];
@@ -68,6 +81,8 @@ static json_t *np_trades_alternatives(const struct event *ev, const struct diagn
 		snprintf(text, sizeof text, "until %s it fills", when_iso(w->end * 60, until));
 		np_trades_add(list, "end", json_pack("{s:I}", "end_at", (json_int_t)w->end * 60), text);
 	}
+	if (w->reason && np_trades_unverified(e, ev))
+		np_trades_add(list, "unverified", json_object(), "hosts without a valid proof fill it now");
 	return list;
 }
 
@@ -116,7 +131,7 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 		"end_at", render_minute(ev->u.order.end), "price_dollars_per_node_hour",
 		known ? render_price(quote.price) : json_null(), "reason", render_reason(rc), "message",
 		rc ? json_string(why.text[0] ? why.text : reason_row(rc)->text) : json_null(), "alternatives",
-		np_trades_alternatives(ev, &w));
+		np_trades_alternatives(e, ev, &w));
 	set_amount(o, "cost", known, quote.cost);
 	set_amount(o, "available_after", known && a, a ? a->available + (buy ? -quote.cost : 0) : 0);
 	return api_json(q, r, 200, o);

@@ -72,7 +72,11 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
 		const struct instance *i = engine_host_instance(e, h->id);
 
-		json_array_append_new(hosts, np_host_brief(e, h));
+		json_t *host = np_host_brief(e, h), *wanted = np_verify_wanted(api, h);
+
+		if (wanted)
+			json_object_set_new(host, "verification", wanted);
+		json_array_append_new(hosts, host);
 		if (i)
 			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}

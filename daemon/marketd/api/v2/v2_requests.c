@@ -13,6 +13,7 @@ static const struct schema_field create_order[] = {
 	{ "np_max_total_dollars", SCHEMA_REF, OR_NULL, "np.TotalDollars", 0, 0,
 		"the market refuses a buy that would cost more" },
 	{ "np_interruptible", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "the market may take the nodes back with notice" },
+	{ "np_unverified", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "hosts without a valid proof do, too" },
 	FIELDS_END,
 };
 

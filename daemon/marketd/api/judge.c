@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/api/judge.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/challenge.h"
+
+enum { ROUNDS_MOST = 65536 };
+
+static json_t *judge_requires(const struct sku *s)
+{
+	json_t *properties = s && s->properties ? json_loads(s->properties, 0, NULL) : NULL;
+	json_t *more = json_incref(json_object_get(properties, "requires"));
+
+	json_decref(properties);
+	return more;
+}
+
+bool judge_asks(const json_t *properties)
+{
+	const json_t *more = json_object_get(properties, "requires");
+
+	return json_is_true(json_object_get(more, "verified")) || json_object_size(json_object_get(more, "floors"));
+}
+
+int judge_recheck(const struct sku *s)
+{
+	json_t *more = judge_requires(s);
+	int percent = (int)json_integer_value(json_object_get(more, "recheck_percent"));
+
+	json_decref(more);
+	return percent;
+}
+
+static bool judge_name(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return n && n < 32 && !name[n];
+}
+
+static const char *judge_wrong_floors(const json_t *floors)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)floors, name, value)
+	{
+		if (!judge_name(name))
+			return "a floor has the name of a check, with '_' for blanks: disk_write";
+		if (!json_is_integer(value) || json_integer_value(value) < 0)
+			return "a floor is a whole number, in the unit in which 'nanopod-agentd verify' prints it";
+	}
+	return NULL;
+}
+
+const char *judge_wrong(const json_t *properties)
+{
+	const json_t *more = json_object_get(properties, "requires"), *tier;
+	const char *wrong = judge_wrong_floors(json_object_get(more, "floors"));
+	size_t i;
+
+	if (!wrong && json_is_false(json_object_get(more, "verified")) && judge_asks(properties))
+		wrong = "floors are for verified hosts: drop them, or 'verified': false";
+	json_array_foreach(json_object_get(more, "tiers"), i, tier)
+	{
+		if (!wrong)
+			wrong = judge_wrong_floors(json_object_get(tier, "floors"));
+	}
+	return wrong;
+}
+
+/* ---- What was measured ----------------------------------------------------------------------- */
+
+/* "gpu 0 sums" and "opencl 0 sums": "gpu_sums"; "disk write": "disk_write". */
+static void judge_check_name(const struct claim *c, char room[40])
+{
+	const char *p = c->check;
+	size_t n = 0;
+
+	if (strncmp(p, "opencl ", 7) == 0) {
+		n = (size_t)snprintf(room, 40, "%s", *c->device ? "gpu" : "opencl");
+		p += 6;
+	}
+	for (; *p && n + 1 < 40; p++)
+		if (isalpha((unsigned char)*p) || *p == '_')
+			room[n++] = *p;
+		else if (*p == ' ' && n && room[n - 1] != '_')
+			room[n++] = '_';
+	room[n] = '\0';
+}
+
+static bool judge_reaches(const struct claim *c, int64_t floor)
+{
+	bool less = strcmp(c->unit, "us") == 0 || strcmp(c->unit, "%") == 0;
+
+	return less ? c->value <= floor : c->value >= floor;
+}
+
+/* Every one that was measured must reach it, and one must have been. */
+static bool judge_floor(const struct claims *c, const char *name, int64_t floor, char *why, size_t size)
+{
+	bool found = false;
+	char check[40];
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct claim *one = &c->list[i];
+
+		judge_check_name(one, check);
+		if (!one->measured || strcmp(check, name) != 0)
+			continue;
+		found = true;
+		if (judge_reaches(one, floor))
+			continue;
+		if (why)
+			snprintf(why, size, "%s: %" PRId64 " %s, but its type asks for %" PRId64, name, one->value,
+				one->unit, floor);
+		return false;
+	}
+	if (!found && why)
+		snprintf(why, size, "%s was not measured, and its type asks for %" PRId64, name, floor);
+	return found;
+}
+
+static bool judge_floors(const struct claims *c, const json_t *floors, char *why, size_t size)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)floors, name, value)
+	{
+		if (!judge_floor(c, name, json_integer_value(value), why, size))
+			return false;
+	}
+	return true;
+}
+
+static bool judge_sums(const struct claim *c)
+{
+	size_t len = strlen(c->check);
+
+	return c->is == CLAIM_OK && c->measured && len > 5 && strcmp(c->check + len - 5, " sums") == 0;
+}
+
+/* GPUs that computed: OpenCL tells where each is, CUDA numbers them; both may have measured the same ones. */
+static int64_t judge_gpus(const struct claims *c)
+{
+	int64_t cuda = 0, opencl = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct claim *one = &c->list[i];
+		bool again = false;
+
+		if (!judge_sums(one))
+			continue;
+		for (size_t k = 0; k < i; k++)
+			again = again || (judge_sums(&c->list[k]) && strcmp(c->list[k].device, one->device) == 0);
+		cuda += strncmp(one->check, "gpu ", 4) == 0;
+		opencl += strncmp(one->check, "opencl ", 7) == 0 && *one->device && !again;
+	}
+	return cuda > opencl ? cuda : opencl;
+}
+
+int judge_answers(const struct claims *c, struct fail *f)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct claim *one = &c->list[i];
+		uint64_t rounds = 0, answer = 0, want;
+		int used = 0;
+
+		if (!*one->answer || !*one->device)
+			continue;
+		if (sscanf(one->answer, "%10" SCNu64 ":%16" SCNx64 "%n", &rounds, &answer, &used) != 2 ||
+			one->answer[used] || rounds < 1 || rounds > ROUNDS_MOST)
+			return fail_set(f, -EBADMSG, "the answer of '%s' is none", one->check);
+		want = challenge_answer(challenge_seed(c->nonce, one->device), rounds);
+		if (answer != want)
+			return fail_set(f, -EBADMSG, "'%s' did not compute what the nonce asks for", one->check);
+	}
+	return 0;
+}
+
+/* ---- Hosts ------------------------------------------------------------------------------------- */
+
+static const struct claim *judge_failed(const struct claims *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->list[i].is == CLAIM_FAILED)
+			return &c->list[i];
+	return NULL;
+}
+
+/* *gpus: those of the machine that no host before has. */
+static void judge_host(const struct sku *s, const struct claims *c, int64_t *gpus, struct verdict *v)
+{
+	const struct claim *failed = judge_failed(c);
+	json_t *more = judge_requires(s);
+	int64_t hours = json_integer_value(json_object_get(more, "verify_hours"));
+
+	v->minutes = 60 * (hours > 0 ? hours : JUDGE_HOURS);
+	if (failed)
+		snprintf(v->why, sizeof v->why, "%s: %.200s", failed->check, failed->text);
+	else if (s && s->gpus > *gpus)
+		snprintf(v->why, sizeof v->why, "%" PRId64 " of its %d GPUs computed what was asked of them",
+			*gpus > 0 ? *gpus : 0, (int)s->gpus);
+	else
+		v->passed = judge_floors(c, json_object_get(more, "floors"), v->why, sizeof v->why);
+	*gpus -= s ? s->gpus : 0;
+	json_decref(more);
+}
+
+size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
+	size_t most)
+{
+	int64_t gpus = judge_gpus(c);
+	size_t n = 0;
+
+	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && n < most;
+		h = engine_host_of_agent(e, a->id, h->id)) {
+		list[n] = (struct verdict){ .host = h->id };
+		judge_host(engine_sku(e, h->sku), c, &gpus, &list[n++]);
+	}
+	return n;
+}
+
+/* ---- For people -------------------------------------------------------------------------------- */
+
+json_t *judge_tier(const struct sku *s, const struct claims *c)
+{
+	json_t *more = judge_requires(s), *tier, *name = NULL;
+	size_t i;
+
+	json_array_foreach(json_object_get(more, "tiers"), i, tier)
+	{
+		if (!name && judge_floors(c, json_object_get(tier, "floors"), NULL, 0))
+			name = json_incref(json_object_get(tier, "name"));
+	}
+	json_decref(more);
+	return name ? name : json_null();
+}
+
+json_t *judge_measured(const struct claims *c)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct claim *one = &c->list[i];
+
+		if (one->measured)
+			json_array_append_new(list,
+				json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:I}", "check", one->check, "median",
+					(json_int_t)one->value, "least", (json_int_t)one->least, "most",
+					(json_int_t)one->most, "unit", one->unit, "device", one->device, "at",
+					(json_int_t)one->at));
+	}
+	return list;
+}

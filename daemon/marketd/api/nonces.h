@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the market waits for from agents that measure: the nonce that each was given last, good once and for a while;
+ * and leases in whose first minutes a machine has to measure again. In memory only: after a restart an agent asks anew.
+ */
+#ifndef MARKETD_API_NONCES_H
+#define MARKETD_API_NONCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NONCE_TEXT = 33, NONCE_SECONDS = 900, RECHECK_SECONDS = 600 };
+
+struct nonces;
+
+struct recheck {
+	uint64_t host, lease;
+	int64_t since, due; /* the minute in which the lease began; Unix seconds */
+};
+
+void nonces_free(struct nonces *n);
+/* Makes *n where it is NULL. The agent's earlier one is void. 0 or -ENOMEM, -EIO. */
+int nonces_give(struct nonces **n, uint64_t agent, uint64_t generation, int64_t now, char room[NONCE_TEXT]);
+/* False: none was given to this session, or too long ago. It is void from then on. *since: when it was given. */
+bool nonces_take(struct nonces *n, uint64_t agent, uint64_t generation, int64_t now, char room[NONCE_TEXT],
+	int64_t *since);
+
+int nonces_recheck(struct nonces **n, const struct recheck *add); /* replaces that of the host; 0 or -ENOMEM */
+const struct recheck *nonces_rechecked(const struct nonces *n, uint64_t host); /* NULL: nothing is asked of it */
+void nonces_checked(struct nonces *n, uint64_t host);
+bool nonces_overdue(const struct nonces *n, int64_t now, struct recheck *out); /* one that was not answered */
+
+/* Below a number from 1 on, by chance. */
+uint32_t nonces_chance(uint32_t below);
+
+#endif

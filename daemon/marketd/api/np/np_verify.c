@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Claims are measured: an agent gets a nonce, measures its machine for it and sends what it found, signed. The market
+ * compares that with the types of the agent's hosts and keeps it.
+ */
+#include "marketd/api/np/np.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "market/claims.h"
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/api/judge.h"
+#include "marketd/api/nonces.h"
+#include "marketd/api/render.h"
+
+enum { CLOCK_SECONDS = 300 };
+
+/* ---- From the agent -------------------------------------------------------------------------- */
+
+static const struct agent *np_verify_agent(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = q->agent ? engine_agent(market_engine(api->market), q->agent) : NULL;
+
+	if (!a)
+		api_refuse(q, r, REASON_FORBIDDEN, NULL, "only an agent may do this, with the token of its session");
+	return a;
+}
+
+static int post_nonce(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = np_verify_agent(api, q, r);
+	int64_t now = market_now(api->market);
+	char nonce[NONCE_TEXT];
+
+	if (!a)
+		return r->status;
+	if (nonces_give(&api->nonces, a->id, q->generation, now, nonce))
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market has no nonce now; try again");
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:s, s:I}", "object", "nonce", "nonce", nonce, "expires_at",
+			(json_int_t)now + NONCE_SECONDS));
+}
+
+/* Signed by this agent, for the nonce, since that was given. 0 or a reason. */
+static int np_verify_believe(const struct api *api, const struct agent *a, const char *text, const char *nonce,
+	int64_t given, struct claims *out, struct fail *why)
+{
+	int64_t now = market_now(api->market);
+	char id[IDENT_TEXT];
+	struct fail f = { 0 };
+
+	ident_text(IDENT_AGENT, a->id, id);
+	if (claims_check(text, strlen(text), a->public_key, nonce, &f) || claims_read(text, strlen(text), out, &f))
+		return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
+	if (strcmp(out->agent, id) != 0)
+		fail_set(&f, -EBADMSG, "it is of '%s'", out->agent);
+	else if (!api->test_clock && (out->at < given - CLOCK_SECONDS || out->at > now + CLOCK_SECONDS))
+		fail_set(&f, -EBADMSG, "by its clock it was made before its nonce, or later than now");
+	else if (judge_answers(out, &f) == 0)
+		return 0;
+	claims_release(out);
+	return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
+}
+
+/* Since the lease began of which the first minutes are looked at, where it fails there. */
+static int np_verify_apply(struct api *api, const struct request *q, const struct agent *a, const struct verdict *v,
+	const char *text, struct fail *why)
+{
+	const struct recheck *again = nonces_rechecked(api->nonces, v->host);
+	struct event ev = { .kind = EVENT_HOST_VERIFIED, .account = a->account, .subject = v->host, .text = text };
+	int rc;
+
+	ev.u.host_verified.result = v->passed ? PROOF_PASSED : PROOF_FAILED;
+	ev.u.host_verified.until = v->passed ? engine_minute(market_engine(api->market)) + 1 + v->minutes : 0;
+	ev.u.host_verified.since = !v->passed && again ? again->since : 0;
+	ev.u.host_verified.why = v->passed ? NULL : v->why;
+	rc = api_apply(api, q, &ev, NULL, why);
+	if (!rc)
+		nonces_checked(api->nonces, v->host);
+	return rc;
+}
+
+static json_t *np_verify_result(const struct api *api, const struct verdict *v)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct host *h = engine_host(e, v->host);
+
+	return json_pack("{s:o, s:o, s:s, s:o, s:o}", "host", render_id(IDENT_HOST, v->host), "name",
+		render_text(h->name), "state", np_proof_state(e, h), "until",
+		h->proof_until ? json_integer(h->proof_until * 60) : json_null(), "reason", render_text(h->proof_why));
+}
+
+static int np_verify_judge(struct api *api, const struct request *q, struct reply *r, const struct agent *a,
+	const struct claims *c, const char *text)
+{
+	struct verdict *list = calloc(JUDGE_HOSTS, sizeof *list);
+	json_t *data = json_array();
+	struct fail why = { 0 };
+	size_t count = 0;
+	int rc = 0;
+
+	if (list)
+		count = judge_hosts(market_engine(api->market), a, c, list, JUDGE_HOSTS);
+	else
+		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	for (size_t i = 0; !rc && i < count; i++) {
+		rc = np_verify_apply(api, q, a, &list[i], text, &why);
+		if (!rc)
+			json_array_append_new(data, np_verify_result(api, &list[i]));
+	}
+	free(list);
+	if (!rc)
+		return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "verification", "hosts", data));
+	json_decref(data);
+	return api_failed(q, r, rc, NULL, &why);
+}
+
+static int post_verification(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct agent *a = np_verify_agent(api, q, r);
+	const char *text = body_text(q->body, "verification");
+	struct fail why = { 0 };
+	char nonce[NONCE_TEXT];
+	struct claims c;
+	int64_t given;
+	int rc;
+
+	if (!a)
+		return r->status;
+	if (!nonces_take(api->nonces, a->id, q->generation, market_now(api->market), nonce, &given))
+		return api_refuse(q, r, REASON_WRONG_STATE, "verification",
+			"the market waits for no verification of this agent, or no longer: ask for a nonce first");
+	rc = np_verify_believe(api, a, text, nonce, given, &c, &why);
+	if (rc)
+		return api_failed(q, r, rc, "verification", &why);
+	rc = np_verify_judge(api, q, r, a, &c, text);
+	claims_release(&c);
+	return rc;
+}
+
+/* ---- In the first minutes of a lease ----------------------------------------------------------- */
+
+/* It did not answer: nobody knows what its buyer has. */
+static void np_verify_overdue(struct api *api)
+{
+	struct recheck late;
+
+	while (nonces_overdue(api->nonces, market_now(api->market), &late)) {
+		const struct engine *e = market_engine(api->market);
+		const struct host *h = engine_host(e, late.host);
+		struct event ev = { .kind = EVENT_HOST_VERIFIED,
+			.subject = late.host,
+			.u.host_verified = { .result = PROOF_FAILED,
+				.since = late.since,
+				.why = "it did not measure itself again when a lease began" } };
+		struct request own;
+		char *claims;
+
+		nonces_checked(api->nonces, late.host);
+		if (!h || h->retired || !engine_lease(e, late.lease))
+			continue;
+		claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
+		ev.account = h->account;
+		ev.text = claims;
+		own = api_own(api, h->account);
+		api_apply(api, &own, &ev, NULL, NULL);
+		free(claims);
+	}
+}
+
+void np_verify_minute(struct api *api)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t minute = engine_minute(e), from = api->verified_minute;
+
+	np_verify_overdue(api);
+	api->verified_minute = minute;
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
+		const struct sku *s = engine_sku(e, h->sku);
+		const struct lease *l = !h->retired && h->agent && s && s->proof ? np_proof_lease(e, h) : NULL;
+
+		if (!l || l->start <= from || from == 0 || (int)nonces_chance(100) >= judge_recheck(s))
+			continue;
+		nonces_recheck(&api->nonces,
+			&(struct recheck){ h->id, l->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+	}
+}
+
+/* ---- For people -------------------------------------------------------------------------------- */
+
+/* All that was measured, as it was signed. */
+static int get_verification(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct host *h = np_find_host(api, q, r, false);
+	json_t *o, *claims;
+
+	if (!h)
+		return r->status;
+	o = np_verification(market_engine(api->market), h);
+	claims = h->claims ? json_loads(h->claims, 0, NULL) : NULL;
+	json_object_set_new(o, "object", json_string("host_verification"));
+	json_object_set_new(o, "claims", claims ? claims : json_null());
+	return api_json(q, r, 200, o);
+}
+
+const struct route api_np_verify_routes[] = {
+	{ METHOD_POST, "/np/v1/agent/nonce", post_nonce, SCOPE_AGENT, 0,
+		"Get a nonce to measure an agent's machine for; the one before is void", NULL, NULL, "np.Nonce", 200 },
+	{ METHOD_POST, "/np/v1/agent/verification", post_verification, SCOPE_AGENT, 0,
+		"Send what an agent measured for its nonce, signed", NULL, "np.VerificationRequest",
+		"np.VerificationAnswer", 200 },
+	{ METHOD_GET, "/np/v1/hosts/{id}/verification", get_verification, SCOPE_HOST, 0,
+		"Get what was measured of a host, as its agent signed it", NULL, NULL, "np.HostVerification", 200 },
+	{ 0 },
+};

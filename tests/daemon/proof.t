@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Claims are measured: nonces, signed measurements, who is in the book and who pays. The agents are curl and openssl.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/v2.sh"
+. "$(dirname "$0")/../lib/npagent.sh"
+
+v2_start --rate 0
+told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
+curl -sS --max-time 60 "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
+
+# agent NAME: joins one; its id is in $AGENT, its session's token in $S. with NAME: goes on as that one.
+agent() {
+	key "$1"
+	AGENT=$(join "$(join_token)" "$1" "$1" "$1" | json .id)
+	S=$(session "$AGENT" "$1" 1 "$1" | json .token)
+}
+GIB=1073741824
+has() { as "$S" PUT /np/v1/agent/inventory "$(capacity "$@")" >/dev/null; }
+host() { as "$S" POST /np/v1/agent/hosts "{\"name\":\"$1\",\"instance_sku\":\"$2\"}" | json .id; }
+nonce() { as "$S" POST /np/v1/agent/nonce '' | json .nonce; }
+check() { printf '{"check":"%s","result":"%s","at":%s,"median":%s,"least":%s,"most":%s,"runs":3,"unit":"%s","text":"as measured"}' "$1" "$2" $NOW "$3" "$3" "$3" "$4"; }
+# claims NAME NONCE CHECKS [AGENT]: signed as the agent signs; send TEXT: to the market, prints the answer.
+claims() {
+	jq -cSnj --arg agent "${4:-$AGENT}" --arg key "$(public "$1")" --arg nonce "$2" --argjson at $NOW --argjson checks "[$3]" \
+		'{object: "verification", version: 1, $agent, $key, $nonce, $at, passed: true, $checks}' >"$TMP/claims"
+	{ printf 'nanopod-claims\n'; cat "$TMP/claims"; } >"$TMP/signed"
+	openssl pkeyutl -sign -inkey "$TMP/$1.pem" -rawin -in "$TMP/signed" | base64 -w0 >"$TMP/signature"
+	jq -cSj --rawfile s "$TMP/signature" '.signature = $s' "$TMP/claims"
+}
+send() { jq -n --arg v "$1" '{verification: $v}' >"$TMP/send"; as "$S" POST /np/v1/agent/verification "$(cat "$TMP/send")"; }
+verified() { as "$FOUNDRY" GET "/np/v1/hosts/$1" | jq -r '.verification | [.state, .reason // "-", .tier // "-"] | join(" | ")'; }
+says() { like "$(json .error.message <<<"$out")" "$1" "$2"; }
+fast=$(check 'disk write' ok 900 MB/s) slow=$(check 'disk write' ok 100 MB/s)
+
+# ---- What a type asks for ---------------------------------------------------------------------------------------
+sku() { operator POST /np/v1/skus "{\"alias\":\"$1\",\"gpus\":$2,\"properties\":$3}"; }
+out=$(sku x 0 '{"requires":{"floors":{"Disk":1}}}')
+refused 422 invalid properties.requires "a floor without a name that a check can have" "$out"
+out=$(sku x 0 '{"requires":{"verified":false,"floors":{"disk_write":1}}}')
+refused 422 invalid properties.requires "floors for hosts that nobody measures" "$out"
+out=$(sku sure 0 '{"num_vcpus":1,"requires":{"floors":{"disk_write":500},"verify_hours":2,"recheck_percent":100,
+	"tiers":[{"name":"gold","floors":{"disk_write":800}},{"name":"silver","floors":{}}]}}')
+is "$(http_status)" 201 "a type that asks for a disk of 500 MB/s"
+shape InstanceSku "$out" "(as documented)"
+SURE=$(json .id <<<"$out")
+sku h100 8 '{"accelerator":"h100","requires":{"verified":true}}' >"$TMP/.made"
+
+# ---- Nonces, and what is believed --------------------------------------------------------------------------------
+agent rack; RACK=$S
+has 4 $((8 * GIB)) $((50 * GIB))
+A=$(host a sure) B=$(host b sure)
+is "$(verified "$A")" "unverified | - | -" "nothing is known of a new host"
+out=$(send "$(claims rack 00112233445566778899aabbccddeeff "$fast")")
+refused 409 wrong_state verification "measurements for which nobody asked" "$out"
+out=$(as "$S" POST /np/v1/agent/nonce '')
+told np.Nonce "$out" "a nonce for the agent"
+out=$(send "$(claims rack 00112233445566778899aabbccddeeff "$fast")")
+refused 422 invalid verification "measurements for another nonce" "$out"
+says "answers the nonce" "and why"
+out=$(send "$(claims rack "$(json .nonce <<<"$out")" "$fast")")
+refused 409 wrong_state verification "a nonce is for one try" "$out"
+N=$(nonce); text=$(claims rack "$N" "$fast")
+out=$(send "${text/900/901}")
+refused 422 invalid verification "measurements that somebody changed" "$out"
+key other
+N=$(nonce); out=$(send "$(claims other "$N" "$fast")")
+refused 422 invalid verification "measurements that another key signed" "$out"
+N=$(nonce); out=$(send "$(claims rack "$N" "$fast" agt_0000000000000)")
+refused 422 invalid verification "measurements of another agent" "$out"
+N=$(nonce); v2_clock $((NOW + 901)); out=$(send "$(claims rack "$N" "$fast")")
+refused 409 wrong_state verification "measurements that come too late" "$out"
+N=$(nonce); S=$(session "$AGENT" rack 2 rack | json .token); out=$(send "$(claims rack "$N" "$fast")")
+refused 409 wrong_state verification "a nonce is for one session" "$out"
+N=$(nonce); out=$(as "$FOUNDRY" POST /np/v1/agent/nonce '')
+is "$(http_status)" 403 "only agents get one"
+is "$(verified "$A")" "unverified | - | -" "none of that proves anything"
+RACK=$S
+NOW=$((NOW + 960)); v2_clock $NOW
+
+# ---- In the book ---------------------------------------------------------------------------------------------------
+offer() { as "$FOUNDRY" POST "/np/v1/hosts/$1/offers" "{\"price_dollars_per_node_hour\":\"$2\"}" >/dev/null; }
+SKU=$SURE
+quote() { as "$ACME" POST /np/v1/quote "$(order buy "$POOL" "${2:-1}" $((NOW + 60)) $((NOW + HOUR)) 9.00 "${1-}" | jq -c '.pool |= .')"; }
+book() { curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure${1-}" | jq -c '[.data[] | [.price_dollars_per_node_hour, .verification.state, .verification.tier]]'; }
+offer "$A" 1.20; offer "$B" 2.40
+is "$(book)" '[]' "no host is in the book before it is proven"
+is "$(book '&unverified=true')" '[["1.200000","unverified",null],["2.400000","unverified",null]]' "but for who asks for such hosts"
+out=$(quote)
+is "$(jq -c '[.fills, .reason, [.alternatives[].kind]]' <<<"$out")" '[false,"no_capacity",["unverified"]]' "a buyer hears what would do"
+told np.Quote "$out" "(as documented)"
+is "$(quote ',"np_unverified":true' | json .fills)" true "and can ask for it"
+is "$(curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/v2/instance_skus/$SURE/availability" | jq -c .schedule)" '[]' "nothing is available"
+is "$(as "$S" GET /np/v1/agent/work | jq -c '.hosts[0].verification | [.state, .until, .now]')" '["unverified",null,false]' "its agent hears that the market waits"
+told np.Work "$(as "$S" GET /np/v1/agent/work)" "(as documented)"
+
+N=$(nonce); out=$(send "$(claims rack "$N" "$fast")")
+is "$(http_status) $(jq -c '[.hosts[] | [.name, .state, .until]]' <<<"$out")" "200 [[\"a\",\"verified\",$((NOW + 60 + 7200))],[\"b\",\"verified\",$((NOW + 60 + 7200))]]" \
+	"measured: proven for as long as the type says"
+told np.VerificationAnswer "$out" "(as documented)"
+is "$(book)" '[["1.200000","verified","gold"],["2.400000","verified","gold"]]' "and in the book, with the tier that was measured"
+told np.OfferList "$(curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure")" "(as documented)"
+unlike "$(curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure")" "foundry|\"host_|\"a\"" "which names nobody"
+is "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq -c '.verification.measured[0] | [.check, .median, .unit]')" '["disk write",900,"MB/s"]' "its seller sees the values"
+told np.HostVerification "$(as "$FOUNDRY" GET "/np/v1/hosts/$A/verification")" "and all of it, as it was signed"
+is "$(quote | json .fills)" true "a buyer gets it"
+
+# ---- Who pays ------------------------------------------------------------------------------------------------------
+minutes() { for ((m = 0; m < $1; m++)); do NOW=$((NOW + 60)); v2_clock $NOW; done; }
+money() { as "$1" GET /np/v1/balance | json "$2"; }
+out=$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00)")
+is "$(json .status <<<"$out") $(json .np_unverified <<<"$out")" "filled false" "bought"
+paid=$(money "$ACME" .available_micros)
+minutes 2
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[true,false]' "in the first minutes of a lease its host measures again"
+N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
+is "$(jq -c '[.hosts[] | [.state, .reason]]' <<<"$out")" '[["failed","disk_write: 100 MB/s, but its type asks for 500"],["failed","disk_write: 100 MB/s, but its type asks for 500"]]' "and fails"
+is "$(book)" '[]' "it leaves the book"
+minutes 61
+is "$(($(money "$ACME" .available_micros) - paid)) $(money "$FOUNDRY" .available_micros)" "1200000 0" "its buyer has all of it back, the seller nothing"
+like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 3 2>/dev/null)" '"host.verified"' "and people hear of it"
+
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+out=$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00)")
+is "$(json .status <<<"$out")" filled "proven again, it is sold again"
+minutes 12
+is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "who does not answer fails"
+minutes 50
+is "$(money "$FOUNDRY" .available_micros)" 0 "and is not paid"
+out=$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00 ',"np_unverified":true')")
+is "$(json .status <<<"$out") $(json .np_unverified <<<"$out")" "filled true" "who wants such hosts gets them"
+minutes 62
+is "$(money "$FOUNDRY" .available_micros)" 1200000 "and pays"
+out=$(as "$FOUNDRY" POST /v2/orders "$(order sell hosts-sure 1 $((NOW + 60)) $((NOW + HOUR)) 9.00 ',"np_unverified":true')")
+refused 422 invalid np_unverified "a seller cannot ask for that" "$out"
+
+# ---- GPUs ------------------------------------------------------------------------------------------------------------
+agent gpus
+has 64 $((512 * GIB)) $((500 * GIB)) '16 h100'
+G=$(host g1 h100) H=$(host g2 h100)
+is "$(http_status)" 201 "(two hosts with eight GPUs each, by their own word)"
+gpu() { for ((i = 0; i < $1; i++)); do printf '%s%s' "${2-,}" "$(check "gpu $i sums" ok 5000 M/s)"; done; }
+N=$(nonce); send "$(claims gpus "$N" "$fast")" >"$TMP/.made"
+is "$(verified "$G")" "failed | 0 of its 8 GPUs computed what was asked of them | -" "a machine without GPUs is no h100"
+N=$(nonce); send "$(claims gpus "$N" "$fast$(gpu 9)")" >"$TMP/.made"
+is "$(verified "$G") / $(verified "$H")" "verified | - | - / failed | 1 of its 8 GPUs computed what was asked of them | -" "each GPU counts for one host"
+N=$(nonce); send "$(claims gpus "$N" "$(check 'gpu 0 memory' failed 1 MB/s)$(gpu 16)")" >"$TMP/.made"
+is "$(verified "$G")" "failed | gpu 0 memory: as measured | -" "what fails by its own measure fails here"
+opencl() { check "opencl $1 sums" ok 5000 M/s | jq -c --arg d "$2" --arg a "$3" '.device = $d | .answer = $a'; }
+N=$(nonce); out=$(send "$(claims gpus "$N" "$(opencl 0 0000:19:00.0 256:0123456789abcdef)")")
+refused 422 invalid verification "an answer that was not computed for the nonce" "$out"
+says "did not compute what the nonce asks for" "and why"
+
+# ---- Kept -----------------------------------------------------------------------------------------------------------
+before=$(verified "$A")
+marketd_stop; marketd_start --test-clock=1800000000 --rate 0
+is "$(verified "$A")" "$before" "a restart keeps all of it"
+done_testing
