@@ -15,6 +15,7 @@
 #include "agentd/datadir.h"
 #include "agentd/powercheck.h"
 #include "agentd/reporter.h"
+#include "agentd/verifier.h"
 #include "base/clock.h"
 
 enum {
@@ -47,6 +48,7 @@ struct agent {
 	struct selfcheck check;
 	struct powercheck power;
 	struct reporter reporter;
+	struct verifier verifier;
 	size_t lives; /* nodes, when last looked */
 	struct link *link;
 	bool ending;
@@ -159,6 +161,14 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 		.power = &a->power,
 		.link = a->link,
 		.address = a->o->address };
+	a->verifier = (struct verifier){ .loop = a->loop,
+		.watch_kind = KIND_JOB,
+		.log = a->log,
+		.data = a->o->data,
+		.sysfs_root = a->o->sysfs_root,
+		.id = &a->id,
+		.link = a->link,
+		.workers = &a->workers };
 	for (size_t i = 0; i < a->o->open_count; i++) {
 		char text[OPENING_TEXT];
 
@@ -258,8 +268,14 @@ static void run_on_link(struct agent *a)
 		case LINK_WORK:
 			run_on_work(a, &e);
 			break;
-		case LINK_SENT: reporter_sent(&a->reporter, &e); break;
-		case LINK_OPENED: reporter_opened(&a->reporter); break;
+		case LINK_SENT:
+			if (!verifier_sent(&a->verifier, &e))
+				reporter_sent(&a->reporter, &e);
+			break;
+		case LINK_OPENED:
+			reporter_opened(&a->reporter);
+			verifier_opened(&a->verifier);
+			break;
 		case LINK_FENCED: a->workers.fenced = true; break;
 		}
 		buf_release(&e.body);
@@ -319,6 +335,8 @@ static int64_t run_turn(struct agent *a)
 	at = selfcheck_turn(&a->check);
 	next = at < next ? at : next;
 	at = reporter_turn(&a->reporter);
+	next = at < next ? at : next;
+	at = verifier_turn(&a->verifier);
 	return at < next ? at : next;
 }
 
@@ -353,6 +371,8 @@ static void run_end(struct agent *a)
 		workers_release(&a->workers);
 		selfcheck_release(&a->check);
 		powercheck_release(&a->power);
+		if (a->verifier.loop)
+			verifier_release(&a->verifier);
 	}
 	roster_release(&a->roster);
 	room_release(&a->room);

@@ -16,6 +16,7 @@
 #include "base/base64.h"
 #include "agentd/os/statefile.h"
 #include "base/str.h"
+#include "market/claims.h"
 #include "market/client.h"
 
 enum { KEY_MAX = 4096, PUBLIC_BYTES = 32, SIGNATURE_BYTES = 64 };
@@ -305,5 +306,27 @@ int identity_take_url(struct identity *i, const char *given, struct fail *f)
 			"others could read the token on the way to '%.200s': use https:// or a tunnel, or --plain on a "
 			"network that you trust",
 			i->url);
+	return rc;
+}
+
+int identity_sign_claims(const struct identity *i, struct claims *c, struct fail *f)
+{
+	struct buf key, text, signature;
+	int rc;
+
+	buf_init(&key, CLAIMS_KEY);
+	buf_init(&text, 2 * CLAIMS_BYTES);
+	buf_init(&signature, CLAIMS_SIGNATURE);
+	snprintf(c->agent, sizeof c->agent, "%s", i->agent);
+	rc = identity_public(i, &key, f);
+	if (!rc)
+		snprintf(c->key, sizeof c->key, "%s", buf_text(&key));
+	rc = rc ? rc : claims_to_sign(c, &text);
+	rc = rc ? rc : identity_sign(i, text.data, text.len, &signature, f);
+	if (!rc)
+		snprintf(c->signature, sizeof c->signature, "%s", buf_text(&signature));
+	buf_release(&signature);
+	buf_release(&text);
+	buf_release(&key);
 	return rc;
 }

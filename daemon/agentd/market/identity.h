@@ -58,6 +58,10 @@ int identity_take_url(struct identity *i, const char *given, struct fail *f);
 int identity_public(const struct identity *i, struct buf *out, struct fail *f);
 int identity_sign(const struct identity *i, const char *text, size_t len, struct buf *out, struct fail *f);
 
+/* Puts name, key and signature into what was measured: whoever gave the nonce sees that this machine answered it. */
+struct claims;
+int identity_sign_claims(const struct identity *i, struct claims *c, struct fail *f);
+
 /* The prefix of all names that drivers make: letters and digits, of this agent alone. */
 void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX]);
 

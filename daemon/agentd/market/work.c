@@ -189,6 +189,22 @@ static int work_read_nodes(const json_t *list, struct work *w, struct fail *f)
 	return rc;
 }
 
+/* What makes no sense counts as no proof, so that the machine is measured. */
+static void work_read_proof(const json_t *j, struct work_host *h)
+{
+	const char *state = json_string_value(json_object_get(j, "state"));
+
+	h->asks_proof = json_is_object(j);
+	h->verified = state && strcmp(state, "verified") == 0;
+	h->verify_now = json_is_true(json_object_get(j, "now"));
+	h->verified_at = json_integer_value(json_object_get(j, "at"));
+	h->verified_until = json_integer_value(json_object_get(j, "until"));
+	if (h->verified_at < 0 || h->verified_until < h->verified_at) {
+		h->verified = false;
+		h->verified_at = h->verified_until = 0;
+	}
+}
+
 static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 {
 	if (!json_is_array(list) || json_array_size(list) > WORK_HOSTS)
@@ -207,6 +223,7 @@ static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 			h->name[0] = '\0'; /* only for display */
 		if (!resources_read(json_object_get(j, "resources"), &h->contract))
 			snprintf(h->wrong, sizeof h->wrong, "resources");
+		work_read_proof(json_object_get(j, "verification"), h);
 	}
 	return 0;
 }

@@ -23,6 +23,9 @@ struct work_host {
 	char wrong[WORK_MEMBER]; /* "resources", or "": none is wrong */
 	char id[WORK_ID], type[WORK_TEXT], name[WORK_TEXT];
 	struct contract contract;
+	bool asks_proof, verified,
+		verify_now;                  /* its type asks for proof; the market has one; it wants another at once */
+	int64_t verified_at, verified_until; /* by the market's clock; 0: no proof */
 };
 
 struct work_node {

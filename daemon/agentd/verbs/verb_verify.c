@@ -84,29 +84,6 @@ static int verb_verify_last(const struct flags *o)
 	return status;
 }
 
-/* With a key, whoever gave the nonce can see that this machine answered it. */
-static int verb_verify_sign(const struct identity *i, struct claims *c, struct fail *f)
-{
-	struct buf key, text, signature;
-	int rc;
-
-	buf_init(&key, CLAIMS_KEY);
-	buf_init(&text, 2 * CLAIMS_BYTES);
-	buf_init(&signature, CLAIMS_SIGNATURE);
-	snprintf(c->agent, sizeof c->agent, "%s", i->agent);
-	rc = identity_public(i, &key, f);
-	if (!rc)
-		snprintf(c->key, sizeof c->key, "%s", buf_text(&key));
-	rc = rc ? rc : claims_to_sign(c, &text);
-	rc = rc ? rc : identity_sign(i, text.data, text.len, &signature, f);
-	if (!rc)
-		snprintf(c->signature, sizeof c->signature, "%s", buf_text(&signature));
-	buf_release(&signature);
-	buf_release(&text);
-	buf_release(&key);
-	return rc;
-}
-
 /* Who has no folder yet keeps nothing; a folder that cannot be written to is said. */
 static void verb_verify_keep(const struct flags *o, struct buf *text)
 {
@@ -217,7 +194,7 @@ static int verb_verify_run(const struct flags *o, struct identity *i, const stru
 	if (rc)
 		fail_errno(&f, rc, -rc, "cannot write the results");
 	if (!rc && i)
-		rc = verb_verify_sign(i, &c, &f);
+		rc = identity_sign_claims(i, &c, &f);
 	rc = rc ? rc : claims_write(&c, &text);
 	if (!rc)
 		verb_verify_keep(o, &text);

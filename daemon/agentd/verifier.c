@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/verifier.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agentd/machine/verify/verify.h"
+#include "agentd/os/statefile.h"
+#include "base/clock.h"
+
+enum { TAG_NONCE = 32, TAG_VERIFICATION };
+enum { MEASURE_MS = 600000, AGAIN_MS = 60000, LOOK_MS = 5000 };
+
+/* Before the last third of its time is over. */
+static bool verifier_host_due(const struct work_host *h, int64_t now)
+{
+	if (!h->verified || h->verified_until <= now)
+		return true;
+	return now >= h->verified_until - (h->verified_until - h->verified_at) / 3;
+}
+
+bool verifier_due(const struct work *w, int64_t now, bool idle)
+{
+	for (size_t i = 0; w && i < w->host_count; i++) {
+		const struct work_host *h = &w->hosts[i];
+
+		if (h->asks_proof && (h->verify_now || (idle && verifier_host_due(h, now))))
+			return true;
+	}
+	return false;
+}
+
+/* ---- In the child ----------------------------------------------------------------------------- */
+
+static int verifier_measure(void *arg, struct buf *out, struct fail *f)
+{
+	const struct verifier *v = arg;
+	struct verify_setup setup = { .root = v->sysfs_root,
+		.data = v->data,
+		.market = v->id->url,
+		.nonce = v->nonce,
+		.opencl = v->sysfs_root ? "" : NULL };
+	struct claims c = { .count = 0 };
+	int rc = verify_run(&setup, NULL, &c);
+
+	if (rc)
+		rc = fail_errno(f, rc, -rc, "cannot measure this machine");
+	rc = rc ? rc : identity_sign_claims(v->id, &c, f);
+	rc = rc ? rc : claims_write(&c, out);
+	claims_release(&c);
+	return rc;
+}
+
+/* For 'host verify --last' and 'status'. */
+static void verifier_keep(const struct verifier *v)
+{
+	char path[STATEFILE_PATH];
+	struct fail f = { 0 };
+
+	if (statefile_path(path, v->data, "verify.json", NULL) == 0 &&
+		statefile_bytes(path, v->text, strlen(v->text), 0600, &f))
+		log_at(v->log, LOG_WARN, "the measurements are not kept: %s", f.text);
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------ */
+
+static void verifier_rest(struct verifier *v, int64_t ms)
+{
+	free(v->text);
+	v->text = NULL;
+	v->step = VERIFIER_RESTS;
+	v->again_ms = clock_ms() + ms;
+}
+
+static void verifier_ask(struct verifier *v)
+{
+	v->step = VERIFIER_ASKS;
+	v->sent = true;
+	link_send(v->link, TAG_NONCE, "POST", "/np/v1/agent/nonce", NULL);
+}
+
+static void verifier_begin(struct verifier *v)
+{
+	struct fail f = { 0 };
+
+	log_at(v->log, LOG_INFO, "measures this machine for the market");
+	v->step = VERIFIER_MEASURES;
+	if (job_begin(&v->job, v->loop, v->watch_kind, MEASURE_MS, verifier_measure, v, &f) == 0)
+		return;
+	log_at(v->log, LOG_WARN, "cannot measure this machine: %s", f.text);
+	v->job.pid = 0;
+	verifier_rest(v, AGAIN_MS);
+}
+
+static void verifier_measured(struct verifier *v)
+{
+	if (v->job.rc)
+		log_at(v->log, LOG_WARN, "cannot measure this machine: %s", v->job.fail.text);
+	else
+		v->text = buf_steal(&v->job.said);
+	job_release(&v->job, v->loop);
+	if (!v->text) {
+		verifier_rest(v, AGAIN_MS);
+		return;
+	}
+	verifier_keep(v);
+	v->step = VERIFIER_TELLS;
+}
+
+static void verifier_tell(struct verifier *v)
+{
+	json_t *j = json_pack("{s:s}", "verification", v->text);
+	char *body = j ? json_dumps(j, JSON_COMPACT) : NULL;
+
+	json_decref(j);
+	if (!body) {
+		verifier_rest(v, AGAIN_MS);
+		return;
+	}
+	v->sent = true;
+	link_send(v->link, TAG_VERIFICATION, "POST", "/np/v1/agent/verification", body);
+}
+
+static void verifier_got_nonce(struct verifier *v, const struct link_event *e)
+{
+	json_t *j = e->rc ? NULL : json_loadb(buf_text(&e->body), e->body.len, 0, NULL);
+	const char *nonce = json_string_value(json_object_get(j, "nonce"));
+
+	if (nonce && claims_nonce(nonce, NULL) == 0) {
+		snprintf(v->nonce, sizeof v->nonce, "%s", nonce);
+		verifier_begin(v);
+	} else {
+		verifier_rest(v, AGAIN_MS);
+	}
+	json_decref(j);
+}
+
+/* What the market found of each host. */
+static void verifier_got_results(const struct verifier *v, const struct link_event *e)
+{
+	json_t *j = json_loadb(buf_text(&e->body), e->body.len, 0, NULL), *one;
+	size_t i;
+
+	if (e->rc)
+		log_at(v->log, LOG_WARN, "the market does not take the measurements: %s", e->fail.text);
+	json_array_foreach(json_object_get(j, "hosts"), i, one)
+	{
+		const char *name = json_string_value(json_object_get(one, "name"));
+		const char *why = json_string_value(json_object_get(one, "reason"));
+
+		log_at(v->log, why ? LOG_WARN : LOG_INFO, "host '%s' is %s%s", name ? name : "",
+			why ? "not proven: " : "proven", why ? why : "");
+	}
+	json_decref(j);
+}
+
+bool verifier_sent(struct verifier *v, const struct link_event *e)
+{
+	if (e->tag != TAG_NONCE && e->tag != TAG_VERIFICATION)
+		return false;
+	v->sent = false;
+	if (e->tag == TAG_NONCE && v->step == VERIFIER_ASKS) {
+		verifier_got_nonce(v, e);
+	} else if (e->tag == TAG_VERIFICATION && v->step == VERIFIER_TELLS) {
+		verifier_got_results(v, e);
+		verifier_rest(v, AGAIN_MS);
+	}
+	return true;
+}
+
+void verifier_opened(struct verifier *v)
+{
+	if (v->job.pid)
+		job_release(&v->job, v->loop);
+	v->job.pid = 0;
+	v->sent = false;
+	verifier_rest(v, 0);
+}
+
+int64_t verifier_turn(struct verifier *v)
+{
+	bool idle = v->workers->roster->count == 0;
+
+	if (v->step == VERIFIER_MEASURES && job_ended(&v->job, v->loop))
+		verifier_measured(v);
+	if (v->step == VERIFIER_MEASURES)
+		return v->job.due_ms;
+	if (v->sent || !link_can_send(v->link))
+		return clock_ms() + LOOK_MS;
+	if (v->step == VERIFIER_TELLS)
+		verifier_tell(v);
+	else if (v->step == VERIFIER_RESTS && v->again_ms <= clock_ms() &&
+		verifier_due(v->workers->work, wallclock_now(v->workers->clock), idle))
+		verifier_ask(v);
+	return clock_ms() + LOOK_MS;
+}
+
+void verifier_release(struct verifier *v)
+{
+	if (v->job.pid)
+		job_release(&v->job, v->loop);
+	free(v->text);
+	v->text = NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proves to the market what this machine is: gets a nonce, measures for it in a child, and sends what was found,
+ * signed. While no node runs it does so before the last proof ends; at once where the market asks, in the first minutes
+ * of a lease.
+ */
+#ifndef AGENTD_VERIFIER_H
+#define AGENTD_VERIFIER_H
+
+#include "agentd/market/identity.h"
+#include "agentd/market/link.h"
+#include "agentd/os/job.h"
+#include "agentd/workers.h"
+#include "market/claims.h"
+
+enum verifier_step { VERIFIER_RESTS, VERIFIER_ASKS, VERIFIER_MEASURES, VERIFIER_TELLS };
+
+struct verifier {
+	struct loop *loop;
+	int watch_kind;
+	const struct log *log;
+	const char *data, *sysfs_root;
+	const struct identity *id;
+	struct link *link;
+	const struct workers *workers;
+	enum verifier_step step;
+	bool sent; /* a request of this is under way */
+	char nonce[CLAIMS_NONCE];
+	struct job job;
+	char *text;       /* what was measured and is not told yet */
+	int64_t again_ms; /* not before (clock_ms) */
+};
+
+/* Returns when to call again at the latest (clock_ms). */
+int64_t verifier_turn(struct verifier *v);
+/* False: it was no answer for this. */
+bool verifier_sent(struct verifier *v, const struct link_event *e);
+/* A new session: a nonce of the old one is void. */
+void verifier_opened(struct verifier *v);
+void verifier_release(struct verifier *v);
+
+/* Is it time to measure? now: the market's; idle: nothing is sold here. */
+bool verifier_due(const struct work *w, int64_t now, bool idle);
+
+#endif
