@@ -92,6 +92,9 @@ static int buy_make_order(struct buy *b)
 	if (!b->d.ours && option_given(b->d.o, "interruptible"))
 		return print_fail_field(b->d.np, STATUS_USAGE, "--interruptible", NULL,
 			"cannot use '--interruptible': this market does not have it");
+	if (!b->d.ours && option_given(b->d.o, "unverified"))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--unverified", NULL,
+			"cannot use '--unverified': this market does not have it");
 	rc = order_args_window(b->d.np, b->d.o, market_clock_now(&e->args.clock), &e->args);
 	rc = rc ? rc : skus_find(b->d.np, &b->d.skus, option_text(b->d.o, "type"), &e->sku);
 	rc = rc ? rc : order_args_price(b->d.np, b->d.o, e->sku, &e->args);
@@ -529,6 +532,7 @@ static const struct option options[] = {
 	{ "partial", 0, OPTION_FLAG, .help = "accept fewer nodes or less time" },
 	{ "interruptible", 0, OPTION_FLAG,
 		.help = "the market may take the nodes away after a notice; it refunds the rest" },
+	{ "unverified", 0, OPTION_FLAG, .help = "take hosts without a valid proof, too, where the type asks for one" },
 	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add the nodes to this reservation",
 		.complete = COMPLETE_RESERVATION },
 	{ "name", 0, OPTION_STRING, "NAME", .help = "name of the reservation; default: r- and six letters" },

@@ -20,6 +20,7 @@ struct model_order_new buy_order(const struct buy *b)
 		.standing = option_given(b->d.o, "standing"),
 		.partial = option_given(b->d.o, "partial"),
 		.interruptible = option_given(b->d.o, "interruptible"),
+		.unverified = option_given(b->d.o, "unverified"),
 		.nodes = a->nodes,
 		.start = a->window.start,
 		.end = a->window.end,
@@ -89,9 +90,10 @@ void buy_show_plan(struct buy *b)
 	buy_most(b, &most);
 	if (b->d.ours && a->max_total && a->max_total < most)
 		most = a->max_total;
-	plan_init(&p, "Buy %s of %s%s%s%s", deal_nodes(a->nodes, nodes), buy_type(b),
+	plan_init(&p, "Buy %s of %s%s%s%s%s", deal_nodes(a->nodes, nodes), buy_type(b),
 		b->order.reservation.id ? " into " : "", b->order.reservation.id ? b->order.reservation.name : "",
-		option_given(b->d.o, "interruptible") ? ", interruptible" : "");
+		option_given(b->d.o, "interruptible") ? ", interruptible" : "",
+		option_given(b->d.o, "unverified") ? ", unverified hosts too" : "");
 	plan_add(&p, "window", "%s%s", window_show(&a->window, window), a->window.rounded ? " (rounded)" : "");
 	if (b->order.sku->gpus)
 		plan_add(&p, "size", "%" PRId64 " x %u GPUs%s", a->nodes, b->order.sku->gpus,

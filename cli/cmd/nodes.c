@@ -27,6 +27,7 @@ static const struct column columns[] = {
 	{ "ends", 0, "end of its time; early: its host goes out of service then" },
 	{ "made", COLUMN_WIDE, "when it was created" },
 	{ "message", COLUMN_WIDE, "message of its host or the market" },
+	{ "proof", COLUMN_WIDE, "of its host, where its type asks for it: verified, unverified, expired or failed" },
 	{ "host_keys", COLUMN_RAW | COLUMN_HIDDEN, "its SSH host keys" },
 	{ 0 },
 };
@@ -69,7 +70,7 @@ static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node 
 	rows_add_color(r,
 		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, nodes_gpus(np, n), n->zone,
 			n->hostname, n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
-			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL,
+			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL, n->proof,
 			buf_text(keys) },
 		n->status == MODEL_INSTANCE_FAILED             ? COLOR_RED
 			: n->status == MODEL_INSTANCE_AWAITING ? COLOR_YELLOW

@@ -146,6 +146,7 @@ static int price_one(struct pricing *p, const struct sku *sku)
 {
 	int64_t minutes = window_minutes(&p->args.window);
 	struct model_order_new order = { .sku = sku->id,
+		.unverified = option_given(p->o, "unverified"),
 		.nodes = p->args.nodes,
 		.start = p->args.window.start,
 		.end = p->args.window.end,
@@ -270,6 +271,7 @@ static const struct option options[] = {
 		.complete = COMPLETE_VALUES },
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
 		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
+	{ "unverified", 0, OPTION_FLAG, .help = "count hosts without a valid proof, too, where the type asks for one" },
 	{ 0 },
 };
 

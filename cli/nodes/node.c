@@ -105,6 +105,7 @@ static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 	n->reservation = node_copy(one.reservation.name ? one.reservation.name : n->pool);
 	n->type = node_copy(one.type);
 	n->zone = node_copy(one.zone);
+	n->proof = node_copy(one.proof_asked ? one.proof : NULL);
 	n->end = one.end_at;
 	n->created = one.created_at;
 	n->updated = one.updated_at;
@@ -243,6 +244,7 @@ static void node_release(struct node *n)
 	free(n->zone);
 	free(n->gpus);
 	free(n->gpus_json);
+	free(n->proof);
 	free(n->hostname);
 	free(n->user);
 }

@@ -16,7 +16,7 @@
 struct node {
 	char *id, *name, *status_text, *message;
 	char *reservation, *pool;      /* its name and its id */
-	char *type, *zone;
+	char *type, *zone, *proof;     /* proof: of its host, a word of the market; NULL: unknown */
 	enum model_instance_status status;
 	bool host_down;                /* the market says that its host is silent or broken */
 	bool ends_early;               /* its host goes out of service at its end */

@@ -287,10 +287,12 @@ static void quote_add_one(const struct quote *q, size_t i, const struct command 
 		quote_compact(q->alternatives[i].end - q->start, span);
 		changes[0] = (struct retype_change){ "end", NULL };
 		changes[1] = (struct retype_change){ "duration", span };
+	} else if (strcmp(kind, "unverified") == 0) {
+		changes[0] = (struct retype_change){ "unverified", "" };
 	} else {
 		return;
 	}
-	/* 'extend' has no option for fewer nodes: it extends all of them or none. */
+	/* 'extend' has no option for fewer nodes, nor for other hosts. */
 	if (!retype_can(cmd, changes))
 		return;
 	if (buf_adds(out, out->len ? " or '" : "'"))

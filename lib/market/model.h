@@ -149,6 +149,8 @@ struct model_ssh {
 /* An answer of GET /np/v1/nodes. */
 struct model_node {
 	const char *id, *name, *status_text, *status_message, *type, *zone;
+	const char *proof; /* of its host: as in struct model_host; NULL: unknown */
+	bool proof_asked;
 	bool host_down;                       /* its host is silent or broken; that time is refunded */
 	bool ends_early;                      /* its host goes out of service at end_at */
 	enum model_instance_status status;
@@ -198,7 +200,7 @@ struct model_preview {
 
 /* An order that would fill instead. */
 struct model_alternative {
-	const char *kind, *message;           /* "price" "nodes" "start" "end" */
+	const char *kind, *message;           /* "price" "nodes" "start" "end" "unverified" */
 	int64_t price, nodes, start, end;     /* -1: as in the request */
 };
 
@@ -266,6 +268,10 @@ struct model_host {
 	int64_t drain;                        /* from when on it is out of service; 0: it is not */
 	bool drain_ends;                      /* what was sold beyond ended then */
 	const char *drain_reason;             /* NULL: none was given */
+	const char *proof;                    /* "verified", "unverified", "expired", "failed"; NULL: unknown */
+	bool proof_asked;                     /* its type is sold from verified hosts */
+	const char *proof_reason, *tier;      /* why it failed; by what was measured; NULL */
+	int64_t proof_until;                  /* 0: none */
 };
 
 /* What taking a host out of service means, or meant. */
@@ -320,7 +326,7 @@ struct model_error {
 
 struct model_order_new {
 	const char *pool, *sku;               /* pool NULL: none (quotes) */
-	bool sell, standing, partial, interruptible;
+	bool sell, standing, partial, interruptible, unverified;
 	int64_t nodes, start, end, price;
 	int64_t max_total;                    /* micro-dollars; 0: none. Only to a nanopod market */
 };

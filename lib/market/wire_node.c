@@ -93,11 +93,17 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "updated_at", INT, MAY, updated_at),
 		{ 0 },
 	};
+	static const struct wire_field proof[] = {
+		FIELD(model_node, "state", TEXT, MAY, proof),
+		FIELD(model_node, "asked", BOOL, MAY, proof_asked),
+		{ 0 },
+	};
 	struct model_node made = { 0 };
 	struct json_t *o = wire_object(d, at, "a node", f);
 	int rc = o ? wire_fields(d, o, fields, "a node", &made, f) : -EPROTO;
 	struct json_t *ssh = wire_member(o, "ssh");
 
+	rc = rc ? rc : wire_fields(d, wire_member(o, "verification"), proof, "a node", &made, f);
 	if (!rc)
 		made.status = wire_node_status_of(made.status_text);
 	rc = rc || !ssh ? rc : read_way(d, ssh, &made, f);

@@ -227,6 +227,14 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 		FIELD(model_host, "reason", TEXT, MAY, drain_reason),
 		{ 0 },
 	};
+	static const struct wire_field proof[] = {
+		FIELD(model_host, "state", TEXT, MAY, proof),
+		FIELD(model_host, "asked", BOOL, MAY, proof_asked),
+		FIELD(model_host, "reason", TEXT, MAY, proof_reason),
+		FIELD(model_host, "tier", TEXT, MAY, tier),
+		FIELD(model_host, "until", INT, MAY, proof_until),
+		{ 0 },
+	};
 	static const struct wire_field pool[] = { { "pool", WIRE_REF, false, 0 }, { 0 } };
 	struct model_ref its = { 0 };
 	struct model_host made = { .end = MODEL_NEVER };
@@ -235,6 +243,7 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 
 	rc = rc ? rc : wire_fields(d, o, pool, "a host", &its, f);
 	rc = rc ? rc : wire_fields(d, wire_member(o, "drain"), drain, "a host", &made, f);
+	rc = rc ? rc : wire_fields(d, wire_member(o, "verification"), proof, "a host", &made, f);
 	made.pool = its.name ? its.name : its.id;
 	if (!rc)
 		*out = made;

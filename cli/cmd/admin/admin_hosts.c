@@ -81,7 +81,7 @@ static int show_made(struct market_link *m, const struct options *o)
 }
 
 /* What the market keeps as members of `requires`; of a list each value is given by an option of its own. */
-enum property_kind { PROPERTY_TEXT, PROPERTY_NUMBER, PROPERTY_FLAG, PROPERTY_LIST };
+enum property_kind { PROPERTY_TEXT, PROPERTY_NUMBER, PROPERTY_FLAG, PROPERTY_LIST, PROPERTY_FLOORS };
 
 static const struct property {
 	const char *key;
@@ -98,7 +98,13 @@ static const struct property {
 	{ "network_mbps", PROPERTY_NUMBER, true },
 	{ "overcommit", PROPERTY_NUMBER, true },
 	{ "features", PROPERTY_LIST, true },
+	{ "verified", PROPERTY_FLAG, true },
+	{ "verify_hours", PROPERTY_NUMBER, true },
+	{ "recheck_percent", PROPERTY_NUMBER, true },
 };
+
+/* floor.disk_write=500: one member of `floors` for each. */
+static const struct property property_floors = { "floor.", PROPERTY_FLOORS, true };
 
 /* KEY=VALUE: the row of the key (of any other: a plain text), and where the value is. NULL: refused. */
 static const struct property *property_of(struct nanopod *np, const char *typed, const char **value)
@@ -112,6 +118,8 @@ static const struct property *property_of(struct nanopod *np, const char *typed,
 		return NULL;
 	}
 	*value = typed + len + 1;
+	if (strncmp(typed, property_floors.key, strlen(property_floors.key)) == 0)
+		return &property_floors;
 	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
 		if (strlen(properties[i].key) == len && memcmp(properties[i].key, typed, len) == 0)
 			return &properties[i];
@@ -156,11 +164,27 @@ static void put_property_list(struct json *j, const struct options *o, const str
 	json_end(j);
 }
 
+/* All of them together: the market replaces those that were there. */
+static int put_property_floors(struct nanopod *np, struct json *j, const struct options *o)
+{
+	static const struct property number = { "", PROPERTY_NUMBER, true };
+	size_t len = strlen(property_floors.key);
+	const char *typed;
+	int rc = 0;
+
+	json_begin_object(j, "floors");
+	for (size_t n = 0; !rc && (typed = option_at(o, "property", n)); n++)
+		if (strncmp(typed, property_floors.key, len) == 0 && typed[strcspn(typed, "=")])
+			rc = put_property(np, j, &number, typed + len, typed + strcspn(typed, "=") + 1);
+	json_end(j);
+	return rc;
+}
+
 /* The properties of the SKU itself, or those in `requires`. */
 static int put_properties(struct nanopod *np, const struct options *o, struct json *j, bool required)
 {
 	const char *typed, *value;
-	bool begun = false, listed = false;
+	bool begun = false, listed = false, floors = false;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && (typed = option_at(o, "property", i)); i++) {
@@ -173,11 +197,14 @@ static int put_properties(struct nanopod *np, const struct options *o, struct js
 		if (required && !begun)
 			json_begin_object(j, "requires");
 		begun = true;
-		if (p->kind != PROPERTY_LIST)
+		if (p->kind == PROPERTY_FLOORS)
+			rc = floors ? 0 : put_property_floors(np, j, o);
+		else if (p->kind != PROPERTY_LIST)
 			rc = put_property(np, j, p, typed, value);
 		else if (!listed)
 			put_property_list(j, o, p, i);
 		listed = listed || p->kind == PROPERTY_LIST;
+		floors = floors || p->kind == PROPERTY_FLOORS;
 	}
 	if (required && begun)
 		json_end(j);

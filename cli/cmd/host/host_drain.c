@@ -26,6 +26,10 @@ static const struct column host_list_columns[] = {
 	{ "state", 0, "up, down, draining or drained" },
 	{ "since", 0, "since when it is down; from when on it is not sold" },
 	{ "why", 0, "why" },
+	{ "proof", 0, "verified, unverified, expired or failed, by what was measured, where its type asks for it" },
+	{ "tier", COLUMN_WIDE, "by the values that were measured" },
+	{ "until", COLUMN_WIDE, "when the proof ends" },
+	{ "failed", COLUMN_WIDE, "why it failed" },
 	{ 0 },
 };
 
@@ -40,14 +44,15 @@ static int add_host(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
 	struct model_host h;
-	char since[CELL_TEXT];
+	char since[CELL_TEXT], until[CELL_TEXT];
 	int rc = wire_host(d, at, &h, f);
 
 	if (!rc)
 		rows_add(l->rows,
 			(const char *[]){ h.name, h.id, h.sku.name ? h.sku.name : h.sku.id, service_state(&h),
 				cell_time(l->np, h.down_since ? h.down_since : h.drain, since),
-				h.down_reason ? h.down_reason : h.drain_reason });
+				h.down_reason ? h.down_reason : h.drain_reason, h.proof_asked ? h.proof : NULL, h.tier,
+				cell_time(l->np, h.proof_until, until), h.proof_reason });
 	return rc;
 }
 

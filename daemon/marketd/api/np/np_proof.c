@@ -23,8 +23,9 @@ const char *np_proof_state(const struct engine *e, const struct host *h)
 
 json_t *np_verification(const struct engine *e, const struct host *h)
 {
-	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:n}", "state", np_proof_state(e, h), "at",
-		h->proof_at ? json_integer(h->proof_at) : json_null(), "until",
+	const struct sku *s = engine_sku(e, h->sku);
+	json_t *o = json_pack("{s:s, s:b, s:o, s:o, s:o, s:n}", "state", np_proof_state(e, h), "asked",
+		(int)(s && s->proof), "at", h->proof_at ? json_integer(h->proof_at) : json_null(), "until",
 		h->proof_until ? json_integer(h->proof_until * 60) : json_null(), "reason", render_text(h->proof_why),
 		"tier");
 	struct claims c;
@@ -34,7 +35,7 @@ json_t *np_verification(const struct engine *e, const struct host *h)
 		return o;
 	}
 	if (h->proof == PROOF_PASSED)
-		json_object_set_new(o, "tier", judge_tier(engine_sku(e, h->sku), &c));
+		json_object_set_new(o, "tier", judge_tier(s, &c));
 	json_object_set_new(o, "measured", judge_measured(&c));
 	claims_release(&c);
 	return o;

@@ -72,6 +72,7 @@ static const struct schema_field measured[] = {
 
 static const struct schema_field verification[] = {
 	STATE,
+	{ "asked", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "its type is sold from verified hosts" },
 	SINCE,
 	UNTIL,
 	WHY,
