@@ -9,6 +9,9 @@ struct contract { /* 0 or "": not promised */
 	unsigned vcpus, overcommit, gpus;
 	int64_t memory, disk, inodes, network_mbps, gpu_memory;
 	char gpu_vendor[16], gpu_model[64];
+	unsigned gpu_parts; /* of its GPU it gets one such part: 4 is a quarter */
 };
+
+enum { GPU_PARTS_MAX = 16 };
 
 #endif

@@ -37,6 +37,11 @@ bool drivers_give_devices(const struct driver *d)
 	return d->devices != DEVICES_NONE;
 }
 
+bool drivers_give_shares(const struct driver *d)
+{
+	return d->devices == DEVICES_NODES;
+}
+
 /* What auto requires of a driver: it isolates tenants from each other, from this account and from root's network. */
 static bool drivers_may_choose(unsigned holds)
 {

@@ -25,6 +25,8 @@ void drivers_terms(const struct driver *d, const struct driver_setup *s, struct 
 
 /* Can it give a node GPUs and other devices? */
 bool drivers_give_devices(const struct driver *d);
+/* Can it give one GPU to several nodes? */
+bool drivers_give_shares(const struct driver *d);
 
 /*
  * `nanopod-agentd drivers`: prints each, or the one of that name, with what it isolates, or why it does not work.

@@ -47,6 +47,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/verifier.h \
 	daemon/agentd/powercheck.c \
 	daemon/agentd/powercheck.h \
+	daemon/agentd/sharecheck.c \
+	daemon/agentd/sharecheck.h \
 	daemon/agentd/reconcile.c \
 	daemon/agentd/reconcile.h \
 	daemon/agentd/room.c \

@@ -15,6 +15,7 @@
 #include "agentd/datadir.h"
 #include "agentd/powercheck.h"
 #include "agentd/reporter.h"
+#include "agentd/sharecheck.h"
 #include "agentd/verifier.h"
 #include "base/clock.h"
 
@@ -47,6 +48,7 @@ struct agent {
 	struct workers workers;
 	struct selfcheck check;
 	struct powercheck power;
+	struct sharecheck shares;
 	struct reporter reporter;
 	struct verifier verifier;
 	size_t lives; /* nodes, when last looked */
@@ -143,6 +145,7 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		.log = a->log,
 		.data = a->o->data,
 		.sysfs_root = a->o->sysfs_root };
+	a->shares = (struct sharecheck){ .watch_kind = KIND_JOB, .workers = &a->workers };
 	return 0;
 }
 
@@ -332,6 +335,8 @@ static int64_t run_turn(struct agent *a)
 	}
 	next = power < next ? power : next;
 	run_probe_leases(a);
+	at = sharecheck_turn(&a->shares);
+	next = at < next ? at : next;
 	at = selfcheck_turn(&a->check);
 	next = at < next ? at : next;
 	at = reporter_turn(&a->reporter);
@@ -373,6 +378,7 @@ static void run_end(struct agent *a)
 		powercheck_release(&a->power);
 		if (a->verifier.loop)
 			verifier_release(&a->verifier);
+		sharecheck_release(&a->shares);
 	}
 	roster_release(&a->roster);
 	room_release(&a->room);

@@ -23,7 +23,8 @@ static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 	struct inventory_setup setup = { .root = c->sysfs_root,
 		.data = c->data,
 		.driver = c->driver->name,
-		.devices = drivers_give_devices(c->driver) };
+		.devices = drivers_give_devices(c->driver),
+		.shares = drivers_give_shares(c->driver) };
 	struct inventory *v = NULL;
 	int rc;
 

@@ -30,6 +30,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 	h->grace_ms = STOP_GRACE_MS;
 	h->host = n->host;
 	h->gpus = c->gpus;
+	h->parts = c->gpu_parts;
 	h->spec = (struct node_spec){ .setup = setup,
 		.id = n->id,
 		.name = n->name,
@@ -162,6 +163,9 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 	struct node_spec spec = h->spec;
 	int rc = 0;
 
+	if (h->parts && d->devices != DEVICES_NODES)
+		return fail_set(f, -ENODEV, "its type promises 1/%u of a GPU, and driver '%s' gives whole GPUs",
+			h->parts, d->name);
 	if (d->devices == DEVICES_NODES || d->devices == DEVICES_FUNCTIONS)
 		rc = host_gpus_take(s->data, s->sysfs_root, h->host, spec.id, d->devices == DEVICES_NODES, &devices, f);
 	if (!rc && d->devices != DEVICES_MACHINE && devices.gpu_count < h->gpus)

@@ -13,7 +13,7 @@ struct step_child {
 	enum step step;
 	struct node_spec spec;
 	const char *host;
-	unsigned gpus; /* that it was promised */
+	unsigned gpus, parts; /* that it was promised; parts: one such part of a GPU, 4 is a quarter */
 	char dir[1024], tenant[2 * WORK_ID];
 	unsigned port;
 	int64_t grace_ms;

@@ -20,7 +20,8 @@ void wanted_gpus_fix(const struct work *w, const struct driver_setup *s, const s
 			.vendor = k->gpu_vendor,
 			.model = k->gpu_model,
 			.count = k->gpus,
-			.memory = k->gpu_memory };
+			.memory = k->gpu_memory,
+			.parts = k->gpu_parts };
 	}
 	if (hosts && host_gpus_fix(s->data, s->sysfs_root, hosts, w->host_count, &f) != 0 &&
 		strncmp(lacks, f.text, WANTED_GPUS_LACKS - 1) != 0)

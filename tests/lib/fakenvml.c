@@ -2,7 +2,8 @@
 /*
  * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter, and for
  * limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver that is loaded
- * again has forgotten them, so a test then removes its files.
+ * again has forgotten them, so a test then removes its files. Its file `processes` has lines "GPU PID MIB", of who
+ * holds memory; MIB -1: the library does not tell.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -13,6 +14,11 @@
 #include <unistd.h>
 
 struct memory { unsigned long long total, free, used; };
+struct use {
+	unsigned pid;
+	unsigned long long bytes;
+	unsigned slice, part;
+};
 struct pci { char legacy[16]; unsigned domain, bus, device, ids, subsystem; char id[32]; };
 
 int nvmlInit_v2(void);
@@ -35,6 +41,8 @@ int nvmlDeviceSetPowerManagementLimit(void *d, unsigned milliwatts);
 int nvmlDeviceSetPersistenceMode(void *d, int mode);
 int nvmlDeviceGetTotalEccErrors(void *d, int type, int counter, unsigned long long *out);
 int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *later);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, struct use *out);
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *count, struct use *out);
 
 enum { INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, NOT_LOADED = 9, LOST = 15 };
 
@@ -239,4 +247,32 @@ int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *later)
 		return NOT_SUPPORTED;
 	*now = *later = 0;
 	return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, struct use *out)
+{
+	const char *folder = getenv("FAKE_NVML_STATE");
+	unsigned room = *count, gpu, pid;
+	char path[1024];
+	long long mib;
+	FILE *f;
+
+	if (is("blind"))
+		return NOT_SUPPORTED;
+	*count = 0;
+	snprintf(path, sizeof path, "%s/processes", folder ? folder : "");
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%u %u %lld", &gpu, &pid, &mib) == 3)
+		if (gpu == (unsigned)number(d) && *count < room)
+			out[(*count)++] = (struct use){ .pid = pid,
+				.bytes = mib < 0 ? ULLONG_MAX : (unsigned long long)mib << 20 };
+	if (f)
+		fclose(f);
+	return 0;
+}
+
+/* Those that draw compute, too: each is in both lists. */
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *count, struct use *out)
+{
+	return nvmlDeviceGetComputeRunningProcesses_v3(d, count, out);
 }

@@ -111,7 +111,8 @@ tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.l
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cdi \
 	tests/unit/agentd/cgroup tests/unit/agentd/confine tests/unit/agentd/console \
-	tests/unit/agentd/gpus tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
+	tests/unit/agentd/gpus tests/unit/agentd/gpushare \
+	tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
 	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
 	tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
@@ -136,6 +137,10 @@ tests_unit_agentd_gpus_SOURCES = tests/unit/agentd/gpus.c tests/unit/agentd/inve
 	tests/unit/agentd/fakebus.h
 tests_unit_agentd_gpus_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpus_LDADD = libdevice.la $(JANSSON_LIBS)
+tests_unit_agentd_gpushare_SOURCES = tests/unit/agentd/gpushare.c tests/unit/agentd/inventorytree.h \
+	tests/unit/agentd/fakebus.h
+tests_unit_agentd_gpushare_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_gpushare_LDADD = libdevice.la $(JANSSON_LIBS)
 tests_unit_agentd_gpustep_SOURCES = tests/unit/agentd/gpustep.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_gpustep_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpustep_LDADD = libagent.la $(JANSSON_LIBS)
@@ -169,6 +174,7 @@ tests_unit_agentd_verify_SOURCES = tests/unit/agentd/verify.c tests/unit/agentd/
 tests_unit_agentd_verify_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS)
 # What these open as they run.
+EXTRA_tests_unit_agentd_gpushare_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_health_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_nvml_DEPENDENCIES = tests/lib/fakenvml.la tests/lib/fakenvmllacks.la

@@ -2,7 +2,9 @@
 /*
  * Which GPU is which host's, and which node has it: DATA/gpus.json, under a lock, since the children that make and end
  * nodes change it. A GPU belongs to one host until the market drops the host, and to one node until it was reset after
- * it. What could not be reset is kept back until its owner says otherwise.
+ * it; or it is cut into equal shares, which belong to as many hosts and nodes, and is reset when no node has one. After
+ * the others nobody but who has a share may hold memory of it. What could not be cleared so is kept back until its
+ * owner says otherwise.
  */
 #ifndef AGENTD_DEVICE_HOST_GPUS_H
 #define AGENTD_DEVICE_HOST_GPUS_H
@@ -19,6 +21,7 @@ struct host_want {
 	const char *host, *vendor, *model; /* vendor "nvidia", model "h100"; "": any */
 	unsigned count;
 	int64_t memory; /* of each; 0: any */
+	unsigned parts; /* not whole GPUs, but one such part of each: 4 is a quarter. 0: whole */
 };
 
 /*

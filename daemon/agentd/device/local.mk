@@ -4,6 +4,10 @@ libdevice_la_SOURCES = \
 	daemon/agentd/device/cdi.c \
 	daemon/agentd/device/cdi.h \
 	daemon/agentd/device/cdi_write.c \
+	daemon/agentd/device/gpu_book.c \
+	daemon/agentd/device/gpu_book.h \
+	daemon/agentd/device/gpu_holders.c \
+	daemon/agentd/device/gpu_holders.h \
 	daemon/agentd/device/gpu_needs.c \
 	daemon/agentd/device/gpu_needs.h \
 	daemon/agentd/device/gpu_nodes.c \
@@ -12,6 +16,7 @@ libdevice_la_SOURCES = \
 	daemon/agentd/device/gpu_reset.h \
 	daemon/agentd/device/host_gpus.c \
 	daemon/agentd/device/host_gpus.h \
+	daemon/agentd/device/host_gpus_fix.c \
 	daemon/agentd/device/hosthealth.c \
 	daemon/agentd/device/hosthealth.h
 libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

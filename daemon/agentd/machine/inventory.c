@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agentd/machine/nvml.h"
+#include "agentd/machine/nvml_processes.h"
 #include "agentd/machine/sysfs.h"
 #include "base/str.h"
 
@@ -352,6 +353,24 @@ static void inventory_ask_nvml(const struct inventory_setup *s, struct inventory
 		inventory_note(v, "NVIDIA's library cannot reach %zu of its GPUs", n.lost);
 }
 
+static bool inventory_has_nvidia(const struct inventory *v)
+{
+	for (size_t i = 0; i < v->gpu_count; i++)
+		if (v->gpus[i].pci.vendor == GPU_NVIDIA && strcmp(v->gpus[i].pci.driver, "nvidia") == 0)
+			return true;
+	return false;
+}
+
+/* A share is sold only where its memory can be watched. */
+static bool inventory_tells_holders(const char *root)
+{
+	struct nvml_processes *n = malloc(sizeof *n);
+	bool tells = n && nvml_processes_read(root, n, NULL) == 0;
+
+	free(n);
+	return tells;
+}
+
 int inventory_read(const struct inventory_setup *s, struct inventory **out)
 {
 	const char *root = this_machine(s->root) ? "" : s->root;
@@ -369,6 +388,7 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	capacity_read(root, s->data, &v->capacity);
 	snprintf(v->driver, sizeof v->driver, "%s", s->driver ? s->driver : "");
 	v->devices = s->devices;
+	v->shares = s->shares && inventory_has_nvidia(v) && inventory_tells_holders(root);
 	v->node_memory = s->node_memory;
 	v->no_rate = s->no_rate;
 	*out = v;

@@ -53,6 +53,7 @@ struct inventory {
 	struct capacity capacity;
 	char driver[16]; /* that makes nodes here; "": not known */
 	bool devices;    /* and can give them GPUs */
+	bool shares;     /* or shares of NVIDIA's */
 	int64_t node_memory; /* what each takes beside its own */
 	bool no_rate;        /* and cannot limit their network */
 };
@@ -63,6 +64,7 @@ struct inventory_setup {
 	int64_t deadline_ms;                   /* for that library; 0: 10 s */
 	const char *data;                      /* the agent's folder; NULL: the disk that nodes get is not known */
 	const char *driver;                    /* NULL: not known */
+	bool shares;                           /* the driver can give several nodes one GPU */
 	bool devices, no_rate;                 /* no_rate, node_memory: as in driver_terms */
 	int64_t node_memory;
 };

@@ -197,3 +197,13 @@ bool sysfs_count(const char *path, int64_t max, int64_t *out)
 	*out = n;
 	return true;
 }
+
+const char *sysfs_library(const char *root, const char *name, char room[SYSFS_PATH])
+{
+	if (!root || !*root || strcmp(root, "/") == 0)
+		return NULL;
+	sysfs_path(room, root, "/lib/%s", name);
+	if (access(room, R_OK) != 0)
+		room[0] = '\0';
+	return room;
+}

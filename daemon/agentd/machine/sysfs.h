@@ -13,6 +13,9 @@ enum { SYSFS_PATH = 512, SYSFS_NAME = 256 };
 const char *sysfs_path(char room[SYSFS_PATH], const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The library NAME: NULL for this machine's own; with another root ROOT/lib/NAME, or "" where there is none. */
+const char *sysfs_library(const char *root, const char *name, char room[SYSFS_PATH]);
+
 /* Its first line without surrounding blanks, control bytes as '?'; false if it is unreadable or empty. */
 bool sysfs_text(const char *path, char *room, size_t size);
 

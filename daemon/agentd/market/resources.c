@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/str.h"
+
 enum { VCPUS_MAX = 65536, OVERCOMMIT_MAX = 16, GPUS_MAX = 1024, MBPS_MAX = 10 * 1000 * 1000 };
 
 static const int64_t resources_bytes_max = (int64_t)1 << 60;
@@ -42,19 +44,35 @@ static bool resources_word(const json_t *j, const char *name, char *room, size_t
 	return true;
 }
 
+/* "1/4"; of other kinds this agent knows nothing. */
+static bool resources_share(const json_t *v, unsigned *parts)
+{
+	const char *text = json_string_value(v);
+	long n;
+
+	if (resources_missing(v))
+		return true;
+	if (!text || strncmp(text, "1/", 2) != 0 || str_to_long(text + 2, 2, GPU_PARTS_MAX, &n) != 0 ||
+		strlen(text) != json_string_length(v))
+		return false;
+	*parts = (unsigned)n;
+	return true;
+}
+
 static bool resources_read_gpu(const json_t *j, struct contract *c)
 {
 	int64_t count = 0;
 
 	if (resources_missing(j))
 		return true;
-	if (!json_is_object(j) || !resources_number(j, "count", GPUS_MAX, &count) ||
+	if (!json_is_object(j) || !resources_share(json_object_get(j, "share"), &c->gpu_parts) ||
+		!resources_number(j, "count", GPUS_MAX, &count) ||
 		!resources_number(j, "memory_bytes", resources_bytes_max, &c->gpu_memory) ||
 		!resources_word(j, "vendor", c->gpu_vendor, sizeof c->gpu_vendor) ||
 		!resources_word(j, "model", c->gpu_model, sizeof c->gpu_model))
 		return false;
 	c->gpus = (unsigned)count;
-	return true;
+	return !c->gpu_parts || count == 1;
 }
 
 bool resources_read(const json_t *j, struct contract *out)
@@ -99,6 +117,8 @@ json_t *resources_json(const struct contract *c)
 	resources_put(j, "network_mbps", c->network_mbps);
 	resources_put(gpu, "count", c->gpus);
 	resources_put(gpu, "memory_bytes", c->gpu_memory);
+	if (c->gpu_parts)
+		json_object_set_new(gpu, "share", json_sprintf("1/%u", c->gpu_parts));
 	if (*c->gpu_vendor)
 		json_object_set_new(gpu, "vendor", json_string(c->gpu_vendor));
 	if (*c->gpu_model)

@@ -127,7 +127,7 @@ static int nvml_power_work(void *arg, int fd)
 static int nvml_power_ask(const char *root, struct nvml_power_ask *a, struct nvml_power_told *t, struct fail *f)
 {
 	char room[SYSFS_PATH];
-	const char *own = device_library(root, LIBRARY, room);
+	const char *own = sysfs_library(root, LIBRARY, room);
 	struct buf told;
 	int rc;
 

@@ -64,16 +64,6 @@ void device_lost(struct power_device *d, const char *why)
 	snprintf(d->why, sizeof d->why, "%.180s", why);
 }
 
-const char *device_library(const char *root, const char *name, char room[SYSFS_PATH])
-{
-	if (!root || !*root || strcmp(root, "/") == 0)
-		return NULL;
-	sysfs_path(room, root, "/lib/%s", name);
-	if (access(room, R_OK) != 0)
-		room[0] = '\0';
-	return room;
-}
-
 bool device_hwmon(const char *root, struct power_device *d, const char *file)
 {
 	char above[SYSFS_PATH], path[SYSFS_PATH], (*names)[SYSFS_NAME];

@@ -17,9 +17,6 @@ int device_write(const struct power_device *d, const char *file, int64_t milliwa
 /* Tells that its limit could not be read. */
 void device_lost(struct power_device *d, const char *why);
 
-/* The library NAME: NULL for this machine's own; with another root ROOT/lib/NAME, or "" where there is none. */
-const char *device_library(const char *root, const char *name, char room[SYSFS_PATH]);
-
 /* Fills folder with the first of the GPU's hwmon folders that has this file; false: none. */
 bool device_hwmon(const char *root, struct power_device *d, const char *file);
 

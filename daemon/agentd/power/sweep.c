@@ -122,7 +122,7 @@ static int sweep_work_child(void *arg, int fd)
 static int sweep_measure(const char *root, int index, int64_t *speed, struct fail *f)
 {
 	char room[SYSFS_PATH];
-	struct sweep_work w = { device_library(root, CUDA, room), index };
+	struct sweep_work w = { sysfs_library(root, CUDA, room), index };
 	struct sweep_told t;
 	struct buf told;
 	int rc;

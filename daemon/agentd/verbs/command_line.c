@@ -39,7 +39,8 @@ static int command_line_verb_inventory(const struct flags *o, drivers all)
 	struct inventory_setup setup = { .root = o->sysfs_root,
 		.data = o->data,
 		.driver = d ? d->name : NULL,
-		.devices = d && drivers_give_devices(d) };
+		.devices = d && drivers_give_devices(d),
+		.shares = d && drivers_give_shares(d) };
 	struct driver_terms terms;
 	struct datadir_setup place;
 

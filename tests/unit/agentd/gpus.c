@@ -61,8 +61,8 @@ static bool was_reset(const char *root, size_t i, int ms)
 
 static void test_fix(const char *root, struct node_devices *d)
 {
-	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0 }, { "host_b", "", "", 1, 0 },
-		{ "host_c", "", "", 1, 0 } };
+	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0, 0 }, { "host_b", "", "", 1, 0, 0 },
+		{ "host_c", "", "", 1, 0, 0 } };
 	struct fail f = { 0 };
 
 	hosts[0].vendor = "amd";
@@ -123,7 +123,7 @@ static void test_kept_back(struct bus *b, struct node_devices *d)
 /* A node of a host that the market dropped vanished without giving its GPU back: another host gets it, reset. */
 static void test_dead(struct bus *b, struct node_devices *d)
 {
-	struct host_want hosts[2] = { { "host_b", "", "", 1, 0 }, { "host_d", "", "ArcA770", 1, 0 } };
+	struct host_want hosts[2] = { { "host_b", "", "", 1, 0, 0 }, { "host_d", "", "ArcA770", 1, 0, 0 } };
 	struct fail f = { 0 };
 	json_t *list;
 	char *said;

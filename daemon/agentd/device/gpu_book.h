@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DATA/gpus.json under its lock: an object for each GPU, and for each share of one. */
+#ifndef AGENTD_DEVICE_GPU_BOOK_H
+#define AGENTD_DEVICE_GPU_BOOK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+/*
+ * An element has texts: address, model, uuid, host, node, and quarantine where it is kept back; memory of the GPU in
+ * bytes; parts: into how many equal shares the GPU is cut, where the element is one of them; ending: its node has
+ * ended, and the GPU is being reset. A GPU is in it once, or with up to `parts` shares, all of one size.
+ */
+struct gpu_book {
+	const char *data;
+	int lock;
+	json_t *gpus;
+	int64_t promised; /* to all hosts together, as the market last said */
+};
+
+int gpu_book_load(struct gpu_book *b, struct fail *f); /* without the lock, to read; needs data, and lock -1 */
+int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f);
+int gpu_book_save(const struct gpu_book *b, struct fail *f);
+void gpu_book_close(struct gpu_book *b); /* after a failed open, too */
+
+const char *gpu_book_word(const json_t *gpu, const char *name); /* "" where it has none */
+bool gpu_book_is(const json_t *gpu, const char *name, const char *value);
+void gpu_book_set(json_t *gpu, const char *name, const char *value);
+unsigned gpu_book_parts(const json_t *gpu); /* 0: a whole GPU */
+
+/* Has a node the GPU? A dead one left no folder: its GPU goes to the next, who resets it first. */
+bool gpu_book_is_dead(const struct gpu_book *b, const char *node);
+bool gpu_book_in_use(const struct gpu_book *b, const json_t *gpu);
+
+#endif

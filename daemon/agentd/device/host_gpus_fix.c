@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which host gets which GPU, or which share of one. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agentd/contract.h"
+#include "agentd/device/gpu_book.h"
+#include "agentd/device/host_gpus.h"
+#include "agentd/machine/gpu.h"
+
+enum { MEMORY_PART = 10 }; /* of what was promised a driver may show less, as the market allows, too */
+
+static bool fix_has_vendor(const struct gpu *g, const char *word)
+{
+	return !*word || (g->pci.vendor == GPU_NVIDIA && strcmp(word, "nvidia") == 0) ||
+		(g->pci.vendor == GPU_AMD && strcmp(word, "amd") == 0) ||
+		(g->pci.vendor == GPU_INTEL && strcmp(word, "intel") == 0);
+}
+
+/* As the market compares them. */
+static bool fix_fits(const struct gpu *g, const struct host_want *w)
+{
+	return !g->integrated && fix_has_vendor(g, w->vendor) && (!*w->model || strcasecmp(w->model, g->market) == 0) &&
+		(!w->parts || g->pci.vendor == GPU_NVIDIA) && /* of others nobody watches the memory */
+		(!w->memory || g->memory == GPU_UNKNOWN || g->memory >= w->memory - w->memory / MEMORY_PART);
+}
+
+static bool fix_is_of(const json_t *gpu, const struct host_want *w)
+{
+	return w->count && gpu_book_is(gpu, "host", w->host) && gpu_book_parts(gpu) == w->parts;
+}
+
+static unsigned fix_count(const struct gpu_book *b, const struct host_want *w)
+{
+	unsigned count = 0;
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu) count += fix_is_of(gpu, w);
+	return count;
+}
+
+/* No host, no node, and not kept back. */
+static bool fix_is_idle(const struct gpu_book *b, const json_t *gpu)
+{
+	return gpu_book_is(gpu, "host", "") && !gpu_book_in_use(b, gpu) && gpu_book_is(gpu, "quarantine", "");
+}
+
+/* Nobody has the GPU, or a share of it. */
+static bool fix_is_free(const struct gpu_book *b, const char *address)
+{
+	bool is_free = true;
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu) if (gpu_book_is(gpu, "address", address))
+		is_free = is_free && fix_is_idle(b, gpu);
+	return is_free;
+}
+
+/* The GPU is cut into such shares already, and one is left: *share then, or NULL where it was never given. */
+static bool fix_has_share(const struct gpu_book *b, const char *address, unsigned parts, json_t **share)
+{
+	unsigned shares = 0;
+	json_t *gpu;
+	size_t i;
+
+	*share = NULL;
+	json_array_foreach(b->gpus, i, gpu)
+	{
+		if (!gpu_book_is(gpu, "address", address) || gpu_book_parts(gpu) != parts)
+			continue;
+		shares++;
+		if (fix_is_idle(b, gpu))
+			*share = gpu;
+	}
+	return shares && (*share || shares < parts);
+}
+
+/* A GPU that nobody has becomes one element again, whatever it was: who has it next resets what a dead node left. */
+static json_t *fix_one_element(struct gpu_book *b, const char *address)
+{
+	json_t *first = NULL;
+
+	for (size_t i = 0; i < json_array_size(b->gpus);) {
+		json_t *gpu = json_array_get(b->gpus, i);
+		bool same = gpu_book_is(gpu, "address", address);
+
+		if (same && first) {
+			if (!gpu_book_is(gpu, "node", ""))
+				gpu_book_set(first, "node", gpu_book_word(gpu, "node"));
+			json_array_remove(b->gpus, i);
+			continue;
+		}
+		first = same ? gpu : first;
+		i++;
+	}
+	return first;
+}
+
+static int fix_give(struct gpu_book *b, const struct gpu *g, json_t *gpu, const struct host_want *w)
+{
+	if (!gpu) {
+		gpu = json_pack("{s:s, s:s}", "address", g->pci.address, "node", "");
+		if (!gpu || json_array_append_new(b->gpus, gpu) != 0)
+			return -1;
+	}
+	gpu_book_set(gpu, "host", w->host);
+	gpu_book_set(gpu, "model", g->market);
+	gpu_book_set(gpu, "uuid", g->uuid);
+	json_object_del(gpu, "parts");
+	return w->parts ? json_object_set_new(gpu, "parts", json_integer(w->parts)) : 0;
+}
+
+/* May the host have the GPU, or a share of it? join: of one that is cut already; else it is free. */
+static bool fix_may_have(struct gpu_book *b, const char *root, const char *address, const struct host_want *w,
+	bool join, struct gpu *g)
+{
+	json_t *share;
+	struct pci p;
+
+	if (!(join ? fix_has_share(b, address, w->parts, &share) : fix_is_free(b, address)) ||
+		pci_read(root, address, &p) != 0 || !gpu_is(&p))
+		return false;
+	gpu_read(root, &p, g);
+	return fix_fits(g, w);
+}
+
+/* Gives the host what it lacks of GPUs that nobody has. */
+static int fix_host(struct gpu_book *b, const char *root, const struct host_want *w, bool *changed, struct fail *f)
+{
+	unsigned has = fix_count(b, w);
+	char(*list)[PCI_ADDRESS] = NULL;
+	size_t count = 0;
+	int rc = has < w->count ? pci_list(root, &list, &count) : 0;
+
+	for (int join = w->parts > 0; join >= 0; join--)
+		for (size_t i = 0; !rc && has < w->count && i < count; i++) {
+			json_t *gpu = NULL;
+			struct gpu g;
+
+			if (!fix_may_have(b, root, list[i], w, join, &g))
+				continue;
+			if (join)
+				fix_has_share(b, list[i], w->parts, &gpu);
+			else
+				gpu = fix_one_element(b, list[i]);
+			if (fix_give(b, &g, gpu, w) != 0)
+				rc = fail_set(f, -ENOMEM, "out of memory");
+			has++;
+			*changed = true;
+		}
+	free(list);
+	if (!rc && has < w->count && w->parts)
+		rc = fail_set(f, -ENODEV,
+			"the host '%s' was promised 1/%u of a GPU%s%s, and this machine has none for it", w->host,
+			w->parts, *w->model ? " of type " : "", w->model);
+	else if (!rc && has < w->count)
+		rc = fail_set(f, -ENODEV, "the host '%s' was promised %u GPUs%s%s, and this machine has %u for it",
+			w->host, w->count, *w->model ? " of type " : "", w->model, has);
+	return rc;
+}
+
+static bool fix_drop_others(struct gpu_book *b, const struct host_want *hosts, size_t count)
+{
+	bool changed = false;
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu)
+	{
+		bool wanted = gpu_book_is(gpu, "host", "");
+
+		for (size_t k = 0; k < count && !wanted; k++)
+			wanted = fix_is_of(gpu, &hosts[k]);
+		if (wanted || gpu_book_in_use(b, gpu))
+			continue;
+		gpu_book_set(gpu, "host", "");
+		changed = true;
+	}
+	return changed;
+}
+
+/* In GPUs: shares of one size lie on as few as hold them. */
+static int64_t fix_promised(const struct host_want *hosts, size_t count)
+{
+	int64_t shares[GPU_PARTS_MAX + 1] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (hosts[i].parts <= GPU_PARTS_MAX)
+			shares[hosts[i].parts] += hosts[i].count;
+	for (unsigned parts = 1; parts <= GPU_PARTS_MAX; parts++)
+		sum += (shares[parts] + parts - 1) / parts;
+	return shares[0] + sum;
+}
+
+int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f)
+{
+	struct fail first = { 0 };
+	struct gpu_book b;
+	int64_t promised = fix_promised(hosts, count);
+	bool changed;
+	int rc = gpu_book_open(&b, data, f);
+
+	if (!rc) {
+		changed = fix_drop_others(&b, hosts, count) || b.promised != promised;
+		b.promised = promised;
+		for (size_t i = 0; i < count; i++)
+			if (hosts[i].count)
+				fix_host(&b, root, &hosts[i], &changed, first.code ? NULL : &first);
+		rc = changed ? gpu_book_save(&b, f) : 0;
+	}
+	gpu_book_close(&b);
+	if (!rc && first.code) {
+		rc = first.code;
+		if (f)
+			*f = first;
+	}
+	return rc;
+}

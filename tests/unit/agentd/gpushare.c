@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shares of GPUs: never more than one GPU together, never beside a whole one; who holds more memory than bought is
+ * warned, then ended; a share is sold again when nobody holds memory without one, and the GPU is reset after the last.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentd/device/gpu_holders.h"
+#include "agentd/device/host_gpus.h"
+#include "agentd/machine/nvml_processes.h"
+#include "base/clock.h"
+#include "fakebus.h"
+
+enum { MIB = 1 << 20, BOUGHT = 24564 / 4 };
+
+static const char *const addresses[] = { "0000:01:00.0", "0000:02:00.0" };
+static char data[600];
+
+static void folder_of(const char *node, bool there)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/nodes", data);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
+	if (there)
+		mkdir(path, 0700);
+	else
+		rmdir(path);
+}
+
+static int take(const char *root, const char *host, const char *node, struct fail *f)
+{
+	struct node_devices d = { 0 };
+	int rc;
+
+	folder_of(node, true);
+	*f = (struct fail){ 0 };
+	rc = host_gpus_take(data, root, host, node, false, &d, f);
+	rc = rc ? rc : d.gpu_count != 1;
+	devices_release(&d);
+	return rc;
+}
+
+/* The processes that the library tells of: "GPU PID MIB" lines; and whose each is. */
+static void holders(const char *root, const char *lines)
+{
+	tree_put(root, "state/processes", lines);
+}
+
+static void process_of(const char *root, pid_t pid, const char *group)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof path, "proc/%d/cgroup", (int)pid);
+	snprintf(text, sizeof text, "5:cpu:/user\n4:memory:%s", group);
+	tree_put(root, path, text);
+	snprintf(path, sizeof path, "proc/%d/comm", (int)pid);
+	tree_put(root, path, "train");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Which GPU each host has a share of, by name: "h0=0 h1=0 h4=1". */
+static const char *given(void)
+{
+	static char text[600];
+	char hosts[16][32];
+	json_t *list = host_gpus_json(data, NULL), *gpu;
+	size_t i, n = 0;
+
+	json_array_foreach(list, i, gpu)
+	{
+		const char *host = json_string_value(json_object_get(gpu, "host"));
+		const char *address = json_string_value(json_object_get(gpu, "address"));
+
+		if (*host && n < 16)
+			snprintf(hosts[n++], sizeof hosts[0], "%.16s=%d", host, strcmp(address, addresses[1]) == 0);
+	}
+	json_decref(list);
+	qsort(hosts, n, sizeof hosts[0], by_name);
+	text[0] = '\0';
+	for (i = 0; i < n; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "", hosts[i]);
+	return text;
+}
+
+static bool was_reset(const char *root, size_t i, int ms)
+{
+	char path[700];
+	bool was;
+
+	snprintf(path, sizeof path, "%s/resets/%s", root, addresses[i]);
+	for (; !(was = access(path, F_OK) == 0) && ms > 0; ms -= 10)
+		poll(NULL, 0, 10);
+	unlink(path);
+	return was;
+}
+
+/* ---- Who gets which -------------------------------------------------------------------------- */
+
+static void test_fix(const char *root)
+{
+	static char names[9][8];
+	struct host_want hosts[10];
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < 9; i++) {
+		snprintf(names[i], sizeof names[i], "h%zu", i);
+		hosts[i] =
+			(struct host_want){ .host = names[i], .vendor = "nvidia", .model = "", .count = 1, .parts = 4 };
+	}
+	is_int(host_gpus_fix(data, root, hosts, 4, &f), 0, "four quarters (%s)", f.text);
+	is_str(given(), "h0=0 h1=0 h2=0 h3=0", "are one GPU");
+	is_int(host_gpus_promised(data), 1, "and count as one");
+	hosts[9] = (struct host_want){ .host = "whole", .vendor = "", .model = "", .count = 2 };
+	is_int(host_gpus_fix(data, root, hosts + 9, 1, &f), 0, "nobody has one: two whole GPUs (%s)", f.text);
+	is_str(given(), "whole=0 whole=1", "are the same ones, whole");
+	is_int(host_gpus_fix(data, root, hosts, 9, &f), -ENODEV, "nine quarters are more than two GPUs");
+	has_str(f.text, "'h8' was promised 1/4 of a GPU, and this machine has none", "and say so");
+	is_str(given(), "h0=0 h1=0 h2=0 h3=0 h4=1 h5=1 h6=1 h7=1", "the first eight have theirs");
+	hosts[1].parts = 2;
+	hosts[2] = hosts[9];
+	hosts[2].count = 1;
+	is_int(host_gpus_fix(data, root, hosts, 3, &f), -ENODEV, "a quarter, a half, and a whole one");
+	has_str(f.text, "'whole' was promised 1 GPUs", "are three GPUs");
+	is_str(given(), "h0=0 h1=1", "no GPU has shares of two sizes, or is whole beside shares");
+	is_int(host_gpus_promised(data), 3, "three are promised");
+	hosts[8].vendor = "amd";
+	is_int(host_gpus_fix(data, root, hosts + 8, 1, &f), -ENODEV, "another vendor's has no shares");
+	hosts[1].parts = 4;
+	hosts[2] = hosts[3];
+	is_int(host_gpus_fix(data, root, hosts, 3, &f), 0, "(three quarters)");
+	is_str(given(), "h0=0 h1=0 h3=0", "(of one GPU)");
+}
+
+static void test_take(const char *root)
+{
+	struct fail f;
+	json_t *list;
+	char *said;
+
+	setenv("FAKE_NVML", "blind", 1);
+	is_int(take(root, "h0", "inst_a", &f), -ENODEV, "where nobody can watch memory, nobody gets a share");
+	has_str(f.text, "nobody can see who holds memory of the GPU at 0000:01:00.0", "and is told");
+	setenv("FAKE_NVML", "good", 1);
+	is_int(take(root, "h0", "inst_a", &f), 0, "a node has a share (%s)", f.text);
+	is_int(take(root, "h1", "inst_b", &f), 0, "and another of the same GPU (%s)", f.text);
+	is_int(take(root, "h1", "inst_c", &f), -EBUSY, "but not of the same share");
+	list = host_gpus_report(data, "inst_a");
+	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
+	is_str(said, "[{\"count\":1,\"memory_bytes\":6442450944,\"model\":\"rtx4090\",\"share\":\"1/4\"}]",
+		"the market is told how much it is");
+	free(said);
+	json_decref(list);
+}
+
+/* ---- While they run --------------------------------------------------------------------------- */
+
+static size_t watch(const char *root, const struct gpu_excess *before, size_t count, int64_t grace,
+	struct gpu_excess *out)
+{
+	struct fail f = { 0 };
+	struct buf found;
+	size_t n;
+
+	buf_init(&found, 1 << 20);
+	is_int(gpu_holders_watch(data, root, before, count, grace, &found, &f), 0, "a look (%s)", f.text);
+	n = found.len / sizeof *out;
+	if (n)
+		memcpy(out, found.data, sizeof *out);
+	buf_release(&found);
+	return n;
+}
+
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	return pid;
+}
+
+static void test_watch(const char *root)
+{
+	pid_t small = sleeper(), large = sleeper(), other = sleeper();
+	struct gpu_excess x = { .since_ms = 0 }, old;
+	char lines[200];
+	int status = 0;
+
+	process_of(root, small, "/np-n-inst_a/node/system.slice/ssh.service");
+	process_of(root, large, "/np-n-inst_a/node/np-n-inst_b");
+	process_of(root, other, "/np-n-inst_b/node");
+	snprintf(lines, sizeof lines, "0 %d 100\n0 %d %d\n0 %d %d", small, large, BOUGHT - 100, other, BOUGHT);
+	holders(root, lines);
+	is_int(watch(root, NULL, 0, 0, &x), 0, "as much as bought is nobody's business");
+	snprintf(lines, sizeof lines, "1 %d 9000\n0 %d 100\n0 %d %d\n0 %d %d", small, small, large, BOUGHT - 99, other,
+		BOUGHT);
+	holders(root, lines);
+	is_int(watch(root, NULL, 0, 60000, &x), 1, "all processes of a node count, however they were started");
+	is_str(x.node, "inst_a", "for the node above them, whatever a group of its own is called");
+	ok(x.holds == (BOUGHT + 1) * (int64_t)MIB && x.may == BOUGHT * (int64_t)MIB, "both sizes are known");
+	is_int(x.ended, 0, "at first nothing ends");
+	old = x;
+	is_int(watch(root, &old, 1, 60000, &x), 1, "nor for a while");
+	ok(x.since_ms == old.since_ms && !x.ended, "which is counted from the first look");
+	old.since_ms = clock_ms() - 1000;
+	is_int(watch(root, &old, 1, 1000, &x), 1, "then");
+	is_int(x.ended, large, "its largest process ends");
+	is_str(x.name, "train", "named");
+	if (!x.ended)
+		kill(large, SIGTERM);
+	is_int(waitpid(large, &status, 0), large, "it ended");
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "by SIGKILL");
+	ok(x.since_ms > old.since_ms + 500, "and the rest has time again");
+	is_int(waitpid(small, NULL, WNOHANG) + waitpid(other, NULL, WNOHANG), 0, "no other process ended");
+	kill(small, SIGKILL);
+	kill(other, SIGKILL);
+	waitpid(small, NULL, 0);
+	waitpid(other, NULL, 0);
+}
+
+static void test_library(const char *root)
+{
+	struct nvml_processes *n = calloc(1, sizeof *n);
+	struct fail f = { 0 };
+
+	holders(root, "0 11 100\n0 12 5\n1 11 7");
+	is_int(nvml_processes_read(root, n, &f), 0, "the library tells (%s)", f.text);
+	is_int(n->count, 3, "a process is once in the list for each GPU");
+	ok(n->list[0].pid == 11 && n->list[0].bytes == 100 * (int64_t)MIB, "with what it holds, not twice that");
+	holders(root, "0 11 -1");
+	is_int(nvml_processes_read(root, n, &f), -ENOTSUP, "one that does not tell how much");
+	has_str(f.text, "does not tell how much memory a process holds: 11", "is no help, and says so");
+	is_int(nvml_processes_read("/nonexistent", n, &f), -ENOENT, "none is there");
+	holders(root, "");
+	free(n);
+}
+
+/* ---- Between tenants -------------------------------------------------------------------------- */
+
+static void mark_ending(const char *node)
+{
+	json_t *j, *gpu;
+	char path[700];
+	size_t i;
+
+	snprintf(path, sizeof path, "%s/gpus.json", data);
+	j = json_load_file(path, 0, NULL);
+	json_array_foreach(json_object_get(j, "gpus"), i,
+		gpu) if (strcmp(json_string_value(json_object_get(gpu, "node")), node) == 0)
+		json_object_set_new(gpu, "ending", json_true());
+	json_dump_file(j, path, 0);
+	json_decref(j);
+}
+
+static void test_between(struct bus *b)
+{
+	struct fail f = { 0 };
+	char text[300];
+	pid_t child;
+
+	process_of(b->root, 4711, "/np-n-inst_b/node");
+	process_of(b->root, 4712, "/np-n-inst_d/node");
+	process_of(b->root, 4713, "/user.slice");
+	holders(b->root, "0 4711 100");
+	is_int(host_gpus_give_back(data, b->root, "inst_a", &f), 0, "a node ends beside another (%s)", f.text);
+	folder_of("inst_a", false);
+	ok(!was_reset(b->root, 0, 0), "whose GPU is not reset under it");
+	is_int(take(b->root, "h0", "inst_d", &f), 0, "the next node has the share (%s)", f.text);
+	holders(b->root, "0 4711 100\n0 4712 1");
+	is_int(host_gpus_give_back(data, b->root, "inst_d", &f), 0, "where a process of nobody still holds memory");
+	is_int(take(b->root, "h0", "inst_e", &f), -ENODEV, "the share is kept back");
+	has_str(f.text, "the process 4712 (train) still holds memory of the GPU at 0000:01:00.0", "and says why");
+	ok(host_gpus_problem(data, text, sizeof text), "its owner is told");
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "and releases it");
+	holders(b->root, "0 4711 100\n0 4713 1");
+	is_int(take(b->root, "h0", "inst_e", &f), 0, "(it is had: %s)", f.text);
+	is_int(host_gpus_give_back(data, b->root, "inst_e", &f), 0, "where a process of this machine holds memory");
+	is_int(take(b->root, "h0", "inst_e", &f), -ENODEV, "the share is kept back, too");
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
+	holders(b->root, "0 4711 100");
+	is_int(take(b->root, "h0", "inst_e", &f), 0, "then it is had (%s)", f.text);
+	is_int(host_gpus_give_back(data, b->root, "inst_e", &f), 0, "(it goes)");
+
+	mark_ending("inst_b"); /* as the reset of the last node leaves it for its time */
+	child = fork();
+	if (child == 0) {
+		poll(NULL, 0, 300);
+		_exit(host_gpus_give_back(data, b->root, "inst_b", NULL) != 0);
+	}
+	is_int(take(b->root, "h3", "inst_f", &f), 0, "a node that comes while the GPU is reset waits (%s)", f.text);
+	ok(was_reset(b->root, 0, 60000), "until it was");
+	waitpid(child, NULL, 0);
+	folder_of("inst_f", false);
+	is_int(take(b->root, "h3", "inst_g", &f), 0, "a node that vanished gives its share back (%s)", f.text);
+	ok(was_reset(b->root, 0, 60000), "and the GPU is reset, since nobody shares it");
+}
+
+int main(void)
+{
+	char root[512], path[900], to[600];
+	struct bus b = { .root = root };
+
+	plan_none;
+	tree_unpack("rtx4090x2", root, sizeof root);
+	snprintf(data, sizeof data, "%s/agent", root);
+	mkdir(data, 0700);
+	snprintf(path, sizeof path, "-> %s/tests/lib/.libs/fakenvml.so", getcwd(to, sizeof to));
+	tree_put(root, "lib/libnvidia-ml.so.1", path);
+	holders(root, "");
+	snprintf(path, sizeof path, "%s/state", root);
+	setenv("FAKE_NVML_STATE", path, 1);
+	bus_driver(&b, "nvidia");
+	bus_file(&b, "sys/bus/pci/drivers_probe");
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[i]);
+		bus_file(&b, path);
+		bus_drives(root, addresses[i], "nvidia");
+	}
+	bus_begin(&b, "nvidia");
+	setenv("FAKE_NVML", "good", 1);
+	test_library(root);
+	test_fix(root);
+	test_take(root);
+	test_watch(root);
+	test_between(&b);
+	bus_end(&b);
+	tree_remove(root);
+	return done();
+}
