@@ -26,6 +26,7 @@ static const struct column columns[] = {
 	{ "memory", COLUMN_RIGHT, "of a node; bytes where a program reads it" },
 	{ "storage", COLUMN_RIGHT, "local storage of a node" },
 	{ "overcommit", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many virtual CPUs share a core" },
+	{ "share", COLUMN_RIGHT, "part of the GPU that a node gets, beside others; empty: all of it" },
 	{ "gpu_memory", COLUMN_RIGHT | COLUMN_WIDE, "memory that each GPU has at least" },
 	{ "zone", COLUMN_WIDE, "which part of the region" },
 	{ "network", COLUMN_WIDE, "RDMA between nodes" },
@@ -129,11 +130,11 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 	one = types_type_of(t, s.id);
 	rows_add(t->rows,
 		(const char *[]){ s.alias ? s.alias : s.id, s.accelerator, cell_int(s.gpus, gpus),
-			cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 ? (unsigned)s.gpus : 0, price),
+			cell_price(one->price, s.gpus > 0 && s.gpus <= 1024 && !s.share ? (unsigned)s.gpus : 0, price),
 			cell_price(one->price, 0, node), cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros),
 			cell_int(one->nodes, nodes), s.region, types_vcpus(t->np, &s, cpus),
 			cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk),
-			cell_int(s.vcpus > 0 && s.overcommit < 1 ? 1 : s.overcommit, shared),
+			cell_int(s.vcpus > 0 && s.overcommit < 1 ? 1 : s.overcommit, shared), s.share,
 			cell_bytes(t->np, s.gpu_memory, gpu_memory), s.zone, s.rdma, s.form_factor, s.audience, s.id });
 	return 0;
 }
@@ -194,7 +195,9 @@ const struct command cmd_types = {
 		       "number of nodes counts all on sale for that hour, at any price. vCPUs, memory and "
 		       "storage are what the type promises of each node; 2 (4:1) means that 4 vCPUs share a core. "
 		       "'nanopod price' shows the "
-		       "price of any other window.",
+		       "price of any other window. A type with a share gives a node the time of a GPU and that part of "
+		       "its memory beside other nodes, for people who trust each other; its price is per "
+		       "node-hour.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = types_command,

@@ -16,9 +16,9 @@ const char *gpus_text(const struct model_gpu *gpus, size_t count, char room[GPUS
 	for (size_t i = 0; i < count && len < GPUS_TEXT; i++) {
 		char size[CELL_TEXT];
 
-		len += (size_t)snprintf(room + len, GPUS_TEXT - len, "%s%" PRId64 " %.60s%s%s", i ? ", " : "",
-			gpus[i].count, gpus[i].model, gpus[i].memory > 0 ? " of " : "",
-			gpus[i].memory > 0 ? cell_size(gpus[i].memory, size) : "");
+		len += (size_t)snprintf(room + len, GPUS_TEXT - len, "%s%" PRId64 "%s%.16s %.60s%s%s", i ? ", " : "",
+			gpus[i].count, gpus[i].share ? "x " : "", gpus[i].share ? gpus[i].share : "", gpus[i].model,
+			gpus[i].memory > 0 ? " of " : "", gpus[i].memory > 0 ? cell_size(gpus[i].memory, size) : "");
 	}
 	return count ? room : NULL;
 }
@@ -34,6 +34,8 @@ void gpus_json(const struct model_gpu *gpus, size_t count, struct buf *out)
 		json_int(&j, "count", gpus[i].count);
 		if (gpus[i].memory > 0)
 			json_int(&j, "memory_bytes", gpus[i].memory);
+		if (gpus[i].share)
+			json_text(&j, "share", gpus[i].share);
 		json_end(&j);
 	}
 	json_end(&j);

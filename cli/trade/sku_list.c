@@ -45,8 +45,8 @@ static int skus_add_one(void *arg, struct doc *d, long at, struct fail *f)
 	}
 	s->list[s->count++] = (struct sku){ skus_copy(sku.id), skus_copy(sku.alias), skus_copy(sku.accelerator),
 		skus_copy(sku.form_factor), skus_copy(sku.region), skus_copy(sku.zone), skus_copy(sku.rdma),
-		sku.gpus > 0 && sku.gpus <= 1024 ? (unsigned)sku.gpus : 0, sku.gpus == 0, sku.vcpus, sku.memory,
-		sku.storage, sku.gpu_memory, sku.overcommit };
+		skus_copy(sku.share), sku.gpus > 0 && sku.gpus <= 1024 && !sku.share ? (unsigned)sku.gpus : 0,
+		sku.gpus == 0 || sku.share, sku.vcpus, sku.memory, sku.storage, sku.gpu_memory, sku.overcommit };
 	return 0;
 }
 
@@ -94,6 +94,7 @@ void skus_release(struct skus *s)
 		free(k->region);
 		free(k->zone);
 		free(k->rdma);
+		free(k->share);
 	}
 	free(s->list);
 	*s = (struct skus){ 0 };
@@ -130,7 +131,11 @@ const char *sku_contract(const struct sku *sku, char room[SKU_CONTRACT])
 	char size[CELL_TEXT];
 
 	room[0] = '\0';
-	if (sku->gpus)
+	if (sku->share)
+		contract_add(room, "%.16s of a%s%.60s GPU%s%s (a share: for people who trust each other)", sku->share,
+			model ? " " : "", model ? model : "", sku->gpu_memory > 0 ? " of " : "",
+			sku->gpu_memory > 0 ? cell_size(sku->gpu_memory, size) : "");
+	else if (sku->gpus)
 		contract_add(room, "%u%s%.60s GPU%s%s%s", sku->gpus, model ? " " : "", model ? model : "",
 			sku->gpus == 1 ? "" : "s", sku->gpu_memory > 0 ? " of " : "",
 			sku->gpu_memory > 0 ? cell_size(sku->gpu_memory, size) : "");

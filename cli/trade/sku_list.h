@@ -10,8 +10,9 @@
 
 struct sku {
 	char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma;
-	unsigned gpus; /* of a node; 0: none or not known, so prices are per node */
-	bool bare;     /* it certainly has no GPU, so a price can only be per node */
+	char *share;   /* "1/4": of its one GPU; NULL: it has whole ones, or none */
+	unsigned gpus; /* whole ones of a node; 0: none or not known, so prices are per node */
+	bool bare;     /* it certainly has no whole GPU, so a price can only be per node */
 	int64_t vcpus, memory, storage, gpu_memory, overcommit; /* of a node; -1: not promised */
 };
 

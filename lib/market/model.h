@@ -36,6 +36,7 @@ struct model_sku {
 	int64_t gpus, vcpus, memory, storage; /* of a node; -1: unknown; bytes */
 	int64_t public_ipv4;                  /* 0, 1; -1: unknown */
 	int64_t gpu_memory, overcommit;       /* bytes of each GPU; vCPUs that share a core; -1: unknown */
+	const char *share;                    /* "1/4": a part of its GPU; NULL: all of it */
 };
 
 /* What a machine has for nodes, or what is promised or left of it. */
@@ -123,6 +124,7 @@ enum model_instance_status {
 struct model_gpu {
 	const char *model;     /* "h100" */
 	int64_t count, memory; /* memory of each in bytes; 0: unknown */
+	const char *share;     /* "1/4": not whole ones, and memory is what this part may hold; NULL */
 };
 
 struct model_instance {

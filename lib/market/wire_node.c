@@ -57,6 +57,7 @@ int wire_gpus(struct doc *d, struct json_t *o, const char *name, const struct mo
 		FIELD(model_gpu, "model", TEXT, NEEDED, model),
 		FIELD(model_gpu, "count", INT, NEEDED, count),
 		FIELD(model_gpu, "memory_bytes", INT, MAY, memory),
+		FIELD(model_gpu, "share", TEXT, MAY, share),
 		{ 0 },
 	};
 	size_t n = wire_length(o, name);

@@ -31,6 +31,7 @@ int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f)
 	static const struct wire_field more[] = {
 		FIELD(model_sku, "gpu_memory", INT, MAY, gpu_memory),
 		FIELD(model_sku, "overcommit", INT, MAY, overcommit),
+		FIELD(model_sku, "share", TEXT, MAY, share),
 		{ 0 },
 	};
 	struct model_sku made = { .gpus = -1,

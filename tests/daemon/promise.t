@@ -143,6 +143,40 @@ out=$(host "$S" g4 any)
 refused 422 no_room instance_sku "three GPUs are for three" "$out"
 says "it has 3 such GPUs" "and all are counted"
 
+# ---- Shares of a GPU ----------------------------------------------------------------------------------------------
+out=$(sku x 8 '{"requires":{"share":"1/4"}}')
+refused 422 invalid properties.requires.share "a share is one of one GPU" "$out"
+for share in 1/1 1/17 2/4 mig:1g.10gb; do
+	out=$(sku x 1 "{\"requires\":{\"share\":\"$share\"}}")
+	refused 422 invalid properties.requires.share "not of '$share'" "$out"
+done
+sku quarter 1 '{"accelerator":"h100","requires":{"gpu_vendor":"nvidia","share":"1/4"}}' >"$TMP/.made"
+sku halves 1 '{"accelerator":"h100","requires":{"share":"1/2"}}' >"$TMP/.made"
+export NANOPOD_TOKEN=$ACME HOME=$TMP XDG_CONFIG_HOME=$TMP
+like "$("$BUILD/nanopod" types | grep quarter)" "quarter .* 1/4" "'nanopod types' shows it"
+like "$("$BUILD/nanopod" price -t quarter -d 1h 2>&1)" "each +1/4 of a h100 GPU .a share: for people who trust each other." "'nanopod price' says what kind of wall it is"
+agent sharer
+SHARER='{"capacity":{"vcpus":1,"memory_bytes":1,"disk_bytes":1,"driver":"ns","devices":true,%s"gpus":[{"vendor":"nvidia","model":"h100","memory_bytes":85000000000,"count":2}]}}'
+# shellcheck disable=SC2059  # the format is the inventory
+as "$S" PUT /np/v1/agent/inventory "$(printf "$SHARER" '')" >/dev/null
+out=$(host "$S" q1 quarter)
+refused 422 no_room instance_sku "a machine that cannot share GPUs has no room" "$out"
+says "its nodes cannot share a GPU" "and is told why"
+# shellcheck disable=SC2059
+as "$S" PUT /np/v1/agent/inventory "$(printf "$SHARER" '"shares":"nvidia",')" >/dev/null
+for i in 1 2 3 4; do taken "$S" "q$i" quarter "one that can: quarter $i"; done
+is "$(as "$S" GET /np/v1/agent/work | jq -Sc '[.hosts[].resources.gpu] | unique')" \
+	'[{"count":1,"model":"h100","share":"1/4","vendor":"nvidia"}]' "its agent is told"
+taken "$S" qw one "the other GPU is whole"
+out=$(host "$S" q5 quarter)
+refused 422 no_room instance_sku "a fifth quarter would be more than one GPU" "$out"
+says "1/4 of a nvidia h100 GPU.: it has 2 such GPUs, and 2 of them are promised" "and is told what is promised"
+as "$FOUNDRY" DELETE "/np/v1/hosts/$HOST" >/dev/null
+taken "$S" q6 halves "without the whole one there is room for a half"
+taken "$S" q7 halves "and another"
+out=$(host "$S" q8 one)
+refused 422 no_room instance_sku "but not for a whole one beside shares" "$out"
+
 # ---- On sale ---------------------------------------------------------------------------------------------------------
 agent shrinks
 has "$S" 6 $((12 * GIB)) $((60 * GIB))

@@ -408,7 +408,7 @@ static const struct option options[] = {
 	{ "property", 0, OPTION_LIST, "KEY=VALUE",
 		.help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
 			"num_vcpus, memory, local_storage, supports_public_ipv4; also promised: gpu_vendor, "
-			"gpu_memory, "
+			"gpu_memory, share, "
 			"inodes, network_mbps, overcommit, features; and asked of hosts: verified, floor.CHECK, "
 			"verify_hours, recheck_percent; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },

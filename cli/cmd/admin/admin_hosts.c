@@ -30,6 +30,7 @@ static const struct column sku_columns[] = {
 	{ "overcommit", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many virtual CPUs share a core" },
 	{ "memory", COLUMN_RIGHT, "of a node; bytes where a program reads it" },
 	{ "storage", COLUMN_RIGHT, "local storage of a node" },
+	{ "share", COLUMN_RIGHT | COLUMN_WIDE, "part of the GPU that a node gets; empty: all of it" },
 	{ "gpu_memory", COLUMN_RIGHT | COLUMN_WIDE, "memory that each GPU has at least" },
 	{ 0 },
 };
@@ -41,7 +42,7 @@ static int show_sku(const struct nanopod *np, struct rows *r, const struct model
 	rows_add(r,
 		(const char *[]){ s->alias ? s->alias : s->id, s->id, cell_int(s->gpus, gpus), s->accelerator,
 			s->region, s->zone, s->rdma, cell_int(s->vcpus, vcpus), cell_int(s->overcommit, shared),
-			cell_bytes(np, s->memory, memory), cell_bytes(np, s->storage, disk),
+			cell_bytes(np, s->memory, memory), cell_bytes(np, s->storage, disk), s->share,
 			cell_bytes(np, s->gpu_memory, gpu) });
 	return 0;
 }
@@ -94,6 +95,7 @@ static const struct property {
 	{ "supports_public_ipv4", PROPERTY_FLAG, false },
 	{ "gpu_vendor", PROPERTY_TEXT, true },
 	{ "gpu_memory", PROPERTY_NUMBER, true },
+	{ "share", PROPERTY_TEXT, true },
 	{ "inodes", PROPERTY_NUMBER, true },
 	{ "network_mbps", PROPERTY_NUMBER, true },
 	{ "overcommit", PROPERTY_NUMBER, true },

@@ -38,6 +38,7 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/nonces.c \
 	daemon/marketd/api/nonces.h \
 	daemon/marketd/api/tally.c \
+	daemon/marketd/api/tally_capacity.c \
 	daemon/marketd/api/tally.h
 libapi_la_SOURCES += \
 	daemon/marketd/api/v2/accounts.c \

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 static int64_t promise_number(const json_t *o, const char *name)
@@ -22,6 +24,16 @@ void promise_word(char *out, size_t size, const char *text)
 	for (; text && text[n] && n + 1 < size; n++)
 		out[n] = isalnum((unsigned char)text[n]) || strchr("._-", text[n]) ? text[n] : '?';
 	out[n] = '\0';
+}
+
+/* "1/4" */
+static int64_t promise_parts(const json_t *more)
+{
+	const char *text = json_string_value(json_object_get(more, "share"));
+	long parts;
+
+	return text && strncmp(text, "1/", 2) == 0 && str_to_long(text + 2, 2, SHARE_PARTS_MAX, &parts) == 0 ? parts
+													     : 0;
 }
 
 struct promise promise_read(int64_t gpus, const json_t *properties)
@@ -41,6 +53,7 @@ struct promise promise_read(int64_t gpus, const json_t *properties)
 	if (gpus > 0) {
 		p.gpus = gpus;
 		p.gpu_memory = promise_number(more, "gpu_memory");
+		p.gpu_parts = gpus == 1 ? promise_parts(more) : 0;
 		promise_word(p.gpu_vendor, sizeof p.gpu_vendor, json_string_value(json_object_get(more, "gpu_vendor")));
 		promise_word(p.gpu_model, sizeof p.gpu_model,
 			json_string_value(json_object_get(properties, "accelerator")));
@@ -96,9 +109,11 @@ static void promise_add(char room[PROMISE_TEXT], const char *text)
 
 static void promise_add_gpus(const struct promise *p, char room[PROMISE_TEXT])
 {
-	char text[128], bytes[32];
+	char text[192], bytes[32], count[40];
 
-	snprintf(text, sizeof text, "%" PRId64 "%s%s%s%s GPU%s%s%s", p->gpus, *p->gpu_vendor ? " " : "", p->gpu_vendor,
+	snprintf(count, sizeof count, "%s%" PRId64 "%s", p->gpu_parts ? "1/" : "",
+		p->gpu_parts ? p->gpu_parts : p->gpus, p->gpu_parts ? " of a" : "");
+	snprintf(text, sizeof text, "%s%s%s%s%s GPU%s%s%s", count, *p->gpu_vendor ? " " : "", p->gpu_vendor,
 		*p->gpu_model ? " " : "", p->gpu_model, p->gpus == 1 ? "" : "s", p->gpu_memory ? " of " : "",
 		p->gpu_memory ? promise_bytes(p->gpu_memory, bytes) : "");
 	promise_add(room, text);
@@ -153,6 +168,8 @@ static json_t *promise_gpu(const struct promise *p)
 		json_object_set_new(gpu, "model", json_string(p->gpu_model));
 	promise_put(gpu, "count", p->gpus);
 	promise_put(gpu, "memory_bytes", p->gpu_memory);
+	if (p->gpu_parts)
+		json_object_set_new(gpu, "share", json_sprintf("1/%d", (int)p->gpu_parts));
 	return gpu;
 }
 

@@ -10,115 +10,6 @@
 
 #include "market/reason.h"
 
-/* ---- What a machine has ----------------------------------------------------------------------- */
-
-/* Far more than any machine has; sums of what fits stay far below int64. */
-static const int64_t VCPUS_MAX = INT64_C(1) << 20, BYTES_MAX = INT64_C(1) << 52, GPUS_MAX = 1024;
-enum { MERGE_GPUS = 64 };
-
-static int64_t capacity_number(const json_t *o, const char *name, int64_t max)
-{
-	const json_t *value = json_object_get(o, name);
-	int64_t n = json_is_integer(value) ? json_integer_value(value) : 0;
-
-	return n < 0 ? 0 : n > max ? max : n;
-}
-
-/* Equal GPUs are one kind, in however many members they come. */
-static void capacity_add_gpu(struct capacity *c, const json_t *o)
-{
-	struct capacity_gpu g = { .memory = capacity_number(o, "memory_bytes", BYTES_MAX),
-		.count = capacity_number(o, "count", GPUS_MAX) };
-	size_t i = 0;
-
-	promise_word(g.vendor, sizeof g.vendor, json_string_value(json_object_get(o, "vendor")));
-	promise_word(g.model, sizeof g.model, json_string_value(json_object_get(o, "model")));
-	while (i < c->kinds &&
-		(strcasecmp(c->gpus[i].vendor, g.vendor) != 0 || strcasecmp(c->gpus[i].model, g.model) != 0 ||
-			c->gpus[i].memory != g.memory))
-		i++;
-	if (i < c->kinds)
-		c->gpus[i].count = c->gpus[i].count + g.count < GPUS_MAX ? c->gpus[i].count + g.count : GPUS_MAX;
-	else if (i < TALLY_KINDS && g.count)
-		c->gpus[c->kinds++] = g;
-}
-
-bool tally_capacity(const json_t *inventory, struct capacity *out)
-{
-	const json_t *o = json_object_get(inventory, "capacity"), *gpu;
-	size_t i;
-
-	if (!json_is_object(o))
-		return false;
-	memset(out, 0, sizeof *out);
-	out->vcpus = capacity_number(o, "vcpus", VCPUS_MAX);
-	out->memory = capacity_number(o, "memory_bytes", BYTES_MAX);
-	out->disk = capacity_number(o, "disk_bytes", BYTES_MAX);
-	out->node_memory = capacity_number(o, "node_memory_bytes", BYTES_MAX);
-	out->no_rate = json_is_false(json_object_get(o, "network"));
-	out->devices = json_is_true(json_object_get(o, "devices"));
-	promise_word(out->driver, sizeof out->driver, json_string_value(json_object_get(o, "driver")));
-	json_array_foreach(json_object_get(o, "gpus"), i, gpu) capacity_add_gpu(out, gpu);
-	return true;
-}
-
-/* Whether the member of a report says anything. */
-static bool merge_says(const json_t *value, char kind)
-{
-	switch (kind) {
-	case 'i':
-		return json_is_integer(value) && json_integer_value(value) >= 0;
-	case 'a':
-		return json_is_array(value);
-	case 's':
-		return json_is_string(value);
-	default:
-		return json_is_boolean(value);
-	}
-}
-
-/* A GPU whose driver does not answer has the memory that it had. No machine lists so many that this takes long. */
-static void merge_gpus(json_t *now, const json_t *before)
-{
-	json_t *gpus = json_object_get(now, "gpus"), *gpu;
-	const json_t *old;
-	size_t i, k;
-
-	if (json_array_size(gpus) > MERGE_GPUS || json_array_size(before) > MERGE_GPUS)
-		return;
-	json_array_foreach(gpus, i, gpu) json_array_foreach(before, k, old)
-	{
-		const char *a = json_string_value(json_object_get(gpu, "model"));
-		const char *b = json_string_value(json_object_get(old, "model"));
-
-		if (a && b && strcasecmp(a, b) == 0 && !merge_says(json_object_get(gpu, "memory_bytes"), 'i'))
-			json_object_set(gpu, "memory_bytes", json_object_get(old, "memory_bytes"));
-	}
-}
-
-json_t *tally_merge(const char *known, const json_t *given)
-{
-	static const struct {
-		const char *name;
-		char kind;
-	} members[] = { { "vcpus", 'i' }, { "memory_bytes", 'i' }, { "disk_bytes", 'i' }, { "gpus", 'a' },
-		{ "driver", 's' }, { "devices", 'b' }, { "network", 'b' }, { "node_memory_bytes", 'i' } };
-	json_t *before = known ? json_loads(known, 0, NULL) : NULL, *out = json_deep_copy(given);
-	const json_t *old = json_object_get(before, "capacity");
-	json_t *now = json_object_get(out, "capacity");
-
-	if (json_is_object(old) && !json_is_object(now)) {
-		json_object_set_new(out, "capacity", json_deep_copy(old));
-	} else if (json_is_object(old)) {
-		for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-			if (!merge_says(json_object_get(now, members[i].name), members[i].kind))
-				json_object_set(now, members[i].name, json_object_get(old, members[i].name));
-		merge_gpus(now, json_object_get(old, "gpus"));
-	}
-	json_decref(before);
-	return out;
-}
-
 static bool tally_capacity_of(const struct agent *a, struct capacity *out)
 {
 	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
@@ -143,9 +34,10 @@ static int64_t tally_cores(const struct promise *p)
 	return part && p->vcpus > INT64_MAX / part ? INT64_MAX : p->vcpus * part;
 }
 
-static bool gpu_fits(const struct capacity_gpu *g, const struct promise *p)
+static bool gpu_fits(const struct capacity *c, const struct capacity_gpu *g, const struct promise *p)
 {
-	return (!*p->gpu_vendor || strcasecmp(p->gpu_vendor, g->vendor) == 0) &&
+	return (!p->gpu_parts || (*c->shares && strcasecmp(c->shares, g->vendor) == 0)) &&
+		(!*p->gpu_vendor || strcasecmp(p->gpu_vendor, g->vendor) == 0) &&
 		(!*p->gpu_model || strcasecmp(p->gpu_model, g->model) == 0) &&
 		g->memory >= p->gpu_memory - p->gpu_memory / TALLY_GPU_PART;
 }
@@ -156,7 +48,7 @@ static unsigned tally_set(const struct capacity *c, const struct promise *p)
 	unsigned set = 0;
 
 	for (size_t i = 0; i < c->kinds && c->devices; i++)
-		if (gpu_fits(&c->gpus[i], p))
+		if (gpu_fits(c, &c->gpus[i], p))
 			set |= 1U << i;
 	return set;
 }
@@ -181,13 +73,23 @@ static int64_t gpus_bound(const struct tally *r, unsigned set)
 	return sum;
 }
 
+/*
+ * Whole GPUs that one more node takes: a GPU is cut into shares of one size, so the first of each few takes one. Shares
+ * of different types may be promised more GPUs than they could do with, never fewer.
+ */
+static int64_t gpus_more(const struct tally *r, unsigned set, const struct promise *p)
+{
+	return p->gpu_parts ? r->shares[set][p->gpu_parts] % p->gpu_parts == 0 : p->gpus;
+}
+
 /* By Hall's theorem all nodes get GPUs that do, if no set of kinds has fewer than the nodes bound to it need. */
 static bool gpus_fit(const struct tally *r, const struct promise *p)
 {
 	unsigned own = tally_set(&r->has, p), all = (1U << r->has.kinds) - 1;
+	int64_t more = gpus_more(r, own, p);
 
 	for (unsigned set = own; set <= all; set = (set + 1) | own)
-		if (tally_sum(gpus_bound(r, set), p->gpus) > gpus_in(&r->has, set))
+		if (tally_sum(gpus_bound(r, set), more) > gpus_in(&r->has, set))
 			return false;
 	return true;
 }
@@ -226,7 +128,8 @@ void tally_take(struct tally *r, const struct promise *p, const char *host)
 	for (int i = 0; i < TALLY_PARTS; i++)
 		if (needs[i] && r->hosts[i]++ == 0)
 			r->first[i] = host;
-	r->gpus[set] = tally_sum(r->gpus[set], p->gpus);
+	r->gpus[set] = tally_sum(r->gpus[set], gpus_more(r, set, p));
+	r->shares[set][p->gpu_parts]++;
 	r->cores = tally_sum(r->cores, tally_cores(p));
 	r->memory = tally_sum(r->memory, tally_memory(r, p));
 	r->disk = tally_sum(r->disk, p->disk);
@@ -263,6 +166,10 @@ static void tally_told(const struct tally *r, const struct promise *p, enum tall
 	char a[32], b[32], gpus[200];
 	size_t n;
 
+	if (part == TALLY_GPUS && p->gpu_parts && !*r->has.shares) {
+		snprintf(out, size, "its nodes cannot share a GPU, which needs driver ns, NVIDIA's GPUs and library");
+		return;
+	}
 	if (part == TALLY_GPUS && !set) {
 		tally_gpus_text(&r->has, gpus, sizeof gpus);
 		snprintf(out, size, "it has %s", *gpus ? gpus : "no GPU");

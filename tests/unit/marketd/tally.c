@@ -117,6 +117,52 @@ static void test_random(void)
 	ok(taken > ROUNDS / 4 && refused > ROUNDS / 4, "(%d taken, %d refused)", taken, refused);
 }
 
+/* Whole GPUs and shares of one kind: shares of one size need as many GPUs as hold them. */
+static void test_shares(void)
+{
+	int wrong = 0, taken = 0, refused = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct capacity has = { .devices = true, .kinds = 1, .shares = "nvidia" };
+		int64_t shares[5] = { 0 }, whole = 0, need;
+		struct tally r;
+
+		has.gpus[0] = (struct capacity_gpu){ .vendor = "nvidia", .model = "h100", .count = 1 + any(4) };
+		tally_init(&r, &has);
+		for (int i = 0; i < 12; i++) {
+			struct promise p = { .gpus = 1, .gpu_parts = any(2) ? 2 + any(3) : 0 };
+			bool fits = tally_lacks(&r, &p) == TALLY_PARTS;
+
+			if (!p.gpu_parts)
+				whole++;
+			else
+				shares[p.gpu_parts]++;
+			need = whole + (shares[2] + 1) / 2 + (shares[3] + 2) / 3 + (shares[4] + 3) / 4;
+			wrong += fits != (need <= has.gpus[0].count);
+			taken += fits;
+			refused += !fits;
+			if (!fits)
+				break;
+			tally_take(&r, &p, "x");
+		}
+	}
+	is_int(wrong, 0, "a share is taken exactly where GPUs cut into shares of one size hold all");
+	ok(taken > ROUNDS && refused > ROUNDS / 2, "(%d taken, %d refused)", taken, refused);
+}
+
+static void test_share_needs(void)
+{
+	struct capacity has = { .devices = true, .kinds = 1 };
+	struct promise p = { .gpus = 1, .gpu_parts = 4 };
+
+	has.gpus[0] = (struct capacity_gpu){ .vendor = "nvidia", .model = "h100", .count = 1 };
+	is_int(tally_count(&has, &p), 0, "a machine that does not say that it shares GPUs shares none");
+	snprintf(has.shares, sizeof has.shares, "amd");
+	is_int(tally_count(&has, &p), 0, "nor does one that shares another vendor's");
+	snprintf(has.shares, sizeof has.shares, "nvidia");
+	is_int(tally_count(&has, &p), 4, "else four quarters are one");
+}
+
 static bool reads(const char *inventory, struct capacity *has)
 {
 	json_t *o = json_loads(inventory, 0, NULL);
@@ -229,6 +275,8 @@ int main(void)
 	test_merging();
 	test_merging_many();
 	test_random();
+	test_shares();
+	test_share_needs();
 	test_reading();
 	return done();
 }

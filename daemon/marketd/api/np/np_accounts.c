@@ -169,6 +169,9 @@ static bool np_accounts_requires(const struct request *q, struct reply *r, int32
 
 	if (gpus == 0 && (json_object_get(more, "gpu_vendor") || json_object_get(more, "gpu_memory")))
 		api_refuse(q, r, REASON_INVALID, "properties.requires", "a type without GPUs promises nothing of GPUs");
+	else if (gpus != 1 && json_object_get(more, "share"))
+		api_refuse(q, r, REASON_INVALID, "properties.requires.share",
+			"'share' is a part of one GPU: make the type with 1 GPU");
 	else if (!p.vcpus && json_object_get(more, "overcommit"))
 		api_refuse(q, r, REASON_INVALID, "properties.requires.overcommit",
 			"'overcommit' is how many vCPUs share a core: give 'num_vcpus', too");

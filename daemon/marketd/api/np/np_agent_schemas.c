@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shapes of agents, their requests and answers, and of a buyer's nodes. */
 #include "marketd/api/np/np_schemas.h"
+#include "marketd/api/promise.h"
 
 #define COUNT_OF(name, flags) { name, SCHEMA_INTEGER, flags, NULL, 0, INT64_C(1) << 52, NULL }
 #define SAID(name, flags) { name, SCHEMA_STRING, flags, NULL, 0, 0, NULL }
@@ -22,6 +23,7 @@ static const struct schema_field resources_gpu[] = {
 	SAID("model", 0),
 	COUNT_OF("count", FIELD_REQUIRED),
 	COUNT_OF("memory_bytes", 0),
+	{ "share", SCHEMA_ENUM, 0, SHARES, 0, 0, "a part of the GPU; memory_bytes is that of the whole" },
 	{ 0 },
 };
 
@@ -167,6 +169,7 @@ static const struct schema_field node_gpu[] = {
 	{ "model", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9._:+-]+$", 1, 63, "as types name it" },
 	{ "count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, 1024, NULL },
 	COUNT_OF("memory_bytes", 0),
+	{ "share", SCHEMA_ENUM, 0, SHARES, 0, 0, "a part of a GPU, of which memory_bytes is what the node may hold" },
 	{ 0 },
 };
 

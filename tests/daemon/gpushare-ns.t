@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Two nodes with half a GPU each: both open it, and who takes more memory than the half is told so and ended, although SSH
+# started that process and it was forked away; its neighbour goes on. The GPU is one of files, with a stand-in for NVIDIA's
+# library. Needs root and an image (driver-ns.t says where from).
+TEST_DRIVER=ns TEST_IMAGES=${NANOPOD_TEST_IMAGES-}
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/agentd.sh"
+. "$(dirname "$0")/../lib/life.sh"
+life_begin
+export NANOPOD_TOKEN=$ACME HOME=$TMP/home XDG_CONFIG_HOME=$TMP/home FAKE_NVML=good FAKE_NVML_STATE=$TMP/state
+mkdir -p "$HOME" "$FAKE_NVML_STATE"
+NANOPOD=$BUILD/nanopod
+
+ROOT=$TMP/root
+put() { mkdir -p "$(dirname "$ROOT/$1")" && printf '%s\n' "$2" >"$ROOT/$1"; }
+for file in proc/cpuinfo proc/meminfo proc/sys/kernel/osrelease sys/devices/system/cpu/online; do put $file "$(cat /$file)"; done
+at=sys/bus/pci/devices/0000:01:00.0
+put $at/vendor 0x10de; put $at/device 0x2684; put $at/class 0x030000
+ln -s ../../../bus/pci/drivers/nvidia "$ROOT/$at/driver"
+put proc/driver/nvidia/gpus/0000:01:00.0/information "$(printf 'Model: \t NVIDIA GeForce RTX 4090\nDevice Minor: \t 0')"
+mkdir "$ROOT/lib"
+ln -s "$BUILD/tests/lib/.libs/fakenvml.so" "$ROOT/lib/libnvidia-ml.so.1"
+
+# ---- Two halves ---------------------------------------------------------------------------------------------------------
+operator POST /np/v1/skus '{"alias":"half","gpus":1,"properties":{"accelerator":"rtx4090","requires":{"share":"1/2"}}}' >"$TMP/.made"
+is "$(http_status)" 201 "a type of node with half a GPU"
+agentd_token | "$AGENTD" --data "$TMP/m1" --driver ns --sysfs-root "$ROOT" join "$NANOPOD_URL" --name m1 --type half --nodes 2 --json \
+	>"$TMP/joined" 2>"$TMP/.err" && joined=yes || joined=no
+is "$joined" yes "a machine with one GPU sells two" || diag "$(cat "$TMP/.err")"
+for id in $(json '.hosts[].id' <"$TMP/joined"); do
+	as "$FOUNDRY" POST "/np/v1/hosts/$id/offers" '{"price_dollars_per_node_hour":"1.50"}' >"$TMP/.offer"
+done
+agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1 --sysfs-root "$ROOT"
+run_is 0 "they are bought" "$NANOPOD" buy -t half -n 2 -d 1h -p 2 --name own --ssh-key "$TMP/buyer.pub" -y
+like "$out$err" "2 x 1/2 of a GPU; a share: for people who trust each other" "by a plan that says what a share is"
+agentd_clock $((NOW + 60))
+for node in own-0 own-1; do
+	ok "$node runs" wait_for 120 node_is $node running || life_say m1
+	is "$(life_in $node 'ls /dev/nvidia0')" /dev/nvidia0 "with the GPU"
+done
+run_is 0 "nanopod nodes" "$NANOPOD" nodes -o wide
+is "$(grep -c ' half  *1x 1/2 rtx4090 of 12 GiB ' <<<"$out")" 2 "shows what each has" || diag "$out"
+
+# ---- Too much -------------------------------------------------------------------------------------------------------------
+# The library's 24564 MiB make 12282 for each.
+for node in own-0 own-1; do
+	life_in $node "$(life_sleep $node)"
+	ln -s "/proc/$(life_pid $node)" "$ROOT/proc/$(life_pid $node)"
+done
+GREEDY=$(life_pid own-0) MODEST=$(life_pid own-1)
+printf '0 %s 12283\n0 %s 12282\n' "$GREEDY" "$MODEST" >"$FAKE_NVML_STATE/processes"
+told() { grep -qF "$1" "$TMP/m1/nodes/$(node own-0 .id)/console"; }
+ok "who holds more than half is told" wait_for 60 told "this node holds 12283 MiB of the GPU and bought 12282 MiB" || life_say m1
+ended() { ! kill -0 "$GREEDY" 2>/dev/null; }
+ok "and then ended" wait_for 60 ended || life_say m1
+printf '0 %s 12282\n' "$MODEST" >"$FAKE_NVML_STATE/processes"
+ok "by name" wait_for 60 told "sleep ended: it held 12283 MiB of the GPU, and this node bought 12282 MiB"
+ok "who holds half goes on" kill -0 "$MODEST"
+is "$(life_in own-0 'echo here')" here "and the node of the other, too"
+is "$(grep -c 'of the GPU' "$TMP/m1/nodes/$(node own-1 .id)/console")" 0 "whose neighbour hears nothing of it"
+
+# ---- The end ------------------------------------------------------------------------------------------------------------
+agentd_clock $((NOW + 60 + 3600 + 120))
+ok "their time is over" wait_for 120 life_nothing m1 || life_say m1
+ok "which ended what held memory" eval '! kill -0 "$MODEST" 2>/dev/null'
+agentd_stop m1
+done_testing
