@@ -280,7 +280,7 @@ static int room_used(const struct room *r, const char *but, bool (*has)(const vo
 	return rc;
 }
 
-/* What is ordered comes before what is only on sale: the latest hosts without a node lose their place, until it fits. */
+/* What is ordered comes before what is on sale: the latest hosts without a node lose their place, until it fits. */
 static bool room_make_way(struct room *r, const char *host, const struct contract *c,
 	bool (*has)(const void *arg, const char *host), const void *arg)
 {

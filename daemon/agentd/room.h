@@ -26,7 +26,7 @@ struct room {
 	const char *data, *sysfs_root; /* data: absolute */
 	const struct log *log;
 	struct driver_terms terms; /* of the driver that makes its nodes */
-	struct capacity capacity; /* as last read */
+	struct capacity capacity;  /* as last read */
 	struct room_host *hosts;
 	size_t count;
 };
@@ -45,7 +45,7 @@ int room_keep(struct room *r, const struct node *n);
 void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg, const char *host), const void *arg);
 
 /*
- * Finds room for a node on this host, and its processors if it was sold some. Hosts without a node (has) give way to it.
+ * Finds room for a node on this host, and its processors if it was sold some. Hosts without a node (has) give way.
  * -ENOSPC: the machine cannot hold it beside the others, and the sentence.
  */
 int room_place(struct room *r, const char *host, const struct contract *c,

@@ -61,7 +61,9 @@ static void tell_rest(const struct event *ev, struct buf *out)
 		buf_addf(out, " state %d floor %" PRId64, ev->u.account_state.state, ev->u.account_state.floor);
 		break;
 	case EVENT_CREDIT: buf_addf(out, " micros %" PRId64, ev->u.credit.micros); break;
-	case EVENT_TOKEN: buf_addf(out, " scopes %d expires %" PRId64, ev->u.token.scopes, ev->u.token.expires); break;
+	case EVENT_TOKEN:
+		buf_addf(out, " scopes %d expires %" PRId64, ev->u.token.scopes, ev->u.token.expires);
+		break;
 	case EVENT_HOST:
 		buf_addf(out, " sku %" PRIu64 " pool %" PRIu64 " [%" PRId64 ", %" PRId64 ") agent %" PRIu64,
 			ev->u.host.sku, ev->u.host.pool, ev->u.host.start, ev->u.host.end, ev->u.host.agent);

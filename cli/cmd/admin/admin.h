@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod admin: admin.c has the table of actions, admin_hosts.c types, hosts and offers, admin_part.c what both use.
+ * nanopod admin: admin.c has the table of actions, admin_skus.c types, admin_hosts.c hosts and offers,
+ * admin_part.c what all use.
  */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H

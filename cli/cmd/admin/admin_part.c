@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that admin.c and admin_hosts.c share. */
+/* Functions that the files of this command share. */
 #include <string.h>
 #include <time.h>
 

@@ -25,14 +25,14 @@ enum { HEALTH_FINDINGS = 32, HEALTH_TEXT = 240, HEALTH_GPU = 24 };
 
 struct health_finding {
 	enum health health;
-	const char *check;           /* "disk", "clock", "xid", "nvml", "link", "temperature", "gpu", "ecc", "bus" */
-	char gpu[HEALTH_GPU];        /* PCI address without a function: about this one alone; "": the machine */
-	char text[HEALTH_TEXT];      /* what was found */
-	char action[HEALTH_TEXT];    /* how to fix it; "" */
+	const char *check;        /* "disk", "clock", "xid", "nvml", "link", "temperature", "gpu", "ecc", "bus" */
+	char gpu[HEALTH_GPU];     /* PCI address without a function: about this one alone; "": the machine */
+	char text[HEALTH_TEXT];   /* what was found */
+	char action[HEALTH_TEXT]; /* how to fix it; "" */
 };
 
 struct health_report {
-	enum health health;          /* the worst of the findings */
+	enum health health; /* the worst of the findings */
 	struct health_finding list[HEALTH_FINDINGS];
 	size_t count;
 };

@@ -51,9 +51,9 @@ struct inventory {
 	size_t nvml_lost;                      /* GPUs that NVML cannot reach */
 	char notes[INVENTORY_NOTES][INVENTORY_NOTE];
 	struct capacity capacity;
-	char driver[16]; /* that makes nodes here; "": not known */
-	bool devices;    /* and can give them GPUs */
-	bool shares;     /* or shares of NVIDIA's */
+	char driver[16];     /* that makes nodes here; "": not known */
+	bool devices;        /* and can give them GPUs */
+	bool shares;         /* or shares of NVIDIA's */
 	int64_t node_memory; /* what each takes beside its own */
 	bool no_rate;        /* and cannot limit their network */
 };

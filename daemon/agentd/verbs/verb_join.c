@@ -110,8 +110,7 @@ static int ask_to_join(const struct flags *o, drivers all, struct identity *i, c
 	json_decref(inventory);
 	buf_release(&key);
 	if (!rc && !body)
-		rc = fail_set(f, CLIENT_BAD_SETUP,
-			"the name of this machine is not valid UTF-8; set one with --name");
+		rc = fail_set(f, CLIENT_BAD_SETUP, "the name of this machine is not valid UTF-8; set one with --name");
 	rc = rc ? rc : verb_http(i, token, "POST", "/np/v1/agents/join", body, &j, NULL, f);
 	statefile_text(j, "id", i->agent, sizeof i->agent);
 	statefile_text(j, "account", i->account, sizeof i->account);

@@ -223,7 +223,7 @@ static int nodes_halt_all(const struct flags *o, struct loop *loop, struct roste
 	drivers all)
 {
 	static struct halt children[AT_ONCE];
-	char (*ids)[WORK_ID] = calloc(r->count + 1, sizeof *ids);
+	char(*ids)[WORK_ID] = calloc(r->count + 1, sizeof *ids);
 	size_t count = r->count, at = 0, busy = 0;
 	int failed = 0;
 

@@ -23,6 +23,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/promise.h \
 	daemon/marketd/api/quota.c \
 	daemon/marketd/api/quota.h \
+	daemon/marketd/api/quota_text.c \
+	daemon/marketd/api/quota_text.h \
 	daemon/marketd/api/render.c \
 	daemon/marketd/api/render.h \
 	daemon/marketd/api/render_order.c \

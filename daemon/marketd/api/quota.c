@@ -12,6 +12,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/metrics.h"
+#include "marketd/api/quota_text.h"
 
 enum {
 	EVENT_BYTES = 512,  /* of rows and indexes that an event makes beside its texts */
@@ -131,90 +132,6 @@ void quotas_undone(struct quotas *all)
 }
 
 /* ---- What an account has ------------------------------------------------------------------ */
-
-static int64_t text_size(const char *text)
-{
-	return text ? (int64_t)strlen(text) : 0;
-}
-
-static int64_t quota_text_of(const struct engine *e, uint64_t account)
-{
-	int64_t sum = 0;
-
-	for (const struct token *t = NULL; (t = engine_token_after(e, account, t ? t->id : 0));)
-		sum += text_size(t->name);
-	for (const struct pool *p = NULL; (p = engine_pool_after(e, account, p ? p->id : 0));)
-		sum += text_size(p->name) + text_size(p->tags);
-	for (const struct host *h = NULL; (h = engine_host_after(e, account, h ? h->id : 0));)
-		sum += text_size(h->name);
-	for (const struct instance *i = NULL; (i = engine_instance_after(e, account, i ? i->id : 0));)
-		sum += text_size(i->name) + text_size(i->tags) + text_size(i->user_data);
-	for (const struct procurement *p = NULL; (p = engine_procurement_after(e, account, p ? p->id : 0));)
-		sum += text_size(p->name);
-	for (const struct agent *a = NULL; (a = engine_agent_after(e, account, a ? a->id : 0));)
-		sum += text_size(a->name) + text_size(a->public_key) + text_size(a->machine) + text_size(a->inventory);
-	return sum;
-}
-
-static int64_t event_text(const struct event *ev)
-{
-	int64_t sum = text_size(ev->name) + text_size(ev->text);
-
-	if (ev->kind == EVENT_REPORT || ev->kind == EVENT_HOST_DRAIN || ev->kind == EVENT_HOST_STATE ||
-		ev->kind == EVENT_HOST_VERIFIED)
-		return 0; /* replaces what the last one said */
-	if (ev->kind == EVENT_INSTANCE)
-		sum += text_size(ev->u.instance.user_data);
-	if (ev->kind == EVENT_INSTANCE_CHANGE)
-		sum += text_size(ev->u.instance_change.user_data);
-	if (ev->kind == EVENT_AGENT)
-		sum += text_size(ev->u.agent.machine);
-	return sum;
-}
-
-static int64_t pool_text_before(const struct pool *p, const struct event *ev)
-{
-	bool deleted = ev->kind == EVENT_POOL_DELETE; /* its name stays */
-
-	return (ev->name ? text_size(p->name) : 0) + (ev->text || deleted ? text_size(p->tags) : 0);
-}
-
-static int64_t instance_text_before(const struct instance *i, const struct event *ev)
-{
-	bool deleted = ev->kind == EVENT_INSTANCE_DELETE;
-
-	return (ev->name || deleted ? text_size(i->name) : 0) + (ev->text || deleted ? text_size(i->tags) : 0) +
-		(deleted || ev->u.instance_change.user_data ? text_size(i->user_data) : 0);
-}
-
-/* What it replaces or frees. */
-static int64_t event_text_before(const struct engine *e, const struct event *ev)
-{
-	const struct pool *p;
-	const struct instance *i;
-	const struct procurement *r;
-	const struct agent *a;
-
-	switch (ev->kind) {
-	case EVENT_POOL_CHANGE:
-	case EVENT_POOL_DELETE:
-		p = engine_pool(e, ev->subject);
-		return p ? pool_text_before(p, ev) : 0;
-	case EVENT_INSTANCE_CHANGE:
-	case EVENT_INSTANCE_DELETE:
-		i = engine_instance(e, ev->subject);
-		return i ? instance_text_before(i, ev) : 0;
-	case EVENT_PROCUREMENT_DELETE:
-	case EVENT_PROCUREMENT_CHANGE:
-		r = engine_procurement(e, ev->subject);
-		return r && (ev->name || ev->kind == EVENT_PROCUREMENT_DELETE) ? text_size(r->name) : 0;
-	case EVENT_AGENT_INVENTORY:
-		a = engine_agent(e, ev->subject);
-		return a ? text_size(a->inventory) : 0;
-	default:
-		return 0;
-	}
-}
 
 static bool row_is_for(const struct quota_row *row, const struct account *a, const char *id)
 {
@@ -545,7 +462,7 @@ static int check_quotas(struct api *api, const struct request *q, const struct q
 
 void quota_need_add(const struct api *api, struct quota_need *need, const struct event *ev)
 {
-	int64_t more = event_text(ev) - event_text_before(market_engine(api->market), ev);
+	int64_t more = quota_text(ev) - quota_text_before(market_engine(api->market), ev);
 	enum quota_kind kind = quota_made(ev->kind);
 
 	need->account = ev->account;
@@ -573,7 +490,7 @@ int quota_check(struct api *api, const struct request *q, const struct event *ev
 	struct quota_need need = { 0 };
 
 	if (api->quotas)
-		api->quotas->before = event_text_before(e, ev);
+		api->quotas->before = quota_text_before(e, ev);
 	if (quota_free(api, q) || api->quotas->granted || event_reduces(e, ev))
 		return 0;
 	quota_need_add(api, &need, ev);
@@ -588,14 +505,14 @@ void quota_charge(struct api *api, const struct request *q, const struct event *
 
 	/* Also what the operator made for the account is in memory. */
 	if (u && u->text >= 0)
-		u->text += event_text(ev) - api->quotas->before;
+		u->text += quota_text(ev) - api->quotas->before;
 	if (counted && ev->kind == EVENT_AGENT_RETIRE)
 		quota_speed_forget(api->quotas, ev->subject);
 	u = quota_free(api, q) ? NULL : usage_of(api, quota_owner(q, ev ? ev->account : 0));
 	if (!u)
 		return;
 	if (ev)
-		cost += EVENT_BYTES + event_text(ev) + (int64_t)effects * EFFECT_BYTES;
+		cost += EVENT_BYTES + quota_text(ev) + (int64_t)effects * EFFECT_BYTES;
 	if (ev && event_of_agent(q, ev))
 		u->agents.left -= cost;
 	else

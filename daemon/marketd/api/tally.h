@@ -26,9 +26,9 @@ struct capacity {
 	} gpus[TALLY_KINDS];
 	size_t kinds;
 	char driver[32];
-	char shares[16]; /* the vendor whose GPUs several nodes can share; "": none */
-	bool devices; /* the driver can give GPUs to nodes */
-	bool no_rate; /* and cannot limit a node's network */
+	char shares[16];     /* the vendor whose GPUs several nodes can share; "": none */
+	bool devices;        /* the driver can give GPUs to nodes */
+	bool no_rate;        /* and cannot limit a node's network */
 	int64_t node_memory; /* what each node takes beside its own */
 };
 
@@ -49,8 +49,8 @@ struct tally {
 	int64_t cores, memory, disk;    /* promised; cores in parts */
 	int64_t gpus[1 << TALLY_KINDS]; /* promised, by the set of kinds that would do; those cut into shares, too */
 	int64_t shares[1 << TALLY_KINDS][SHARE_PARTS_MAX + 1]; /* promised, by that set and their size */
-	size_t hosts[TALLY_PARTS];      /* how many were promised of this */
-	const char *first[TALLY_PARTS]; /* the first one's name */
+	size_t hosts[TALLY_PARTS];                             /* how many were promised of this */
+	const char *first[TALLY_PARTS];                        /* the first one's name */
 };
 
 void tally_init(struct tally *r, const struct capacity *has);

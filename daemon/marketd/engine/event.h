@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 enum {
-	MINUTE_MAX = 1 << 28,      /* an open end: far past every date that anybody asks for */
-	NODES_MAX = 1024,          /* of one order */
-	NAME_BYTES = 255,          /* of names */
-	TEXT_BYTES = 96 * 1024,    /* of user data, tags, SKU properties */
-	TOKEN_HASH = 32,           /* SHA-256 */
-	PUBLIC_KEY_TEXT = 44,      /* 32 bytes in base64 */
-	WHY_BYTES = 255,           /* of why a host is down or drains */
-	RULES_NEWEST = 2,          /* the edition of rules.md that a market gets; its journal begins with 1 */
+	MINUTE_MAX = 1 << 28,   /* an open end: far past every date that anybody asks for */
+	NODES_MAX = 1024,       /* of one order */
+	NAME_BYTES = 255,       /* of names */
+	TEXT_BYTES = 96 * 1024, /* of user data, tags, SKU properties */
+	TOKEN_HASH = 32,        /* SHA-256 */
+	PUBLIC_KEY_TEXT = 44,   /* 32 bytes in base64 */
+	WHY_BYTES = 255,        /* of why a host is down or drains */
+	RULES_NEWEST = 2,       /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
 enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a policy of 0 means, and the most */

@@ -26,7 +26,7 @@ static bool admit_poll(struct exchange *x)
 	int mine = 0, ours = 0;
 
 	for (int i = 0; i < 2; i++)
-		list_each(at, tmp, lists[i]) {
+		list_each (at, tmp, lists[i]) {
 			const struct exchange *other = list_entry(at, struct exchange, link);
 
 			mine += other->q.agent == x->q.agent;
@@ -51,7 +51,7 @@ bool waiting_admit(struct exchange *x)
 	if (x->q.agent)
 		return admit_poll(x);
 	for (int i = 0; i < 2; i++)
-		list_each(at, tmp, lists[i]) {
+		list_each (at, tmp, lists[i]) {
 			const struct exchange *other = list_entry(at, struct exchange, link);
 
 			mine += !other->q.agent && other->q.account == x->q.account;

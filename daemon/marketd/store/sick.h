@@ -17,9 +17,9 @@ enum { SICK_SECONDS = 600 }; /* it must have been well for so long */
 
 struct sick_host {
 	uint64_t host;
-	int64_t since;             /* a minute; 0: from now on */
-	int64_t until;             /* Unix seconds: not well before */
-	int64_t told;              /* the last word of it, and whether that was good */
+	int64_t since; /* a minute; 0: from now on */
+	int64_t until; /* Unix seconds: not well before */
+	int64_t told;  /* the last word of it, and whether that was good */
 	bool well;
 	bool mild; /* its tenant may have caused it: it is down only while nobody leases it */
 	char why[WHY_BYTES + 1];

@@ -36,8 +36,8 @@ struct rhost {
 	char *name;
 	int64_t start, end;
 	bool down, watched;
-	int64_t broke;             /* the minute in which it last went down */
-	int64_t drain;             /* 0: it does not */
+	int64_t broke; /* the minute in which it last went down */
+	int64_t drain; /* 0: it does not */
 	bool drain_ends;
 	int proof;     /* enum host_proof */
 	int64_t valid; /* PROOF_PASSED: up to this minute */

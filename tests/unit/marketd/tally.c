@@ -226,10 +226,11 @@ static void test_merging(void)
 	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":1,\"disk_bytes\":-1}}", "{\"disk_bytes\":3," GPU ",\"vcpus\":1}",
 		"what is missing or unknown stays as it was");
 	is_merged("{\"capacity\":{\"network\":false,\"node_memory_bytes\":5}}", "{\"capacity\":{\"vcpus\":1}}",
-		"{\"network\":false,\"node_memory_bytes\":5,\"vcpus\":1}", "nor is a driver's need taken back by silence");
+		"{\"network\":false,\"node_memory_bytes\":5,\"vcpus\":1}",
+		"nor is a driver's need taken back by silence");
 	is_merged("{\"capacity\":{\"network\":false,\"node_memory_bytes\":5}}",
-		"{\"capacity\":{\"network\":true,\"node_memory_bytes\":0}}", "{\"network\":true,\"node_memory_bytes\":0}",
-		"by another word it is");
+		"{\"capacity\":{\"network\":true,\"node_memory_bytes\":0}}",
+		"{\"network\":true,\"node_memory_bytes\":0}", "by another word it is");
 	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":0,\"disk_bytes\":0,\"gpus\":[]}}",
 		"{\"disk_bytes\":0,\"gpus\":[],\"vcpus\":0}", "none is not unknown");
 	is_merged(KNOWN, "{\"capacity\":{\"gpus\":[{\"model\":\"H100\"},{\"model\":\"a100\"}]}}",
@@ -253,8 +254,8 @@ static size_t merges(size_t known, size_t given)
 	now = json_pack("{s:{s:o}}", "capacity", "gpus", now);
 	text = json_dumps(before, 0);
 	merged = tally_merge(text, now);
-	json_array_foreach(json_object_get(json_object_get(merged, "capacity"), "gpus"), i, o) with +=
-		json_object_get(o, "memory_bytes") != NULL;
+	json_array_foreach(json_object_get(json_object_get(merged, "capacity"), "gpus"), i, o)
+		with += json_object_get(o, "memory_bytes") != NULL;
 	free(text);
 	json_decref(merged);
 	json_decref(before);

@@ -36,6 +36,18 @@ static void turn(void)
 	market_commit(m, &f);
 }
 
+/* A new watch knows nothing but what is in the market. */
+static void watch_anew(void)
+{
+	watch_free(w);
+	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+}
+
+static uint64_t make_pool(const char *name)
+{
+	return apply((struct event){ .kind = EVENT_POOL, .account = buyer, .name = name, .u.pool.kind = POOL_MARKET });
+}
+
 static void buy_node(uint64_t in, int64_t start, int64_t minutes)
 {
 	apply((struct event){ .kind = EVENT_ORDER,
@@ -151,22 +163,24 @@ static void test_silence(void)
 	ok(!down(0) && !down(1), "where the market stood still itself nobody was silent");
 }
 
-static void test_owner(void)
+static void owner_says(int host, bool is_down)
 {
 	apply((struct event){ .kind = EVENT_HOST_STATE,
 		.account = seller,
-		.subject = hosts[1],
-		.u.host_state.down = true });
+		.subject = hosts[host],
+		.u.host_state.down = is_down });
+}
+
+static void test_owner(void)
+{
+	owner_says(1, true);
 	pass(3, true);
 	ok(down(1), "what its owner puts down stays down");
 	pass(SILENT / 1000 + 1, false);
 	pass(2, true);
 	ok(down(1), "also when its agent went and came");
 	ok(!down(0), "the other one came back");
-	apply((struct event){ .kind = EVENT_HOST_STATE,
-		.account = seller,
-		.subject = hosts[1],
-		.u.host_state.down = false });
+	owner_says(1, false);
 	pass(3, true);
 	ok(!down(1), "until he puts it up");
 }
@@ -190,8 +204,7 @@ static void report(uint64_t which, enum instance_status status)
 
 static void test_nodes(void)
 {
-	uint64_t mine = apply(
-		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mine", .u.pool.kind = POOL_MARKET });
+	uint64_t mine = make_pool("mine");
 	int64_t start = now / 60 + 1;
 
 	buy_node(mine, start, HOURS);
@@ -222,11 +235,9 @@ static void test_nodes(void)
 	ok(down(0), "and fails");
 }
 
-/* A new watch knows nothing but what is in the market. */
 static void test_restart(void)
 {
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	pass(3, true);
 	ok(down(0), "after a start what failed is not sold as whole");
 	ok(!down(1), "and what was well is");
@@ -236,16 +247,14 @@ static void test_restart(void)
 
 static void test_slow_start(void)
 {
-	uint64_t other = apply(
-		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "other", .u.pool.kind = POOL_MARKET });
+	uint64_t other = make_pool("other");
 	int64_t start = now / 60 + 1;
 
 	buy_node(other, start, HOURS);
 	make_instance(other, "three");
 	pass(400, false);
 	ok(down(0) && down(1), "two agents are gone for long");
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	pass(3, true);
 	ok(!down(0), "the market was away: a node that is late may have been ready all along");
 	pass(GRACE / 1000, true);
@@ -255,11 +264,7 @@ static void test_slow_start(void)
 /* Silence over a restart is over with the first word: nothing failed, though the buyer runs nothing there. */
 static void test_silent_restart(void)
 {
-	uint64_t idle = apply((struct event){ .kind = EVENT_POOL,
-			 .account = buyer,
-			 .name = "idle",
-			 .u.pool.kind = POOL_MARKET }),
-		 i;
+	uint64_t idle = make_pool("idle"), i;
 	int64_t start;
 
 	pass((int)(HOURS * 60), true);
@@ -272,8 +277,7 @@ static void test_silent_restart(void)
 	apply((struct event){ .kind = EVENT_INSTANCE_STOP, .account = buyer, .subject = i });
 	pass(400, false);
 	ok(down(0), "an agent is gone for long, and what ran was stopped by its owner");
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	pass(GRACE / 1000 + 3, true);
 	ok(!down(0), "after a start of the market and of the agent its host is paid for again");
 }
@@ -287,11 +291,7 @@ static void told(int host, enum health health, const char *why)
 
 static void test_sick(void)
 {
-	uint64_t mine = apply((struct event){ .kind = EVENT_POOL,
-			 .account = buyer,
-			 .name = "sick",
-			 .u.pool.kind = POOL_MARKET }),
-		 before;
+	uint64_t mine = make_pool("sick"), before;
 	int64_t start, money, half;
 
 	pass((int)(HOURS * 60), true);
@@ -357,8 +357,7 @@ static void told_both(enum health health)
 /* What a tenant may have caused takes nobody's lease away, not even where no node runs yet. */
 static void test_sick_mild(void)
 {
-	uint64_t mine = apply(
-		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "mild", .u.pool.kind = POOL_MARKET });
+	uint64_t mine = make_pool("mild");
 	int64_t start, money;
 	int his;
 
@@ -384,8 +383,7 @@ static void test_sick_mild(void)
 /* After a start the journal says how bad it was, whoever leases the host then. */
 static void test_sick_start(void)
 {
-	uint64_t mine = apply(
-		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = "start", .u.pool.kind = POOL_MARKET });
+	uint64_t mine = make_pool("start");
 	int64_t start;
 
 	pass((int)(HOURS * 60), true);
@@ -394,8 +392,7 @@ static void test_sick_start(void)
 	pass(1, true);
 	told_both(HEALTH_UNHEALTHY);
 	ok(down(0) && down(1), "(both are broken)");
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	pass((int)(start * 60 - now) + 1, true);
 	ok(down(0) && down(1), "after a start a broken host stays down when its lease begins");
 	told_both(HEALTH_OK);
@@ -407,8 +404,7 @@ static void test_sick_start(void)
 	ok(down(0) && down(1), "(both have a mild fault)");
 	now = start * 60 + 1;
 	market_time(m, now, NULL);
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	pass(1, true);
 	ok(!down(leased(0, start) ? 0 : 1), "one with a mild fault is up, though its lease began meanwhile");
 	told_both(HEALTH_OK);
@@ -420,14 +416,6 @@ static bool unfit(int host)
 	return watch_unfit(w, engine_host(market_engine(m), hosts[host]), now) != NULL;
 }
 
-static void owner_says(int host, bool is_down)
-{
-	apply((struct event){ .kind = EVENT_HOST_STATE,
-		.account = seller,
-		.subject = hosts[host],
-		.u.host_state.down = is_down });
-}
-
 /* Whether its owner may bring a host up. */
 static void test_unfit(void)
 {
@@ -435,8 +423,7 @@ static void test_unfit(void)
 	told(0, HEALTH_UNHEALTHY, "Xid 79");
 	pass(1, true);
 	ok(unfit(0), "one that is sick may not");
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	ok(unfit(0), "nor just after a start");
 	pass(1, true);
 	owner_says(0, true);
@@ -455,8 +442,7 @@ static void test_sick_restart(void)
 
 	told(0, HEALTH_UNHEALTHY, "Xid 79");
 	pass(1, true);
-	watch_free(w);
-	watch_new(&w, &(struct watch_settings){ 0 }, now_ms);
+	watch_anew();
 	pass(700, true);
 	ok(down(0), "after a start it is not well because nobody says that it is sick");
 	memset(lengthy, 'x', sizeof lengthy);
@@ -478,8 +464,7 @@ static void test_sick_restart(void)
 /* A pool with a host from the next minute on, which begins; *start: that minute. */
 static uint64_t begin_lease(const char *name, int minutes, int64_t *start)
 {
-	uint64_t in = apply(
-		(struct event){ .kind = EVENT_POOL, .account = buyer, .name = name, .u.pool.kind = POOL_MARKET });
+	uint64_t in = make_pool(name);
 
 	*start = now / 60 + 1;
 	buy_node(in, *start, minutes);
@@ -574,11 +559,7 @@ static void test_redeploy(void)
 static void test_away_long(void)
 {
 	int64_t start;
-	uint64_t before, first,
-		nowhere = apply((struct event){ .kind = EVENT_POOL,
-			.account = buyer,
-			.name = "nowhere",
-			.u.pool.kind = POOL_MARKET });
+	uint64_t before, first, nowhere = make_pool("nowhere");
 
 	begin_lease("long", 1200, &start);
 	before = engine_count(market_engine(m));

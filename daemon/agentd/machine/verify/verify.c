@@ -15,8 +15,8 @@ enum { DEADLINE = 60 * 1000 };
 static const struct {
 	const char *name;
 	verify_fn run;
-	const char *silent;          /* what to do if it gives no answer */
-	int deadlines;               /* how many it may take: it has children with one each */
+	const char *silent; /* what to do if it gives no answer */
+	int deadlines;      /* how many it may take: it has children with one each */
 } checks[] = {
 	{ "disk", verify_disk, "look for disk errors in 'dmesg'", 1 },
 	{ "memory", verify_memory, "memtester; look for memory errors in 'dmesg'", 1 },

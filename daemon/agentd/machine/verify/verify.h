@@ -12,23 +12,23 @@ struct driver;
 struct driver_setup;
 
 struct verify_setup {
-	const char *root;            /* sysfs; as in inventory.h */
-	const char *data;            /* folder to measure the disk in; NULL: not measured */
-	const char *market;          /* URL; NULL: not joined, so neither the network nor the clock is measured */
-	bool clock_known;            /* the market's time from GET /np/v1 and ours, as in health.h */
+	const char *root;   /* sysfs; as in inventory.h */
+	const char *data;   /* folder to measure the disk in; NULL: not measured */
+	const char *market; /* URL; NULL: not joined, so neither the network nor the clock is measured */
+	bool clock_known;   /* the market's time from GET /np/v1 and ours, as in health.h */
 	int64_t market_now, local_now;
-	const char *address;         /* announced for SSH to nodes; NULL: not checked */
-	const char *listen;          /* the address of those ports; NULL: "0.0.0.0" */
-	unsigned first_port, ports;  /* the range; ports 0: one */
+	const char *address;                 /* announced for SSH to nodes; NULL: not checked */
+	const char *listen;                  /* the address of those ports; NULL: "0.0.0.0" */
+	unsigned first_port, ports;          /* the range; ports 0: one */
 	const struct driver *const *drivers; /* ends with NULL; NULL: try none */
 	const struct driver_setup *driver_setup;
-	const char *cuda;            /* library; NULL: libcuda.so.1 */
-	const char *opencl;          /* library; NULL: libOpenCL.so.1; "": none */
-	int64_t gpus;                /* that its hosts are sold with */
-	const char *nonce;           /* what the challenges' seeds come from; NULL: a random one */
-	const char *nvml;            /* as in inventory.h */
-	int64_t disk_bytes;          /* 0: 256 MiB, at most a tenth of the free space */
-	int64_t deadline_ms;         /* of one check; 0: 60 s */
+	const char *cuda;    /* library; NULL: libcuda.so.1 */
+	const char *opencl;  /* library; NULL: libOpenCL.so.1; "": none */
+	int64_t gpus;        /* that its hosts are sold with */
+	const char *nonce;   /* what the challenges' seeds come from; NULL: a random one */
+	const char *nvml;    /* as in inventory.h */
+	int64_t disk_bytes;  /* 0: 256 MiB, at most a tenth of the free space */
+	int64_t deadline_ms; /* of one check; 0: 60 s */
 };
 
 /* Prints each result as it comes (show NULL: none). 0; or -ENOMEM, -E2BIG, -EIO. claims_release(out). */

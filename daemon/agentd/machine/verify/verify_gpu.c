@@ -98,7 +98,6 @@ void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 			"its hosts are sold with %" PRId64 " GPU%s, and this machine has %zu", s->gpus,
 			s->gpus == 1 ? "" : "s", nvidia + others + bare);
 	else if (!nvidia && !others && !bare)
-		verify_skip(verify_begin(list, count, "gpu"),
-			"no GPU: sold as a node without accelerator");
+		verify_skip(verify_begin(list, count, "gpu"), "no GPU: sold as a node without accelerator");
 	free(v);
 }

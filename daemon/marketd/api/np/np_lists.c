@@ -110,7 +110,9 @@ struct events {
 };
 
 /* What kind of thing subject and other are, by notice. */
-static const struct subject { const char *name; enum ident kind;
+static const struct subject {
+	const char *name;
+	enum ident kind;
 } subjects[NOTICE_KINDS] = {
 	[NOTICE_ORDER_PLACED] = { "order", IDENT_ORDER },
 	[NOTICE_ORDER_FILLED] = { "order", IDENT_ORDER },

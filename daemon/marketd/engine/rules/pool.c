@@ -341,8 +341,8 @@ int host_retire(struct engine *e, const struct event *ev, struct fail *why)
 			return fail_set(why, REASON_HAS_DEPENDENTS, "time of host '%s' is on sale or sold",
 				h->pub.name);
 		if (h->pub.pieces[i].taken) /* the machine would sell it again as another host */
-			return fail_set(why, REASON_HAS_DEPENDENTS, "host '%s' took time back from buyers that is not over; wait until it is",
-				h->pub.name);
+			return fail_set(why, REASON_HAS_DEPENDENTS,
+				"host '%s' took time back from buyers that is not over; wait until it is", h->pub.name);
 	}
 	calendar_clear(h);
 	offer_index_drop(h->sku, h);
