@@ -3,7 +3,7 @@
  * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter, and for
  * limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver that is loaded
  * again has forgotten them, so a test then removes its files. Its file `processes` has lines "GPU PID MIB", of who
- * holds memory; MIB -1: the library does not tell.
+ * holds memory; MIB -1: the library does not tell. While its file `down` is there, the driver does not answer.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -58,6 +58,16 @@ static int number(void *d)
 	return (int)(uintptr_t)d - 1;
 }
 
+/* Is such a file in the folder? */
+static bool state_has(const char *name)
+{
+	const char *folder = getenv("FAKE_NVML_STATE");
+	char path[1024];
+
+	snprintf(path, sizeof path, "%s/%s", folder ? folder : "", name);
+	return folder && access(path, F_OK) == 0;
+}
+
 int nvmlInit_v2(void)
 {
 	if (is("hang"))
@@ -69,7 +79,7 @@ int nvmlInit_v2(void)
 		exit(0);
 	if (is("chatter"))
 		printf("this must not be seen\n");
-	return is("unset") ? NOT_LOADED : 0;
+	return is("unset") || state_has("down") ? NOT_LOADED : 0;
 }
 
 int nvmlSystemGetDriverVersion(char *room, unsigned size)

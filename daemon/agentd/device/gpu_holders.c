@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-enum { LEAVE_MS = 3000, PAUSE_MS = 100, GROUPS_MAX = 64 * 1024 };
+enum { LEAVE_MS = 3000, LOOK_MS = 30000, PAUSE_MS = 100, GROUPS_MAX = 64 * 1024 };
 
 /* ---- Whose a process is --------------------------------------------------------------------- */
 
@@ -125,25 +125,41 @@ static pid_t holders_stray(const struct nvml_processes *n, const char *root, con
 	return 0;
 }
 
+/* Another node ends, too, and resets the GPU: that waits for all who use it, and a look would only disturb it. */
+static bool holders_reset(const struct gpu_book *b, const char *address, const char *ended)
+{
+	const json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu) if (gpu_book_is(gpu, "address", address) && gpu_book_in_use(b, gpu) &&
+		json_is_true(json_object_get(gpu, "ending")) && !gpu_book_is(gpu, "node", ended)) return true;
+	return false;
+}
+
 int gpu_holders_gone(const char *data, const char *root, const char *address, const char *ended, struct fail *f)
 {
-	int64_t until = clock_ms() + LEAVE_MS;
+	int64_t begin = clock_ms();
 	char name[GPU_HOLDER_NAME];
 
 	for (;;) {
 		struct gpu_book b = { .data = data, .lock = -1 };
 		struct nvml_processes *n = NULL;
+		struct fail why = { 0 };
 		pid_t stray = 0;
-		int rc = gpu_book_load(&b, f);
+		int rc = gpu_book_load(&b, &why);
+		bool over = !rc && holders_reset(&b, address, ended);
 
-		rc = rc ? rc : holders_read(root, &n, f);
-		if (!rc)
+		rc = rc || over ? rc : holders_read(root, &n, &why);
+		if (n)
 			stray = holders_stray(n, root, address, b.gpus, ended);
 		gpu_book_close(&b);
 		free(n);
-		if (rc || !stray)
-			return rc;
-		if (clock_ms() >= until) {
+		if (!rc && !stray)
+			return 0;
+		/* The driver may be busy with another GPU: one look that fails says nothing about this one. */
+		if (rc && clock_ms() - begin >= LOOK_MS)
+			return fail_set(f, rc, "%s", why.text);
+		if (!rc && clock_ms() - begin >= LEAVE_MS) {
 			holder_name(root, stray, name);
 			return fail_set(f, -EBUSY, "the process %d (%s) still holds memory of the GPU at %s",
 				(int)stray, name, address);

@@ -22,7 +22,10 @@ void gpu_holder_node(const char *root, pid_t pid, char node[static GPU_HOLDER_NO
 /* 0: the library tells who holds memory of this GPU. Else no share of it can be given, and why. */
 int gpu_holders_known(const char *root, const char *address, struct fail *f);
 
-/* Waits a little until nobody holds memory of the GPU but nodes that have a share of it, without the one that ended. */
+/*
+ * Waits a little until nobody holds memory of the GPU but nodes that have a share of it, without the one that ended; a
+ * look that fails is repeated. 0, too, where another node that ends resets the GPU.
+ */
 int gpu_holders_gone(const char *data, const char *root, const char *address, const char *ended, struct fail *f);
 
 /* A node that holds more of a GPU than its share. */

@@ -22,7 +22,7 @@ enum { RESET_MS = 90000, PAUSE_MS = 100 };
 /* A GPU that a node gives back. */
 struct given {
 	char address[PCI_ADDRESS];
-	bool shared; /* another node has a share of it, so it cannot be reset */
+	bool shared; /* another node stays with a share of it, so it cannot be reset */
 	struct fail why;
 };
 
@@ -31,17 +31,18 @@ static bool give_is_of(const json_t *gpu, const char *address, const char *node)
 	return gpu_book_is(gpu, "address", address) && gpu_book_is(gpu, "node", node);
 }
 
+/* Does another node stay on the GPU? One that is leaving, too, does not: of nodes that end together one has to reset. */
 static bool give_is_shared(const struct gpu_book *b, const char *address, const char *node)
 {
 	json_t *gpu;
 	size_t i;
 
 	json_array_foreach(b->gpus, i, gpu) if (gpu_book_is(gpu, "address", address) && gpu_book_in_use(b, gpu) &&
-		!gpu_book_is(gpu, "node", node)) return true;
+		!gpu_book_is(gpu, "node", node) && !json_is_true(json_object_get(gpu, "leaving"))) return true;
 	return false;
 }
 
-/* What is to be reset is marked, so that no node takes another share of it meanwhile. */
+/* The last node to begin resets. What is to be reset is marked, so that no node takes a share of it meanwhile. */
 static int give_begin(const char *data, const char *node, struct given *list, size_t *count, struct fail *f)
 {
 	struct gpu_book b;
@@ -58,8 +59,8 @@ static int give_begin(const char *data, const char *node, struct given *list, si
 				continue;
 			snprintf(g->address, sizeof g->address, "%s", gpu_book_word(gpu, "address"));
 			g->shared = give_is_shared(&b, g->address, node);
-			if (!g->shared)
-				json_object_set_new(gpu, "ending", json_true());
+			json_object_set_new(gpu, "leaving", json_true());
+			json_object_set_new(gpu, "ending", json_boolean(!g->shared));
 			++*count;
 		}
 	if (!rc && *count)
@@ -68,6 +69,7 @@ static int give_begin(const char *data, const char *node, struct given *list, si
 	return rc;
 }
 
+/* A GPU that could not be reset is kept back with all its shares: nobody else is on it. */
 static int give_end(const char *data, const char *node, const struct given *list, size_t count, struct fail *f)
 {
 	struct gpu_book b;
@@ -78,15 +80,16 @@ static int give_end(const char *data, const char *node, const struct given *list
 	for (size_t k = 0; !rc && k < count; k++)
 		json_array_foreach(b.gpus, i, gpu)
 		{
-			json_t *text = json_string(list[k].why.text);
+			bool mine = give_is_of(gpu, list[k].address, node);
 
-			if (give_is_of(gpu, list[k].address, node)) {
+			if (list[k].why.code &&
+				(mine || (!list[k].shared && gpu_book_is(gpu, "address", list[k].address))))
+				gpu_book_set(gpu, "quarantine", list[k].why.text);
+			if (mine) {
 				gpu_book_set(gpu, "node", "");
 				json_object_del(gpu, "ending");
-				if (list[k].why.code)
-					json_object_set(gpu, "quarantine", text ? text : json_null());
+				json_object_del(gpu, "leaving");
 			}
-			json_decref(text);
 		}
 	rc = rc ? rc : gpu_book_save(&b, f);
 	gpu_book_close(&b);

@@ -52,6 +52,14 @@ static void holders(const char *root, const char *lines)
 	tree_put(root, "state/processes", lines);
 }
 
+static void remove_file(const char *root, const char *name)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	unlink(path);
+}
+
 static void process_of(const char *root, pid_t pid, const char *group)
 {
 	char path[64], text[256];
@@ -306,6 +314,71 @@ static void test_between(struct bus *b)
 	ok(was_reset(b->root, 0, 60000), "and the GPU is reset, since nobody shares it");
 }
 
+/* The driver does not answer for a moment, as while another GPU is reset. */
+static void test_failed_look(struct bus *b)
+{
+	struct fail f = { 0 };
+	pid_t child;
+
+	holders(b->root, "");
+	is_int(take(b->root, "h0", "inst_k", &f), 0, "(a node: %s)", f.text);
+	tree_put(b->root, "state/down", "");
+	child = fork();
+	if (child == 0) {
+		poll(NULL, 0, 1000);
+		remove_file(b->root, "state/down");
+		_exit(0);
+	}
+	is_int(host_gpus_give_back(data, b->root, "inst_k", &f), 0, "after a look that failed (%s)", f.text);
+	waitpid(child, NULL, 0);
+	folder_of("inst_k", false);
+	is_int(take(b->root, "h0", "inst_l", &f), 0, "another follows, and the share is had (%s)", f.text);
+	is_int(host_gpus_give_back(data, b->root, "inst_l", &f), 0, "(it goes)");
+	folder_of("inst_l", false);
+}
+
+/* Waits until the node has begun to give its share back, as another process does. */
+static bool is_leaving(const char *node)
+{
+	bool leaving = false;
+
+	for (int64_t until = clock_ms() + 60000; !leaving && clock_ms() < until; poll(NULL, 0, 10)) {
+		json_t *list = host_gpus_json(data, NULL), *gpu;
+		size_t i;
+
+		json_array_foreach(list, i, gpu) leaving = leaving ||
+			(strcmp(json_string_value(json_object_get(gpu, "node")), node) == 0 &&
+				json_is_true(json_object_get(gpu, "leaving")));
+		json_decref(list);
+	}
+	return leaving;
+}
+
+/* Leases end at the same minute: while the first of two nodes looks who holds memory, the last one begins to end. */
+static void test_together(struct bus *b)
+{
+	int status = -1;
+	struct fail f;
+	pid_t child;
+
+	is_int(take(b->root, "h0", "inst_h", &f), 0, "two nodes (%s)", f.text);
+	tree_put(b->root, "state/down", "");
+	child = fork();
+	if (child == 0)
+		_exit(host_gpus_give_back(data, b->root, "inst_h", NULL) != 0);
+	ok(is_leaving("inst_h"), "that end together:");
+	is_int(host_gpus_give_back(data, b->root, "inst_g", &f), 0, "the last one to begin (%s)", f.text);
+	ok(was_reset(b->root, 0, 60000), "resets the GPU");
+	remove_file(b->root, "state/down");
+	ok(waitpid(child, &status, 0) == child && status == 0, "the other one ends, too");
+	folder_of("inst_g", false);
+	folder_of("inst_h", false);
+	is_int(take(b->root, "h0", "inst_i", &f), 0, "and its share is had again (%s)", f.text);
+	is_int(host_gpus_give_back(data, b->root, "inst_i", &f), 0, "(it goes)");
+	ok(was_reset(b->root, 0, 60000), "(and was alone)");
+	folder_of("inst_i", false);
+}
+
 int main(void)
 {
 	char root[512], path[900], to[600];
@@ -334,6 +407,8 @@ int main(void)
 	test_take(root);
 	test_watch(root);
 	test_between(&b);
+	test_failed_look(&b);
+	test_together(&b);
 	bus_end(&b);
 	tree_remove(root);
 	return done();
