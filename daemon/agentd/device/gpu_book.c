@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -80,6 +81,17 @@ bool gpu_book_is(const json_t *gpu, const char *name, const char *value)
 void gpu_book_set(json_t *gpu, const char *name, const char *value)
 {
 	json_object_set_new(gpu, name, json_string(value));
+}
+
+void gpu_book_keep_back(json_t *gpu, const struct fail *why)
+{
+	char text[sizeof why->text];
+
+	snprintf(text, sizeof text, "%s", *why->text ? why->text : "nobody knows why");
+	for (char *p = text; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	gpu_book_set(gpu, "quarantine", text);
 }
 
 unsigned gpu_book_parts(const json_t *gpu)

@@ -30,6 +30,8 @@ void gpu_book_close(struct gpu_book *b); /* after a failed open, too */
 const char *gpu_book_word(const json_t *gpu, const char *name); /* "" where it has none */
 bool gpu_book_is(const json_t *gpu, const char *name, const char *value);
 void gpu_book_set(json_t *gpu, const char *name, const char *value);
+/* Why the GPU is kept back. A process chose its name, so bytes that are not printable ASCII become '?'. */
+void gpu_book_keep_back(json_t *gpu, const struct fail *why);
 unsigned gpu_book_parts(const json_t *gpu); /* 0: a whole GPU */
 
 /* Has a node the GPU? A dead one left no folder: its GPU goes to the next, who resets it first. */

@@ -84,7 +84,7 @@ static int give_end(const char *data, const char *node, const struct given *list
 
 			if (list[k].why.code &&
 				(mine || (!list[k].shared && gpu_book_is(gpu, "address", list[k].address))))
-				gpu_book_set(gpu, "quarantine", list[k].why.text);
+				gpu_book_keep_back(gpu, &list[k].why);
 			if (mine) {
 				gpu_book_set(gpu, "node", "");
 				json_object_del(gpu, "ending");

@@ -60,6 +60,8 @@ static void remove_file(const char *root, const char *name)
 	unlink(path);
 }
 
+static const char *comm = "train";
+
 static void process_of(const char *root, pid_t pid, const char *group)
 {
 	char path[64], text[256];
@@ -68,7 +70,7 @@ static void process_of(const char *root, pid_t pid, const char *group)
 	snprintf(text, sizeof text, "5:cpu:/user\n4:memory:%s", group);
 	tree_put(root, path, text);
 	snprintf(path, sizeof path, "proc/%d/comm", (int)pid);
-	tree_put(root, path, "train");
+	tree_put(root, path, comm);
 }
 
 static int by_name(const void *a, const void *b)
@@ -295,6 +297,13 @@ static void test_between(struct bus *b)
 	is_int(take(b->root, "h0", "inst_e", &f), 0, "(it is had: %s)", f.text);
 	is_int(host_gpus_give_back(data, b->root, "inst_e", &f), 0, "where a process of this machine holds memory");
 	is_int(take(b->root, "h0", "inst_e", &f), -ENODEV, "the share is kept back, too");
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
+	comm = "\033\377x";
+	process_of(b->root, 4713, "/user.slice");
+	is_int(take(b->root, "h0", "inst_e", &f), 0, "(it is had: %s)", f.text);
+	is_int(host_gpus_give_back(data, b->root, "inst_e", &f), 0, "where that process has a name that is no text");
+	is_int(take(b->root, "h0", "inst_e", &f), -ENODEV, "the share is kept back all the same");
+	has_str(f.text, "the process 4713 (??x) still holds", "and the reason is text");
 	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
 	holders(b->root, "0 4711 100");
 	is_int(take(b->root, "h0", "inst_e", &f), 0, "then it is had (%s)", f.text);
