@@ -128,30 +128,116 @@ static bool fix_may_have(struct gpu_book *b, const char *root, const char *addre
 	return fix_fits(g, w);
 }
 
-/* Gives the host what it lacks of GPUs that nobody has. */
-static int fix_host(struct gpu_book *b, const char *root, const struct host_want *w, bool *changed, struct fail *f)
+/* ---- Making room ----------------------------------------------------------------------------- */
+
+struct fix_hosts {
+	const struct host_want *list;
+	size_t count;
+};
+
+/* Gives the host that has the share another one, on a GPU that is cut already; false: there is none. */
+static bool fix_move_share(struct gpu_book *b, const char *root, const struct fix_hosts *h, json_t *share,
+	char (*list)[PCI_ADDRESS], size_t count)
 {
-	unsigned has = fix_count(b, w);
+	const struct host_want *w = NULL;
+	json_t *to;
+	struct gpu g;
+
+	for (size_t k = 0; !w && k < h->count; k++)
+		w = fix_is_of(share, &h->list[k]) ? &h->list[k] : NULL;
+	for (size_t i = 0; w && i < count; i++) {
+		if (gpu_book_is(share, "address", list[i]) || !fix_may_have(b, root, list[i], w, true, &g))
+			continue;
+		gpu_book_set(share, "host", "");
+		fix_has_share(b, list[i], w->parts, &to);
+		return fix_give(b, &g, to, w) == 0;
+	}
+	return false;
+}
+
+/* Moves all shares of the GPU to others; false: it has none, or one of them has a node, is kept back, or cannot go. */
+static bool fix_move_all(struct gpu_book *b, const char *root, const struct fix_hosts *h, const char *address,
+	char (*list)[PCI_ADDRESS], size_t count)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < json_array_size(b->gpus); i++) { /* it grows */
+		json_t *gpu = json_array_get(b->gpus, i);
+
+		if (!gpu_book_is(gpu, "address", address))
+			continue;
+		if (!gpu_book_parts(gpu) || gpu_book_in_use(b, gpu) || !gpu_book_is(gpu, "quarantine", "") ||
+			(!gpu_book_is(gpu, "host", "") && !fix_move_share(b, root, h, gpu, list, count)))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Empties a GPU that fits the host and whose shares, which no node has, fit on other GPUs; false: there is none. */
+static bool fix_make_room(struct gpu_book *b, const char *root, const struct fix_hosts *h, const struct host_want *w,
+	char (*list)[PCI_ADDRESS], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		json_t *before = json_deep_copy(b->gpus);
+		struct pci p;
+		struct gpu g;
+
+		if (!before || pci_read(root, list[i], &p) != 0 || !gpu_is(&p)) {
+			json_decref(before);
+			continue;
+		}
+		gpu_read(root, &p, &g);
+		if (fix_fits(&g, w) && fix_move_all(b, root, h, list[i], list, count)) {
+			json_decref(before);
+			return true;
+		}
+		json_decref(b->gpus);
+		b->gpus = before;
+	}
+	return false;
+}
+
+/* ---- All hosts ------------------------------------------------------------------------------- */
+
+/* Gives the host GPUs that nobody has, or shares: join, of GPUs that are cut already. */
+static int fix_give_host(struct gpu_book *b, const char *root, const struct host_want *w, bool join,
+	char (*list)[PCI_ADDRESS], size_t count, unsigned *has)
+{
+	for (size_t i = 0; *has < w->count && i < count; i++) {
+		json_t *gpu = NULL;
+		struct gpu g;
+
+		if (!fix_may_have(b, root, list[i], w, join, &g))
+			continue;
+		if (join)
+			fix_has_share(b, list[i], w->parts, &gpu);
+		else
+			gpu = fix_one_element(b, list[i]);
+		if (fix_give(b, &g, gpu, w) != 0)
+			return -ENOMEM;
+		++*has;
+	}
+	return 0;
+}
+
+/* Gives the host what it lacks. */
+static int fix_host(struct gpu_book *b, const char *root, const struct fix_hosts *h, const struct host_want *w,
+	bool *changed, struct fail *f)
+{
+	unsigned has = fix_count(b, w), had = has;
 	char(*list)[PCI_ADDRESS] = NULL;
 	size_t count = 0;
 	int rc = has < w->count ? pci_list(root, &list, &count) : 0;
 
-	for (int join = w->parts > 0; join >= 0; join--)
-		for (size_t i = 0; !rc && has < w->count && i < count; i++) {
-			json_t *gpu = NULL;
-			struct gpu g;
-
-			if (!fix_may_have(b, root, list[i], w, join, &g))
-				continue;
-			if (join)
-				fix_has_share(b, list[i], w->parts, &gpu);
-			else
-				gpu = fix_one_element(b, list[i]);
-			if (fix_give(b, &g, gpu, w) != 0)
-				rc = fail_set(f, -ENOMEM, "out of memory");
-			has++;
-			*changed = true;
-		}
+	if (!rc && w->parts)
+		rc = fix_give_host(b, root, w, true, list, count, &has);
+	rc = rc ? rc : fix_give_host(b, root, w, false, list, count, &has);
+	for (size_t i = 0; i < count && !rc && has < w->count && fix_make_room(b, root, h, w, list, count); i++)
+		rc = fix_give_host(b, root, w, false, list, count, &has);
+	if (rc == -ENOMEM)
+		fail_set(f, rc, "out of memory");
+	*changed = *changed || has != had;
 	free(list);
 	if (!rc && has < w->count && w->parts)
 		rc = fail_set(f, -ENODEV,
@@ -198,6 +284,7 @@ static int64_t fix_promised(const struct host_want *hosts, size_t count)
 
 int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f)
 {
+	const struct fix_hosts all = { hosts, count };
 	struct fail first = { 0 };
 	struct gpu_book b;
 	int64_t promised = fix_promised(hosts, count);
@@ -209,7 +296,7 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 		b.promised = promised;
 		for (size_t i = 0; i < count; i++)
 			if (hosts[i].count)
-				fix_host(&b, root, &hosts[i], &changed, first.code ? NULL : &first);
+				fix_host(&b, root, &all, &hosts[i], &changed, first.code ? NULL : &first);
 		rc = changed ? gpu_book_save(&b, f) : 0;
 	}
 	gpu_book_close(&b);

@@ -151,6 +151,41 @@ static void test_fix(const char *root)
 	is_str(given(), "h0=0 h1=0 h3=0", "(of one GPU)");
 }
 
+/* Hosts left, and what stays lies on more GPUs than it needs: the market counts only as many as hold it. */
+static void test_scattered(const char *root)
+{
+	static char names[8][8];
+	struct host_want hosts[8], left[3];
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < 8; i++) {
+		snprintf(names[i], sizeof names[i], "h%zu", i);
+		hosts[i] =
+			(struct host_want){ .host = names[i], .vendor = "nvidia", .model = "", .count = 1, .parts = 4 };
+	}
+	left[0] = hosts[0];
+	left[1] = hosts[4];
+	left[2] = (struct host_want){ .host = "whole", .vendor = "", .model = "", .count = 1 };
+	is_int(host_gpus_fix(data, root, hosts, 8, &f), 0, "(eight quarters: %s)", f.text);
+	is_int(host_gpus_fix(data, root, left, 2, &f), 0, "(two stay: %s)", f.text);
+	is_str(given(), "h0=0 h4=1", "(on two GPUs)");
+	is_int(take(root, "h0", "inst_s", &f), 0, "(one has a node: %s)", f.text);
+	is_int(host_gpus_fix(data, root, left, 3, &f), 0, "a whole GPU is sold beside them (%s)", f.text);
+	is_str(given(), "h0=0 h4=0 whole=1", "the share without a node moved for it");
+	is_int(host_gpus_fix(data, root, left, 2, &f), 0, "(the whole one goes)");
+	is_int(host_gpus_fix(data, root, hosts, 8, &f), 0, "(others come)");
+	left[1] = hosts[7];
+	is_int(host_gpus_fix(data, root, left, 2, &f), 0, "(and go)");
+	is_int(take(root, "h7", "inst_t", &f), 0, "(both have nodes: %s)", f.text);
+	is_int(host_gpus_fix(data, root, left, 3, &f), -ENODEV, "nothing moves under a node");
+	has_str(f.text, "'whole' was promised 1 GPUs, and this machine has 0 for it",
+		"and the machine says what it lacks");
+	is_str(given(), "h0=0 h7=1", "each keeps its share");
+	folder_of("inst_s", false);
+	folder_of("inst_t", false);
+	remove_file(root, "agent/gpus.json");
+}
+
 static void test_take(const char *root)
 {
 	struct fail f;
@@ -412,6 +447,7 @@ int main(void)
 	bus_begin(&b, "nvidia");
 	setenv("FAKE_NVML", "good", 1);
 	test_library(root);
+	test_scattered(root);
 	test_fix(root);
 	test_take(root);
 	test_watch(root);
