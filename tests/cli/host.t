@@ -121,6 +121,17 @@ printf '%s\n' "$token" >"$TMP/token"
 run_stdin "$TMP/token" "$TMP/bin/nanopod" host join "$MARKET" -y --name rack1 --nodes 2 --type half
 is "$status|$(cat "$AGENT/token")|$(calls)" "0|$token|join $MARKET --name rack1 --type half --nodes 2" "the token by standard input, two nodes of a type"
 NANOPOD_JOIN_TOKEN=$token run_is 2 "eight GPUs in three nodes" np join "$MARKET" -y --nodes 3 --type x
+operator POST /np/v1/skus '{"alias":"quarter","gpus":1,"properties":{"accelerator":"h100","requires":{"gpu_vendor":"nvidia","share":"1/4"}}}' \
+	>"$TMP/.made"
+cp "$AGENT/inventory.json" "$TMP/whole.json"
+jq -c '.capacity = {"vcpus":64,"memory_bytes":1099511627776,"disk_bytes":1099511627776,"driver":"ns","devices":true,
+	"gpus":[{"vendor":"nvidia","model":"h100","count":8}]}' "$TMP/whole.json" >"$AGENT/inventory.json"
+run_is 0 "eight GPUs as 32 nodes with a quarter" np join "$MARKET" --nodes 32 --type quarter --dry-run
+like "$err" "room +for 32 nodes of that type" "all of which fit"
+run_is 0 "and as three, which do not divide them" np join "$MARKET" --nodes 3 --type quarter --dry-run
+NANOPOD_JOIN_TOKEN=$token run_is 5 "33 quarters" np join "$MARKET" --nodes 33 --type quarter -y
+like "$err" "this machine has room for 32 nodes of type 'quarter'.*try --nodes 32" "are too many"
+cp "$TMP/whole.json" "$AGENT/inventory.json"
 NANOPOD_JOIN_TOKEN=$token run_is 2 "a type that nobody knows to fit" np join "$MARKET" -y --nodes 2
 like "$err" "8x h100 sxm, 4 GPUs per node; name it by '--type'" "says what it is"
 NANOPOD_JOIN_TOKEN=$token run_is 2 "nor the types of another market" np join http://127.0.0.1:1 -y
@@ -168,6 +179,11 @@ run_is 2 "per GPU-hour without GPUs" np offer cpu1 -p 0.05 --per gpu -y
 like "$err" "'--per node'" "and what to type"
 run_is 0 "nothing typed" np offer cpu1 -p 0.05 --dry-run
 like "$out$err" "\\\$0\.05 per node-hour" "is per node there"
+as "$FOUNDRY" POST /np/v1/hosts '{"name":"part1","instance_sku":"quarter"}' >"$TMP/.made"
+run_is 2 "a share per GPU-hour" np offer part1 -p 0.50 --per gpu -y
+like "$err" "its nodes have 1/4 of a GPU.*'--per node'" "is refused, with what to type"
+run_is 0 "a share" np offer part1 -p 0.50 --dry-run
+like "$out$err" "\\\$0\.50 per node-hour" "is offered per node"
 run_is 0 "a plan of an offer" np offer rack1 -p 1.90 --dry-run
 like "$err" "price +at least \\\$1\.90 per GPU-hour" "with its price"
 like "$err" "promise +8 h100 GPUs, as type 'richmond' has it" "and what its type promises"

@@ -257,8 +257,11 @@ int admin_gpus(struct market_link *m, const struct options *o, const char *host,
 	buf_release(&path);
 	if (rc)
 		return market_fail(m, "cannot offer '%s'", host);
-	if (s.gpus < 1 && !option_given(o, "per"))
+	if ((s.gpus < 1 || s.share) && !option_given(o, "per"))
 		return 0;
+	if (s.share)
+		return print_fail_field(m->np, STATUS_USAGE, "--per", "add '--per node'",
+			"cannot offer '%s' per GPU-hour: its nodes have %s of a GPU", host, s.share);
 	if (s.gpus < 1 || s.gpus > 1024)
 		return print_fail_field(m->np, STATUS_USAGE, "--per", "add '--per node'",
 			"cannot offer '%s' per GPU-hour: its nodes have no GPUs", host);

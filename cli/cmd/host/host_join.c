@@ -170,6 +170,7 @@ struct joining {
 	char *type_found;
 	struct model_sizes has;      /* for nodes, as agentd says */
 	int64_t room;                /* nodes of the type; -1: unknown */
+	bool parts;                  /* nodes may have parts of GPUs, so these need not divide */
 	char contract[SKU_CONTRACT]; /* what the type promises; "": unknown */
 };
 
@@ -274,6 +275,7 @@ static void find_type(struct joining *j)
 	struct skus skus = { 0 };
 	FILE *err = j->np->err, *quiet;
 
+	j->parts = j->type && !signed_in_there(j); /* the market tells whether they fit */
 	if (!signed_in_there(j))
 		return;
 	quiet = fopen("/dev/null", "we");
@@ -287,6 +289,7 @@ static void find_type(struct joining *j)
 	if (found) {
 		j->room = host_room_count(&j->has, found);
 		sku_contract(found, j->contract);
+		j->parts = found->share != NULL;
 	}
 	if (found && !j->type)
 		j->type = j->type_found = strdup(found->alias ? found->alias : found->id);
@@ -311,17 +314,17 @@ static int need_room(struct joining *j)
 static int need_type(struct joining *j)
 {
 	const char *sold = doc_text(j->inventory, "sold_as"), *why = doc_text(j->inventory, "not_sold_because");
-	long gpus;
+	long gpus = 0;
 
 	j->type = option_given(j->o, "type") ? option_text(j->o, "type") : NULL;
 	if (why)
 		return print_fail(j->np, STATUS_CONFLICT, "take out the lesser ones", "cannot join '%s': %s", j->url,
 			why);
-	if (!gpus_of_node(j, &gpus))
+	find_type(j);
+	if (!gpus_of_node(j, &gpus) && !(sold && j->parts))
 		return print_fail_field(j->np, STATUS_USAGE, "--nodes", NULL,
 			"cannot join '%s': %s does not divide into %ld nodes", j->url, sold ? sold : "it",
 			option_int(j->o, "nodes"));
-	find_type(j);
 	if (!j->type)
 		return print_fail_field(j->np, STATUS_USAGE, "--type",
 			"name it by '--type'; 'nanopod types' lists them where you are signed in",
