@@ -167,7 +167,8 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 		return fail_set(f, -ENODEV, "its type promises 1/%u of a GPU, and driver '%s' gives whole GPUs",
 			h->parts, d->name);
 	if (d->devices == DEVICES_NODES || d->devices == DEVICES_FUNCTIONS)
-		rc = host_gpus_take(s->data, s->sysfs_root, h->host, spec.id, d->devices == DEVICES_NODES, &devices, f);
+		rc = host_gpus_take(s->data, s->sysfs_root, h->host, spec.id, h->parts, d->devices == DEVICES_NODES,
+			&devices, f);
 	if (!rc && d->devices != DEVICES_MACHINE && devices.gpu_count < h->gpus)
 		rc = fail_set(f, -ENODEV, "its type promises %u GPU%s, and this host has %zu", h->gpus,
 			h->gpus == 1 ? "" : "s", devices.gpu_count);

@@ -557,6 +557,8 @@ int64_t workers_turn(struct workers *c)
 
 void workers_take_again(struct workers *c)
 {
+	if (c->driver->devices == DEVICES_NODES || c->driver->devices == DEVICES_FUNCTIONS)
+		wanted_gpus_fix(c->work, c->setup, c->log, c->lacks);
 	if (roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock)))
 		c->look_due_ms = 0; /* a look binds those that run */
 }
@@ -565,8 +567,6 @@ void workers_take(struct workers *c, struct work *w)
 {
 	work_free(c->work);
 	c->work = w;
-	if (c->driver->devices == DEVICES_NODES || c->driver->devices == DEVICES_FUNCTIONS)
-		wanted_gpus_fix(w, c->setup, c->log, c->lacks);
 	workers_take_again(c);
 }
 

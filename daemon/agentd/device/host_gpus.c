@@ -199,7 +199,7 @@ static int take_open(struct gpu_book *b, const char *data, const char *host, con
 	return rc;
 }
 
-int host_gpus_take(const char *data, const char *root, const char *host, const char *node, bool nodes,
+int host_gpus_take(const char *data, const char *root, const char *host, const char *node, unsigned parts, bool nodes,
 	struct node_devices *out, struct fail *f)
 {
 	struct gpu_book b;
@@ -217,7 +217,10 @@ int host_gpus_take(const char *data, const char *root, const char *host, const c
 			if (!gpu_book_is(gpu, "host", host))
 				continue;
 			any = true;
-			rc = take_one(root, gpu, node, f);
+			rc = gpu_book_parts(gpu) == parts
+				? take_one(root, gpu, node, f)
+				: fail_set(f, -EBUSY, "this host still has %s of the GPU at %s as another type had it",
+					  gpu_book_parts(gpu) ? "a share" : "all", gpu_book_word(gpu, "address"));
 			if (rc)
 				break;
 		}

@@ -35,7 +35,7 @@ static int take(const char *root, const char *host, const char *node, struct nod
 	mkdir(path, 0700);
 	devices_release(d);
 	*f = (struct fail){ 0 };
-	return host_gpus_take(data, root, host, node, true, d, f);
+	return host_gpus_take(data, root, host, node, 0, true, d, f);
 }
 
 static void forget(const char *node)

@@ -19,6 +19,7 @@ enum { MIB = 1 << 20, BOUGHT = 24564 / 4 };
 
 static const char *const addresses[] = { "0000:01:00.0", "0000:02:00.0" };
 static char data[600];
+static unsigned parts = 4; /* of the contracts of nodes */
 
 static void folder_of(const char *node, bool there)
 {
@@ -40,7 +41,7 @@ static int take(const char *root, const char *host, const char *node, struct fai
 
 	folder_of(node, true);
 	*f = (struct fail){ 0 };
-	rc = host_gpus_take(data, root, host, node, false, &d, f);
+	rc = host_gpus_take(data, root, host, node, parts, false, &d, f);
 	rc = rc ? rc : d.gpu_count != 1;
 	devices_release(&d);
 	return rc;
@@ -183,6 +184,29 @@ static void test_scattered(const char *root)
 	is_str(given(), "h0=0 h7=1", "each keeps its share");
 	folder_of("inst_s", false);
 	folder_of("inst_t", false);
+	remove_file(root, "agent/gpus.json");
+}
+
+/* A type that promised a quarter promises a whole GPU, and its old node still ends. */
+static void test_other_parts(const char *root)
+{
+	struct host_want host = { .host = "h0", .vendor = "nvidia", .model = "", .count = 1, .parts = 4 };
+	struct fail f = { 0 };
+
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(a quarter: %s)", f.text);
+	is_int(take(root, "h0", "inst_q", &f), 0, "(with a node: %s)", f.text);
+	host.parts = parts = 0;
+	host_gpus_fix(data, root, &host, 1, &f);
+	folder_of("inst_q", false);
+	is_int(take(root, "h0", "inst_r", &f), -EBUSY,
+		"a node that is promised a whole GPU does not start with a share");
+	has_str(f.text, "still has a share of the GPU at 0000:01:00.0", "and says so");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "the host has a whole one once that ended (%s)", f.text);
+	is_int(take(root, "h0", "inst_r", &f), 0, "and then the node, too (%s)", f.text);
+	is_int(host_gpus_give_back(data, root, "inst_r", &f), 0, "(it goes)");
+	folder_of("inst_r", false);
+	parts = 4;
+	was_reset(root, 0, 60000);
 	remove_file(root, "agent/gpus.json");
 }
 
@@ -448,6 +472,7 @@ int main(void)
 	setenv("FAKE_NVML", "good", 1);
 	test_library(root);
 	test_scattered(root);
+	test_other_parts(root);
 	test_fix(root);
 	test_take(root);
 	test_watch(root);
