@@ -361,14 +361,18 @@ static bool inventory_has_nvidia(const struct inventory *v)
 	return false;
 }
 
-/* A share is sold only where its memory can be watched. */
-static bool inventory_tells_holders(const char *root)
+/* A share is sold only where its memory can be watched. A driver that is busy now may tell later. */
+static int inventory_shares(const struct inventory *v, const char *root)
 {
-	struct nvml_processes *n = malloc(sizeof *n);
-	bool tells = n && nvml_processes_read(root, n, NULL) == 0;
+	struct nvml_processes *n;
+	int rc;
 
+	if (!inventory_has_nvidia(v))
+		return 0;
+	n = inventory_may_ask_nvml(v) ? malloc(sizeof *n) : NULL;
+	rc = n ? nvml_processes_read(root, n, NULL) : -EAGAIN;
 	free(n);
-	return tells;
+	return rc == 0 ? 1 : rc == -ENOENT || rc == -ENOTSUP ? 0 : -1;
 }
 
 int inventory_read(const struct inventory_setup *s, struct inventory **out)
@@ -388,7 +392,7 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	capacity_read(root, s->data, &v->capacity);
 	snprintf(v->driver, sizeof v->driver, "%s", s->driver ? s->driver : "");
 	v->devices = s->devices;
-	v->shares = s->shares && inventory_has_nvidia(v) && inventory_tells_holders(root);
+	v->shares = s->shares ? inventory_shares(v, root) : 0;
 	v->node_memory = s->node_memory;
 	v->no_rate = s->no_rate;
 	*out = v;

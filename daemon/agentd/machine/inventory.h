@@ -53,7 +53,7 @@ struct inventory {
 	struct capacity capacity;
 	char driver[16];     /* that makes nodes here; "": not known */
 	bool devices;        /* and can give them GPUs */
-	bool shares;         /* or shares of NVIDIA's */
+	int shares;          /* or shares of NVIDIA's: 1; 0: it cannot; -1: nobody could look */
 	int64_t node_memory; /* what each takes beside its own */
 	bool no_rate;        /* and cannot limit their network */
 };

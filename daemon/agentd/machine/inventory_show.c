@@ -196,8 +196,8 @@ static json_t *show_capacity(const struct inventory *v)
 	json_object_set_new(o, "gpus", show_capacity_gpus(v));
 	inventory_show_put_text(o, "driver", v->driver);
 	json_object_set_new(o, "devices", json_boolean(v->devices));
-	if (v->shares)
-		inventory_show_put_text(o, "shares", "nvidia");
+	if (v->shares >= 0)
+		json_object_set_new(o, "shares", json_string(v->shares ? "nvidia" : ""));
 	show_put_int(o, "node_memory_bytes", v->node_memory);
 	json_object_set_new(o, "network", json_boolean(!v->no_rate));
 	return o;

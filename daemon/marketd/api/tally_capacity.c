@@ -96,7 +96,8 @@ json_t *tally_merge(const char *known, const json_t *given)
 		const char *name;
 		char kind;
 	} members[] = { { "vcpus", 'i' }, { "memory_bytes", 'i' }, { "disk_bytes", 'i' }, { "gpus", 'a' },
-		{ "driver", 's' }, { "devices", 'b' }, { "network", 'b' }, { "node_memory_bytes", 'i' } };
+		{ "driver", 's' }, { "devices", 'b' }, { "network", 'b' }, { "shares", 's' },
+		{ "node_memory_bytes", 'i' } };
 	json_t *before = known ? json_loads(known, 0, NULL) : NULL, *out = json_deep_copy(given);
 	const json_t *old = json_object_get(before, "capacity");
 	json_t *now = json_object_get(out, "capacity");

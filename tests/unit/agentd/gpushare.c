@@ -11,6 +11,7 @@
 
 #include "agentd/device/gpu_holders.h"
 #include "agentd/device/host_gpus.h"
+#include "agentd/machine/inventory.h"
 #include "agentd/machine/nvml_processes.h"
 #include "base/clock.h"
 #include "fakebus.h"
@@ -315,6 +316,32 @@ static void test_library(const char *root)
 	free(n);
 }
 
+static bool tells(const char *root, bool shares, const char *what)
+{
+	const struct inventory_setup setup = { .root = root, .nvml = "", .driver = "ns", .shares = shares };
+	struct inventory *v;
+	struct buf text;
+	bool has;
+
+	buf_init(&text, 1 << 20);
+	has = inventory_read(&setup, &v) == 0 && inventory_json(v, &text) == 0 && strstr(buf_text(&text), what);
+	free(v);
+	buf_release(&text);
+	return has;
+}
+
+static void test_told(const char *root)
+{
+	ok(!tells(root, true, "\"shares\":"), "a GPU that sleeps is not woken, so nothing is told of shares");
+	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/power/runtime_status", "active");
+	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/power_state", "D0");
+	ok(tells(root, true, "\"shares\":\"nvidia\""), "the market is told that this machine shares GPUs");
+	ok(tells(root, false, "\"shares\":\"\""), "or that its driver of nodes cannot");
+	tree_put(root, "state/down", "");
+	ok(!tells(root, true, "\"shares\":"), "a look that failed says neither");
+	remove_file(root, "state/down");
+}
+
 /* ---- Between tenants -------------------------------------------------------------------------- */
 
 static void mark_ending(const char *node)
@@ -479,6 +506,7 @@ int main(void)
 	test_between(&b);
 	test_failed_look(&b);
 	test_together(&b);
+	test_told(root);
 	bus_end(&b);
 	tree_remove(root);
 	return done();

@@ -231,6 +231,10 @@ static void test_merging(void)
 	is_merged("{\"capacity\":{\"network\":false,\"node_memory_bytes\":5}}",
 		"{\"capacity\":{\"network\":true,\"node_memory_bytes\":0}}",
 		"{\"network\":true,\"node_memory_bytes\":0}", "by another word it is");
+	is_merged("{\"capacity\":{\"shares\":\"nvidia\"}}", "{\"capacity\":{\"vcpus\":1}}",
+		"{\"shares\":\"nvidia\",\"vcpus\":1}", "a look that failed takes no shares back");
+	is_merged("{\"capacity\":{\"shares\":\"nvidia\"}}", "{\"capacity\":{\"shares\":\"\"}}", "{\"shares\":\"\"}",
+		"a driver that gives none does");
 	is_merged(KNOWN, "{\"capacity\":{\"vcpus\":0,\"disk_bytes\":0,\"gpus\":[]}}",
 		"{\"disk_bytes\":0,\"gpus\":[],\"vcpus\":0}", "none is not unknown");
 	is_merged(KNOWN, "{\"capacity\":{\"gpus\":[{\"model\":\"H100\"},{\"model\":\"a100\"}]}}",
