@@ -31,7 +31,7 @@ static bool give_is_of(const json_t *gpu, const char *address, const char *node)
 	return gpu_book_is(gpu, "address", address) && gpu_book_is(gpu, "node", node);
 }
 
-/* Does another node stay on the GPU? One that is leaving, too, does not: of nodes that end together one has to reset. */
+/* Does another node stay on the GPU? One that is leaving does not: of nodes that end together, one has to reset. */
 static bool give_is_shared(const struct gpu_book *b, const char *address, const char *node)
 {
 	json_t *gpu;

@@ -32,8 +32,8 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 
 /*
  * Takes the host's GPUs for the node (again, too). Adds them to *out; with nodes, what the node needs of them, too.
- * parts: as its contract says. -ENODEV: one is gone, or kept back; -EBUSY: another node has one, or it is cut otherwise,
- * since the host's type was another one and its node only now ended. A host without GPUs: 0, and nothing is added.
+ * parts: as its contract says. -ENODEV: one is gone, or kept back; -EBUSY: another node has one, or it is cut for
+ * another type, whose node has ended only now. A host without GPUs: 0, and nothing is added.
  */
 int host_gpus_take(const char *data, const char *root, const char *host, const char *node, unsigned parts, bool nodes,
 	struct node_devices *out, struct fail *f);
