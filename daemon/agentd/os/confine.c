@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -114,6 +115,7 @@ static const struct {
 	{ SYS_socketpair, 0, ~0U, AF_UNIX },
 	{ SYS_ioctl, 1, ~0U, FIONBIO },
 	{ SYS_ioctl, 1, ~0U, FIONREAD },
+	{ SYS_ioctl, 1, ~0U, SIOCGIFINDEX }, /* an interface's number, for a name server at fe80::1%eth0 */
 	{ SYS_prctl, 0, ~0U, PR_SET_PDEATHSIG },
 };
 
