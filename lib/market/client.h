@@ -25,7 +25,7 @@
 	X(BAD_ANSWER, "bad_answer", 1, 0)       /* an answer that makes no sense */ \
 	X(BAD_SETUP, "bad_setup", 2, 0)         /* URL, token or file of certificates is unusable */ \
 	X(STOPPED, "interrupted", 130, 1)       /* stop_fd became readable */ \
-	X(NO_HTTP, "no_http", 1, 0)             /* libcurl is not installed, or too old */
+	X(NO_HTTP, "no_http", 1, 0)             /* no libcurl, or too old; an agent cannot give up root */
 
 enum client_failure {
 	CLIENT_BASE = -4000,

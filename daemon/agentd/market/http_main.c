@@ -70,7 +70,7 @@ static bool http_main_carry(struct visit *v, const struct http_request *q, const
 	bool told;
 
 	client_answer_init(&a);
-	r.rc = f.code ? CLIENT_UNREACHABLE : http_main_prepare(v, q, &f);
+	r.rc = f.code ? CLIENT_NO_HTTP : http_main_prepare(v, q, &f);
 	if (!r.rc) {
 		int64_t began = clock_us();
 

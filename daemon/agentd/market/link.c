@@ -160,8 +160,12 @@ static void link_session_failed(struct link *l, const struct http_reply *r)
 		link_not_heard(l, r->fail.text);
 		return;
 	}
-	link_heard(l);
-	log_at(l->log, LOG_ERROR, "the market refuses a session: %s", r->fail.text);
+	if (r->status) {
+		link_heard(l);
+		log_at(l->log, LOG_ERROR, "the market refuses a session: %s", r->fail.text);
+	} else {
+		log_at(l->log, LOG_ERROR, "cannot talk to the market: %s", r->fail.text);
+	}
 	l->open_at = clock_ms() + link_jitter(REFUSED_PAUSE_MS);
 }
 

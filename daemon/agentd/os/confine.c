@@ -25,7 +25,31 @@ enum { NOBODY = 65534, CODE_MAX = 512, LOW_WORD = __BYTE_ORDER == __BIG_ENDIAN ?
 
 /* ---- Who it is ---------------------------------------------------------------------------- */
 
-/* A user namespace may have no user but root, who is an ordinary user outside. */
+static bool confine_has_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	return syscall(SYS_capget, &head, has) != 0 || has[0].effective || has[1].effective;
+}
+
+/*
+ * Two kinds of root are ordinary users to the kernel and stay who they are: one without any capability, and the only
+ * user of a user namespace.
+ */
+static int confine_become(uid_t uid, gid_t gid, struct fail *f)
+{
+	if (setresgid(gid, gid, gid) == 0 && setgroups(0, NULL) == 0 && setresuid(uid, uid, uid) == 0)
+		return 0;
+	if (errno == EINVAL || (errno == EPERM && !confine_has_capabilities()))
+		return 0;
+	if (errno == EPERM)
+		return fail_set(f, -EPERM,
+			"root cannot become another user here; give this container CAP_SETUID and CAP_SETGID "
+			"(--cap-add SETUID --cap-add SETGID)");
+	return fail_errno(f, -errno, errno, "cannot give up root");
+}
+
 static int confine_leave_root(struct fail *f)
 {
 	const struct passwd *who = getpwnam(CONFINE_USER);
@@ -41,11 +65,7 @@ static int confine_leave_root(struct fail *f)
 	/* Where a container does not allow it, PR_SET_NO_NEW_PRIVS alone keeps programs from getting any. */
 	for (int c = 0; prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == 0; c++)
 		;
-	if (setresgid(gid, gid, gid) != 0)
-		return errno == EINVAL ? 0 : fail_errno(f, -errno, errno, "cannot give up root's group");
-	if (setgroups(0, NULL) != 0 || setresuid(uid, uid, uid) != 0)
-		return fail_errno(f, -errno, errno, "cannot give up root");
-	return 0;
+	return confine_become(uid, gid, f);
 }
 
 static int confine_leave_capabilities(struct fail *f)
@@ -159,9 +179,11 @@ static int confine_close_kernel(struct fail *f)
 	struct sock_filter code[CODE_MAX];
 	struct sock_fprog program = { .len = confine_program(code), .filter = code };
 
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
-		return fail_errno(f, -errno, errno, "cannot give up system calls");
-	return 0;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0)
+		return 0;
+	if (errno == EINVAL)
+		return fail_set(f, -EINVAL, "this kernel cannot filter system calls: it lacks CONFIG_SECCOMP_FILTER");
+	return fail_errno(f, -errno, errno, "cannot give up system calls");
 }
 
 #else

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -89,12 +93,58 @@ static void confine_try_forbidden(pid_t parent)
 	TELL("prctl", syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0));
 }
 
-static void confine_child(pid_t parent)
+/* What the process has before. */
+enum confine_before { CONFINE_ALL, CONFINE_NO_CAPABILITY, CONFINE_NO_SETGID, CONFINE_NO_SECCOMP };
+
+static int confine_drop_before(enum confine_before before)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, has) != 0)
+		return -1;
+	if (before == CONFINE_NO_CAPABILITY)
+		memset(has, 0, sizeof has);
+	has[0].effective &= ~(1U << CAP_SETGID);
+	has[0].permitted = has[0].effective;
+	has[0].inheritable = has[1].inheritable = 0;
+	return (int)syscall(SYS_capset, &head, has);
+}
+
+/* As a kernel without seccomp. */
+static int confine_take_seccomp(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof code / sizeof *code, .filter = code };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+static int confine_prepare(enum confine_before before)
+{
+	if (before == CONFINE_ALL)
+		return 0;
+	return before == CONFINE_NO_SECCOMP ? confine_take_seccomp() : confine_drop_before(before);
+}
+
+static void confine_child(pid_t parent, enum confine_before before)
 {
 	struct fail f = { 0 };
 	char text[4096];
 	int fd, n;
 
+	if (confine_prepare(before) != 0) {
+		dprintf(1, "prepare failed\n");
+		_exit(0);
+	}
 	if (confine(&f) != 0) {
 		dprintf(1, "confine %s\n", f.text);
 		_exit(0);
@@ -115,7 +165,7 @@ static void confine_child(pid_t parent)
 	_exit(0);
 }
 
-static bool confine_ask(void)
+static bool confine_ask(enum confine_before before)
 {
 	pid_t parent = getpid(), pid;
 	size_t len = 1;
@@ -126,9 +176,10 @@ static bool confine_ask(void)
 		return false;
 	if (pid == 0) {
 		dup2(ends[1], 1);
-		confine_child(parent);
+		confine_child(parent, before);
 	}
 	close(ends[1]);
+	memset(heard + 1, 0, sizeof heard - 1);
 	while ((n = read(ends[0], heard + len, sizeof heard - 1 - len)) > 0)
 		len += (size_t)n;
 	close(ends[0]);
@@ -175,6 +226,23 @@ static void test_left_root(void)
 	is_str(confine_said("raw"), refused, "and opens no raw socket");
 }
 
+static void test_lacking(void)
+{
+	if (confine_ask(CONFINE_NO_SECCOMP))
+		is_str(confine_said("confine"), "this kernel cannot filter system calls: it lacks CONFIG_SECCOMP_FILTER",
+			"a kernel without filters is refused");
+	if (getuid() != 0 || confine_has_one_user()) {
+		skip("only root has capabilities");
+		return;
+	}
+	ok(confine_ask(CONFINE_NO_CAPABILITY), "a root without capabilities runs");
+	is_str(confine_said("confine"), "nothing", "it has nothing to give up");
+	is_str(confine_said("Uid"), "0", "and stays who he is");
+	is_str(confine_said("Seccomp"), "2", "the kernel filters his calls");
+	ok(confine_ask(CONFINE_NO_SETGID), "a root who cannot change his group runs");
+	ok(strstr(confine_said("confine"), "CAP_SETUID and CAP_SETGID"), "and is refused: %s", confine_said("confine"));
+}
+
 int main(void)
 {
 	static const char *const forbidden[] = { "execve", "execveat", "fork", "clone3", "unshare", "write", "create",
@@ -192,7 +260,7 @@ int main(void)
 	if (!mkdtemp(folder))
 		skip_all("no folder in /tmp");
 	snprintf(file, sizeof file, "%s/file", folder);
-	ok(confine_ask(), "a confined process runs");
+	ok(confine_ask(CONFINE_ALL), "a confined process runs");
 	rmdir(folder);
 	is_str(confine_said("confine"), "nothing", "it lost what it should");
 	snprintf(refused, sizeof refused, "%d", -ENOSYS);
@@ -205,13 +273,12 @@ int main(void)
 	is_str(confine_said("NoNewPrivs"), "1", "no program gives it rights");
 	is_str(confine_said("Seccomp"), "2", "the kernel filters its calls");
 	snprintf(self, sizeof self, "%d", (int)getuid());
-	if (getuid() != 0) {
+	if (getuid() != 0)
 		is_str(confine_said("Uid"), self, "an ordinary user stays who he is");
-		return done();
-	}
-	if (confine_has_one_user())
+	else if (confine_has_one_user())
 		skip("here is no user but root");
 	else
 		test_left_root();
+	test_lacking();
 	return done();
 }
