@@ -31,13 +31,14 @@ JOINER=$!
 wait $JOINER
 is "$?" 0 "a machine joins by name and TLS" || diag "$(cat "$TMP/m1.err")"
 not_ok "whoever joins loads no libcurl" grep -q libcurl "$TMP/loads.$JOINER"
-ok "(another process does)" grep -q libcurl "$TMP"/loads.*
+ok "(which the loader would have written)" grep -q libjansson "$TMP/loads.$JOINER"
 as "$FOUNDRY" POST "/np/v1/hosts/$(json '.hosts[0].id' <"$TMP/m1.joined")/offers" \
 	"{\"price_dollars_per_node_hour\":\"1.500000\",\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + 864000))}" >"$TMP/.offer"
 run_is 2 "nobody starts the network side by hand" "$AGENTD" http
 like "$err" "the agent itself starts" "which it says"
 
 # ---- What the network side is -----------------------------------------------------------------------------------
+export SECRET_OF_ROOT=1 NO_PROXY=localhost
 agentd_start m1 --driver fake --grace 1 --first-port $PORTS
 sides() { pgrep -P "$AGENTD_PID" -xf "nanopod-agentd http"; }
 is_up() { [ "$(as "$FOUNDRY" GET "/np/v1/agents/$(json .agent <"$TMP/m1.joined")" | jq -r .state)" = up ]; }
@@ -50,11 +51,14 @@ for side in $(sides); do
 	is "$(for name in CapInh CapPrm CapEff CapAmb NoNewPrivs; do has "$side" $name; done | tr '\n' ' ')" \
 		"0000000000000000 0000000000000000 0000000000000000 0000000000000000 1 " \
 		"it has no capability, and no program gives it one"
+	is "$(cut -d ' ' -f 6,7 "/proc/$side/stat")" "$side 0" "it is in a session without a terminal"
 	if [ "$(id -u)" = 0 ]; then
 		not_ok "it is not root" grep -qE '^[UG]id:.*\b0\b' "/proc/$side/status"
 		is "$(has "$side" Groups)$(has "$side" CapBnd)" 0000000000000000 "and is in no group"
 		is "$(readlink "/proc/$side/fd/0" "/proc/$side/fd/1" "/proc/$side/fd/2" | tr '\n' ' ')" \
-			"/dev/null /dev/null $TMP/m1.log " "it has the agent's log"
+			"/dev/null /dev/null /dev/null " "it has no terminal and no log open"
+		is "$(tr '\0' '\n' <"/proc/$side/environ" | grep -e SECRET -e NO_PROXY -e ^PATH)" NO_PROXY=localhost \
+			"of the environment it gets what HTTP needs"
 		not_ok "and no file of the agent" sh -c 'ls -l "/proc/$1/fd" | grep -q -e "$2"' - "$side" "$TMP/m1/"
 	else
 		is "$(has "$side" Uid)" "$(has $AGENTD_PID Uid)" "an ordinary user's is that user's"

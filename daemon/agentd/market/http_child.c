@@ -35,16 +35,46 @@ struct http_child {
 
 /* ---- Starting and ending -------------------------------------------------------------------- */
 
-/* A new program, not a fork alone: what this process has in its memory is not for the network side. */
+/* What it gets of this process's environment. The rest may have secrets of whoever typed a verb. */
+static const char *const http_child_names[] = {
+	/* of libcurl, TLS and the look-up of names */
+	"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE",
+	"SSL_CERT_DIR", "OPENSSL_CONF", "RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES",
+	/* of any program */
+	"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"
+};
+
+enum { NAMES = sizeof http_child_names / sizeof *http_child_names };
+
+static void http_child_environment(char *room[NAMES + 1])
+{
+	size_t n = 0, len;
+
+	for (size_t i = 0; i < NAMES; i++) {
+		len = strlen(http_child_names[i]);
+		for (char **e = environ; e && *e; e++)
+			if (strncmp(*e, http_child_names[i], len) == 0 && (*e)[len] == '=') {
+				room[n++] = *e;
+				break;
+			}
+	}
+	room[n] = NULL;
+}
+
+/*
+ * A new program, not a fork alone: what this process has in its memory is not for the network side, nor is the terminal
+ * that a verb was typed at.
+ */
 _Noreturn static void http_child_exec(int end)
 {
-	char name[] = "nanopod-agentd", verb[] = HTTP_VERB, *argv[] = { name, verb, NULL };
+	char name[] = "nanopod-agentd", verb[] = HTTP_VERB, *argv[] = { name, verb, NULL }, *env[NAMES + 1];
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	http_child_environment(env);
 	end = end == HTTP_FD ? dup(end) : end; /* dup2() to itself would leave it to be closed */
-	if (null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(end, HTTP_FD) == HTTP_FD &&
-		close_range(HTTP_FD + 1, ~0U, 0) == 0)
-		execv("/proc/self/exe", argv);
+	if (setsid() > 0 && null >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2 &&
+		dup2(end, HTTP_FD) == HTTP_FD && close_range(HTTP_FD + 1, ~0U, 0) == 0)
+		execve("/proc/self/exe", argv, env);
 	_exit(1);
 }
 

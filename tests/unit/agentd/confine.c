@@ -229,7 +229,8 @@ static void test_left_root(void)
 static void test_lacking(void)
 {
 	if (confine_ask(CONFINE_NO_SECCOMP))
-		is_str(confine_said("confine"), "this kernel cannot filter system calls: it lacks CONFIG_SECCOMP_FILTER",
+		is_str(confine_said("confine"),
+			"this kernel cannot filter system calls: it lacks CONFIG_SECCOMP_FILTER",
 			"a kernel without filters is refused");
 	if (getuid() != 0 || confine_has_one_user()) {
 		skip("only root has capabilities");
