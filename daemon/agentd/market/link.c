@@ -34,7 +34,6 @@ struct link {
 	const char *data;
 	struct identity *id;
 	struct http_child *poller, *sender;
-	struct loop_watch poller_watch, sender_watch;
 	struct loop_timer timer;
 	enum link_state state;
 	char token[TOKEN_MAX], have[VERSION_MAX];
@@ -370,7 +369,11 @@ bool link_healthy(const struct link *l)
 int link_new(struct loop *loop, int watch_kind, const char *data, struct identity *id, const struct log *log,
 	struct link **out, struct fail *f)
 {
-	struct http_child_setup setup = { .url = id->url, .pin = id->pin, .plain = id->plain };
+	struct http_child_setup setup = { .url = id->url,
+		.pin = id->pin,
+		.plain = id->plain,
+		.loop = loop,
+		.watch_kind = watch_kind };
 	struct link *l = calloc(1, sizeof *l);
 	int rc = l ? 0 : fail_set(f, -ENOMEM, "out of memory");
 
@@ -382,16 +385,10 @@ int link_new(struct loop *loop, int watch_kind, const char *data, struct identit
 		l->pause_ms = l->unusable_ms = PAUSE_FIRST_MS;
 		l->state = id->fenced ? STATE_FENCED : STATE_DOWN;
 		l->lost = id->fenced;
-		l->poller_watch.kind = l->sender_watch.kind = l->timer.kind = watch_kind;
+		l->timer.kind = watch_kind;
 		rc = http_child_new(&setup, &l->poller, f);
 	}
 	rc = rc ? rc : http_child_new(&setup, &l->sender, f);
-	if (!rc) {
-		rc = loop_watch(loop, &l->poller_watch, http_child_fd(l->poller), LOOP_READ);
-		rc = rc ? rc : loop_watch(loop, &l->sender_watch, http_child_fd(l->sender), LOOP_READ);
-		if (rc)
-			fail_errno(f, rc, -rc, "cannot watch the link");
-	}
 	if (rc) {
 		link_free(l);
 		return rc;
@@ -404,10 +401,6 @@ void link_free(struct link *l)
 {
 	if (!l)
 		return;
-	if (l->poller)
-		loop_forget(l->loop, &l->poller_watch);
-	if (l->sender)
-		loop_forget(l->loop, &l->sender_watch);
 	loop_timer_clear(l->loop, &l->timer);
 	http_child_free(l->poller);
 	http_child_free(l->sender);

@@ -6,8 +6,8 @@
 #include "agentd/market/http_child.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../lib/tap.h"
@@ -37,6 +37,19 @@ static void httpchild_stray(struct http_answer *a, const char *text)
 	pause();
 }
 
+/* Leaves a stranger behind who has its socket, and answers for whoever comes next. */
+static void httpchild_share(struct http_answer *a)
+{
+	struct http_request q;
+
+	if (fork() != 0)
+		_exit(0);
+	a->len = 1;
+	while (read(HTTP_FD, &q, sizeof q) > 0)
+		httpchild_tell(a, "1");
+	_exit(0);
+}
+
 static void httpchild_answer(const char *path)
 {
 	char text[32];
@@ -46,6 +59,14 @@ static void httpchild_answer(const char *path)
 	a.len = strlen(text);
 	if (strcmp(path, "/dies") == 0)
 		_exit(0);
+	if (strcmp(path, "/status") == 0)
+		_exit(5);
+	if (strcmp(path, "/missing") == 0)
+		_exit(127);
+	if (strcmp(path, "/killed") == 0)
+		raise(SIGKILL);
+	if (strcmp(path, "/shared") == 0)
+		httpchild_share(&a);
 	if (strcmp(path, "/hangs") == 0)
 		pause();
 	if (strcmp(path, "/half") == 0 && file_write(HTTP_FD, &a, sizeof a / 2) == 0)
@@ -106,6 +127,10 @@ static void test_faults(struct http_child *c)
 		const char *path, *why;
 	} faults[] = {
 		{ "/dies", "has ended" },
+		{ "/status", "has ended with status 5" },
+		{ "/missing", "could not start" },
+		{ "/killed", "was ended by signal 9 (Killed)" },
+		{ "/shared", "has ended" },
 		{ "/hangs", "does not answer" },
 		{ "/half", "has ended" },
 		{ "/huge", "sent an invalid answer" },
@@ -128,20 +153,37 @@ static void test_faults(struct http_child *c)
 }
 
 /* Bytes that nobody asked for must not be taken for the next answer, nor keep the loop awake. */
-static void test_stray(struct http_child *c)
+static void test_stray(struct http_child *c, struct loop *loop)
 {
-	struct pollfd p = { .fd = http_child_fd(c), .events = POLLIN };
+	struct loop_timer *t;
+	struct loop_watch *w;
 	struct http_reply r;
+	uint32_t ready;
 	char why[128];
 	int pid = httpchild_ask(c, "/stray", NULL, 60000, why), n = 0;
 
+	while (loop_next(loop, &w, &ready, &t) == 1)
+		; /* of its answer */
 	ok(pid > 0 && kill(pid, SIGUSR1) == 0, "one answers");
-	while (poll(&p, 1, n ? 0 : 60000) > 0 && n++ < 1000)
+	while (loop_wait(loop, n ? 0 : 60000) == 0 && loop_next(loop, &w, &ready, &t) == 1 && n++ < 1000)
 		if (http_child_take(c, &r))
 			buf_release(&r.body);
 	ok(n > 0 && n < 1000, "after bytes that nobody asked for it is quiet again");
 	pid = httpchild_ask(c, "/good", NULL, 60000, why);
 	ok(pid > 0 && kill(pid, 0) == 0, "and the next answer is the next one's");
+}
+
+/* It ends while nobody asks: that costs no request. */
+static void test_idle(struct http_child *c)
+{
+	char why[128];
+	siginfo_t info;
+	int pid = httpchild_ask(c, "/good", NULL, 60000, why), after;
+
+	ok(pid > 0 && kill(pid, SIGKILL) == 0, "an idle one is killed");
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	after = httpchild_ask(c, "/good", NULL, 60000, why);
+	ok(after > 0 && after != pid, "and the next request does not get lost: %s", why);
 }
 
 /* More than a socket holds, to somebody who does not read. */
@@ -165,14 +207,19 @@ int main(int argc, char **argv)
 {
 	struct http_child_setup setup = { .url = "http://127.0.0.1:1", .late_ms = 300 };
 	struct http_child *c = NULL;
+	struct loop *loop = NULL;
 
 	if (argc == 2 && strcmp(argv[1], HTTP_VERB) == 0)
 		return httpchild_other_side();
 	plan_none;
+	is_int(loop_new(&loop), 0, "a loop");
+	setup.loop = loop;
 	is_int(http_child_new(&setup, &c, NULL), 0, "a network side starts");
 	test_faults(c);
-	test_stray(c);
+	test_stray(c, loop);
+	test_idle(c);
 	test_deaf(c);
 	http_child_free(c);
+	loop_free(loop);
 	return done();
 }
