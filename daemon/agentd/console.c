@@ -192,6 +192,14 @@ int console_lines(const char *path, const struct console_at *at, bool ended, int
 	return rc;
 }
 
+bool console_expected(struct console_at *at, int64_t next)
+{
+	if (next < 1 || next > INT64_C(1) << 40)
+		return false;
+	at->next = next;
+	return true;
+}
+
 /* ---- Disk --------------------------------------------------------------------------------- */
 
 bool console_free(const char *path, struct console_at *at, int64_t *freed)

@@ -37,6 +37,9 @@ bool console_look(const char *path, struct console_at *at, bool *moved);
 int console_lines(const char *path, const struct console_at *at, bool ended, int64_t now_us, json_t **out,
 	struct console_at *after);
 
+/* The market says which line it expects next. False where no node writes so many: *at stays. */
+bool console_expected(struct console_at *at, int64_t next);
+
 /* Frees the disk space before at->offset, which the journal has. true: the file was truncated, and offset is 0. */
 bool console_free(const char *path, struct console_at *at, int64_t *freed);
 

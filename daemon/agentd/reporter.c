@@ -392,11 +392,10 @@ static void reporter_console_sent(struct reporter *p, const struct link_event *e
 	} else if (n && e->status == 409) {
 		int64_t next = statefile_int(json_array_get(json_object_get(json_object_get(j, "error"), "details"), 0),
 			"next", 0);
+		bool expected = console_expected(&n->console, next);
 
 		log_at(p->log, LOG_WARN, "%s: %s", n->id, e->fail.text);
-		if (next > 0)
-			n->console.next = next;
-		n->console_due_ms = clock_ms() + (next > 0 ? 0 : STATUS_MS);
+		n->console_due_ms = clock_ms() + (expected ? 0 : STATUS_MS);
 	} else if (n && e->rc && !reporter_later(e->rc)) {
 		log_at(p->log, LOG_WARN, "%s: the market refuses its console: %s", n->id, e->fail.text);
 		n->console_refused = true;

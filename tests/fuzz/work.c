@@ -18,8 +18,16 @@ static void look_at_contract(const struct contract *c)
 		abort();
 }
 
+static void look_at_time(int64_t at)
+{
+	if (at < 0 || at > INT64_C(1) << 40)
+		abort();
+}
+
 static void look_at(const struct work_node *n)
 {
+	if (n->end_at != INT64_MAX)
+		look_at_time(n->end_at);
 	look_at_contract(&n->contract);
 	if (!work_is_id(n->id, "inst_") || strchr(n->id, '/') || strchr(n->id, '.'))
 		abort();
@@ -44,8 +52,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
-	for (size_t i = 0; i < w->host_count; i++)
+	look_at_time(w->now);
+	for (size_t i = 0; i < w->host_count; i++) {
 		look_at_contract(&w->hosts[i].contract);
+		look_at_time(w->hosts[i].verified_at);
+		look_at_time(w->hosts[i].verified_until);
+	}
 	for (size_t i = 0; i < w->node_count; i++)
 		look_at(&w->nodes[i]);
 	work_free(w);

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "agentd/market/http_child.h"
+#include "agentd/market/work.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 #include "market/client.h"
@@ -176,7 +177,7 @@ static void link_on_session(struct link *l, struct http_reply *r)
 
 	if (r->rc) {
 		link_session_failed(l, r);
-	} else if (l->state == STATE_TIME && now > 0) {
+	} else if (l->state == STATE_TIME && now > 0 && work_is_time(now)) {
 		link_heard(l);
 		link_open_session(l, now);
 	} else if (l->state == STATE_OPENING) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "agentd/market/http_child.h"
+#include "agentd/market/work.h"
 #include "agentd/os/statefile.h"
 #include "market/client.h"
 
@@ -55,7 +56,7 @@ int verb_http_time(const struct identity *i, int64_t *now, struct fail *f)
 	int64_t at = statefile_int(j, "now", 0);
 
 	json_decref(j);
-	if (!rc && at <= 0)
+	if (!rc && (at <= 0 || !work_is_time(at)))
 		rc = fail_set(f, CLIENT_BAD_ANSWER, "the server at '%s' is not a market that supports agents", i->url);
 	if (!rc)
 		*now = at;

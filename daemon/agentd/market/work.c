@@ -26,6 +26,11 @@ bool work_is_id(const char *text, const char *prefix)
 	return true;
 }
 
+bool work_is_time(int64_t at)
+{
+	return at >= 0 && at < INT64_C(1) << 40;
+}
+
 void work_host_name(const char *name, const char *id, char room[WORK_NAME])
 {
 	size_t n = 0;
@@ -69,6 +74,16 @@ static bool work_text_into(const json_t *j, const char *name, char *room, size_t
 static bool work_id_into(const json_t *j, const char *name, const char *prefix, char room[WORK_ID])
 {
 	return work_text_into(j, name, room, WORK_ID) && work_is_id(room, prefix);
+}
+
+static bool work_time_into(const json_t *j, const char *name, int64_t *out)
+{
+	const json_t *v = json_object_get(j, name);
+
+	if (!json_is_integer(v) || !work_is_time(json_integer_value(v)))
+		return false;
+	*out = json_integer_value(v);
+	return true;
 }
 
 static bool work_missing(const json_t *j, const char *name)
@@ -137,9 +152,7 @@ static int work_read_members(const json_t *j, struct work_node *out, struct fail
 	else
 		out->running = strcmp(status, "running") == 0;
 	out->end_at = INT64_MAX;
-	if (json_is_integer(json_object_get(j, "end_at")))
-		out->end_at = json_integer_value(json_object_get(j, "end_at"));
-	else if (!work_missing(j, "end_at"))
+	if (!work_missing(j, "end_at") && !work_time_into(j, "end_at", &out->end_at))
 		work_node_wrong(out, "end_at", false);
 	if (!resources_read(json_object_get(j, "resources"), &out->contract))
 		work_node_wrong(out, "resources", false);
@@ -197,9 +210,8 @@ static void work_read_proof(const json_t *j, struct work_host *h)
 	h->asks_proof = json_is_object(j);
 	h->verified = state && strcmp(state, "verified") == 0;
 	h->verify_now = json_is_true(json_object_get(j, "now"));
-	h->verified_at = json_integer_value(json_object_get(j, "at"));
-	h->verified_until = json_integer_value(json_object_get(j, "until"));
-	if (h->verified_at < 0 || h->verified_until < h->verified_at) {
+	if (!work_time_into(j, "at", &h->verified_at) || !work_time_into(j, "until", &h->verified_until) ||
+		h->verified_until < h->verified_at) {
 		h->verified = false;
 		h->verified_at = h->verified_until = 0;
 	}
@@ -237,9 +249,8 @@ static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 		return work_wrong(f, "object");
 	if (!work_text_into(j, "version", w->version, sizeof w->version) || !*w->version)
 		return work_wrong(f, "version");
-	if (!json_is_integer(json_object_get(j, "now")) || json_integer_value(json_object_get(j, "now")) <= 0)
+	if (!work_time_into(j, "now", &w->now) || !w->now)
 		return work_wrong(f, "now");
-	w->now = json_integer_value(json_object_get(j, "now"));
 	w->test_clock = json_is_true(json_object_get(j, "test_clock"));
 	if (!work_id_into(json_object_get(j, "agent"), "id", "agt_", w->agent))
 		return work_wrong(f, "agent");

@@ -56,6 +56,8 @@ struct work {
 int work_parse(const char *text, size_t len, struct work **out, struct fail *f);
 void work_free(struct work *w);
 
+/* Is it a time, in seconds since 1970, before the year 36000? The agent adds to it and subtracts from it. */
+bool work_is_time(int64_t at);
 /* Is it a valid id? File names and drivers' names are made of ids. */
 bool work_is_id(const char *text, const char *prefix);
 /* A host name of letters, digits and '-', made of name, or of id where nothing usable is left. */

@@ -172,6 +172,17 @@ static void restarts(void)
 	unlink(path);
 }
 
+/* It comes from the market, and is counted on from. */
+static void expected(void)
+{
+	struct console_at at = { .next = 7 };
+
+	ok(console_expected(&at, 12) && at.next == 12, "the market expects another line");
+	ok(!console_expected(&at, 0) && !console_expected(&at, INT64_MIN), "there is no line before the first");
+	ok(!console_expected(&at, INT64_MAX), "nobody writes so many");
+	is_int(at.next, 12, "it stays where it was");
+}
+
 int main(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -182,6 +193,7 @@ int main(void)
 	long_lines();
 	flood();
 	restarts();
+	expected();
 	unlink(path);
 	return done();
 }
