@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agentd/market/http_wire.h"
+#include "base/utf8.h"
 #include "market/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,8 +26,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (r.retry_after < -1 || r.took_us < 0 || r.fail.code != r.rc || (r.rc != 0) != (*r.fail.text != '\0'))
 		abort();
-	if (strpbrk(r.fail.text, "\033\n\r\t\b") || strlen(r.fail.text) >= sizeof r.fail.text)
+	if (strlen(r.fail.text) >= sizeof r.fail.text)
 		abort();
+	for (const char *p = r.fail.text; *p; p += utf8_len(p, strlen(p)))
+		if (!utf8_printable(p, strlen(p)))
+			abort();
 	if (r.body.len != size - sizeof(struct http_answer))
 		abort();
 	buf_release(&r.body);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "market/client.h"
 
 enum { RETRY_MAX = 86400 };
@@ -27,10 +28,14 @@ static bool http_wire_result(int rc, int status)
 /* It goes to logs and terminals. */
 static void http_wire_sentence(int rc, const char *text, struct fail *f)
 {
+	size_t n;
+
 	fail_set(f, rc, "%s", text);
-	for (char *p = f->text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
+	for (char *p = f->text; *p; p += n ? n : 1) {
+		n = utf8_printable(p, strlen(p));
+		if (!n)
 			*p = '?';
+	}
 }
 
 int http_wire_read(const char *data, size_t len, struct http_reply *out)
