@@ -17,11 +17,12 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, CODE_MAX = 512, LOW_WORD = __BYTE_ORDER == __BIG_ENDIAN ? 4 : 0 };
+enum { FILES = 256, THREADS = 256, NOBODY = 65534, CODE_MAX = 512, LOW_WORD = __BYTE_ORDER == __BIG_ENDIAN ? 4 : 0 };
 
 /* ---- Who it is ---------------------------------------------------------------------------- */
 
@@ -79,6 +80,39 @@ static int confine_leave_capabilities(struct fail *f)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return fail_errno(f, -errno, errno, "cannot keep others from reading this process");
 	return 0;
+}
+
+/* ---- What it may take ---------------------------------------------------------------------- */
+
+static int confine_limit(int which, rlim_t most, struct fail *f)
+{
+	struct rlimit now;
+
+	if (getrlimit(which, &now) != 0)
+		return fail_errno(f, -errno, errno, "cannot read a limit");
+	most = now.rlim_max < most ? now.rlim_max : most;
+	if (setrlimit(which, &(struct rlimit){ most, most }) != 0)
+		return fail_errno(f, -errno, errno, "cannot lower a limit");
+	return 0;
+}
+
+/* Where its user is its own: the threads of all agents' network sides count together. Elsewhere others' would count. */
+static int confine_limit_threads(struct fail *f)
+{
+	const struct passwd *who = getpwnam(CONFINE_USER);
+
+	return who && who->pw_uid && who->pw_uid == geteuid() ? confine_limit(RLIMIT_NPROC, THREADS, f) : 0;
+}
+
+static int confine_limits(struct fail *f)
+{
+	int rc = confine_limit(RLIMIT_CORE, 0, f);
+
+	rc = rc ? rc : confine_limit(RLIMIT_NOFILE, FILES, f);
+#ifndef __SANITIZE_ADDRESS__ /* which maps terabytes */
+	rc = rc ? rc : confine_limit(RLIMIT_AS, (rlim_t)1 << 30, f);
+#endif
+	return rc ? rc : confine_limit_threads(f);
 }
 
 /* ---- What it may ask of the kernel ---------------------------------------------------------- */
@@ -200,6 +234,7 @@ int confine(struct fail *f)
 {
 	int rc = geteuid() == 0 ? confine_leave_root(f) : 0;
 
+	rc = rc ? rc : confine_limits(f);
 	rc = rc ? rc : confine_leave_capabilities(f);
 	return rc ? rc : confine_close_kernel(f);
 }

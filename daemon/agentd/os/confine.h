@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes away from this process what a client of the network has no need of: root, capabilities, groups, and most system
- * calls. Nothing gives them back, to it or to a program that it would start.
+ * Takes away from this process what a client of the network has no need of: root, capabilities, groups, most system
+ * calls, and much memory. Nothing gives them back, to it or to a program that it would start.
  */
 #ifndef AGENTD_OS_CONFINE_H
 #define AGENTD_OS_CONFINE_H

@@ -10,6 +10,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -20,7 +21,7 @@
 
 #include "../../lib/tap.h"
 
-static char heard[8192] = "\n";
+static char heard[16384] = "\n";
 static char folder[] = "/tmp/nanopod-confine.XXXXXX", file[64];
 
 static void *confine_thread(void *arg)
@@ -159,9 +160,12 @@ static void confine_child(pid_t parent, enum confine_before before)
 	TELL("parent", prctl(PR_SET_PDEATHSIG, SIGKILL));
 	TELL("read", fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC));
 	close(fd);
-	fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	for (; (n = (int)read(fd, text, sizeof text)) > 0;)
-		n = (int)write(1, text, (size_t)n);
+	for (int i = 0; i < 2; i++) {
+		fd = open(i ? "/proc/self/limits" : "/proc/self/status", O_RDONLY | O_CLOEXEC);
+		while ((n = (int)read(fd, text, sizeof text)) > 0)
+			n = (int)write(1, text, (size_t)n);
+		close(fd);
+	}
 	_exit(0);
 }
 
@@ -226,6 +230,32 @@ static void test_left_root(void)
 	is_str(confine_said("raw"), refused, "and opens no raw socket");
 }
 
+/* At most: whoever started the test may have lower ones. */
+static void test_limits(void)
+{
+	static const struct {
+		const char *name;
+		long most;
+	} limits[] = {
+		{ "Max core file size", 0 },
+		{ "Max open files", 256 },
+#ifndef __SANITIZE_ADDRESS__
+		{ "Max address space", 1L << 30 },
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		const char *said = confine_said(limits[i].name);
+
+		ok(*said >= '0' && *said <= '9' && strtol(said, NULL, 10) <= limits[i].most, "%s: %.8s", limits[i].name,
+			said);
+	}
+	if (getuid() == 0 && getpwnam(CONFINE_USER) && !confine_has_one_user())
+		ok(strtol(confine_said("Max processes"), NULL, 10) <= 256, "all of its user has few threads");
+	else
+		skip("it has a user whose other processes count, too");
+}
+
 static void test_lacking(void)
 {
 	if (confine_ask(CONFINE_NO_SECCOMP))
@@ -280,6 +310,7 @@ int main(void)
 		skip("here is no user but root");
 	else
 		test_left_root();
+	test_limits();
 	test_lacking();
 	return done();
 }
