@@ -9,6 +9,7 @@
 #include "agentd/driver.h"
 #include "agentd/machine/speed.h"
 #include "agentd/machine/verify/verify_part.h"
+#include "agentd/os/confine.h"
 
 enum { DISK_LEAST = 50, MEGA = 1000 * 1000, CLOCK_MOST = 5, CONNECT_MS = 5000, FAR = 500 * 1000 };
 
@@ -86,6 +87,10 @@ void verify_network(const struct verify_setup *s, struct claim *list, int *count
 
 	if (!s->market) {
 		verify_skip(r, "this machine has not joined a market");
+		return;
+	}
+	if (confine(&why)) { /* it is about to meet the network, in a process of its own */
+		verify_fail(r, "man nanopod-agentd, under PRIVILEGES", "%s", why.text);
 		return;
 	}
 	rc = speed_round_trip(s->market, CONNECT_MS, &trip, &why);
