@@ -84,9 +84,13 @@ kill -9 $(sides)
 ok "a node that its buyer ends is wiped" wait_for 60 eval '[ ! -e "$TMP/m1/nodes/$I" ]'
 
 # ---- Its end ----------------------------------------------------------------------------------------------------
-wait_for 30 eval '[ -n "$(sides)" ]'
-LAST=$(sides)
+some() { LAST=$(sides); [ -n "$LAST" ]; }
+ok "the agent has a network side" wait_for 30 some
+# A stopped one does not notice that its socket ends; the kernel ends it. It has carried a request, so it is ready for that.
+for side in $LAST; do ! grep -q libcurl "/proc/$side/maps" 2>/dev/null || kill -STOP "$side"; done
 agentd_kill m1
-none_left() { for side in $LAST; do [ ! -e "/proc/$side" ] || return 1; done; }
-ok "a killed agent takes its network side along" wait_for 30 none_left
+# One that ended stays as a zombie where process 1 does not wait for strangers.
+gone() { [ ! -e "/proc/$1/status" ] || [ "$(has "$1" State | cut -c 1)" = Z ]; }
+none_left() { for side in $LAST; do gone "$side" || return 1; done; }
+ok "a killed agent takes its network side along" wait_for 30 none_left || kill -9 $LAST
 done_testing
