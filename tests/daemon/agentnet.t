@@ -18,6 +18,12 @@ AGENTD_URL="https://localhost:${NANOPOD_URL##*:}#$(curl -s "$NANOPOD_URL/np/v1" 
 # ---- Verbs --------------------------------------------------------------------------------------------------
 # ld.so writes what each process loads, in a file for each.
 agentd_token >"$TMP/token"
+# A socket in a folder of root's is not the network side's to open.
+if [ "$(id -u)" = 0 ] && ! grep -q '^ *0 *[0-9]* *1$' /proc/self/uid_map; then
+	run_is 8 "nobody joins by a socket that only root may open" sh -c 'exec "$@" <"$0"' "$TMP/token" \
+		"$AGENTD" --data "$TMP/m0" join "unix:$MARKETD_SOCKET" --name m0 --type cpu --nodes 1
+	like "$err" "may not open '$MARKETD_SOCKET'" "and learns that another user talks to the market"
+fi
 # Where root cannot become somebody else, nothing reaches the market: its token, good for one machine, is good below.
 if [ "$(id -u)" = 0 ] && have setpriv && ! grep -q '^ *0 *[0-9]* *1$' /proc/self/uid_map; then
 	run_is 1 "who cannot give up root talks to nobody" sh -c 'exec "$@" <"$0"' "$TMP/token" \

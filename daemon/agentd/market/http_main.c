@@ -14,6 +14,7 @@
 #include "agentd/os/confine.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "market/client.h"
 
 enum { CONNECT_MS = 10000, USAGE = 2 };
@@ -56,6 +57,18 @@ static int http_main_prepare(struct visit *v, const struct http_request *q, stru
 	return client_new(&setup, &v->client, f);
 }
 
+/* What was root's to open, like a socket that only root may, is not any more. */
+static void http_main_hint(const char *url, int rc, struct fail *f)
+{
+	const char *path = str_starts(url, "unix:") ? url + strlen("unix:") : NULL;
+
+	if (rc == CLIENT_UNREACHABLE && path && access(path, W_OK) != 0 && errno == EACCES)
+		fail_set(f, rc,
+			"the user %d, who talks to the market, may not open '%.200s'; let it write to that socket and "
+			"enter its folder",
+			(int)geteuid(), path);
+}
+
 /* Was the answer passed on? refused: why this process may not talk to anybody; code 0: it may. */
 static bool http_main_carry(struct visit *v, const struct http_request *q, const char *body, const struct fail *refused)
 {
@@ -76,6 +89,7 @@ static bool http_main_carry(struct visit *v, const struct http_request *q, const
 
 		r.rc = client_send(v->client, &call, &a, &f);
 		r.took_us = clock_us() - began;
+		http_main_hint(q->url, r.rc, &f);
 		r.status = a.status;
 		r.retry_after = a.retry_after;
 		r.len = a.body.len;

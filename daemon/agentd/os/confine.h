@@ -12,8 +12,8 @@
 #define CONFINE_USER "nanopod-agentd"
 
 /*
- * root becomes CONFINE_USER, or 'nobody' where there is no such user; another user, and a root who is one to the kernel,
- * stays who he is. 0 or -errno: then only a part may be gone, and the process should end.
+ * root becomes CONFINE_USER, or 'nobody' where there is no such user. Another user stays who he is, and so does a root
+ * who is one to the kernel. 0 or -errno: then only a part may be gone, and the process should end.
  */
 int confine(struct fail *f);
 
