@@ -173,6 +173,8 @@ struct decision reconcile(const struct picture *p)
 	enum cause why = lives ? reconcile_over(p) : CAUSE_NONE;
 	struct decision d = why != CAUSE_NONE ? reconcile_time_over(p, why) : reconcile_by_life(p);
 
+	if (p->measured && (d.step == STEP_CREATE || d.step == STEP_START))
+		d = reconcile_wait_until(0);
 	assert(d.step < STEP_COUNT);
 	assert(d.step != STEP_BECOME || (d.life != p->life && life_legal(p->life, d.life)));
 	assert(!p->fenced || (d.step != STEP_CREATE && d.step != STEP_START));   /* a fenced agent makes nothing new */

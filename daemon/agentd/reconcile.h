@@ -54,6 +54,7 @@ struct picture {
 	bool script;                   /* the buyer's script may close SSH on purpose */
 	bool host_taken;               /* another node still has what it is to get: its host's size, or the machine */
 	bool withheld;                 /* nothing may start on this machine now */
+	bool measured;                 /* this machine is: nothing may be made or start */
 	unsigned tries, quick_stops;
 	int64_t now, end_at;           /* the market's time */
 	int64_t ms;                    /* clock_ms(), like the deadlines below; there 0 means none */

@@ -318,9 +318,11 @@ static void run_probe_leases(struct agent *a)
 
 static int64_t run_turn(struct agent *a)
 {
-	int64_t next, at, power;
+	int64_t next, at, power, verify;
 
 	run_on_link(a);
+	verify = verifier_turn(&a->verifier);
+	a->workers.measured = verifier_holds(&a->verifier);
 	a->power.asks = workers_would_start(&a->workers);
 	power = powercheck_turn(&a->power);
 	a->workers.withheld = !powercheck_open(&a->power);
@@ -341,8 +343,7 @@ static int64_t run_turn(struct agent *a)
 	next = at < next ? at : next;
 	at = reporter_turn(&a->reporter);
 	next = at < next ? at : next;
-	at = verifier_turn(&a->verifier);
-	return at < next ? at : next;
+	return verify < next ? verify : next;
 }
 
 static int run_serve_nodes(struct agent *a)

@@ -11,7 +11,11 @@
 #include "base/clock.h"
 
 enum { TAG_NONCE = 32, TAG_VERIFICATION };
-enum { MEASURE_MS = 600000, AGAIN_MS = 60000, LOOK_MS = 5000 };
+enum { MEASURE_MS = 600000, AGAIN_MS = 60000, LOOK_MS = 5000, ASK_MS = 30000 };
+
+static const char verifier_waits[] = "waits until the machine has been measured";
+
+/* ---- When ------------------------------------------------------------------------------------- */
 
 /* Before the last third of its time is over. */
 static bool verifier_host_due(const struct work_host *h, int64_t now)
@@ -21,15 +25,61 @@ static bool verifier_host_due(const struct work_host *h, int64_t now)
 	return now >= h->verified_until - (h->verified_until - h->verified_at) / 3;
 }
 
-bool verifier_due(const struct work *w, int64_t now, bool idle)
+bool verifier_due(const struct work *w, int64_t now, enum verifier_machine is)
 {
-	for (size_t i = 0; w && i < w->host_count; i++) {
+	for (size_t i = 0; w && is != MACHINE_TAKEN && i < w->host_count; i++) {
 		const struct work_host *h = &w->hosts[i];
 
-		if (h->asks_proof && (h->verify_now || (idle && verifier_host_due(h, now))))
+		if (h->asks_proof && (h->verify_now || (is == MACHINE_EMPTY && verifier_host_due(h, now))))
 			return true;
 	}
 	return false;
+}
+
+enum verifier_machine verifier_machine(const struct roster *r, bool looked)
+{
+	enum verifier_machine is = MACHINE_EMPTY;
+
+	if (!looked)
+		return MACHINE_TAKEN;
+	for (size_t i = 0; i < r->count; i++) {
+		const struct node *n = r->nodes[i];
+		bool absent = n->is_known && n->is == NODE_ABSENT;
+
+		if (n->life == LIFE_FAILED && absent)
+			continue;
+		if (n->life != LIFE_PENDING || n->touched_ms || (n->is_known && !absent))
+			return MACHINE_TAKEN;
+		is = MACHINE_ORDERED;
+	}
+	return is;
+}
+
+static enum verifier_machine verifier_sees(const struct verifier *v)
+{
+	return verifier_machine(v->workers->roster, v->workers->looked);
+}
+
+bool verifier_holds(const struct verifier *v)
+{
+	return v->step == VERIFIER_MEASURES || (v->step == VERIFIER_ASKS && clock_ms() < v->asks_ms + ASK_MS);
+}
+
+/* What nodes wait for is said of them, for 'status'. */
+static void verifier_tell_nodes(const struct verifier *v)
+{
+	struct roster *r = v->workers->roster;
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct node *n = r->nodes[i];
+		bool told = strcmp(n->message, verifier_waits) == 0, waits = v->step == VERIFIER_MEASURES;
+
+		if (n->life != LIFE_PENDING || told == waits || (waits && *n->message))
+			continue;
+		node_say(n, "%s", waits ? verifier_waits : "");
+		log_at(v->log, LOG_INFO, "%s: %s", n->id, waits ? verifier_waits : "the machine has been measured");
+		roster_save(r, n);
+	}
 }
 
 /* ---- In the child ----------------------------------------------------------------------------- */
@@ -76,7 +126,6 @@ static void verifier_rest(struct verifier *v, int64_t ms)
 
 static void verifier_ask(struct verifier *v)
 {
-	v->step = VERIFIER_ASKS;
 	v->sent = true;
 	link_send(v->link, TAG_NONCE, "POST", "/np/v1/agent/nonce", NULL);
 }
@@ -128,7 +177,7 @@ static void verifier_got_nonce(struct verifier *v, const struct link_event *e)
 	json_t *j = e->rc ? NULL : json_loadb(buf_text(&e->body), e->body.len, 0, NULL);
 	const char *nonce = json_string_value(json_object_get(j, "nonce"));
 
-	if (nonce && claims_nonce(nonce, NULL) == 0) {
+	if (nonce && claims_nonce(nonce, NULL) == 0 && verifier_sees(v) != MACHINE_TAKEN) {
 		snprintf(v->nonce, sizeof v->nonce, "%s", nonce);
 		verifier_begin(v);
 	} else {
@@ -181,18 +230,21 @@ void verifier_opened(struct verifier *v)
 
 int64_t verifier_turn(struct verifier *v)
 {
-	bool idle = v->workers->roster->count == 0;
-
 	if (v->step == VERIFIER_MEASURES && job_ended(&v->job, v->loop))
 		verifier_measured(v);
+	if (v->step == VERIFIER_RESTS && v->again_ms <= clock_ms() &&
+		verifier_due(v->workers->work, wallclock_now(v->workers->clock), verifier_sees(v))) {
+		v->step = VERIFIER_ASKS;
+		v->asks_ms = clock_ms();
+	}
+	verifier_tell_nodes(v);
 	if (v->step == VERIFIER_MEASURES)
 		return v->job.due_ms;
 	if (v->sent || !link_can_send(v->link))
 		return clock_ms() + LOOK_MS;
 	if (v->step == VERIFIER_TELLS)
 		verifier_tell(v);
-	else if (v->step == VERIFIER_RESTS && v->again_ms <= clock_ms() &&
-		verifier_due(v->workers->work, wallclock_now(v->workers->clock), idle))
+	else if (v->step == VERIFIER_ASKS)
 		verifier_ask(v);
 	return clock_ms() + LOOK_MS;
 }

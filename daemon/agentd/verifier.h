@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Proves to the market what this machine is: gets a nonce, measures for it in a child, and sends what was found,
- * signed. While no node runs it does so before the last proof ends; at once where the market asks, in the first minutes
- * of a lease.
+ * signed. Only while no node is here: before the last proof ends, and at once where the market asks in the first
+ * minutes of a lease. Nodes that are ordered meanwhile wait until it is done.
  */
 #ifndef AGENTD_VERIFIER_H
 #define AGENTD_VERIFIER_H
@@ -14,6 +14,8 @@
 #include "market/claims.h"
 
 enum verifier_step { VERIFIER_RESTS, VERIFIER_ASKS, VERIFIER_MEASURES, VERIFIER_TELLS };
+/* What of nodes is here: nothing; orders with which nothing has begun; or more. */
+enum verifier_machine { MACHINE_EMPTY, MACHINE_ORDERED, MACHINE_TAKEN };
 
 struct verifier {
 	struct loop *loop;
@@ -28,6 +30,7 @@ struct verifier {
 	char nonce[CLAIMS_NONCE];
 	struct job job;
 	char *text;       /* what was measured and is not told yet */
+	int64_t asks_ms;  /* when it began to ask (clock_ms) */
 	int64_t again_ms; /* not before (clock_ms) */
 };
 
@@ -39,7 +42,12 @@ bool verifier_sent(struct verifier *v, const struct link_event *e);
 void verifier_opened(struct verifier *v);
 void verifier_release(struct verifier *v);
 
-/* Is it time to measure? now: the market's; idle: nothing is sold here. */
-bool verifier_due(const struct work *w, int64_t now, bool idle);
+/* It measures, or is about to: no node may be made or started. */
+bool verifier_holds(const struct verifier *v);
+
+/* Is it time to measure? now: the market's. */
+bool verifier_due(const struct work *w, int64_t now, enum verifier_machine is);
+/* looked: what runs here is known. */
+enum verifier_machine verifier_machine(const struct roster *r, bool looked);
 
 #endif

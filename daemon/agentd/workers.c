@@ -156,6 +156,7 @@ static struct picture workers_picture(const struct workers *c, const struct node
 		.shipped = !n->console_more || n->console_refused || !c->link_open,
 		.host_taken = workers_host_taken(c, n),
 		.withheld = c->withheld,
+		.measured = c->measured,
 		.tries = n->tries,
 		.quick_stops = n->quick_stops,
 		.now = wallclock_now(c->clock),

@@ -43,6 +43,7 @@ struct workers {
 	struct work *work;           /* the market's last word; NULL: none since the start */
 	struct roster_share share;
 	bool withheld;                     /* nothing may start: power limits do not hold */
+	bool measured;                     /* this machine is: nothing may be made or start */
 	bool healthy, link_open, fenced;   /* state of the link now; link_open: it takes consoles */
 	bool changed;                /* there may be something new to report */
 	bool tidy;                   /* a node was wiped since the last tidying */

@@ -69,6 +69,8 @@ static const char *judge(const struct picture *p)
 		return "made, and it is not wanted";
 	if (d.step == STEP_START && p->withheld)
 		return "started while nothing may start";
+	if (makes(d.step) && p->measured)
+		return "made while the machine is measured";
 	if (makes(d.step) && p->now >= p->end_at + RECONCILE_SLACK)
 		return "made after its end";
 	if (lives && touches(d.step) && p->wanted && p->now < p->end_at && d.step != STEP_RETRY)
@@ -86,7 +88,7 @@ static void every_case(void)
 {
 	unsigned long count = 0;
 
-	for (unsigned bits = 0; bits < 1u << 17 && !broken; bits++)
+	for (unsigned bits = 0; bits < 1u << 18 && !broken; bits++)
 		for (unsigned life = 0; life < LIFE_COUNT && !broken; life++)
 			for (unsigned is = 0; is < 3 && !broken; is++) {
 				struct picture p = { .life = (enum life)life,
@@ -101,6 +103,7 @@ static void every_case(void)
 					.shipped = bits & 128,
 					.host_taken = bits & 256,
 					.withheld = bits & 65536,
+					.measured = bits & 131072,
 					.tries = bits & 512 ? RECONCILE_TRIES : 1,
 					.quick_stops = bits & 1024 ? RECONCILE_TRIES : 0,
 					.now = NOW,

@@ -1,34 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a machine measures itself for the market. */
+/* When a machine measures itself for the market, and that nothing is made on it meanwhile. */
 #include "agentd/verifier.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "../../lib/tap.h"
+#include "base/clock.h"
 
 enum { NOW = 1800000000, HOUR = 3600 };
 
-static bool due(struct work_host h, bool idle)
+static bool due(struct work_host h, enum verifier_machine is)
 {
 	struct work w = { .hosts = (struct work_host[]){ { .asks_proof = false }, h }, .host_count = 2 };
 
-	return verifier_due(&w, NOW, idle);
+	return verifier_due(&w, NOW, is);
+}
+
+static void when(void)
+{
+	struct work_host h = { .asks_proof = true, .verified = true, .verified_at = NOW - 3 * HOUR };
+	struct work_host asked = { .asks_proof = true, .verify_now = true };
+
+	ok(!verifier_due(NULL, NOW, MACHINE_EMPTY), "not before the market has said anything");
+	ok(!due((struct work_host){ .asks_proof = false }, MACHINE_EMPTY), "not for a type that asks for nothing");
+	ok(due((struct work_host){ .asks_proof = true }, MACHINE_EMPTY), "where nothing is proven");
+	ok(!due((struct work_host){ .asks_proof = true }, MACHINE_ORDERED), "but a node that is ordered comes first");
+	ok(due(asked, MACHINE_ORDERED), "except where the market asks");
+	ok(!due(asked, MACHINE_TAKEN), "and never beside a node, not even then");
+	h.verified_until = NOW + 6 * HOUR;
+	ok(!due(h, MACHINE_EMPTY), "not while a proof holds for long");
+	h.verified_until = NOW + HOUR;
+	ok(due(h, MACHINE_EMPTY), "but before it ends");
+	ok(!due(h, MACHINE_TAKEN), "and again not while a node runs");
+	h.verified = false;
+	ok(due(h, MACHINE_EMPTY), "where it has failed");
+}
+
+static enum verifier_machine machine_with(struct node one)
+{
+	struct node *nodes[] = { &one };
+	struct roster r = { .nodes = nodes, .count = 1 };
+
+	return verifier_machine(&r, true);
+}
+
+static void what_is_here(void)
+{
+	struct roster none = { .count = 0 };
+
+	is_int(verifier_machine(&none, false), MACHINE_TAKEN, "what runs is not known at the start");
+	is_int(verifier_machine(&none, true), MACHINE_EMPTY, "no node");
+	is_int(machine_with((struct node){ .life = LIFE_PENDING }), MACHINE_ORDERED, "one that is ordered");
+	is_int(machine_with((struct node){ .life = LIFE_PENDING, .touched_ms = 1 }), MACHINE_TAKEN,
+		"one that is being made");
+	is_int(machine_with((struct node){ .life = LIFE_PENDING, .is_known = true, .is = NODE_STOPPED }), MACHINE_TAKEN,
+		"one that was made before a restart");
+	is_int(machine_with((struct node){ .life = LIFE_READY, .is_known = true, .is = NODE_STOPPED }), MACHINE_TAKEN,
+		"one that is stopped");
+	is_int(machine_with((struct node){ .life = LIFE_RUNNING, .is_known = true, .is = NODE_RUNNING }), MACHINE_TAKEN,
+		"one that runs");
+	is_int(machine_with((struct node){ .life = LIFE_FAILED, .is_known = true, .is = NODE_ABSENT }), MACHINE_EMPTY,
+		"one that failed, of which nothing is left");
+	is_int(machine_with((struct node){ .life = LIFE_FAILED }), MACHINE_TAKEN, "one of which something may be left");
+}
+
+static int sleeps(void *arg, struct buf *out, struct fail *f)
+{
+	(void)arg;
+	(void)out;
+	(void)f;
+	pause();
+	return 0;
+}
+
+/* While the child measures, nodes wait and say why; when it has ended they do not. */
+static void nodes_wait(const char *data)
+{
+	static const struct log quiet = { 0 };
+	struct node *n = node_new("vm_000000000000a");
+	struct roster r = { .data = data, .log = &quiet, .nodes = &n, .count = 1 };
+	struct workers w = { .roster = &r, .looked = true, .clock = &(struct wallclock){ 0 } };
+	struct verifier v = { .log = &quiet, .data = data, .workers = &w, .step = VERIFIER_MEASURES, .sent = true };
+	struct fail f = { 0 };
+	char nodes[64];
+
+	snprintf(nodes, sizeof nodes, "%s/nodes", data);
+	if (mkdir(nodes, 0700) || !n || loop_new(&v.loop) || node_folder(data, n->id, &f) ||
+		job_begin(&v.job, v.loop, 1, 60000, sleeps, NULL, &f))
+		abort();
+	n->life = LIFE_PENDING;
+	is_int(verifier_turn(&v) == v.job.due_ms && verifier_holds(&v), true, "while it measures it holds nodes back");
+	is_str(n->message, "waits until the machine has been measured", "which say so");
+	v.job.due_ms = clock_ms();
+	verifier_turn(&v);
+	is_int(v.step, VERIFIER_RESTS, "a measurement that takes too long ends");
+	ok(!verifier_holds(&v) && !*n->message, "and nodes go on");
+	v = (struct verifier){ .loop = v.loop, .step = VERIFIER_ASKS, .asks_ms = clock_ms() };
+	ok(verifier_holds(&v), "they wait for the market's nonce, too");
+	v.asks_ms = clock_ms() - 31000;
+	ok(!verifier_holds(&v), "but not for a market that is silent");
+	verifier_release(&v);
+	loop_free(v.loop);
+	node_forget(data, n->id);
+	rmdir(nodes);
+	rmdir(data);
+	node_free(n);
 }
 
 int main(void)
 {
-	struct work_host h = { .asks_proof = true, .verified = true, .verified_at = NOW - 3 * HOUR };
+	char data[] = "/tmp/verifier-XXXXXX";
 
 	plan_none;
-	ok(!verifier_due(NULL, NOW, true), "not before the market has said anything");
-	ok(!due((struct work_host){ .asks_proof = false }, true), "not for a type that asks for nothing");
-	ok(due((struct work_host){ .asks_proof = true }, true), "where nothing is proven");
-	ok(!due((struct work_host){ .asks_proof = true }, false), "but not while a node runs");
-	ok(due((struct work_host){ .asks_proof = true, .verify_now = true }, false), "except where the market asks");
-	h.verified_until = NOW + 6 * HOUR;
-	ok(!due(h, true), "not while a proof holds for long");
-	h.verified_until = NOW + HOUR;
-	ok(due(h, true), "but before it ends");
-	ok(!due(h, false), "and again not while a node runs");
-	h.verified = false;
-	ok(due(h, true), "where it has failed");
+	when();
+	what_is_here();
+	if (!mkdtemp(data))
+		abort();
+	nodes_wait(data);
 	return done();
 }
