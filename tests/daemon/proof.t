@@ -135,6 +135,28 @@ is "$(money "$FOUNDRY" .available_micros)" 1200000 "and pays"
 out=$(as "$FOUNDRY" POST /v2/orders "$(order sell hosts-sure 1 $((NOW + 60)) $((NOW + HOUR)) 9.00 ',"np_unverified":true')")
 refused 422 invalid np_unverified "a seller cannot ask for that" "$out"
 
+# ---- Beside a node ---------------------------------------------------------------------------------------------------
+# takes TIME: buys an hour of one proven host that begins with the next minute; on A, the cheaper one, while that is free.
+takes() { as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00)" | json .status; }
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(takes)" filled "(both are proven, and one of them is sold)"
+minutes 1
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[true,false]' "(it is looked at)"
+INST=$(as "$ACME" POST /v2/instances "{\"name\":\"vm1\",\"pool\":\"$POOL\",\"image\":\"debian-12\",\"instance_sku\":\"$SURE\"}" | json .id)
+as "$S" POST "/np/v1/instances/$INST/report" '{"status":"running","hostname":"10.0.0.7","port":2201,"user":"root","driver":"ns","host_keys":[{"type":"ssh-ed25519","key":"AAAAC3Nz"}]}' >/dev/null
+is "$(http_status)" 204 "a node runs on it"
+N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
+is "$(http_status) $(jq -c '[.hosts[].state]' <<<"$out")" '200 ["verified","verified"]' "what fails beside a node says nothing"
+is "$(takes)" filled "the other host is sold, too"
+minutes 12
+is "$(verified "$A") / $(verified "$B")" "verified | - | gold / verified | - | gold" "nor does silence"
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[false,false]' "neither is looked at any more"
+before=$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | json .verification.until)
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+ok "but what passes counts" test "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | json .verification.until)" -gt "$before"
+as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
+minutes 62
+
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
 agent gpus
 has 64 $((512 * GIB)) $((500 * GIB)) '16 h100'

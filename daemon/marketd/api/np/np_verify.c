@@ -65,7 +65,22 @@ static int np_verify_believe(const struct api *api, const struct agent *a, const
 	return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
 }
 
-/* Since the lease began of which the first minutes are looked at, where it fails there. */
+/* Does a node run on the host's machine? But: this host is not looked at. While one does, nobody can measure it. */
+static bool np_verify_busy(const struct engine *e, uint64_t agent, uint64_t but)
+{
+	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id)) {
+		const struct instance *i = h->id == but ? NULL : engine_host_instance(e, h->id);
+
+		if (i && i->status == INSTANCE_RUNNING)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Since the lease began of which the first minutes are looked at, where it fails there. What fails beside a node says
+ * nothing: the node may take what was measured.
+ */
 static int np_verify_apply(struct api *api, const struct request *q, const struct agent *a, const struct verdict *v,
 	const char *text, struct fail *why)
 {
@@ -73,6 +88,8 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 	struct event ev = { .kind = EVENT_HOST_VERIFIED, .account = a->account, .subject = v->host, .text = text };
 	int rc;
 
+	if (!v->passed && np_verify_busy(market_engine(api->market), a->id, 0))
+		return 0;
 	ev.u.host_verified.result = v->passed ? PROOF_PASSED : PROOF_FAILED;
 	ev.u.host_verified.until = v->passed ? engine_minute(market_engine(api->market)) + 1 + v->minutes : 0;
 	ev.u.host_verified.since = !v->passed && again ? again->since : 0;
@@ -160,7 +177,7 @@ static void np_verify_overdue(struct api *api)
 		char *claims;
 
 		nonces_checked(api->nonces, late.host);
-		if (!h || h->retired || !engine_lease(e, late.lease))
+		if (!h || h->retired || !engine_lease(e, late.lease) || np_verify_busy(e, h->agent, 0))
 			continue;
 		claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
 		ev.account = h->account;
@@ -171,21 +188,33 @@ static void np_verify_overdue(struct api *api)
 	}
 }
 
+/* A lease that began since then: its host is looked at by chance, if it can be. */
+static void np_verify_draw(struct api *api, const struct host *h, const struct sku *s, int64_t from)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct lease *l = np_proof_lease(e, h);
+
+	if (!l || l->start <= from || from == 0 || np_verify_busy(e, h->agent, h->id) ||
+		(int)nonces_chance(100) >= judge_recheck(s))
+		return;
+	nonces_recheck(&api->nonces,
+		&(struct recheck){ h->id, l->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+}
+
 void np_verify_minute(struct api *api)
 {
 	const struct engine *e = market_engine(api->market);
-	int64_t minute = engine_minute(e), from = api->verified_minute;
+	int64_t from = api->verified_minute;
 
 	np_verify_overdue(api);
-	api->verified_minute = minute;
+	api->verified_minute = engine_minute(e);
 	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
 		const struct sku *s = engine_sku(e, h->sku);
-		const struct lease *l = !h->retired && h->agent && s && s->proof ? np_proof_lease(e, h) : NULL;
 
-		if (!l || l->start <= from || from == 0 || (int)nonces_chance(100) >= judge_recheck(s))
-			continue;
-		nonces_recheck(&api->nonces,
-			&(struct recheck){ h->id, l->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+		if (nonces_rechecked(api->nonces, h->id) && np_verify_busy(e, h->agent, 0))
+			nonces_checked(api->nonces, h->id);
+		if (!h->retired && h->agent && s && s->proof)
+			np_verify_draw(api, h, s, from);
 	}
 }
 
