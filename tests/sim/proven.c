@@ -13,11 +13,12 @@ struct said {
 
 /* Time that somebody bought and wanted proof for. */
 struct stay {
-	uint64_t lease, order, host, buyer, sell_order;
+	uint64_t lease, order, host, pool, buyer, sell_order;
+	int64_t came; /* start, or that of the stay before, where somebody goes on */
 	int64_t start, end, was_end, price;
 	int64_t lived, shown; /* minutes that have passed; those with a proof that was good in one of them until then */
 	int64_t paid;         /* that left the buyer for others */
-	bool seen;            /* there was such a proof since it began */
+	bool seen;            /* there was such a proof since they came */
 	bool over;
 };
 
@@ -150,35 +151,43 @@ static void proven_wish(struct proven *p, const struct order *o)
 	p->wishes[p->wish_count++] = (struct wish){ o->id, o->flags & ORDER_UNVERIFIED };
 }
 
-/* Bought now, or the later part of what was. */
-static bool proven_wanted(const struct proven *p, const struct lease *l, bool is_new)
+/* What it goes on from: of what was bought now, the time before in that pool; else that of which it is the later part. */
+static const struct stay *proven_before(const struct proven *p, const struct lease *l, bool is_new)
 {
-	if (is_new)
-		return proven_asks(p, l->sku) && !proven_any(p, l->order);
 	for (size_t i = 0; i < p->stay_count; i++) {
 		const struct stay *s = &p->stays[i];
 
-		if (s->order == l->order && s->host == l->host && s->start < l->start && l->start < s->was_end)
-			return true;
+		if (s->host != l->host || s->pool != l->pool)
+			continue;
+		if (is_new ? !s->over && s->end == l->start
+			   : s->order == l->order && s->start < l->start && l->start < s->was_end)
+			return s;
 	}
-	return false;
+	return NULL;
 }
 
 static void proven_lease(struct proven *p, const struct lease *l, bool is_new, bool over)
 {
 	struct stay *s = proven_stay(p, l->id);
+	const struct stay *before = s || over ? NULL : proven_before(p, l, is_new);
+	bool wanted = is_new ? proven_asks(p, l->sku) && !proven_any(p, l->order) : before != NULL;
 
-	if (!s && !over && proven_wanted(p, l, is_new)) {
-		p->stays = proven_more(p->stays, p->stay_count, &p->stay_cap, sizeof *p->stays);
-		s = &p->stays[p->stay_count++];
-		*s = (struct stay){ .lease = l->id,
+	if (!s && !over && wanted) {
+		struct stay made = { .lease = l->id,
 			.order = l->order,
 			.host = l->host,
+			.pool = l->pool,
 			.buyer = l->buyer,
 			.sell_order = l->sell_order,
+			.came = before ? before->came : l->start,
 			.start = l->start,
 			.was_end = l->end,
-			.price = l->price };
+			.price = l->price,
+			.seen = before && before->seen };
+
+		p->stays = proven_more(p->stays, p->stay_count, &p->stay_cap, sizeof *p->stays);
+		s = &p->stays[p->stay_count++];
+		*s = made;
 	}
 	if (!s)
 		return;
@@ -201,10 +210,12 @@ static void proven_live(struct proven *p, struct stay *s, int64_t from, int64_t 
 {
 	const struct said *h = proven_said(p, s->host);
 
-	from = from > s->start ? from : s->start;
+	from = from > s->came ? from : s->came;
 	to = to < s->end ? to : s->end;
 	for (int64_t m = from; m < to; m++) {
 		s->seen = h->good && (s->seen || m < h->until);
+		if (m < s->start)
+			continue;
 		s->lived++;
 		s->shown += s->seen;
 		p->free_of_charge += !s->seen;
@@ -218,7 +229,7 @@ static const char *proven_judge(const struct proven *p, struct stay *s, bool giv
 
 	if (s->paid <= s->price * s->shown)
 		return NULL;
-	if (given_back && h->good && p->minute < h->until)
+	if (given_back && h->good && (s->seen || p->minute < h->until))
 		return NULL; /* by the rule of giving back, of a host that was shown to be what it is */
 	return "somebody pays for a minute of a host that nobody has shown to be what it is";
 }

@@ -128,7 +128,7 @@ static void dump_asked(const struct engine *e, struct pen *p)
 			line(p, "asks %" PRIu64 "\n", s->id);
 	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
 		if (l->proof)
-			line(p, "asked %" PRIu64 "\n", l->id);
+			line(p, "asked %" PRIu64 " %" PRId64 "\n", l->id, l->since);
 }
 
 static void dump_instances(const struct engine *e, struct pen *p)

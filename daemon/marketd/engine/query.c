@@ -213,7 +213,7 @@ int64_t engine_unsettled(const struct engine *e, uint64_t account)
 		const struct live_lease *l = list_entry(pos, struct live_lease, sold);
 		int64_t to = e->minute < l->pub.paid_end ? e->minute : l->pub.paid_end, amount;
 
-		if (l->host->pub.down || lease_unproven(l) || to <= l->pub.settled)
+		if (l->host->pub.down || lease_unproven(e, &l->pub) || to <= l->pub.settled)
 			continue;
 		amount = sure_mul(l->pub.price, to - l->pub.settled);
 		sum = sure_add(sum, amount - ledger_fee(amount, e->policy.fee_bps));

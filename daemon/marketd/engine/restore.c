@@ -188,7 +188,8 @@ static bool restore_read_lease(struct reader *r)
 	if (!id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h ||
 		h->pub.retired || h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute ||
 		l.price < 0 || l.price > PRICE_MAX || l.paid_end < l.start || l.paid_end > l.end ||
-		l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id)
+		l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id || l.since < 0 ||
+		l.since > l.start)
 		return restore_bad(r);
 	lease_schedule(r->e, world_make_lease(r->e, &l));
 	return true;

@@ -265,8 +265,10 @@ void codec_lease(struct codec *c, struct lease *l)
 	codec_field(c, l->interruptible);
 	codec_field(c, l->sold_on);
 	codec_field(c, l->filled_at);
-	if (c->form >= 5)
-		codec_field(c, l->proof);
+	if (c->form < 5)
+		return;
+	codec_field(c, l->proof);
+	codec_field(c, l->since);
 }
 
 void codec_instance(struct codec *c, struct instance *x)

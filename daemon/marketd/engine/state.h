@@ -141,6 +141,7 @@ struct lease {
 	bool interruptible;
 	bool sold_on;              /* the buyer has sold these minutes to another lease */
 	bool proof;                /* its minutes are paid where the host has a valid proof */
+	int64_t since;             /* when its buyer came: start, or that of the lease that it goes on from */
 	int64_t filled_at;         /* Unix seconds */
 };
 

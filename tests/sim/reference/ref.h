@@ -73,7 +73,7 @@ struct rorder {
 
 struct rlease {
 	uint64_t id, order, sell_order, host, sku, parent, buyer, seller, pool;
-	int64_t start, end, paid_end, price, settled;
+	int64_t start, end, paid_end, price, settled, came;
 	bool interruptible, sold_on, asked;
 };
 

@@ -86,7 +86,7 @@ static void dump_trade(const struct reference *r, struct buf *out)
 		buf_addf(out, "asks %" PRIu64 "\n", s->id);
 	EACH(r->leases, struct rlease, l)
 	if (l->asked)
-		buf_addf(out, "asked %" PRIu64 "\n", l->id);
+		buf_addf(out, "asked %" PRIu64 " %" PRId64 "\n", l->id, l->came);
 }
 
 void reference_dump(const struct reference *r, struct buf *out)

@@ -110,6 +110,15 @@ static void trade_money(struct reference *r, struct rorder *buy, int64_t cost, i
 	buy->hold -= held;
 }
 
+/* Whose pool has the host in the minute before, by time that asks for proof as well, came when that began. */
+static int64_t trade_came(const struct reference *r, const struct rhost *h, const struct rlease *l)
+{
+	const struct cell *c = ref_cell_at(h, l->start - 1);
+	const struct rlease *had = c && c->pool == l->pool ? ref_list_find(&r->leases, c->lease) : NULL;
+
+	return l->asked && had && had->asked ? had->came : l->start;
+}
+
 static void trade(struct reference *r, struct rorder *buy, const struct slice *s, bool resting)
 {
 	struct rhost *h = s->host;
@@ -143,6 +152,7 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 		.settled = s->start,
 		.interruptible = buy->flags & ORDER_INTERRUPTIBLE,
 		.asked = ((struct rsku *)ref_list_find(&r->skus, h->sku))->asks && !(buy->flags & ORDER_UNVERIFIED) };
+	l->came = trade_came(r, h, l);
 	ref_list_add(&r->leases, l);
 	ref_cells_cut(h, s->start);
 	ref_cells_cut(h, s->end);

@@ -139,12 +139,12 @@ struct rlease *ref_lease_split(struct reference *r, struct rlease *l, int64_t at
 	return tail;
 }
 
-/* Its buyer asked for a host with proof, and there was none that was valid when the lease began or later. */
+/* Its buyer asked for a host with proof, and there was none that was valid when he came or later. */
 static bool unproven(const struct rhost *h, const struct rlease *l)
 {
 	if (!l->asked)
 		return false;
-	return h->proof != PROOF_PASSED || l->start >= h->valid;
+	return h->proof != PROOF_PASSED || l->came >= h->valid;
 }
 
 void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto)
@@ -238,7 +238,8 @@ void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from)
 void ref_lease_release(struct reference *r, struct rlease *l, int64_t from)
 {
 	const struct rhost *h = ref_list_find(&r->hosts, l->host);
-	bool all = l->interruptible || (l->asked && (h->proof != PROOF_PASSED || h->valid <= r->minute)), again;
+	bool late = l->asked && l->came > r->minute && (h->proof != PROOF_PASSED || h->valid <= r->minute), again;
+	bool all = l->interruptible || late || unproven(h, l);
 	const struct rorder *sell;
 	int64_t unused, refund;
 

@@ -369,8 +369,58 @@ static void sold_again_and_again(void)
 	close_market();
 }
 
+static int verified(enum host_proof result, int64_t until)
+{
+	return apply(EVENT(HOST_VERIFIED, .account = provider, .subject = host_id[0],
+		.u.host_verified = { .result = result, .until = until, .why = until ? NULL : "too slow" }));
+}
+
+static int64_t refund_of(int64_t from)
+{
+	int64_t refund = -1;
+
+	engine_release_quote(market, &EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = from),
+		&refund, NULL);
+	return refund;
+}
+
+/* Who was proven when the buyer came is paid for as long as he stays, unless it failed. */
+static void stays_with_proof(void)
+{
+	open_market(1);
+	apply(EVENT(POLICY, .u.policy = { .release_bps = 1000, .settle_minutes = 60 }));
+	is_int(apply(EVENT(SKU, .subject = sku_id, .name = "h100", .u.sku = { .gpus = 8, .proof = true })), 0,
+		"a type begins to ask for proof");
+	offer(0, S | P, NOW + 1, NOW + 9000, 10);
+	verified(PROOF_PASSED, NOW + 50);
+	buy(alice, 0, 1, NOW + 10, NOW + 100, 10);
+	tick(NOW + 60);
+	is_int(refund_of(NOW + 60), 10 * 39 / 10,
+		"a proof that ends after the buyer came makes time no cheaper to give back");
+	is_int(status(buy(bob, 0, 1, NOW + 200, NOW + 300, 10)), ORDER_CANCELLED,
+		"though it is not sold to others any more");
+	buy(alice, X, 1, NOW + 100, NOW + 200, 10);
+	is_int(fills(), 1, "who is there can stay");
+	is_int(refund_of(NOW + 99), 10 * 101 / 10, "and cannot give the rest back for nothing");
+	tick(NOW + 200);
+	is_int(money(provider), 190 * 10, "and pays for it");
+	verified(PROOF_PASSED, NOW + 220);
+	buy(alice, 0, 1, NOW + 210, NOW + 300, 10);
+	tick(NOW + 230);
+	verified(PROOF_FAILED, 0);
+	is_int(refund_of(NOW + 231), 10 * 69, "what failed meanwhile is given back for nothing");
+	tick(NOW + 300);
+	is_int(money(provider), 210 * 10, "and not paid any more");
+	verified(PROOF_PASSED, NOW + 310);
+	buy(alice, 0, 1, NOW + 320, NOW + 330, 10);
+	tick(NOW + 315);
+	is_int(refund_of(NOW + 320), 100, "nor does who has not come yet have to take what is not proven any more");
+	close_market();
+}
+
 int main(void)
 {
+	stays_with_proof();
 	extends();
 	fees();
 	host_down();

@@ -54,7 +54,7 @@ const struct lease *np_proof_lease(const struct engine *e, const struct host *h)
 
 static bool np_proof_unpaid(const struct host *h, const struct lease *l)
 {
-	return l && (h->proof != PROOF_PASSED || h->proof_until <= l->start);
+	return l && (h->proof != PROOF_PASSED || h->proof_until <= l->since);
 }
 
 json_t *np_verify_wanted(const struct api *api, const struct host *h)

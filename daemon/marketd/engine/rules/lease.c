@@ -71,11 +71,11 @@ static void lease_notify(struct engine *e, enum notice_kind kind, uint64_t accou
 		.amount = amount, .minute = minute });
 }
 
-bool lease_unproven(const struct live_lease *l)
+bool lease_unproven(const struct engine *e, const struct lease *l)
 {
-	const struct host *h = &l->host->pub;
+	const struct host *h = &world_host(e, l->host)->pub;
 
-	return l->pub.proof && (h->proof != PROOF_PASSED || h->proof_until <= l->pub.start);
+	return l->proof && (h->proof != PROOF_PASSED || h->proof_until <= l->since);
 }
 
 void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
@@ -84,7 +84,7 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 	struct live_account *buyer = world_account(e, l->buyer), *seller = world_account(e, l->seller);
 	int64_t to = minute < l->end ? minute : l->end, paid = minute < l->paid_end ? minute : l->paid_end;
 	int64_t amount, fee, used;
-	bool free_of_charge = t->host->pub.down || lease_unproven(t);
+	bool free_of_charge = t->host->pub.down || lease_unproven(e, l);
 
 	if (to <= l->settled)
 		return;
@@ -198,7 +198,9 @@ int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from
 	int64_t start = l->start > from ? l->start : from, unused;
 
 	unused = l->paid_end > start ? sure_mul(l->price, l->paid_end - start) : 0;
-	if (l->interruptible || (l->proof && !live_host_proven(e, world_host(e, l->host))))
+	if (l->interruptible || lease_unproven(e, l))
+		return unused;
+	if (l->proof && l->since > e->minute && !live_host_proven(e, world_host(e, l->host)))
 		return unused;
 	return ledger_share(unused, e->policy.release_bps);
 }

@@ -16,10 +16,10 @@ void lease_schedule(struct engine *e, struct live_lease *l); /* when it is due *
 /* Splits at a minute within; the ancestors first. Returns the tail. */
 struct live_lease *lease_split(struct engine *e, struct live_lease *l, int64_t at);
 
-/* Pays (refunds, while the host is down) the minutes before `minute`. A lease that is over stays in the lists. */
-/* Its buyer asked for a proven host, and the host has no proof that was valid when the lease began, or since. */
-bool lease_unproven(const struct live_lease *l);
+/* Its buyer asked for a proven host, and the host has no proof that was valid when he came, or since. */
+bool lease_unproven(const struct engine *e, const struct lease *l);
 
+/* Pays (refunds, while the host is down) the minutes before `minute`. A lease that is over stays in the lists. */
 void lease_settle(struct engine *e, struct live_lease *l, int64_t minute);
 
 /* Ends the lease: tells the buyer and forgets it. */

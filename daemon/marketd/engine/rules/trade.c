@@ -45,6 +45,20 @@ void trade_close(struct engine *e, struct live_order *t, enum order_status statu
 		live_order_shut(e, t);
 }
 
+static bool trade_asks(const struct live_order *buy)
+{
+	return buy->sku->pub.proof && !(buy->pub.flags & ORDER_UNVERIFIED);
+}
+
+/* When its buyer came: a pool that has the host in the minute before, with proof, goes on there. */
+static int64_t trade_since(const struct engine *e, const struct live_order *buy, const struct slice *s)
+{
+	const struct piece *before = calendar_at(s->host, s->start - 1);
+	const struct live_lease *had = before && before->pool == buy->pub.pool ? world_lease(e, before->lease) : NULL;
+
+	return trade_asks(buy) && had && had->pub.proof ? had->pub.since : s->start;
+}
+
 /* Splits the seller's lease so that one part is [start, end), and marks that part as sold on. */
 static struct live_lease *cut_parent(struct engine *e, uint64_t lease, int64_t start, int64_t end)
 {
@@ -128,7 +142,8 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.paid_end = s->end,
 			.settled = s->start,
 			.interruptible = stays,
-			.proof = buy->sku->pub.proof && !(buy->pub.flags & ORDER_UNVERIFIED),
+			.proof = trade_asks(buy),
+			.since = trade_since(e, buy, s),
 			.filled_at = e->at });
 	lease_schedule(e, made);
 	trade_pay(e, buy, made, source, s, from_hold);
