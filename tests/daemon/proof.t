@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/npagent.sh"
 
-v2_start --rate 0
+v2_start --rate 0 --quota foundry:text=1
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
 curl -sS --max-time 60 "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
 
@@ -175,7 +175,29 @@ refused 422 invalid verification "an answer that was not computed for the nonce"
 says "did not compute what the nonce asks for" "and why"
 
 # ---- Kept -----------------------------------------------------------------------------------------------------------
+sku plain 0 '{"num_vcpus":1}' >"$TMP/.made"
+# machine NAME: one with ten hosts that ask for proof and one that does not. bulky NAME: sends 60 KiB of measurements.
+machine() {
+	agent "$1"
+	has 16 $((8 * GIB)) $((500 * GIB))
+	for ((i = 0; i < 10; i++)); do M=$(host "$1-$i" sure); done
+	P=$(host "$1-plain" plain)
+}
+bulky() { send "$(claims "$1" "$(nonce)" "$fast$(for ((i = 0; i < 180; i++)); do printf ',%s' "$(check "memory $i" skipped 1 "$(printf %015d 0)")"; done | sed "s/as measured/$(printf %0200d 0)/g")")"; }
+machine heavy
+out=$(bulky heavy)
+is "$(http_status) $(jq -c '[.hosts[].state] | unique' <<<"$out")" '200 ["verified"]' "long measurements of ten hosts"
+is "$(jq '.hosts | length' <<<"$out") $(verified "$P")" "10 unverified | - | -" "nothing is kept of a host whose type does not ask"
+out=$(bulky heavy)
+is "$(http_status)" 200 "the next ones replace them"
 before=$(verified "$A")
-marketd_stop; marketd_start --test-clock=1800000000 --rate 0
+marketd_stop; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
 is "$(verified "$A")" "$before" "a restart keeps all of it"
+machine weighty
+out=$(bulky weighty)
+refused 403 quota_exceeded '' "what is kept of hosts counts as text of their account" "$out"
+says "1 of 1 MiB of names, tags, user data and measurements \(quota 'text'\)" "in words"
+is "$(verified "$M")" "unverified | - | -" "all of it is refused, or nothing"
+out=$(send "$(claims weighty "$(nonce)" "$fast")")
+is "$(http_status) $(verified "$M")" "200 verified | - | gold" "short ones have room"
 done_testing

@@ -222,8 +222,11 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && n < most;
 		h = engine_host_of_agent(e, a->id, h->id)) {
+		const struct sku *s = engine_sku(e, h->sku);
+
 		list[n] = (struct verdict){ .host = h->id };
-		judge_host(engine_sku(e, h->sku), c, &gpus, &list[n++]);
+		judge_host(s, c, &gpus, &list[n]);
+		n += (s && s->proof) || h->proof != PROOF_NONE;
 	}
 	return n;
 }

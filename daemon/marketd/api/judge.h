@@ -33,7 +33,10 @@ const char *judge_wrong(const json_t *properties);
 
 /* Were the GPUs' sums computed for this nonce? 0, or -EBADMSG with a sentence. */
 int judge_answers(const struct claims *c, struct fail *f);
-/* One verdict for each host of the agent, in order of id. GPUs count for one host each. Returns how many. */
+/*
+ * One verdict for each host of the agent whose type asks for proof, or did, in order of id. GPUs count for one host
+ * each. Returns how many.
+ */
 size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
 	size_t most);
 

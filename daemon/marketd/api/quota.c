@@ -467,6 +467,7 @@ void quota_need_add(const struct api *api, struct quota_need *need, const struct
 
 	need->account = ev->account;
 	need->text += more > 0 ? more : 0;
+	need->makes = need->makes || ev->kind == EVENT_HOST_VERIFIED; /* nothing is lost: it can be measured again */
 	if (kind == QUOTA_KINDS)
 		return;
 	need->makes = true;

@@ -24,7 +24,7 @@ enum {
 	X(LEASES, "leases", 200000, "leases") \
 	X(INSTANCES, "instances", 100000, "nodes") \
 	X(PROCUREMENTS, "procurements", 1000, "procurements") \
-	X(TEXT, "text", 128, "MiB of names, tags and user data") \
+	X(TEXT, "text", 128, "MiB of names, tags, user data and measurements") \
 	X(JOURNAL, "journal", 512, "MiB of changes within a day") \
 	X(AGENT_JOURNAL, "agent-journal", 2048, "MiB of reports by agents within a day") \
 	X(SPEED, "speed", 1024, "MiB of speed tests within a day")
@@ -53,7 +53,7 @@ struct quota_need {
 	uint64_t account;
 	int64_t made[QUOTA_COUNTS];
 	int64_t text; /* bytes */
-	bool makes;   /* something that is counted */
+	bool makes;   /* something that waits for room, also where an agent asks */
 };
 
 struct quotas;

@@ -17,7 +17,7 @@ int64_t quota_text_of(const struct engine *e, uint64_t account)
 	for (const struct pool *p = NULL; (p = engine_pool_after(e, account, p ? p->id : 0));)
 		sum += text_size(p->name) + text_size(p->tags);
 	for (const struct host *h = NULL; (h = engine_host_after(e, account, h ? h->id : 0));)
-		sum += text_size(h->name);
+		sum += text_size(h->name) + text_size(h->claims) + text_size(h->proof_why);
 	for (const struct instance *i = NULL; (i = engine_instance_after(e, account, i ? i->id : 0));)
 		sum += text_size(i->name) + text_size(i->tags) + text_size(i->user_data);
 	for (const struct procurement *p = NULL; (p = engine_procurement_after(e, account, p ? p->id : 0));)
@@ -31,8 +31,7 @@ int64_t quota_text(const struct event *ev)
 {
 	int64_t sum = text_size(ev->name) + text_size(ev->text);
 
-	if (ev->kind == EVENT_REPORT || ev->kind == EVENT_HOST_DRAIN || ev->kind == EVENT_HOST_STATE ||
-		ev->kind == EVENT_HOST_VERIFIED)
+	if (ev->kind == EVENT_REPORT || ev->kind == EVENT_HOST_DRAIN || ev->kind == EVENT_HOST_STATE)
 		return 0; /* replaces what the last one said */
 	if (ev->kind == EVENT_INSTANCE)
 		sum += text_size(ev->u.instance.user_data);
@@ -40,6 +39,8 @@ int64_t quota_text(const struct event *ev)
 		sum += text_size(ev->u.instance_change.user_data);
 	if (ev->kind == EVENT_AGENT)
 		sum += text_size(ev->u.agent.machine);
+	if (ev->kind == EVENT_HOST_VERIFIED)
+		sum += text_size(ev->u.host_verified.why);
 	return sum;
 }
 
@@ -64,6 +65,7 @@ int64_t quota_text_before(const struct engine *e, const struct event *ev)
 	const struct instance *i;
 	const struct procurement *r;
 	const struct agent *a;
+	const struct host *h;
 
 	switch (ev->kind) {
 	case EVENT_POOL_CHANGE:
@@ -81,6 +83,9 @@ int64_t quota_text_before(const struct engine *e, const struct event *ev)
 	case EVENT_AGENT_INVENTORY:
 		a = engine_agent(e, ev->subject);
 		return a ? text_size(a->inventory) : 0;
+	case EVENT_HOST_VERIFIED:
+		h = engine_host(e, ev->subject);
+		return h ? text_size(h->claims) + text_size(h->proof_why) : 0;
 	default:
 		return 0;
 	}

@@ -14,6 +14,7 @@
 #include "market/reason.h"
 #include "marketd/api/judge.h"
 #include "marketd/api/nonces.h"
+#include "marketd/api/quota.h"
 #include "marketd/api/render.h"
 
 enum { CLOCK_SECONDS = 300 };
@@ -77,27 +78,53 @@ static bool np_verify_busy(const struct engine *e, uint64_t agent, uint64_t but)
 	return false;
 }
 
-/*
- * Since the lease began of which the first minutes are looked at, where it fails there. What fails beside a node says
- * nothing: the node may take what was measured.
- */
-static int np_verify_apply(struct api *api, const struct request *q, const struct agent *a, const struct verdict *v,
-	const char *text, struct fail *why)
+/* What fails beside a node says nothing: the node may take what was measured. */
+static bool np_verify_counts(const struct api *api, const struct agent *a, const struct verdict *v)
+{
+	return v->passed || !np_verify_busy(market_engine(api->market), a->id, 0);
+}
+
+/* Since the lease began of which the first minutes are looked at, where it fails there. */
+static struct event np_verify_event(const struct api *api, const struct agent *a, const struct verdict *v,
+	const char *text)
 {
 	const struct recheck *again = nonces_rechecked(api->nonces, v->host);
 	struct event ev = { .kind = EVENT_HOST_VERIFIED, .account = a->account, .subject = v->host, .text = text };
-	int rc;
 
-	if (!v->passed && np_verify_busy(market_engine(api->market), a->id, 0))
-		return 0;
 	ev.u.host_verified.result = v->passed ? PROOF_PASSED : PROOF_FAILED;
 	ev.u.host_verified.until = v->passed ? engine_minute(market_engine(api->market)) + 1 + v->minutes : 0;
 	ev.u.host_verified.since = !v->passed && again ? again->since : 0;
 	ev.u.host_verified.why = v->passed ? NULL : v->why;
+	return ev;
+}
+
+static int np_verify_apply(struct api *api, const struct request *q, const struct agent *a, const struct verdict *v,
+	const char *text, struct fail *why)
+{
+	struct event ev = np_verify_event(api, a, v, text);
+	int rc;
+
+	if (!np_verify_counts(api, a, v))
+		return 0;
 	rc = api_apply(api, q, &ev, NULL, why);
 	if (!rc)
 		nonces_checked(api->nonces, v->host);
 	return rc;
+}
+
+/* Each host keeps a copy: there is room for all of them, or none gets one. */
+static int np_verify_room(struct api *api, const struct request *q, const struct agent *a, const struct verdict *list,
+	size_t count, const char *text, struct fail *why)
+{
+	struct quota_need need = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		struct event ev = np_verify_event(api, a, &list[i], text);
+
+		if (np_verify_counts(api, a, &list[i]))
+			quota_need_add(api, &need, &ev);
+	}
+	return count ? quota_grant(api, q, &need, why) : 0;
 }
 
 static json_t *np_verify_result(const struct api *api, const struct verdict *v)
@@ -123,6 +150,7 @@ static int np_verify_judge(struct api *api, const struct request *q, struct repl
 		count = judge_hosts(market_engine(api->market), a, c, list, JUDGE_HOSTS);
 	else
 		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	rc = rc ? rc : np_verify_room(api, q, a, list, count, text, &why);
 	for (size_t i = 0; !rc && i < count; i++) {
 		rc = np_verify_apply(api, q, a, &list[i], text, &why);
 		if (!rc)
@@ -183,6 +211,7 @@ static void np_verify_overdue(struct api *api)
 		ev.account = h->account;
 		ev.text = claims;
 		own = api_own(api, h->account);
+		quota_reduces(api->quotas); /* what its account did does not save it */
 		api_apply(api, &own, &ev, NULL, NULL);
 		free(claims);
 	}
