@@ -24,12 +24,17 @@ uint64_t challenge_next(uint64_t seed)
 	return seed * CHALLENGE_MULTIPLIER + CHALLENGE_INCREMENT;
 }
 
+static uint64_t challenge_step(uint64_t v)
+{
+	return (v ^ v >> 29) * CHALLENGE_MULTIPLIER + CHALLENGE_INCREMENT;
+}
+
 uint64_t challenge_sum(uint64_t seed, uint64_t lane, uint64_t rounds)
 {
 	uint64_t v = seed + lane;
 
 	for (uint64_t i = 0; i < rounds; i++)
-		v = (v ^ v >> 29) * CHALLENGE_MULTIPLIER + CHALLENGE_INCREMENT;
+		v = challenge_step(v);
 	return v;
 }
 
@@ -38,11 +43,17 @@ uint64_t challenge_lane(uint64_t seed, uint64_t k)
 	return (seed + k * SPREAD) % CHALLENGE_LANES;
 }
 
+/* All lanes at once: one alone would wait for each of its own multiplications. */
 uint64_t challenge_answer(uint64_t seed, uint64_t rounds)
 {
-	uint64_t all = 0;
+	uint64_t lanes[CHALLENGE_SAMPLES], all = 0;
 
 	for (uint64_t k = 0; k < CHALLENGE_SAMPLES; k++)
-		all = (all << 7 | all >> 57) ^ challenge_sum(seed, challenge_lane(seed, k), rounds);
+		lanes[k] = seed + challenge_lane(seed, k);
+	for (uint64_t i = 0; i < rounds; i++)
+		for (uint64_t k = 0; k < CHALLENGE_SAMPLES; k++)
+			lanes[k] = challenge_step(lanes[k]);
+	for (uint64_t k = 0; k < CHALLENGE_SAMPLES; k++)
+		all = (all << 7 | all >> 57) ^ lanes[k];
 	return all;
 }

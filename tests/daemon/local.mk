@@ -48,6 +48,10 @@ daemon_tests_np = tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents
 	tests/daemon/sdk.t tests/daemon/stranger.t tests/daemon/undelivered.t tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 $(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
+tests/daemon/proof.log: tests/daemon/answer$(EXEEXT)
+check_PROGRAMS += tests/daemon/answer
+tests_daemon_answer_SOURCES = tests/daemon/answer.c
+tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/sdk.mjs tests/lib/npagent.sh tests/lib/told.sh
 
 # What every driver of agentd promises.

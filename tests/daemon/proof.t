@@ -158,21 +158,47 @@ as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
 minutes 62
 
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
+# gpus COUNT: the agent's inventory lists them, h100 all of them; at NUMBER: where it is.
+at() { printf '0000:%02x:00.0' "$1"; }
+gpus() { as "$S" PUT /np/v1/agent/inventory "$(capacity 64 $((512 * GIB)) $((500 * GIB)) "$1 h100" | jq -c --argjson at "$(for ((i = 0; i < $1; i++)); do at "$i"; echo; done | jq -cnR '[inputs | {address: .}]')" '.gpus = $at')" >/dev/null; }
+# sums COUNT [FIRST [ROUNDS]]: what so many GPUs computed for $N; with a comma before each.
+sums() {
+	where=(); for ((i = ${2-0}; i < ${2-0} + $1; i++)); do where+=("$(at "$i")"); done
+	"$BUILD/tests/daemon/answer" "$N" "${3-256}" "${where[@]}" >"$TMP/answers"
+	for device in "${where[@]}"; do read -r answer; sum "$device" "$answer"; done <"$TMP/answers"
+}
+sum() { printf ',{"device":"%s","answer":"%s",%s' "$1" "$2" "$(check "${3-opencl $((i++)) sums}" ok 5000 M/s | cut -c 2-)"; }
 agent gpus
-has 64 $((512 * GIB)) $((500 * GIB)) '16 h100'
+gpus 16
 G=$(host g1 h100) H=$(host g2 h100)
 is "$(http_status)" 201 "(two hosts with eight GPUs each, by their own word)"
-gpu() { for ((i = 0; i < $1; i++)); do printf '%s%s' "${2-,}" "$(check "gpu $i sums" ok 5000 M/s)"; done; }
 N=$(nonce); send "$(claims gpus "$N" "$fast")" >"$TMP/.made"
 is "$(verified "$G")" "failed | 0 of its 8 GPUs computed what was asked of them | -" "a machine without GPUs is no h100"
-N=$(nonce); send "$(claims gpus "$N" "$fast$(gpu 9)")" >"$TMP/.made"
+N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 9)")" >"$TMP/.made"
 is "$(verified "$G") / $(verified "$H")" "verified | - | - / failed | 1 of its 8 GPUs computed what was asked of them | -" "each GPU counts for one host"
-N=$(nonce); send "$(claims gpus "$N" "$(check 'gpu 0 memory' failed 1 MB/s)$(gpu 16)")" >"$TMP/.made"
+N=$(nonce); send "$(claims gpus "$N" "$(check 'gpu 0 memory' failed 1 MB/s)$(sums 16)")" >"$TMP/.made"
 is "$(verified "$G")" "failed | gpu 0 memory: as measured | -" "what fails by its own measure fails here"
-opencl() { check "opencl $1 sums" ok 5000 M/s | jq -c --arg d "$2" --arg a "$3" '.device = $d | .answer = $a'; }
-N=$(nonce); out=$(send "$(claims gpus "$N" "$(opencl 0 0000:19:00.0 256:0123456789abcdef)")")
+N=$(nonce); send "$(claims gpus "$N" "$fast$(for i in 0 1 2 3 4 5 6 7; do check "gpu $i sums" ok 5000 M/s | sed 's/^/,/'; done)")" >"$TMP/.made"
+is "$(verified "$G")" "failed | 0 of its 8 GPUs computed what was asked of them | -" "sums without an answer are none"
+N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 7)$(sums 8 40)")" >"$TMP/.made"
+is "$(verified "$G")" "failed | 7 of its 8 GPUs computed what was asked of them | -" "nor are those of GPUs that the machine does not list"
+N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 7)$(sums 1)$(sums 1 6 1024)")" >"$TMP/.made"
+is "$(verified "$G")" "failed | 7 of its 8 GPUs computed what was asked of them | -" "a GPU counts once"
+N=$(nonce); out=$(send "$(claims gpus "$N" "$fast$(sum "$(at 0)" 256:0123456789abcdef)")")
 refused 422 invalid verification "an answer that was not computed for the nonce" "$out"
 says "did not compute what the nonce asks for" "and why"
+for rounds in 255 65537; do
+	N=$(nonce); out=$(send "$(claims gpus "$N" "$fast$(sums 1 0 $rounds)")")
+	refused 422 invalid verification "nor is an answer of $rounds rounds one" "$out"
+done
+# What is not counted is not computed: a second answer of a GPU, and those beyond 32.
+gpus 40
+N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 8)$(sum "$(at 7)" 65536:1)")" >"$TMP/.made"
+is "$(verified "$G")" "verified | - | -" "the market computes one answer of each GPU"
+N=$(nonce); out=$(send "$(claims gpus "$N" "$fast$(sums 31)$(sum "$(at 31)" 256:1)")")
+refused 422 invalid verification "(a wrong one among 32)" "$out"
+N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 32)$(sum "$(at 32)" 256:1)")" >"$TMP/.made"
+is "$(http_status) $(verified "$G")" "200 verified | - | -" "and those of 32"
 
 # ---- Kept -----------------------------------------------------------------------------------------------------------
 sku plain 0 '{"num_vcpus":1}' >"$TMP/.made"

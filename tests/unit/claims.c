@@ -180,6 +180,8 @@ static void test_challenge(void)
 	ok(challenge_answer(seed, 16) != challenge_answer(seed + 1, 16) &&
 			challenge_answer(seed, 16) != challenge_answer(seed, 17),
 		"each seed and number of rounds its answer");
+	ok(challenge_answer(seed, 16) == 0xb0cf440172178e2fULL,
+		"all compared lanes are one number, the same in each version");
 	is_int(challenge_sum(1, 2, 1), (3 ^ 3 >> 29) * CHALLENGE_MULTIPLIER + CHALLENGE_INCREMENT, "one round");
 }
 

@@ -10,8 +10,6 @@
 
 #include "market/challenge.h"
 
-enum { ROUNDS_MOST = 65536 };
-
 static json_t *judge_requires(const struct sku *s)
 {
 	json_t *properties = s && s->properties ? json_loads(s->properties, 0, NULL) : NULL;
@@ -140,43 +138,63 @@ static bool judge_floors(const struct claims *c, const json_t *floors, char *why
 	return true;
 }
 
+/* ---- GPUs -------------------------------------------------------------------------------------- */
+
 static bool judge_sums(const struct claim *c)
 {
 	size_t len = strlen(c->check);
 
-	return c->is == CLAIM_OK && c->measured && len > 5 && strcmp(c->check + len - 5, " sums") == 0;
+	return c->is == CLAIM_OK && c->measured && *c->device && *c->answer && len > 5 &&
+		strcmp(c->check + len - 5, " sums") == 0;
 }
 
-/* GPUs that computed: OpenCL tells where each is, CUDA numbers them; both may have measured the same ones. */
-static int64_t judge_gpus(const struct claims *c)
+/* The GPUs of an agent's inventory, without those that are part of a processor. */
+static bool judge_lists(const json_t *inventory, const char *device)
 {
-	int64_t cuda = 0, opencl = 0;
+	const json_t *gpu;
+	size_t i;
 
-	for (size_t i = 0; i < c->count; i++) {
-		const struct claim *one = &c->list[i];
-		bool again = false;
+	json_array_foreach(json_object_get(inventory, "gpus"), i, gpu)
+	{
+		const char *address = json_string_value(json_object_get(gpu, "address"));
 
-		if (!judge_sums(one))
-			continue;
-		for (size_t k = 0; k < i; k++)
-			again = again || (judge_sums(&c->list[k]) && strcmp(c->list[k].device, one->device) == 0);
-		cuda += strncmp(one->check, "gpu ", 4) == 0;
-		opencl += strncmp(one->check, "opencl ", 7) == 0 && *one->device && !again;
+		if (address && strcmp(address, device) == 0)
+			return !json_is_true(json_object_get(gpu, "integrated"));
 	}
-	return cuda > opencl ? cuda : opencl;
+	return false;
 }
 
-int judge_answers(const struct claims *c, struct fail *f)
+/* The first sums of each GPU that its agent lists, at most JUDGE_GPUS. Returns how many. */
+static size_t judge_gpus(const struct agent *a, const struct claims *c, const struct claim *list[JUDGE_GPUS])
 {
-	for (size_t i = 0; i < c->count; i++) {
+	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count && n < JUDGE_GPUS; i++) {
 		const struct claim *one = &c->list[i];
+		bool again = !judge_sums(one);
+
+		for (size_t k = 0; k < n; k++)
+			again = again || strcmp(list[k]->device, one->device) == 0;
+		if (!again && judge_lists(inventory, one->device))
+			list[n++] = one;
+	}
+	json_decref(inventory);
+	return n;
+}
+
+int judge_answers(const struct agent *a, const struct claims *c, struct fail *f)
+{
+	const struct claim *list[JUDGE_GPUS];
+	size_t count = judge_gpus(a, c, list);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct claim *one = list[i];
 		uint64_t rounds = 0, answer = 0, want;
 		int used = 0;
 
-		if (!*one->answer || !*one->device)
-			continue;
 		if (sscanf(one->answer, "%10" SCNu64 ":%16" SCNx64 "%n", &rounds, &answer, &used) != 2 ||
-			one->answer[used] || rounds < 1 || rounds > ROUNDS_MOST)
+			one->answer[used] || rounds < CHALLENGE_ROUNDS_LEAST || rounds > CHALLENGE_ROUNDS_MOST)
 			return fail_set(f, -EBADMSG, "the answer of '%s' is none", one->check);
 		want = challenge_answer(challenge_seed(c->nonce, one->device), rounds);
 		if (answer != want)
@@ -217,7 +235,8 @@ static void judge_host(const struct sku *s, const struct claims *c, int64_t *gpu
 size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
 	size_t most)
 {
-	int64_t gpus = judge_gpus(c);
+	const struct claim *computed[JUDGE_GPUS];
+	int64_t gpus = (int64_t)judge_gpus(a, c, computed);
 	size_t n = 0;
 
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && n < most;

@@ -16,7 +16,11 @@
 #include "market/claims.h"
 #include "marketd/store/market.h"
 
-enum { JUDGE_HOURS = 7 * 24, JUDGE_HOSTS = 1024 };
+enum {
+	JUDGE_HOURS = 7 * 24,
+	JUDGE_HOSTS = 1024,
+	JUDGE_GPUS = 32, /* of one machine; the market computes what each of them did, a few milliseconds long */
+};
 
 struct verdict {
 	uint64_t host;
@@ -31,8 +35,11 @@ int judge_recheck(const struct sku *s);    /* percent of leases that begin with 
 /* NULL, or what is wrong with names of floors and tiers. */
 const char *judge_wrong(const json_t *properties);
 
-/* Were the GPUs' sums computed for this nonce? 0, or -EBADMSG with a sentence. */
-int judge_answers(const struct claims *c, struct fail *f);
+/*
+ * Were the GPUs' sums computed for this nonce? 0, or -EBADMSG with a sentence. Those count that have an answer and the
+ * device of a GPU in the agent's inventory, the first ones of each.
+ */
+int judge_answers(const struct agent *a, const struct claims *c, struct fail *f);
 /*
  * One verdict for each host of the agent whose type asks for proof, or did, in order of id. GPUs count for one host
  * each. Returns how many.

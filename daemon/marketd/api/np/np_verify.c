@@ -60,7 +60,7 @@ static int np_verify_believe(const struct api *api, const struct agent *a, const
 		fail_set(&f, -EBADMSG, "it is of '%s'", out->agent);
 	else if (!api->test_clock && (out->at < given - CLOCK_SECONDS || out->at > now + CLOCK_SECONDS))
 		fail_set(&f, -EBADMSG, "by its clock it was made before its nonce, or later than now");
-	else if (judge_answers(out, &f) == 0)
+	else if (judge_answers(a, out, &f) == 0)
 		return 0;
 	claims_release(out);
 	return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
