@@ -200,6 +200,23 @@ refused 422 invalid verification "(a wrong one among 32)" "$out"
 N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 32)$(sum "$(at 32)" 256:1)")" >"$TMP/.made"
 is "$(http_status) $(verified "$G")" "200 verified | - | -" "and those of 32"
 
+# Parts of GPUs, and hosts that get theirs although one before did not.
+sku single 1 '{"accelerator":"h100","requires":{"verified":true}}' >"$TMP/.made"
+sku quarter 1 '{"accelerator":"h100","requires":{"verified":true,"gpu_vendor":"nvidia","share":"1/4"}}' >"$TMP/.made"
+I=$(host g3 single)
+N=$(nonce); send "$(claims gpus "$N" "$fast$(sums 9)")" >"$TMP/.made"
+is "$(verified "$G") / $(verified "$H") / $(verified "$I")" "verified | - | - / failed | 1 of its 8 GPUs computed what was asked of them | - / verified | - | -" \
+	"eight of nine are for the first, none for the second, the ninth for the third"
+agent sharer
+gpus 2
+as "$S" PUT /np/v1/agent/inventory "$(as "$FOUNDRY" GET "/np/v1/agents/$AGENT" | jq -c '.inventory | .capacity.shares = "nvidia"')" >/dev/null
+Q=$(host q0 quarter)
+for i in 1 2 3; do host "q$i" quarter >"$TMP/.made"; done
+L=$(host q4 quarter)
+N=$(nonce); send "$(claims sharer "$N" "$fast$(sums 1)")" >"$TMP/.made"
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.state]')" '["verified","verified","verified","verified","failed"]' "four quarters are one GPU"
+is "$(verified "$L")" "failed | no GPU that computed what was asked of it has room for its share | -" "a fifth is of another"
+
 # ---- Kept -----------------------------------------------------------------------------------------------------------
 sku plain 0 '{"num_vcpus":1}' >"$TMP/.made"
 # machine NAME: one with ten hosts that ask for proof and one that does not. bulky NAME: sends 60 KiB of measurements.

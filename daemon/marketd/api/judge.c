@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "market/challenge.h"
+#include "marketd/api/promise.h"
+
+enum { GPU_PARTS = 720720 }; /* every share divides it */
 
 static json_t *judge_requires(const struct sku *s)
 {
@@ -213,22 +216,32 @@ static const struct claim *judge_failed(const struct claims *c)
 	return NULL;
 }
 
-/* *gpus: those of the machine that no host before has. */
-static void judge_host(const struct sku *s, const struct claims *c, int64_t *gpus, struct verdict *v)
+/* What a node has of GPUs, in parts of one. */
+static int64_t judge_parts(const struct sku *s)
+{
+	struct promise p = promise_of(s);
+
+	return p.gpu_parts ? GPU_PARTS / p.gpu_parts : p.gpus * GPU_PARTS;
+}
+
+/* *parts: of the machine's GPUs, those that no host before has. */
+static void judge_host(const struct sku *s, const struct claims *c, int64_t *parts, struct verdict *v)
 {
 	const struct claim *failed = judge_failed(c);
 	json_t *more = judge_requires(s);
-	int64_t hours = json_integer_value(json_object_get(more, "verify_hours"));
+	int64_t hours = json_integer_value(json_object_get(more, "verify_hours")), need = judge_parts(s);
 
 	v->minutes = 60 * (hours > 0 ? hours : JUDGE_HOURS);
 	if (failed)
 		snprintf(v->why, sizeof v->why, "%s: %.200s", failed->check, failed->text);
-	else if (s && s->gpus > *gpus)
+	else if (need > *parts && need < GPU_PARTS)
+		snprintf(v->why, sizeof v->why, "no GPU that computed what was asked of it has room for its share");
+	else if (need > *parts)
 		snprintf(v->why, sizeof v->why, "%" PRId64 " of its %d GPUs computed what was asked of them",
-			*gpus > 0 ? *gpus : 0, (int)s->gpus);
+			*parts / GPU_PARTS, (int)s->gpus);
 	else
 		v->passed = judge_floors(c, json_object_get(more, "floors"), v->why, sizeof v->why);
-	*gpus -= s ? s->gpus : 0;
+	*parts -= need <= *parts ? need : 0;
 	json_decref(more);
 }
 
@@ -236,7 +249,7 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 	size_t most)
 {
 	const struct claim *computed[JUDGE_GPUS];
-	int64_t gpus = (int64_t)judge_gpus(a, c, computed);
+	int64_t parts = (int64_t)judge_gpus(a, c, computed) * GPU_PARTS;
 	size_t n = 0;
 
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && n < most;
@@ -244,7 +257,7 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 		const struct sku *s = engine_sku(e, h->sku);
 
 		list[n] = (struct verdict){ .host = h->id };
-		judge_host(s, c, &gpus, &list[n]);
+		judge_host(s, c, &parts, &list[n]);
 		n += (s && s->proof) || h->proof != PROOF_NONE;
 	}
 	return n;

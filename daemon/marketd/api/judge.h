@@ -41,8 +41,8 @@ const char *judge_wrong(const json_t *properties);
  */
 int judge_answers(const struct agent *a, const struct claims *c, struct fail *f);
 /*
- * One verdict for each host of the agent whose type asks for proof, or did, in order of id. GPUs count for one host
- * each. Returns how many.
+ * One verdict for each host of the agent whose type asks for proof, or did, in order of id. GPUs, and shares of them,
+ * count for one host each: the first that gets all of its own. Returns how many.
  */
 size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
 	size_t most);
