@@ -83,7 +83,8 @@ NOW=$((NOW + 960)); v2_clock $NOW
 offer() { as "$FOUNDRY" POST "/np/v1/hosts/$1/offers" "{\"price_dollars_per_node_hour\":\"$2\"}" >/dev/null; }
 SKU=$SURE
 quote() { as "$ACME" POST /np/v1/quote "$(order buy "$POOL" "${2:-1}" $((NOW + 60)) $((NOW + HOUR)) 9.00 "${1-}" | jq -c '.pool |= .')"; }
-book() { curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure${1-}" | jq -c '[.data[] | [.price_dollars_per_node_hour, .verification.state, .verification.tier]]'; }
+offers() { curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure${1-}"; }
+book() { offers "${1-}" | jq -c '[.data[] | [.price_dollars_per_node_hour, .verification.state, .verification.tier]]'; }
 offer "$A" 1.20; offer "$B" 2.40
 is "$(book)" '[]' "no host is in the book before it is proven"
 is "$(book '&unverified=true')" '[["1.200000","unverified",null],["2.400000","unverified",null]]' "but for who asks for such hosts"
@@ -100,8 +101,8 @@ is "$(http_status) $(jq -c '[.hosts[] | [.name, .state, .until]]' <<<"$out")" "2
 	"measured: proven for as long as the type says"
 told np.VerificationAnswer "$out" "(as documented)"
 is "$(book)" '[["1.200000","verified","gold"],["2.400000","verified","gold"]]' "and in the book, with the tier that was measured"
-told np.OfferList "$(curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure")" "(as documented)"
-unlike "$(curl -sS -H "Authorization: Bearer $ACME" "$NANOPOD_URL/np/v1/offers?instance_sku=sure")" "foundry|\"host_|\"a\"" "which names nobody"
+told np.OfferList "$(offers)" "(as documented)"
+unlike "$(offers)" "foundry|\"host_|\"a\"" "which names nobody"
 is "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq -c '.verification.measured[0] | [.check, .median, .unit]')" '["disk write",900,"MB/s"]' "its seller sees the values"
 told np.HostVerification "$(as "$FOUNDRY" GET "/np/v1/hosts/$A/verification")" "and all of it, as it was signed"
 is "$(quote | json .fills)" true "a buyer gets it"
@@ -117,6 +118,7 @@ is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[tr
 N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
 is "$(jq -c '[.hosts[] | [.state, .reason]]' <<<"$out")" '[["failed","disk_write: 100 MB/s, but its type asks for 500"],["failed","disk_write: 100 MB/s, but its type asks for 500"]]' "and fails"
 is "$(book)" '[]' "it leaves the book"
+is "$(offers '&unverified=true' | jq -c '[.data[].verification | [.state, .reason]] | unique')" '[["failed",null]]' "who asks for such hosts reads no text of their sellers"
 minutes 61
 is "$(($(money "$ACME" .available_micros) - paid)) $(money "$FOUNDRY" .available_micros)" "1200000 0" "its buyer has all of it back, the seller nothing"
 like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 3 2>/dev/null)" '"host.verified"' "and people hear of it"
@@ -233,6 +235,9 @@ is "$(http_status) $(jq -c '[.hosts[].state] | unique' <<<"$out")" '200 ["verifi
 is "$(jq '.hosts | length' <<<"$out") $(verified "$P")" "10 unverified | - | -" "nothing is kept of a host whose type does not ask"
 out=$(bulky heavy)
 is "$(http_status)" 200 "the next ones replace them"
+offer "$M" 1.20
+is "$(offers | jq -c '[.data[].verification.measured | length]') $(as "$FOUNDRY" GET "/np/v1/hosts/$M" | jq '.verification.measured | length')" "[64] 181" \
+	"a buyer's list has the first ones, its seller's all"
 before=$(verified "$A")
 marketd_stop; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
 is "$(verified "$A")" "$before" "a restart keeps all of it"

@@ -279,11 +279,11 @@ json_t *judge_tier(const struct sku *s, const struct claims *c)
 	return name ? name : json_null();
 }
 
-json_t *judge_measured(const struct claims *c)
+json_t *judge_measured(const struct claims *c, size_t most)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < c->count; i++) {
+	for (size_t i = 0; i < c->count && json_array_size(list) < most; i++) {
 		const struct claim *one = &c->list[i];
 
 		if (one->measured)

@@ -10,7 +10,7 @@
 #include "marketd/api/np/np.h"
 #include "marketd/api/render.h"
 
-enum { OFFERS_MOST = 1000 };
+enum { OFFERS_MOST = 1000, OFFERED_MEASURES = 64 };
 
 const char *np_proof_state(const struct engine *e, const struct host *h)
 {
@@ -21,13 +21,14 @@ const char *np_proof_state(const struct engine *e, const struct host *h)
 	return h->proof_until > engine_minute(e) ? "verified" : "expired";
 }
 
-json_t *np_verification(const struct engine *e, const struct host *h)
+/* why: also its reason, which the seller's machine words. */
+static json_t *np_proof_json(const struct engine *e, const struct host *h, size_t most, bool why)
 {
 	const struct sku *s = engine_sku(e, h->sku);
 	json_t *o = json_pack("{s:s, s:b, s:o, s:o, s:o, s:n}", "state", np_proof_state(e, h), "asked",
 		(int)(s && s->proof), "at", h->proof_at ? json_integer(h->proof_at) : json_null(), "until",
-		h->proof_until ? json_integer(h->proof_until * 60) : json_null(), "reason", render_text(h->proof_why),
-		"tier");
+		h->proof_until ? json_integer(h->proof_until * 60) : json_null(), "reason",
+		render_text(why ? h->proof_why : NULL), "tier");
 	struct claims c;
 
 	if (!h->claims || claims_read(h->claims, strlen(h->claims), &c, NULL)) {
@@ -36,9 +37,14 @@ json_t *np_verification(const struct engine *e, const struct host *h)
 	}
 	if (h->proof == PROOF_PASSED)
 		json_object_set_new(o, "tier", judge_tier(s, &c));
-	json_object_set_new(o, "measured", judge_measured(&c));
+	json_object_set_new(o, "measured", judge_measured(&c, most));
 	claims_release(&c);
 	return o;
+}
+
+json_t *np_verification(const struct engine *e, const struct host *h)
+{
+	return np_proof_json(e, h, CLAIMS_MOST, true);
 }
 
 const struct lease *np_proof_lease(const struct engine *e, const struct host *h)
@@ -72,20 +78,26 @@ json_t *np_verify_wanted(const struct api *api, const struct host *h)
 
 /* ---- For buyers ------------------------------------------------------------------------------ */
 
+/* Its measurements are long: they are read once, however many times of it are on sale. */
 static void np_proof_offer(const struct engine *e, const struct host *h, json_t *data)
 {
+	json_t *verification = NULL;
+
 	for (size_t i = 0; i < h->piece_count && json_array_size(data) < OFFERS_MOST; i++) {
 		const struct piece *p = &h->pieces[i];
 		int64_t from = engine_minute(e) + 1;
 
 		if (!p->order || p->end <= from)
 			continue;
+		if (!verification)
+			verification = np_proof_json(e, h, OFFERED_MEASURES, false);
 		json_array_append_new(data,
-			json_pack("{s:o, s:I, s:o, s:o, s:o}", "instance_sku", render_sku_summary(e, h->sku),
+			json_pack("{s:o, s:I, s:o, s:o, s:O}", "instance_sku", render_sku_summary(e, h->sku),
 				"start_at", (json_int_t)(p->start > from ? p->start : from) * 60, "end_at",
 				render_minute(p->end), "price_dollars_per_node_hour", render_price(p->price),
-				"verification", np_verification(e, h)));
+				"verification", verification));
 	}
+	json_decref(verification);
 }
 
 /* What is on sale of a type and what is known of its hosts, without whose they are. */
@@ -103,7 +115,8 @@ static int list_offers(struct api *api, const struct request *q, struct reply *r
 		return api_refuse(q, r, type ? REASON_NOT_FOUND : REASON_INVALID, "instance_sku",
 			"no instance SKU '%s'", type ? type : "");
 	data = json_array();
-	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id))
+	for (const struct host *h = engine_host_after(e, 0, 0); h && json_array_size(data) < OFFERS_MOST;
+		h = engine_host_after(e, 0, h->id))
 		if (h->sku == s->id && !h->retired && !h->down &&
 			(!s->proof || unverified || strcmp(np_proof_state(e, h), "verified") == 0))
 			np_proof_offer(e, h, data);
