@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # A machine without GPUs whose own files say that it has eight h100: the door believes them, its measurements do not
 # lead anywhere. Real marketd and agentd, on a clock that the test moves.
+# The honest one has its disk in memory where there is room: a busy disk is slower than an offer may be.
+room=$(df -Pm /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
+[ "${room:-0}" -lt 1024 ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"
