@@ -38,6 +38,18 @@ fast=$(check 'disk write' ok 900 MB/s) slow=$(check 'disk write' ok 100 MB/s)
 sku() { operator POST /np/v1/skus "{\"alias\":\"$1\",\"gpus\":$2,\"properties\":$3}"; }
 out=$(sku x 0 '{"requires":{"floors":{"Disk":1}}}')
 refused 422 invalid properties.requires "a floor without a name that a check can have" "$out"
+for floor in disk_wirte disk_write4 market_latency; do
+	out=$(sku x 0 "{\"requires\":{\"floors\":{\"$floor\":1}}}")
+	refused 422 invalid properties.requires "a floor of what no agent measures for a market ($floor)" "$out"
+done
+says "a floor is one of disk_write, disk_read, .* opencl_sums" "and which there are"
+out=$(sku x 0 '{"requires":{"verified":true,"tiers":[{"name":"gold","floors":{"disk_wirte":1}}]}}')
+refused 422 invalid properties.requires "neither in tiers" "$out"
+for more in '"recheck_percent":10' '"tiers":[{"name":"gold","floors":{"disk_write":1}}]'; do
+	out=$(sku x 0 "{\"requires\":{$more}}")
+	refused 422 invalid properties.requires "what is for verified hosts alone ($more)" "$out"
+	says "'tiers' and 'recheck_percent' are for verified hosts: drop them, or add 'verified': true" "and what to do"
+done
 out=$(sku x 0 '{"requires":{"verified":false,"floors":{"disk_write":1}}}')
 refused 422 invalid properties.requires "floors for hosts that nobody measures" "$out"
 out=$(sku sure 0 '{"num_vcpus":1,"requires":{"floors":{"disk_write":500},"verify_hours":2,"recheck_percent":100,
@@ -118,6 +130,8 @@ is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[tr
 N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
 is "$(jq -c '[.hosts[] | [.state, .reason]]' <<<"$out")" '[["failed","disk_write: 100 MB/s, but its type asks for 500"],["failed","disk_write: 100 MB/s, but its type asks for 500"]]' "and fails"
 is "$(book)" '[]' "it leaves the book"
+out=$(as "$ACME" POST /np/v1/pools/train/extend "{\"end_at\":$((NOW + 2 * HOUR)),\"limit_price_dollars_per_node_hour\":\"9.00\"}")
+is "$(json .error.message <<<"$out")" "not all of the same hosts can go on: one failed its verification" "it cannot be extended, and its buyer hears why"
 is "$(offers '&unverified=true' | jq -c '[.data[].verification | [.state, .reason]] | unique')" '[["failed",null]]' "who asks for such hosts reads no text of their sellers"
 minutes 61
 is "$(($(money "$ACME" .available_micros) - paid)) $(money "$FOUNDRY" .available_micros)" "1200000 0" "its buyer has all of it back, the seller nothing"

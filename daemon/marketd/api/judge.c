@@ -38,11 +38,17 @@ int judge_recheck(const struct sku *s)
 	return percent;
 }
 
+/* What agents measure for the market; a floor of something else would never be reached. */
 static bool judge_name(const char *name)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	static const char *const names[] = { "disk_write", "disk_read", "disk_random", "disk_fsync", "memory_copy",
+		"network", "pcie_link", "gpu_memory", "gpu_read", "gpu_sums", "gpu_upload", "gpu_download",
+		"opencl_memory", "opencl_read", "opencl_sums" };
 
-	return n && n < 32 && !name[n];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
 }
 
 static const char *judge_wrong_floors(const json_t *floors)
@@ -53,7 +59,10 @@ static const char *judge_wrong_floors(const json_t *floors)
 	json_object_foreach((json_t *)(uintptr_t)floors, name, value)
 	{
 		if (!judge_name(name))
-			return "a floor has the name of a check, with '_' for blanks: disk_write";
+			return "a floor is one of disk_write, disk_read, disk_random, disk_fsync, memory_copy, "
+			       "network, "
+			       "pcie_link, gpu_memory, gpu_read, gpu_sums, gpu_upload, gpu_download, opencl_memory, "
+			       "opencl_read, opencl_sums";
 		if (!json_is_integer(value) || json_integer_value(value) < 0)
 			return "a floor is a whole number, in the unit in which 'nanopod-agentd verify' prints it";
 	}
@@ -63,16 +72,20 @@ static const char *judge_wrong_floors(const json_t *floors)
 const char *judge_wrong(const json_t *properties)
 {
 	const json_t *more = json_object_get(properties, "requires"), *tier;
+	const json_t *tiers = json_object_get(more, "tiers");
 	const char *wrong = judge_wrong_floors(json_object_get(more, "floors"));
+	bool asks = judge_asks(properties);
 	size_t i;
 
-	if (!wrong && json_is_false(json_object_get(more, "verified")) && judge_asks(properties))
+	if (!wrong && json_is_false(json_object_get(more, "verified")) && asks)
 		wrong = "floors are for verified hosts: drop them, or 'verified': false";
-	json_array_foreach(json_object_get(more, "tiers"), i, tier)
+	json_array_foreach(tiers, i, tier)
 	{
 		if (!wrong)
 			wrong = judge_wrong_floors(json_object_get(tier, "floors"));
 	}
+	if (!wrong && !asks && (json_array_size(tiers) || json_integer_value(json_object_get(more, "recheck_percent"))))
+		wrong = "'tiers' and 'recheck_percent' are for verified hosts: drop them, or add 'verified': true";
 	return wrong;
 }
 

@@ -2,6 +2,7 @@
 #include "marketd/engine/rules/buy.h"
 
 #include "market/reason.h"
+#include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/rules/resting.h"
@@ -14,6 +15,21 @@ int32_t buy_reason(const struct plan *plan)
 	return plan->more ? REASON_PRICE_TOO_LOW : REASON_NO_CAPACITY;
 }
 
+/* Would one of the pool's hosts go on if it had not failed? */
+static bool extend_failed(const struct want *w)
+{
+	bool asks = w->pool && w->sku->pub.proof && !(w->flags & ORDER_UNVERIFIED);
+
+	for (size_t i = 0; asks && i < w->pool->holding_count; i++) {
+		const struct live_host *h = w->pool->holdings[i].live;
+
+		if (h->sku == w->sku && h->pub.proof == PROOF_FAILED &&
+			calendar_owned(h, w->pool->pub.id, w->start - 1))
+			return true;
+	}
+	return false;
+}
+
 static int plan_extend(const struct engine *e, const struct want *w, struct plan *plan, struct fail *why)
 {
 	int rc = match_extend(e, w, plan);
@@ -22,6 +38,8 @@ static int plan_extend(const struct engine *e, const struct want *w, struct plan
 		return fail_set(why, rc, "the pool does not have %d nodes in the minute before", w->nodes);
 	if (rc == REASON_PRICE_TOO_LOW)
 		return fail_set(why, rc, "keeping the same hosts costs more than the limit");
+	if (rc && extend_failed(w))
+		return fail_set(why, rc, "not all of the same hosts can go on: one failed its verification");
 	if (rc)
 		return fail_set(why, rc, "not all of the same hosts are for sale throughout the window");
 	return 0;
