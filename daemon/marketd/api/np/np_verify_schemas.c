@@ -12,7 +12,7 @@ enum { VERIFICATION_BYTES = 64 * 1024 };
 #define UNTIL TIME("until", FIELD_REQUIRED | FIELD_NULL)
 #define WHY \
 	{ \
-		"reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "why it failed, in the words of its machine; null in lists for buyers" \
+		"reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "why it failed; not in offers" \
 	}
 #define NUMBER(name, text) \
 	{ \
@@ -77,7 +77,7 @@ static const struct schema_field verification[] = {
 	UNTIL,
 	WHY,
 	{ "tier", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "by its type's floors" },
-	{ "measured", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Measured", 0, 0, "in lists for buyers the first 64" },
+	{ "measured", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Measured", 0, 0, "in offers the first 64" },
 	{ 0 },
 };
 
