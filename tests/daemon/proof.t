@@ -173,6 +173,23 @@ ok "but what passes counts" test "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | json .
 as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
 minutes 62
 
+# ---- Staying, and a type that asks no more -------------------------------------------------------------------------------
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+until=$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | json .verification.until)
+has_hour() { as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 "$1" $(($1 + HOUR)) 9.00)" | json .status; }
+is "$(has_hour $((until - HOUR + 120))) $(has_hour $((until + 120)))" "filled filled" "(somebody has the host, and goes on past the end of its proof)"
+NOW=$((until + 300)); v2_clock $NOW
+is "$(verified "$A") $(as "$S" GET /np/v1/agent/work | jq -c '.hosts[0].verification.now')" "expired | - | gold false" "who stays pays, and the host need not be measured"
+N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
+says_work() { as "$S" GET /np/v1/agent/work | jq -c '.hosts[0].verification | [.state, .now]'; }
+is "$(says_work)" '["failed",true]' "unless it fails"
+wants() { operator PATCH "/np/v1/skus/$SURE" "{\"properties\":{\"num_vcpus\":1$1}}" >/dev/null; }
+wants ''
+is "$(http_status) $(says_work)" '200 ["failed",true]' "what was sold waits for a proof even where its type asks no more"
+wants ',"requires":{"floors":{"disk_write":500}}'
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+minutes 62
+
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
 # gpus COUNT: the agent's inventory lists them, h100 all of them; at NUMBER: where it is.
 at() { printf '0000:%02x:00.0' "$1"; }

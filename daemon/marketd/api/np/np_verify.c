@@ -217,13 +217,13 @@ static void np_verify_overdue(struct api *api)
 	}
 }
 
-/* A lease that began since then: its host is looked at by chance, if it can be. */
+/* A lease that began since then, of somebody who was not there before: its host is looked at by chance, if it can be. */
 static void np_verify_draw(struct api *api, const struct host *h, const struct sku *s, int64_t from)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct lease *l = np_proof_lease(e, h);
 
-	if (!l || l->start <= from || from == 0 || np_verify_busy(e, h->agent, h->id) ||
+	if (!l || l->start <= from || from == 0 || l->since < l->start || np_verify_busy(e, h->agent, h->id) ||
 		(int)nonces_chance(100) >= judge_recheck(s))
 		return;
 	nonces_recheck(&api->nonces,
