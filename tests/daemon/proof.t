@@ -190,6 +190,28 @@ wants ',"requires":{"floors":{"disk_write":500}}'
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 minutes 62
 
+# ---- In the first minutes, again ------------------------------------------------------------------------------------
+as "$STRANGER" POST /v2/pools '{"name":"other","workspace":"default"}' >"$TMP/.pool"
+OTHER=$(json .id <"$TMP/.pool")
+# has_from TOKEN POOL MINUTE MINUTES: that lease is bought.
+has_from() { is "$(as "$1" POST /v2/orders "$(order buy "$2" 1 $((NOW + 60 * $3)) $((NOW + 60 * $3 + 60 * $4)) 9.00)" | json .status)" filled "(bought)"; }
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+has_from "$ACME" "$POOL" 1 5
+has_from "$STRANGER" "$OTHER" 6 50
+N=$(nonce)
+minutes 2
+send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(http_status) $(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '200 [true,false]' "a nonce from before a lease answers nothing that was asked in it"
+minutes 10
+is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "nor does the next lease put it off"
+minutes 50
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+has_from "$ACME" "$POOL" 1 2
+minutes 9
+is "$(verified "$A")" "verified | - | gold" "(a short lease is over)"
+minutes 3
+is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "who did not answer in it fails all the same"
+
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
 # gpus COUNT: the agent's inventory lists them, h100 all of them; at NUMBER: where it is.
 at() { printf '0000:%02x:00.0' "$1"; }
@@ -267,7 +289,7 @@ is "$(jq '.hosts | length' <<<"$out") $(verified "$P")" "10 unverified | - | -" 
 out=$(bulky heavy)
 is "$(http_status)" 200 "the next ones replace them"
 offer "$M" 1.20
-is "$(offers | jq -c '[.data[].verification.measured | length]') $(as "$FOUNDRY" GET "/np/v1/hosts/$M" | jq '.verification.measured | length')" "[64] 181" \
+is "$(offers | jq -c '[.data[].verification.measured | length] | max') $(as "$FOUNDRY" GET "/np/v1/hosts/$M" | jq '.verification.measured | length')" "64 181" \
 	"a buyer's list has the first ones, its seller's all"
 before=$(verified "$A")
 marketd_stop; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1

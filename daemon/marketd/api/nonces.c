@@ -106,7 +106,8 @@ int nonces_recheck(struct nonces **n, const struct recheck *add)
 
 	if (!*n && !(*n = calloc(1, sizeof **n)))
 		return -ENOMEM;
-	nonces_checked(*n, add->host);
+	if (nonces_rechecked(*n, add->host))
+		return 0;
 	list = (*n)->asked;
 	if (nonces_room(&list, (*n)->asked_count, &(*n)->asked_cap, sizeof *add))
 		return -ENOMEM;
@@ -121,6 +122,13 @@ const struct recheck *nonces_rechecked(const struct nonces *n, uint64_t host)
 		if (n->asked[i].host == host)
 			return &n->asked[i];
 	return NULL;
+}
+
+const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int64_t given)
+{
+	const struct recheck *r = nonces_rechecked(n, host);
+
+	return r && given >= r->due - RECHECK_SECONDS ? r : NULL;
 }
 
 void nonces_checked(struct nonces *n, uint64_t host)

@@ -15,8 +15,8 @@ enum { NONCE_TEXT = 33, NONCE_SECONDS = 900, RECHECK_SECONDS = 600 };
 struct nonces;
 
 struct recheck {
-	uint64_t host, lease;
-	int64_t since, due; /* the minute in which the lease began; Unix seconds */
+	uint64_t host;
+	int64_t since, due; /* the minute in which the lease began; Unix seconds, RECHECK_SECONDS after it was asked */
 };
 
 void nonces_free(struct nonces *n);
@@ -26,8 +26,11 @@ int nonces_give(struct nonces **n, uint64_t agent, uint64_t generation, int64_t 
 bool nonces_take(struct nonces *n, uint64_t agent, uint64_t generation, int64_t now, char room[NONCE_TEXT],
 	int64_t *since);
 
-int nonces_recheck(struct nonces **n, const struct recheck *add); /* replaces that of the host; 0 or -ENOMEM */
+/* An earlier one that the host has not answered stays: the next lease puts nothing off. 0 or -ENOMEM. */
+int nonces_recheck(struct nonces **n, const struct recheck *add);
 const struct recheck *nonces_rechecked(const struct nonces *n, uint64_t host); /* NULL: nothing is asked of it */
+/* What a measurement answers whose nonce was given at that time, not before; or NULL. */
+const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int64_t given);
 void nonces_checked(struct nonces *n, uint64_t host);
 bool nonces_overdue(const struct nonces *n, int64_t now, struct recheck *out); /* one that was not answered */
 

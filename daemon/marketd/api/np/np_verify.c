@@ -19,6 +19,14 @@
 
 enum { CLOCK_SECONDS = 300 };
 
+/* What an agent sent. */
+struct sent {
+	const struct agent *agent;
+	const char *text;
+	int64_t given; /* its nonce */
+	struct claims claims;
+};
+
 /* ---- From the agent -------------------------------------------------------------------------- */
 
 static const struct agent *np_verify_agent(struct api *api, const struct request *q, struct reply *r)
@@ -46,23 +54,25 @@ static int post_nonce(struct api *api, const struct request *q, struct reply *r)
 }
 
 /* Signed by this agent, for the nonce, since that was given. 0 or a reason. */
-static int np_verify_believe(const struct api *api, const struct agent *a, const char *text, const char *nonce,
-	int64_t given, struct claims *out, struct fail *why)
+static int np_verify_believe(const struct api *api, const char *nonce, struct sent *sent, struct fail *why)
 {
+	const struct agent *a = sent->agent;
+	struct claims *c = &sent->claims;
+	size_t len = strlen(sent->text);
 	int64_t now = market_now(api->market);
 	char id[IDENT_TEXT];
 	struct fail f = { 0 };
 
 	ident_text(IDENT_AGENT, a->id, id);
-	if (claims_check(text, strlen(text), a->public_key, nonce, &f) || claims_read(text, strlen(text), out, &f))
+	if (claims_check(sent->text, len, a->public_key, nonce, &f) || claims_read(sent->text, len, c, &f))
 		return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
-	if (strcmp(out->agent, id) != 0)
-		fail_set(&f, -EBADMSG, "it is of '%s'", out->agent);
-	else if (!api->test_clock && (out->at < given - CLOCK_SECONDS || out->at > now + CLOCK_SECONDS))
+	if (strcmp(c->agent, id) != 0)
+		fail_set(&f, -EBADMSG, "it is of '%s'", c->agent);
+	else if (!api->test_clock && (c->at < sent->given - CLOCK_SECONDS || c->at > now + CLOCK_SECONDS))
 		fail_set(&f, -EBADMSG, "by its clock it was made before its nonce, or later than now");
-	else if (judge_answers(a, out, &f) == 0)
+	else if (judge_answers(a, c, &f) == 0)
 		return 0;
-	claims_release(out);
+	claims_release(c);
 	return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
 }
 
@@ -85,11 +95,13 @@ static bool np_verify_counts(const struct api *api, const struct agent *a, const
 }
 
 /* Since the lease began of which the first minutes are looked at, where it fails there. */
-static struct event np_verify_event(const struct api *api, const struct agent *a, const struct verdict *v,
-	const char *text)
+static struct event np_verify_event(const struct api *api, const struct sent *sent, const struct verdict *v)
 {
-	const struct recheck *again = nonces_rechecked(api->nonces, v->host);
-	struct event ev = { .kind = EVENT_HOST_VERIFIED, .account = a->account, .subject = v->host, .text = text };
+	const struct recheck *again = nonces_answered(api->nonces, v->host, sent->given);
+	struct event ev = { .kind = EVENT_HOST_VERIFIED,
+		.account = sent->agent->account,
+		.subject = v->host,
+		.text = sent->text };
 
 	ev.u.host_verified.result = v->passed ? PROOF_PASSED : PROOF_FAILED;
 	ev.u.host_verified.until = v->passed ? engine_minute(market_engine(api->market)) + 1 + v->minutes : 0;
@@ -98,30 +110,30 @@ static struct event np_verify_event(const struct api *api, const struct agent *a
 	return ev;
 }
 
-static int np_verify_apply(struct api *api, const struct request *q, const struct agent *a, const struct verdict *v,
-	const char *text, struct fail *why)
+static int np_verify_apply(struct api *api, const struct request *q, const struct sent *sent, const struct verdict *v,
+	struct fail *why)
 {
-	struct event ev = np_verify_event(api, a, v, text);
+	struct event ev = np_verify_event(api, sent, v);
 	int rc;
 
-	if (!np_verify_counts(api, a, v))
+	if (!np_verify_counts(api, sent->agent, v))
 		return 0;
 	rc = api_apply(api, q, &ev, NULL, why);
-	if (!rc)
+	if (!rc && nonces_answered(api->nonces, v->host, sent->given))
 		nonces_checked(api->nonces, v->host);
 	return rc;
 }
 
 /* Each host keeps a copy: there is room for all of them, or none gets one. */
-static int np_verify_room(struct api *api, const struct request *q, const struct agent *a, const struct verdict *list,
-	size_t count, const char *text, struct fail *why)
+static int np_verify_room(struct api *api, const struct request *q, const struct sent *sent,
+	const struct verdict *list, size_t count, struct fail *why)
 {
 	struct quota_need need = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
-		struct event ev = np_verify_event(api, a, &list[i], text);
+		struct event ev = np_verify_event(api, sent, &list[i]);
 
-		if (np_verify_counts(api, a, &list[i]))
+		if (np_verify_counts(api, sent->agent, &list[i]))
 			quota_need_add(api, &need, &ev);
 	}
 	return count ? quota_grant(api, q, &need, why) : 0;
@@ -137,8 +149,7 @@ static json_t *np_verify_result(const struct api *api, const struct verdict *v)
 		h->proof_until ? json_integer(h->proof_until * 60) : json_null(), "reason", render_text(h->proof_why));
 }
 
-static int np_verify_judge(struct api *api, const struct request *q, struct reply *r, const struct agent *a,
-	const struct claims *c, const char *text)
+static int np_verify_judge(struct api *api, const struct request *q, struct reply *r, const struct sent *sent)
 {
 	struct verdict *list = calloc(JUDGE_HOSTS, sizeof *list);
 	json_t *data = json_array();
@@ -147,12 +158,12 @@ static int np_verify_judge(struct api *api, const struct request *q, struct repl
 	int rc = 0;
 
 	if (list)
-		count = judge_hosts(market_engine(api->market), a, c, list, JUDGE_HOSTS);
+		count = judge_hosts(market_engine(api->market), sent->agent, &sent->claims, list, JUDGE_HOSTS);
 	else
 		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
-	rc = rc ? rc : np_verify_room(api, q, a, list, count, text, &why);
+	rc = rc ? rc : np_verify_room(api, q, sent, list, count, &why);
 	for (size_t i = 0; !rc && i < count; i++) {
-		rc = np_verify_apply(api, q, a, &list[i], text, &why);
+		rc = np_verify_apply(api, q, sent, &list[i], &why);
 		if (!rc)
 			json_array_append_new(data, np_verify_result(api, &list[i]));
 	}
@@ -165,24 +176,21 @@ static int np_verify_judge(struct api *api, const struct request *q, struct repl
 
 static int post_verification(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct agent *a = np_verify_agent(api, q, r);
-	const char *text = body_text(q->body, "verification");
+	struct sent sent = { .agent = np_verify_agent(api, q, r), .text = body_text(q->body, "verification") };
 	struct fail why = { 0 };
 	char nonce[NONCE_TEXT];
-	struct claims c;
-	int64_t given;
 	int rc;
 
-	if (!a)
+	if (!sent.agent)
 		return r->status;
-	if (!nonces_take(api->nonces, a->id, q->generation, market_now(api->market), nonce, &given))
+	if (!nonces_take(api->nonces, q->agent, q->generation, market_now(api->market), nonce, &sent.given))
 		return api_refuse(q, r, REASON_WRONG_STATE, "verification",
 			"the market waits for no verification of this agent, or no longer: ask for a nonce first");
-	rc = np_verify_believe(api, a, text, nonce, given, &c, &why);
+	rc = np_verify_believe(api, nonce, &sent, &why);
 	if (rc)
 		return api_failed(q, r, rc, "verification", &why);
-	rc = np_verify_judge(api, q, r, a, &c, text);
-	claims_release(&c);
+	rc = np_verify_judge(api, q, r, &sent);
+	claims_release(&sent.claims);
 	return rc;
 }
 
@@ -205,7 +213,7 @@ static void np_verify_overdue(struct api *api)
 		char *claims;
 
 		nonces_checked(api->nonces, late.host);
-		if (!h || h->retired || !engine_lease(e, late.lease) || np_verify_busy(e, h->agent, 0))
+		if (!h || h->retired || np_verify_busy(e, h->agent, 0))
 			continue;
 		claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
 		ev.account = h->account;
@@ -227,7 +235,7 @@ static void np_verify_draw(struct api *api, const struct host *h, const struct s
 		(int)nonces_chance(100) >= judge_recheck(s))
 		return;
 	nonces_recheck(&api->nonces,
-		&(struct recheck){ h->id, l->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+		&(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
 }
 
 void np_verify_minute(struct api *api)
