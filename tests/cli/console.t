@@ -12,6 +12,7 @@ console() { "$NANOPOD" console "$@"; }
 key one
 AGT=$(join "$(join_token)" here one m | json .id)
 AGENT=$(session "$AGT" one 1 m "$NOW" | json .token)
+as "$AGENT" PUT /np/v1/agent/inventory "$(capacity 208 2199023255552 30786325577728 '8 h100')" >/dev/null
 HOST=$(as "$AGENT" POST /np/v1/agent/hosts "{\"name\":\"here\",\"instance_sku\":\"$SKU\"}" | json .id)
 offer "$HOST" 14.400000 >/dev/null
 run_is 0 "(a node)" "$NANOPOD" buy -t h100 -n 1 -d 2h -p 1.80 --name train -y

@@ -126,6 +126,7 @@ is "$(drain rack1 '{"dry_run":true}' | json .hourly_dollars)" 12.000000 "also of
 key one
 join "$(join_token)" rack7 one m1 >"$TMP/agent"
 S=$(session "$(json .id <"$TMP/agent")" one 1 m1 | json .token)
+as "$S" PUT /np/v1/agent/inventory "$(capacity 208 2199023255552 30786325577728 '8 h100')" >/dev/null
 HOST7=$(as "$S" POST /np/v1/agent/hosts "{\"name\":\"rack7\",\"instance_sku\":\"$SKU\"}" | json .id)
 as "$FOUNDRY" POST "/np/v1/hosts/$HOST7/offers" "{\"price_dollars_per_node_hour\":\"9.0\",\"start_at\":$((NOW + 6 * HOUR)),\"end_at\":$((NOW + 9 * HOUR))}" >"$TMP/.offer"
 as "$ACME" POST /v2/orders "$(order buy train 1 $((NOW + 7 * HOUR)) $((NOW + 8 * HOUR)) 9.000000)" >"$TMP/.order"

@@ -72,7 +72,7 @@ is "$(host .state)" up "while its buyer has the host, it stays his"
 is "$(refunded)" $((11 * MINUTE)) "and he is not refunded"
 agentd_clock $((START + 36060))
 ok "then a host whose probe fails is not sold" wait_for 60 host_is down
-like "$(host .down_reason)" "^unfit: the disk of .* does not keep what is written" "and says why"
+like "$(host .down_reason)" "^unfit for new nodes: the disk of .* does not keep what is written" "and says why"
 rmdir "$TMP/m1/probe.tmp"
 ok "it is tried until it passes" wait_for 60 probe_is true
 agentd_clock $(($(cat "$TMP/clock") + 660))
