@@ -19,13 +19,13 @@
  * X(name, code in JSON errors, exit status of nanopod, retryable)
  */
 #define CLIENT_FAILURES(X) \
-	X(UNREACHABLE, "unreachable", 8, 1)     /* not sent: no connection, or not in time */ \
-	X(LOST, "lost", 8, 1)                   /* sent, but no whole answer came back */ \
-	X(UNTRUSTED, "untrusted", 4, 0)         /* the certificate or key does not prove who the market is */ \
-	X(BAD_ANSWER, "bad_answer", 1, 0)       /* an answer that makes no sense */ \
-	X(BAD_SETUP, "bad_setup", 2, 0)         /* URL, token or file of certificates is unusable */ \
-	X(STOPPED, "interrupted", 130, 1)       /* stop_fd became readable */ \
-	X(NO_HTTP, "no_http", 1, 0)             /* no libcurl, or too old; an agent cannot give up root */
+	X(UNREACHABLE, "unreachable", 8, 1) /* not sent: no connection, or not in time */ \
+	X(LOST, "lost", 8, 1)               /* sent, but no whole answer came back */ \
+	X(UNTRUSTED, "untrusted", 4, 0)     /* the certificate or key does not prove who the market is */ \
+	X(BAD_ANSWER, "bad_answer", 1, 0)   /* an answer that makes no sense */ \
+	X(BAD_SETUP, "bad_setup", 2, 0)     /* URL, token or file of certificates is unusable */ \
+	X(STOPPED, "interrupted", 130, 1)   /* stop_fd became readable */ \
+	X(NO_HTTP, "no_http", 1, 0)         /* no libcurl, or too old; an agent cannot give up root */
 
 enum client_failure {
 	CLIENT_BASE = -4000,

@@ -151,7 +151,7 @@ static void proven_wish(struct proven *p, const struct order *o)
 	p->wishes[p->wish_count++] = (struct wish){ o->id, o->flags & ORDER_UNVERIFIED };
 }
 
-/* What it goes on from: of what was bought now, the time before in that pool; else that of which it is the later part. */
+/* It goes on from: of what was bought now, the time before in that pool; else that of which it is a later part. */
 static const struct stay *proven_before(const struct proven *p, const struct lease *l, bool is_new)
 {
 	for (size_t i = 0; i < p->stay_count; i++) {

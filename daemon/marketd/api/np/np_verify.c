@@ -125,8 +125,8 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 }
 
 /* Each host keeps a copy: there is room for all of them, or none gets one. */
-static int np_verify_room(struct api *api, const struct request *q, const struct sent *sent,
-	const struct verdict *list, size_t count, struct fail *why)
+static int np_verify_room(struct api *api, const struct request *q, const struct sent *sent, const struct verdict *list,
+	size_t count, struct fail *why)
 {
 	struct quota_need need = { 0 };
 
@@ -225,7 +225,7 @@ static void np_verify_overdue(struct api *api)
 	}
 }
 
-/* A lease that began since then, of somebody who was not there before: its host is looked at by chance, if it can be. */
+/* A lease that began since then, of somebody who was not there before: by chance its host is looked at, if it can. */
 static void np_verify_draw(struct api *api, const struct host *h, const struct sku *s, int64_t from)
 {
 	const struct engine *e = market_engine(api->market);
@@ -234,8 +234,7 @@ static void np_verify_draw(struct api *api, const struct host *h, const struct s
 	if (!l || l->start <= from || from == 0 || l->since < l->start || np_verify_busy(e, h->agent, h->id) ||
 		(int)nonces_chance(100) >= judge_recheck(s))
 		return;
-	nonces_recheck(&api->nonces,
-		&(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+	nonces_recheck(&api->nonces, &(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
 }
 
 void np_verify_minute(struct api *api)
