@@ -159,16 +159,11 @@ static bool reporter_next(struct reporter *p)
 	return false;
 }
 
-static bool reporter_later(int rc)
-{
-	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
-}
-
 static void reporter_report_sent(struct reporter *p, const struct link_event *e)
 {
 	struct node *n = roster_find(p->workers->roster, p->id);
 
-	if (!n || reporter_later(e->rc) || e->status == 401)
+	if (!n || link_later(e->rc) || e->status == 401)
 		return;
 	if (e->status == 422 && !p->plain_report) { /* an older market knows no GPUs of a node */
 		p->plain_report = true;
@@ -396,7 +391,7 @@ static void reporter_console_sent(struct reporter *p, const struct link_event *e
 
 		log_at(p->log, LOG_WARN, "%s: %s", n->id, e->fail.text);
 		n->console_due_ms = clock_ms() + (expected ? 0 : STATUS_MS);
-	} else if (n && e->rc && !reporter_later(e->rc)) {
+	} else if (n && e->rc && !link_later(e->rc)) {
 		log_at(p->log, LOG_WARN, "%s: the market refuses its console: %s", n->id, e->fail.text);
 		n->console_refused = true;
 		n->console_due_ms = clock_ms() + STATUS_MS;
@@ -430,10 +425,10 @@ void reporter_sent(struct reporter *p, const struct link_event *e)
 		reporter_console_sent(p, e);
 		break;
 	case TAG_INVENTORY:
-		p->check->inventory_new = reporter_later(e->rc);
+		p->check->inventory_new = link_later(e->rc);
 		/* fall through */
 	default:
-		if (e->rc && !reporter_later(e->rc) && e->status != 401)
+		if (e->rc && !link_later(e->rc) && e->status != 401)
 			log_at(p->log, LOG_WARN, "the market refuses a report: %s", e->fail.text);
 		break;
 	}

@@ -2,6 +2,7 @@
 #include "agentd/verifier.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 
-enum { TAG_NONCE = 32, TAG_VERIFICATION };
-enum { MEASURE_MS = 600000, AGAIN_MS = 60000, LOOK_MS = 5000, ASK_MS = 30000 };
+enum { MEASURE_MS = 600000, AGAIN_MS = 60000, REST_MOST = 6 * 3600000, LOOK_MS = 5000, ASK_MS = 30000 };
 
 static const char verifier_waits[] = "waits until the machine has been measured";
 
@@ -121,13 +121,25 @@ static void verifier_rest(struct verifier *v, int64_t ms)
 	free(v->text);
 	v->text = NULL;
 	v->step = VERIFIER_RESTS;
-	v->again_ms = clock_ms() + ms;
+	v->again_ms = v->soon_ms = clock_ms() + ms;
+}
+
+/* Twice as long after each failure: measuring wears a machine's disk, and its journal at the market grows. */
+static void verifier_failed(struct verifier *v)
+{
+	int64_t ms = v->rest_ms > AGAIN_MS ? v->rest_ms : AGAIN_MS;
+
+	verifier_rest(v, ms);
+	v->soon_ms = clock_ms() + AGAIN_MS;
+	v->rest_ms = ms < REST_MOST / 2 ? ms * 2 : REST_MOST;
+	if (ms > AGAIN_MS)
+		log_at(v->log, LOG_INFO, "measures again in %" PRId64 " minutes, or after a new start", ms / 60000);
 }
 
 static void verifier_ask(struct verifier *v)
 {
 	v->sent = true;
-	link_send(v->link, TAG_NONCE, "POST", "/np/v1/agent/nonce", NULL);
+	link_send(v->link, VERIFIER_TAG_NONCE, "POST", "/np/v1/agent/nonce", NULL);
 }
 
 static void verifier_begin(struct verifier *v)
@@ -140,7 +152,7 @@ static void verifier_begin(struct verifier *v)
 		return;
 	log_at(v->log, LOG_WARN, "cannot measure this machine: %s", f.text);
 	v->job.pid = 0;
-	verifier_rest(v, AGAIN_MS);
+	verifier_failed(v);
 }
 
 static void verifier_measured(struct verifier *v)
@@ -151,7 +163,7 @@ static void verifier_measured(struct verifier *v)
 		v->text = buf_steal(&v->job.said);
 	job_release(&v->job, v->loop);
 	if (!v->text) {
-		verifier_rest(v, AGAIN_MS);
+		verifier_failed(v);
 		return;
 	}
 	verifier_keep(v);
@@ -169,7 +181,7 @@ static void verifier_tell(struct verifier *v)
 		return;
 	}
 	v->sent = true;
-	link_send(v->link, TAG_VERIFICATION, "POST", "/np/v1/agent/verification", body);
+	link_send(v->link, VERIFIER_TAG_RESULT, "POST", "/np/v1/agent/verification", body);
 }
 
 static void verifier_got_nonce(struct verifier *v, const struct link_event *e)
@@ -186,9 +198,10 @@ static void verifier_got_nonce(struct verifier *v, const struct link_event *e)
 	json_decref(j);
 }
 
-/* What the market found of each host. */
-static void verifier_got_results(const struct verifier *v, const struct link_event *e)
+/* What the market found of each host. Are all of them proven? */
+static bool verifier_got_results(const struct verifier *v, const struct link_event *e)
 {
+	bool proven = !e->rc;
 	json_t *j = json_loadb(buf_text(&e->body), e->body.len, 0, NULL), *one;
 	size_t i;
 
@@ -201,19 +214,28 @@ static void verifier_got_results(const struct verifier *v, const struct link_eve
 
 		log_at(v->log, why ? LOG_WARN : LOG_INFO, "host '%s' is %s%s", name ? name : "",
 			why ? "not proven: " : "proven", why ? why : "");
+		proven = proven && !why;
 	}
 	json_decref(j);
+	return proven;
 }
 
 bool verifier_sent(struct verifier *v, const struct link_event *e)
 {
-	if (e->tag != TAG_NONCE && e->tag != TAG_VERIFICATION)
+	if (e->tag != VERIFIER_TAG_NONCE && e->tag != VERIFIER_TAG_RESULT)
 		return false;
 	v->sent = false;
-	if (e->tag == TAG_NONCE && v->step == VERIFIER_ASKS) {
+	if (e->tag == VERIFIER_TAG_NONCE && v->step == VERIFIER_ASKS) {
 		verifier_got_nonce(v, e);
-	} else if (e->tag == TAG_VERIFICATION && v->step == VERIFIER_TELLS) {
-		verifier_got_results(v, e);
+	} else if (e->tag == VERIFIER_TAG_RESULT && v->step == VERIFIER_TELLS) {
+		/* What was lost on the way is sent again; the market takes it once. */
+		if (link_later(e->rc))
+			return true;
+		if (!verifier_got_results(v, e)) {
+			verifier_failed(v);
+			return true;
+		}
+		v->rest_ms = 0;
 		verifier_rest(v, AGAIN_MS);
 	}
 	return true;
@@ -225,14 +247,26 @@ void verifier_opened(struct verifier *v)
 		job_release(&v->job, v->loop);
 	v->job.pid = 0;
 	v->sent = false;
+	v->rest_ms = 0;
 	verifier_rest(v, 0);
+}
+
+static bool verifier_may(const struct verifier *v)
+{
+	const struct work *w = v->workers->work;
+	int64_t now = clock_ms();
+
+	for (size_t i = 0; w && v->soon_ms <= now && i < w->host_count; i++)
+		if (w->hosts[i].verify_now)
+			return true;
+	return v->again_ms <= now;
 }
 
 int64_t verifier_turn(struct verifier *v)
 {
 	if (v->step == VERIFIER_MEASURES && job_ended(&v->job, v->loop))
 		verifier_measured(v);
-	if (v->step == VERIFIER_RESTS && v->again_ms <= clock_ms() &&
+	if (v->step == VERIFIER_RESTS && verifier_may(v) &&
 		verifier_due(v->workers->work, wallclock_now(v->workers->clock), verifier_sees(v))) {
 		v->step = VERIFIER_ASKS;
 		v->asks_ms = clock_ms();

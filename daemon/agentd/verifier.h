@@ -13,6 +13,7 @@
 #include "agentd/workers.h"
 #include "market/claims.h"
 
+enum { VERIFIER_TAG_NONCE = 32, VERIFIER_TAG_RESULT }; /* of its requests to the market */
 enum verifier_step { VERIFIER_RESTS, VERIFIER_ASKS, VERIFIER_MEASURES, VERIFIER_TELLS };
 /* What of nodes is here: nothing; orders with which nothing has begun; or more. */
 enum verifier_machine { MACHINE_EMPTY, MACHINE_ORDERED, MACHINE_TAKEN };
@@ -32,6 +33,8 @@ struct verifier {
 	char *text;       /* what was measured and is not told yet */
 	int64_t asks_ms;  /* when it began to ask (clock_ms) */
 	int64_t again_ms; /* not before (clock_ms) */
+	int64_t soon_ms;  /* nor before this where the market asks in a lease */
+	int64_t rest_ms;  /* after the next failure */
 };
 
 /* Returns when to call again at the latest (clock_ms). */

@@ -14,6 +14,7 @@
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 #include "market/client.h"
+#include "market/reason.h"
 
 enum {
 	POLL_SECONDS = 25, POLL_SLACK_MS = 15000, SEND_MS = 30000,
@@ -358,6 +359,11 @@ void link_send(struct link *l, uint64_t tag, const char *method, const char *pat
 bool link_open(const struct link *l)
 {
 	return l->state == STATE_OPEN;
+}
+
+bool link_later(int rc)
+{
+	return rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc == REASON_UNAVAILABLE || rc == REASON_RATE;
 }
 
 bool link_healthy(const struct link *l)

@@ -52,6 +52,9 @@ bool link_can_send(const struct link *l);
 /* Takes over body (malloc'd, or NULL). Only when link_can_send(). */
 void link_send(struct link *l, uint64_t tag, const char *method, const char *path, char *body);
 
+/* Of what was sent: it did not arrive, or the market has no time for it now. */
+bool link_later(int rc);
+
 /* The market answered lately. */
 bool link_healthy(const struct link *l);
 bool link_open(const struct link *l);

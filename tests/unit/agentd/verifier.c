@@ -10,6 +10,8 @@
 
 #include "../../lib/tap.h"
 #include "base/clock.h"
+#include "market/client.h"
+#include "market/reason.h"
 
 enum { NOW = 1800000000, HOUR = 3600 };
 
@@ -111,6 +113,42 @@ static void nodes_wait(const char *data)
 	node_free(n);
 }
 
+static int64_t rests_after(struct verifier *v, int rc, const char *body)
+{
+	struct link_event e = { .kind = LINK_SENT, .tag = VERIFIER_TAG_RESULT, .rc = rc };
+
+	buf_init(&e.body, 1000);
+	buf_adds(&e.body, body);
+	v->step = VERIFIER_TELLS;
+	v->text = strdup("measured");
+	verifier_sent(v, &e);
+	buf_release(&e.body);
+	return v->step == VERIFIER_RESTS ? (v->again_ms - clock_ms() + 30000) / 60000 : -1;
+}
+
+/* A machine that fails is measured ever more seldom, and what was lost on the way is not measured anew. */
+static void how_often(void)
+{
+	static const char failed[] = "{\"hosts\":[{\"name\":\"a\"},{\"name\":\"b\",\"reason\":\"slow\"}]}";
+	static const struct log quiet = { 0 };
+	struct verifier v = { .log = &quiet };
+
+	is_int(rests_after(&v, 0, "{\"hosts\":[{\"name\":\"a\"}]}"), 1, "one that passes may be looked at in a minute");
+	is_int(rests_after(&v, 0, failed), 1, "one that fails, too");
+	is_int(rests_after(&v, 0, failed), 2, "again: two");
+	is_int(rests_after(&v, REASON_INVALID, ""), 4, "refused: four");
+	ok(v.soon_ms <= clock_ms() + 60000, "but a minute where the market asks in a lease");
+	for (int i = 0; i < 20; i++)
+		rests_after(&v, 0, failed);
+	is_int(rests_after(&v, 0, failed), 360, "at most six hours");
+	is_int(rests_after(&v, CLIENT_LOST, ""), -1, "what was lost on the way is sent again");
+	is_str(v.text, "measured", "as it is");
+	verifier_release(&v);
+	rests_after(&v, 0, "{\"hosts\":[{\"name\":\"a\"}]}");
+	is_int(rests_after(&v, 0, failed), 1, "and one that has passed begins anew");
+	verifier_release(&v);
+}
+
 int main(void)
 {
 	char data[] = "/tmp/verifier-XXXXXX";
@@ -118,6 +156,7 @@ int main(void)
 	plan_none;
 	when();
 	what_is_here();
+	how_often();
 	if (!mkdtemp(data))
 		abort();
 	nodes_wait(data);
