@@ -602,8 +602,9 @@ np_mend() {
 np_interrupted() { [ -n "$(dpkg --audit 2>/dev/null)" ] || [ -n "$(ls /var/lib/dpkg/updates 2>/dev/null)" ]; }
 # A useradd killed between its files leaves a user whom nobody may become.
 np_shadowed() {
-	cut -d: -f1 /etc/shadow | sort >"$np_room/names"
-	[ -z "$(awk -F: '$2 == "x" { print $1 }' /etc/passwd | sort | comm -23 - "$np_room/names")" ] || pwconv
+	awk -F: 'NR == FNR { shadowed[$1]; next } $2 == "x" && !($1 in shadowed) { torn = 1 } END { exit !torn }' \
+		/etc/shadow /etc/passwd || return 0
+	pwconv
 }
 np_configure() {
 	np_quiet

@@ -23,7 +23,7 @@ sed -n 's/^f [^ ]* [^ ]* [^ ]* [^ ]* \(.*\) -> $/\1/p' /run/picture.$$ | grep -v
 	sed 's/^/sum /' | sort -k 3
 rm -f /run/picture.$$
 # Processes that were there when the picture was begun, too: others come and go.
-ps -eo pid=,ppid=,stat=,user:20=,args= | awk -v began="$began" 'index(began, " " $1 " ") && $2 != 2 && $3 !~ /^Z/ && $0 !~ /sshd:|systemd --user|\(sd-pam\)|ps -eo|awk |\[?sort\]?$|\[awk\]|sh -c|bash -c|systemctl|ask-password|agetty|systemd-timedated|systemd-hostnamed|systemd-localed/ { $1 = $2 = $3 = ""; print "process" $0 }' | sort
+ps -eo pid=,ppid=,stat=,user:20=,args= | awk -v began="$began" 'index(began, " " $1 " ") && $2 != 2 && $3 !~ /^Z/ && $0 !~ /sshd:|systemd --user|\(sd-pam\)|sh -c|bash -c|systemctl|ask-password|agetty|systemd-timedated|systemd-hostnamed|systemd-localed/ { $1 = $2 = $3 = ""; print "process" $0 }' | sort
 # What is left of somebody between boots; a folder of locks is, as they cannot be taken away safely.
 ls /run /tmp /var/tmp /var/log 2>/dev/null | grep -E 'munge|slurm|nanopod-|mysql|mariadb|prometheus|k3s|ray' | grep -vx nanopod-lock | sed 's/^/left /'
 :
