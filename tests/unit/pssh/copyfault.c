@@ -207,8 +207,8 @@ static void test_changes(void)
 	w = (struct way){ .cancel_after = MB };
 	is_int(get(&w, "src", at("back2"), 0, &f), PSSH_ECANCEL, "a cancelled get");
 	ok(no_parts() && access(at("back2"), F_OK) != 0, "leaves nothing");
-	w = (struct way){ .file_limit = 2 * MB };
-	is_int(put(&w, at("src"), "dst2", 0, &f), PSSH_ECLOSED, "a server that dies of its limit: %s", f.text);
+	w = (struct way){ .no_write = true };
+	is_int(put(&w, at("src"), "dst2", 0, &f), PSSH_ECLOSED, "a server that dies of a write: %s", f.text);
 	shell("rm -f .*.pssh-part src dst back");
 }
 
