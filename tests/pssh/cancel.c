@@ -178,7 +178,8 @@ static void check_escaped(struct pssh_host *h)
 {
 	const char *marker = mark();
 	struct pssh_task *t = command(&d, "exec perl -e 'sleep 1000'");
-	struct pssh_task *u = marked(marker, "setsid perl -e 'sleep 1000' \"$M\" & exec perl -e 'sleep 1000'");
+	struct pssh_task *u = marked(marker,
+		"perl -MPOSIX -e 'setsid; $0 = \"away-@ARGV\"; sleep 1000' $M & exec perl -e 'sleep 1000'");
 	struct seen *s;
 	long pid = 0;
 	char text[80];
@@ -189,10 +190,9 @@ static void check_escaped(struct pssh_host *h)
 	pssh_task_add(u, h);
 	pssh_task_start(u);
 	drive_until(&d, &drive_seen(&d, u, h)->started, 1, 20000);
-	snprintf(text, sizeof text, "M=%s", marker); /* only the shells have this in their command line */
-	for (int i = 0; i < 1000 && (count_marked(text) || count_marked(marker) != 1); i++)
+	snprintf(text, sizeof text, "away-%s", marker); /* what it is called once it has its session */
+	for (int i = 0; i < 3000 && !find_marked(text, &pid); i++)
 		drive_for(&d, 20);
-	find_marked(marker, &pid);
 	pssh_task_cancel(u, "TERM", 1000);
 	drive_done(&d, 1);
 	s = drive_seen(&d, u, h);
