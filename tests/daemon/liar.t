@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A machine without GPUs whose own files say that it has eight h100: the door believes them, its measurements do not
-# lead anywhere. Real marketd and agentd, on a clock that the test moves.
+# lead anywhere. And a machine that is what it says. Real marketd and agentd, on a clock that the test moves.
 # The honest one has its disk in memory where there is room: a busy disk is slower than an offer may be.
 room=$(df -Pm /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 [ "${room:-0}" -lt 1024 ] || [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
@@ -9,13 +9,13 @@ room=$(df -Pm /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"
 
-# unpack TREE: the files of a machine below $TMP/tree, by the format of tests/fixtures/sysfs.
+# unpack TREE DIR: the files of a machine below $TMP/DIR, by the format of tests/fixtures/sysfs.
 unpack() {
 	grep -v '^#' "$SRC/tests/fixtures/sysfs/$1.tree" | while IFS=$'\t' read -r path content; do
 		words='@'
 		[[ $path =~ \{([^}]*)\} ]] && words=${BASH_REMATCH[1]//,/ }
 		for word in $words; do
-			file=$TMP/tree/${path/\{*\}/$word}
+			file=$TMP/$2/${path/\{*\}/$word}
 			text=${content//@/$word}
 			if [[ $path == */ ]]; then
 				mkdir -p "$file"
@@ -27,7 +27,7 @@ unpack() {
 		done
 	done
 }
-unpack h100-sxm8
+unpack h100-sxm8 tree
 
 agentd_market
 sku() { operator POST /np/v1/skus "{\"alias\":\"$1\",\"gpus\":$2,\"properties\":{$3\"requires\":{\"verified\":true}}}" >"$TMP/.sku"; }
@@ -60,6 +60,28 @@ is "$(offers h100 '&unverified=true')" '["failed"]' "but for who asks for such h
 quote() { as "$ACME" POST /np/v1/quote "{\"side\":\"buy\",\"instance_sku\":\"h100\",\"limit_price_dollars_per_node_hour\":\"99.00\",\"allocation_schedule_delta\":[{\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + 3660)),\"node_count\":1}]${1-}}" | json .fills; }
 is "$(quote) $(quote ',"np_unverified":true')" "false true" "nobody buys it unknowing"
 like "$(cat "$TMP/liar.log")" "host 'liar.*' is not proven: gpu" "its own log says why"
+
+# A machine with two cards of NVIDIA's that are in no table, with CUDA and no library of OpenCL.
+unpack cpu-only cards
+for card in 0000:01:00.0 0000:02:00.0; do
+	at=$TMP/cards/sys/bus/pci/devices/$card
+	mkdir -p "$at/power" && ln -s ../nvidia "$at/driver"
+	for file in vendor=0x10de device=0xffff class=0x030200 power_state=D0 power/runtime_status=active; do
+		echo "${file#*=}" >"$at/${file%%=*}"
+	done
+done
+mkdir "$TMP/lib"
+ln -s "$BUILD/tests/lib/.libs/fakecuda.so" "$TMP/lib/libcuda.so.1"
+sku cards 2 '"accelerator":"nvidia-10de:ffff",'
+join cuda cards --driver host --sysfs-root "$TMP/cards" || sed 's/^/# /' "$TMP/cuda.err"
+C=$(json '.hosts[0].id' <"$TMP/cuda.joined")
+offer "$C" >"$TMP/.offered"
+LD_LIBRARY_PATH=$TMP/lib FAKE_CUDA=good agentd_start cuda --driver host --sysfs-root "$TMP/cards"
+wait_for 120 proven "$C" verified; is "$(state "$C")" verified "a machine without OpenCL proves its GPUs by CUDA"
+is "$(as "$FOUNDRY" GET "/np/v1/hosts/$C" | jq -r '[.verification.measured[] | select(.check | endswith(" sums")) | "\(.check) \(.device)"] | join(", ")')" \
+	"gpu 0 sums 0000:01:00.0, gpu 1 sums 0000:02:00.0" "each at its place"
+is "$(offers cards)" '["verified"]' "and is in the book"
+agentd_stop cuda
 
 # What was proven ends, and a machine on which nothing is sold proves it again before.
 until=$(as "$FOUNDRY" GET "/np/v1/hosts/$H" | json .verification.until)

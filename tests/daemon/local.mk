@@ -93,6 +93,7 @@ daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t tests/daemon/
 TESTS += $(daemon_tests_agent)
 $(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT) \
 	tests/lib/between$(EXEEXT)
+tests/daemon/liar.log: tests/lib/fakecuda.la
 EXTRA_DIST += $(daemon_tests_agent)
 
 # From end to end: market, agent and real nodes; each as whoever runs the tests, and on nodes of the driver ns, which

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands for libcuda.so.1 in tests: its three programs are done here by hand, so what is tested is who calls them.
- * FAKE_CUDA says how: good; short (half of the memory is not there); wrong (it cannot count); busy; hang; none; refuse.
+ * FAKE_CUDA says how: good; short (half of the memory is not there); guess (it stores nothing and says that all is
+ * right); wrong (it cannot count); elsewhere (where the bus has no GPU); busy; hang (the first one); none; refuse.
+ * FAKE_CUDA_GPUS: how many there are, at 0000:01:00.0 and the next buses; 2 where it is not set.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,12 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 24 << 20, LANES = 1024 * 256, DONE_NOTHING = 100 };
+enum { ROOM = 6 << 20, LANES = 1024 * 256, DONE_NOTHING = 100 };
 
 int cuInit(unsigned flags);
 int cuDeviceGetCount(int *n);
 int cuDeviceGet(int *d, int i);
 int cuDeviceGetName(char *room, int size, int d);
+int cuDeviceGetPCIBusId(char *room, int size, int d);
 int cuDeviceTotalMem_v2(size_t *n, int d);
 int cuDevicePrimaryCtxRetain(void **c, int d);
 int cuDevicePrimaryCtxRelease_v2(int d);
@@ -24,6 +27,7 @@ int cuMemGetInfo_v2(size_t *room, size_t *total);
 int cuMemAlloc_v2(uint64_t *p, size_t n);
 int cuMemFree_v2(uint64_t p);
 int cuMemcpyDtoH_v2(void *to, uint64_t p, size_t n);
+int cuMemcpyHtoD_v2(uint64_t p, const void *from, size_t n);
 int cuMemsetD8_v2(uint64_t p, unsigned char c, size_t n);
 int cuModuleLoadData(void **m, const void *text);
 int cuModuleUnload(void *m);
@@ -47,7 +51,9 @@ int cuInit(unsigned flags)
 
 int cuDeviceGetCount(int *n)
 {
-	*n = 2;
+	const char *set = getenv("FAKE_CUDA_GPUS");
+
+	*n = set ? atoi(set) : 2;
 	return 0;
 }
 
@@ -60,7 +66,13 @@ int cuDeviceGet(int *d, int i)
 int cuDeviceGetName(char *room, int size, int d)
 {
 	(void)d;
-	snprintf(room, (size_t)size, "Fake RTX");
+	snprintf(room, (size_t)size, "Fake\033 RTX");
+	return 0;
+}
+
+int cuDeviceGetPCIBusId(char *room, int size, int d)
+{
+	snprintf(room, (size_t)size, "0000:%02X:00.0", is("elsewhere") ? 0xee - d : d + 1);
 	return 0;
 }
 
@@ -75,8 +87,7 @@ int cuDevicePrimaryCtxRetain(void **c, int d)
 {
 	static int context;
 
-	(void)d;
-	if (is("hang"))
+	if (is("hang") && d == 0)
 		for (;;)
 			pause();
 	*c = &context;
@@ -122,6 +133,12 @@ int cuMemcpyDtoH_v2(void *to, uint64_t p, size_t n)
 	return 0;
 }
 
+int cuMemcpyHtoD_v2(uint64_t p, const void *from, size_t n)
+{
+	memcpy((void *)(uintptr_t)p, from, n);
+	return 0;
+}
+
 int cuMemsetD8_v2(uint64_t p, unsigned char c, size_t n)
 {
 	memset((void *)(uintptr_t)p, c, n);
@@ -161,7 +178,7 @@ static void sums(uint64_t *p, uint64_t n, uint64_t seed)
 		uint64_t lane = (seed + k * 0x9e3779b97f4a7c15ULL) % LANES, v = seed + lane;
 
 		for (uint64_t i = 0; i < n; i++)
-			v = v * 6364136223846793005ULL + 1442695040888963407ULL;
+			v = (v ^ v >> 29) * 6364136223846793005ULL + 1442695040888963407ULL;
 		p[lane] = v + is("wrong");
 	}
 }
@@ -174,10 +191,10 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 
 	if (stream || extra || shared || gy != 1 || gz != 1 || by != 1 || bz != 1 || (uint64_t)gx * bx != LANES)
 		return 1;
-	if (strcmp(f, "fill") == 0)
+	if (strcmp(f, "fill") == 0 && !is("guess"))
 		for (uint64_t i = 0; i < n; i++)
 			p[place(i, room)] = (i ^ seed) * 0x9e3779b97f4a7c15ULL;
-	if (strcmp(f, "look") == 0) {
+	if (strcmp(f, "look") == 0 && !is("guess")) {
 		for (uint64_t i = 0; i < n; i++)
 			wrong += p[place(i, room)] != (i ^ seed) * 0x9e3779b97f4a7c15ULL;
 		*(uint64_t *)(uintptr_t)*(uint64_t *)args[3] += wrong;

@@ -181,4 +181,4 @@ EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_nvml_DEPENDENCIES = tests/lib/fakenvml.la tests/lib/fakenvmllacks.la
 EXTRA_tests_unit_agentd_opencl_DEPENDENCIES = tests/lib/fakeopencl.la
 EXTRA_tests_unit_agentd_power_DEPENDENCIES = tests/lib/fakenvml.la
-EXTRA_tests_unit_agentd_verify_DEPENDENCIES = tests/lib/fakecuda.la
+EXTRA_tests_unit_agentd_verify_DEPENDENCIES = tests/lib/fakecuda.la tests/lib/fakeopencl.la

@@ -9,15 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
+#include "market/challenge.h"
 
 #define LIBRARY "libcuda.so.1"
-#define MULTIPLIER 6364136223846793005ULL
-#define INCREMENT 1442695040888963407ULL
 #define SPREAD 0x9e3779b97f4a7c15ULL
 
-enum { BLOCKS = 1024, THREADS = 256, LANES = BLOCKS * THREADS, ROUNDS = 65536, SAMPLES = 64 };
+enum { THREADS = 256, BLOCKS = CHALLENGE_LANES / THREADS, ROUNDS = CHALLENGE_ROUNDS_MOST, LOOKS = 64 };
+
+static const size_t lanes_bytes = CHALLENGE_LANES * 8ULL, link_bytes = 64 << 20;
 
 typedef unsigned long long device_pointer;
 
@@ -46,10 +48,10 @@ static const char program[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 			   "%t;\nld.global.u64 %t, [%t];\n"
 			   "setp.eq.u64 %q, %t, %v;\n@%q bra N;\nmov.u64 %t, 1;\natom.global.add.u64 %v, [%e], %t;\n"
 			   "N: add.u64 %i, %i, %d;\nbra L;\nE: ret;\n}\n"
-	/* sums(p, n, seed): p[i] = seed + i, then n rounds of multiply and add */
+	/* sums(p, n, seed): p[i] = seed + i, then n rounds of (p[i] ^ p[i] >> 29) * multiplier + increment */
 	HEAD("sums", THREE) "mov.u64 %k, 6364136223846793005;\nmov.u64 %e, 1442695040888963407;\nadd.u64 %v, %s, %i;\n"
-			    "L: setp.eq.u64 %q, %n, 0;\n@%q bra E;\nmul.lo.u64 %v, %v, %k;\nadd.u64 %v, %v, "
-			    "%e;\nsub.u64 %n, %n, 1;\nbra L;\n"
+			    "L: setp.eq.u64 %q, %n, 0;\n@%q bra E;\nshr.u64 %t, %v, 29;\nxor.b64 %v, %v, %t;\n"
+			    "mul.lo.u64 %v, %v, %k;\nadd.u64 %v, %v, %e;\nsub.u64 %n, %n, 1;\nbra L;\n"
 			    "E: shl.b64 %t, %i, 3;\nadd.u64 %t, %p, %t;\nst.global.u64 [%t], %v;\nret;\n}\n";
 
 struct cuda {
@@ -58,6 +60,7 @@ struct cuda {
 	int (*count)(int *);
 	int (*get)(int *, int);
 	int (*name)(char *, int, int);
+	int (*address)(char *, int, int);
 	int (*total)(size_t *, int);
 	int (*retain)(void **, int);
 	int (*release)(int);
@@ -66,6 +69,7 @@ struct cuda {
 	int (*alloc)(device_pointer *, size_t);
 	int (*free)(device_pointer);
 	int (*fetch)(void *, device_pointer, size_t);
+	int (*send)(device_pointer, const void *, size_t);
 	int (*set)(device_pointer, unsigned char, size_t);
 	int (*load)(void **, const void *);
 	int (*unload)(void *);
@@ -83,6 +87,7 @@ static const struct {
 	{ "cuDeviceGetCount", offsetof(struct cuda, count) },
 	{ "cuDeviceGet", offsetof(struct cuda, get) },
 	{ "cuDeviceGetName", offsetof(struct cuda, name) },
+	{ "cuDeviceGetPCIBusId", offsetof(struct cuda, address) },
 	{ "cuDeviceTotalMem_v2", offsetof(struct cuda, total) },
 	{ "cuDevicePrimaryCtxRetain", offsetof(struct cuda, retain) },
 	{ "cuDevicePrimaryCtxRelease_v2", offsetof(struct cuda, release) },
@@ -91,6 +96,7 @@ static const struct {
 	{ "cuMemAlloc_v2", offsetof(struct cuda, alloc) },
 	{ "cuMemFree_v2", offsetof(struct cuda, free) },
 	{ "cuMemcpyDtoH_v2", offsetof(struct cuda, fetch) },
+	{ "cuMemcpyHtoD_v2", offsetof(struct cuda, send) },
 	{ "cuMemsetD8_v2", offsetof(struct cuda, set) },
 	{ "cuModuleLoadData", offsetof(struct cuda, load) },
 	{ "cuModuleUnload", offsetof(struct cuda, unload) },
@@ -138,6 +144,36 @@ void gpu_challenge_close(struct cuda *c)
 	free(c);
 }
 
+/* As sysfs writes it: CUDA has capital letters, and may have more zeros. */
+static void gpu_challenge_address(const char *said, char address[PCI_ADDRESS])
+{
+	unsigned domain = 0, bus = 0, device = 0, function = 0;
+	int used = 0;
+
+	*address = '\0';
+	if (sscanf(said, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &used) == 4 && !said[used] &&
+		domain <= 0xfffff && device <= 0x1f && function <= 7)
+		snprintf(address, PCI_ADDRESS, "%04x:%02x:%02x.%x", domain, bus, device, function);
+}
+
+int gpu_challenge_name(struct cuda *c, int index, char *name, size_t size, char address[PCI_ADDRESS], struct fail *f)
+{
+	char said[64] = "";
+	int device;
+
+	if (c->get(&device, index) || c->name(name, (int)size, device))
+		return fail_set(f, -EIO, "it does not report its name");
+	name[size - 1] = '\0';
+	for (char *p = name; *p; p++)
+		if ((unsigned char)*p < ' ' || (unsigned char)*p > '~')
+			*p = '?';
+	if (c->address(said, sizeof said, device))
+		*said = '\0';
+	said[sizeof said - 1] = '\0';
+	gpu_challenge_address(said, address);
+	return 0;
+}
+
 /* ---- One GPU ----------------------------------------------------------------------------------- */
 
 struct run {
@@ -145,6 +181,7 @@ struct run {
 	void *module;
 	device_pointer memory, wrong;
 	uint64_t words, seed;
+	char *host; /* for what goes up and down */
 	struct fail *f;
 };
 
@@ -162,9 +199,33 @@ static int64_t gpu_challenge_launch(struct run *r, const char *name, device_poin
 	return clock_us() - began;
 }
 
+static int gpu_challenge_fetch(struct run *r, uint64_t at, void *to, size_t size)
+{
+	return r->c->fetch(to, r->memory + at, size) ? fail_set(r->f, -EIO, "its memory cannot be read") : 0;
+}
+
 static int64_t gpu_challenge_per_second(uint64_t n, int64_t us)
 {
 	return (int64_t)((double)n * 1e6 / (double)(us > 0 ? us : 1));
+}
+
+/* Places that nobody could know before: a GPU that only pretends to store would have to guess them. */
+static int challenge_look_by_chance(struct run *r)
+{
+	uint64_t chance[LOOKS], got = 0;
+	int rc = 0;
+
+	if (getrandom(chance, sizeof chance, 0) != sizeof chance)
+		return fail_set(r->f, -EIO, "no random numbers available");
+	for (size_t k = 0; !rc && k < LOOKS; k++) {
+		uint64_t at = chance[k] % r->words;
+
+		rc = gpu_challenge_fetch(r, at * 8, &got, sizeof got);
+		if (!rc && got != (at ^ r->seed) * SPREAD)
+			rc = fail_set(r->f, -EBADMSG, "its memory at %" PRIu64 " MiB does not hold what was written",
+				at >> 17);
+	}
+	return rc;
 }
 
 static int challenge_fill_and_look(struct run *r, struct gpu_challenge *out)
@@ -172,7 +233,7 @@ static int challenge_fill_and_look(struct run *r, struct gpu_challenge *out)
 	int64_t write[SPEED_RUNS], read[SPEED_RUNS], us;
 	uint64_t wrong = 1;
 
-	for (int i = 0; i < SPEED_RUNS; i++, r->seed = r->seed * MULTIPLIER + INCREMENT) {
+	for (int i = 0; i < SPEED_RUNS; i++, r->seed = challenge_next(r->seed)) {
 		if ((us = gpu_challenge_launch(r, "fill", r->memory, r->words, 0)) < 0)
 			return (int)us;
 		write[i] = gpu_challenge_per_second(r->words * 8, us);
@@ -187,40 +248,65 @@ static int challenge_fill_and_look(struct run *r, struct gpu_challenge *out)
 			return fail_set(r->f, -EBADMSG,
 				"of %" PRIu64 " MiB of its memory, %" PRIu64 " words do not hold what was written",
 				r->words >> 17, wrong);
+		if ((us = challenge_look_by_chance(r)) < 0)
+			return (int)us;
 	}
 	speed_of(write, &out->write);
 	speed_of(read, &out->read);
 	return 0;
 }
 
-static uint64_t gpu_challenge_expected(uint64_t seed, uint64_t lane)
-{
-	uint64_t v = seed + lane;
-
-	for (int i = 0; i < ROUNDS; i++)
-		v = v * MULTIPLIER + INCREMENT;
-	return v;
-}
-
-static int gpu_challenge_sums(struct run *r, struct gpu_challenge *out)
+static int gpu_challenge_sums(struct run *r, uint64_t seed, struct gpu_challenge *out)
 {
 	int64_t runs[SPEED_RUNS], us;
 	uint64_t got = 0;
+	int rc = 0;
 
-	for (int i = 0; i < SPEED_RUNS; i++, r->seed = r->seed * MULTIPLIER + INCREMENT) {
+	r->seed = seed;
+	for (int i = 0; i < SPEED_RUNS; i++, r->seed = challenge_next(r->seed)) {
 		if ((us = gpu_challenge_launch(r, "sums", r->memory, ROUNDS, 0)) < 0)
 			return (int)us;
-		runs[i] = gpu_challenge_per_second((uint64_t)LANES * ROUNDS, us);
-		for (uint64_t k = 0; k < SAMPLES; k++) {
-			uint64_t lane = (r->seed + k * SPREAD) % LANES;
+		runs[i] = gpu_challenge_per_second((uint64_t)CHALLENGE_LANES * ROUNDS, us);
+		for (uint64_t k = 0; !rc && k < CHALLENGE_SAMPLES; k++) {
+			uint64_t lane = challenge_lane(r->seed, k);
 
-			if (r->c->fetch(&got, r->memory + lane * 8, sizeof got))
-				return fail_set(r->f, -EIO, "its memory cannot be read");
-			if (got != gpu_challenge_expected(r->seed, lane))
-				return fail_set(r->f, -EBADMSG, "it computes wrong sums");
+			rc = gpu_challenge_fetch(r, lane * 8, &got, sizeof got);
+			if (!rc && got != challenge_sum(r->seed, lane, ROUNDS))
+				rc = fail_set(r->f, -EBADMSG, "it computes wrong sums");
 		}
+		if (rc)
+			return rc;
 	}
 	speed_of(runs, &out->sums);
+	out->rounds = ROUNDS;
+	out->answer = challenge_answer(seed, ROUNDS);
+	return 0;
+}
+
+static int gpu_challenge_link(struct run *r, struct gpu_challenge *out)
+{
+	size_t bytes = r->words * 8 < link_bytes ? r->words * 8 : link_bytes;
+	int64_t up[SPEED_RUNS], down[SPEED_RUNS], began;
+	int rc = 0;
+
+	for (int i = 0; !rc && i < SPEED_RUNS; i++) {
+		memset(r->host, i + 1, bytes);
+		began = clock_us();
+		if (r->c->send(r->memory, r->host, bytes))
+			return fail_set(r->f, -EIO, "it does not take data");
+		up[i] = gpu_challenge_per_second(bytes, clock_us() - began);
+		memset(r->host, 0, bytes);
+		began = clock_us();
+		rc = gpu_challenge_fetch(r, 0, r->host, bytes);
+		down[i] = gpu_challenge_per_second(bytes, clock_us() - began);
+		for (size_t k = 0; !rc && k < bytes; k += 4099)
+			if (r->host[k] != (char)(i + 1))
+				rc = fail_set(r->f, -EBADMSG, "data that goes to it and back is changed");
+	}
+	if (rc)
+		return rc;
+	speed_of(up, &out->upload);
+	speed_of(down, &out->download);
 	return 0;
 }
 
@@ -231,7 +317,7 @@ static int challenge_take_memory(struct run *r, struct gpu_challenge *out)
 
 	if (r->c->room(&room, &total))
 		return fail_set(r->f, -EIO, "it does not report its free memory");
-	for (bytes = room / 10 * 9 / 8 * 8; bytes >= (size_t)LANES * 8; bytes = bytes / 16 * 15 / 8 * 8)
+	for (bytes = room / 10 * 9 / 8 * 8; bytes >= lanes_bytes; bytes = bytes / 16 * 15 / 8 * 8)
 		if (r->c->alloc(&r->memory, bytes) == 0) {
 			r->words = bytes / 8;
 			out->tested = (int64_t)bytes;
@@ -242,13 +328,15 @@ static int challenge_take_memory(struct run *r, struct gpu_challenge *out)
 
 static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 {
+	const uint64_t seed = r->seed;
 	int said = r->c->load(&r->module, program), rc;
 
 	if (said)
 		return fail_set(r->f, -EIO, "it does not load the program (error %d)", said);
 	rc = challenge_take_memory(r, out);
 	rc = rc ? rc : challenge_fill_and_look(r, out);
-	rc = rc ? rc : gpu_challenge_sums(r, out);
+	rc = rc ? rc : gpu_challenge_sums(r, seed, out);
+	rc = rc ? rc : gpu_challenge_link(r, out);
 	if (r->wrong)
 		r->c->free(r->wrong);
 	if (r->memory)
@@ -259,21 +347,25 @@ static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 
 int gpu_challenge_run(struct cuda *c, int index, uint64_t seed, struct gpu_challenge *out, struct fail *f)
 {
-	struct run r = { .c = c, .seed = seed, .f = f };
+	struct run r = { .c = c, .seed = seed, .host = malloc(link_bytes), .f = f };
 	struct gpu_challenge made = { .memory = 0 };
 	void *context = NULL;
 	size_t total = 0;
-	int device, rc;
+	int device, rc = 0;
 
-	if (c->get(&device, index) || c->name(made.name, sizeof made.name, device) || c->total(&total, device))
-		return fail_set(f, -EIO, "it does not report its name and memory");
-	made.name[sizeof made.name - 1] = '\0';
+	if (!r.host)
+		return fail_set(f, -ENOMEM, "out of memory");
+	if (c->get(&device, index) || c->total(&total, device))
+		rc = fail_set(f, -EIO, "it does not report its memory");
+	else if (c->retain(&context, device))
+		rc = fail_set(f, -EIO, "it cannot be used: another process may have exclusive use");
 	made.memory = total <= INT64_MAX ? (int64_t)total : 0;
-	if (c->retain(&context, device))
-		return fail_set(f, -EIO, "it cannot be used: another process may have exclusive use");
-	rc = c->current(context) ? fail_set(f, -EIO, "it cannot be used") : challenge_in_context(&r, &made);
-	c->current(NULL);
-	c->release(device);
+	if (!rc) {
+		rc = c->current(context) ? fail_set(f, -EIO, "it cannot be used") : challenge_in_context(&r, &made);
+		c->current(NULL);
+		c->release(device);
+	}
+	free(r.host);
 	if (!rc)
 		*out = made;
 	return rc;

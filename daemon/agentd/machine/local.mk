@@ -38,6 +38,8 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/sysfs.h \
 	daemon/agentd/machine/verify/verify.c \
 	daemon/agentd/machine/verify/verify.h \
+	daemon/agentd/machine/verify/verify_device.c \
+	daemon/agentd/machine/verify/verify_device.h \
 	daemon/agentd/machine/verify/verify_gpu.c \
 	daemon/agentd/machine/verify/verify_links.c \
 	daemon/agentd/machine/verify/verify_machine.c \

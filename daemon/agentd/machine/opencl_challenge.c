@@ -181,7 +181,7 @@ static int opencl_take_memory(struct opencl_run *r, uint64_t want, uint64_t piec
 	return r->count ? 0 : fail_set(r->f, -EIO, "it allocates no memory (error %d)", said);
 }
 
-static int opencl_memory(struct opencl_run *r, struct opencl_challenge *out)
+static int opencl_memory(struct opencl_run *r, struct gpu_challenge *out)
 {
 	int64_t write[SPEED_RUNS], read[SPEED_RUNS];
 	int rc = 0;
@@ -217,7 +217,7 @@ static int opencl_sums_once(struct opencl_run *r, uint64_t rounds, int64_t *took
 }
 
 /* As many rounds as take a while: a processor has far fewer lanes at once than a GPU. */
-static int opencl_sums(struct opencl_run *r, uint64_t seed, struct opencl_challenge *out)
+static int opencl_sums(struct opencl_run *r, uint64_t seed, struct gpu_challenge *out)
 {
 	int64_t runs[SPEED_RUNS], took = 0;
 	uint64_t rounds = FIRST_ROUNDS;
@@ -243,7 +243,7 @@ static int opencl_sums(struct opencl_run *r, uint64_t seed, struct opencl_challe
 
 /* ---- The link between the machine and the device ---------------------------------------------- */
 
-static int opencl_link(struct opencl_run *r, struct opencl_challenge *out)
+static int opencl_link(struct opencl_run *r, struct gpu_challenge *out)
 {
 	size_t bytes = r->words[0] * 8 < LINK_BYTES ? r->words[0] * 8 : LINK_BYTES;
 	int64_t up[SPEED_RUNS], down[SPEED_RUNS], began;
@@ -297,12 +297,12 @@ static int opencl_prepare(struct opencl_run *r, void *id)
 }
 
 /* What it made ends with the child. */
-int opencl_challenge_run(struct opencl *c, size_t index, uint64_t seed, int64_t most, struct opencl_challenge *out,
+int opencl_challenge_run(struct opencl *c, size_t index, uint64_t seed, int64_t most, struct gpu_challenge *out,
 	struct fail *f)
 {
 	const struct opencl_device *d = &c->devices[index];
 	struct opencl_run r = { .c = c, .seed = seed, .f = f, .host = malloc(LINK_BYTES) };
-	struct opencl_challenge made = { .memory = (int64_t)d->memory };
+	struct gpu_challenge made = { .memory = (int64_t)d->memory };
 	uint64_t want = d->memory / 10 * 9;
 	int rc;
 

@@ -9,24 +9,14 @@
 
 #include <stdint.h>
 
+#include "agentd/machine/gpu_challenge.h"
 #include "agentd/machine/opencl.h"
-#include "agentd/machine/speed.h"
-
-struct opencl_challenge {
-	int64_t memory;                /* bytes, as the device claims */
-	int64_t tested;                /* bytes that were filled, compared and read back */
-	struct speed write, read;      /* its memory, bytes a second */
-	struct speed sums;             /* multiplications a second */
-	struct speed upload, download; /* between this machine's memory and the device's, bytes a second */
-	int64_t rounds;                /* multiplications of each lane */
-	uint64_t answer;               /* sums of places that the seed chooses, folded: challenge_answer() */
-};
 
 /*
  * most: bytes to fill at most; 0: nine tenths of what it claims. 0; -EBADMSG: it lacks the memory, or computes wrong
  * sums; -EPROTO: what it claims cannot be; -EIO: a call failed.
  */
-int opencl_challenge_run(struct opencl *c, size_t index, uint64_t seed, int64_t most, struct opencl_challenge *out,
+int opencl_challenge_run(struct opencl *c, size_t index, uint64_t seed, int64_t most, struct gpu_challenge *out,
 	struct fail *f);
 
 #endif

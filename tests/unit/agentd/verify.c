@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <sys/socket.h>
 
@@ -10,10 +11,14 @@
 #include "agentd/machine/speed.h"
 #include "agentd/machine/verify/verify.h"
 #include "base/clock.h"
+#include "market/challenge.h"
 #include "market/claims.h"
 #include "inventorytree.h"
 
 #define CUDA "./tests/lib/.libs/fakecuda.so"
+#define OPENCL "./tests/lib/.libs/fakeopencl.so"
+#define BUS "sys/bus/pci/devices/"
+#define NONCE "00112233445566778899aabbccddeeff"
 
 static char root[1024], market[64];
 static int status;
@@ -246,37 +251,124 @@ static void test_bad(void)
 	json_decref(d);
 }
 
+static json_t *verify_cards(const char *mode, const char *opencl)
+{
+	struct verify_setup s = { .root = root,
+		.nvml = "",
+		.nonce = NONCE,
+		.cuda = CUDA,
+		.opencl = opencl,
+		.deadline_ms = strcmp(mode, "hang") == 0 ? 1000 : 60000 };
+
+	setenv("FAKE_CUDA", mode, 1);
+	return verify(&s);
+}
+
 static void gpu(const char *mode, int want, const char *check, const char *result, const char *part, const char *what)
 {
-	struct verify_setup s = usual();
-	json_t *d;
+	json_t *d = verify_cards(mode, "");
 
-	s.drivers = NULL;
-	s.data = NULL;
-	s.market = NULL;
-	s.cuda = CUDA;
-	s.deadline_ms = strcmp(mode, "hang") == 0 ? 2000 : 20000;
-	setenv("FAKE_CUDA", mode, 1);
-	d = verify(&s);
 	is_int(status, want, "%s: status", mode);
 	is_result(d, check, result, part, what);
 	json_decref(d);
 }
 
+/* A card of NVIDIA that is in no table, so that it may have as little memory as it likes, and that as slow. */
+static void put_card(int bus)
+{
+	static const char *const files[][2] = { { "vendor", "0x10de" }, { "device", "0xffff" }, { "class", "0x030200" },
+		{ "driver", "-> ../nvidia" }, { "power/runtime_status", "active" }, { "power_state", "D0" } };
+	char path[100];
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, BUS "0000:%02x:00.0/%s", bus, files[i][0]);
+		tree_put(root, path, files[i][1]);
+	}
+}
+
+/* What the market asks of a claim that it counts. */
+static void is_answer(const json_t *d, const char *check, const char *address)
+{
+	const char *said = text_of(d, check, "answer");
+	uint64_t rounds = strtoull(said, NULL, 10);
+	char want[40];
+
+	ok(rounds >= CHALLENGE_ROUNDS_LEAST && rounds <= CHALLENGE_ROUNDS_MOST, "%s: as many rounds as count", check);
+	snprintf(want, sizeof want, "%" PRIu64 ":%016" PRIx64, rounds,
+		challenge_answer(challenge_seed(NONCE, address), rounds));
+	is_str(said, want, "%s: it answers the nonce", check);
+	is_str(text_of(d, check, "device"), address, "%s: as the bus writes its address", check);
+}
+
 static void test_gpus(void)
 {
-	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power/runtime_status", "active");
-	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power_state", "D0");
-	gpu("good", 0, "gpu 1 memory", "ok", "Fake RTX: filled 21 of 24 MiB", "memory is filled and read back");
-	gpu("good", 0, "gpu 0 sums", "ok", "64-bit", "sums are compared");
+	json_t *d;
+
+	tree_put(root, BUS "0000:02:00.0/power/runtime_status", "active");
+	tree_put(root, BUS "0000:02:00.0/power_state", "D0");
+	gpu("good", 11, "gpu 0 memory", "failed", "it has 6 MiB, the bus and its driver say 24576",
+		"a card that is less than its id says");
+	put_card(1);
+	put_card(2);
+	gpu("good", 0, "gpu 1 memory", "ok", "Fake? RTX (0000:02:00.0): filled 5 of 6 MiB",
+		"memory is filled and read back");
+	d = verify_cards("good", "");
+	is_result(d, "gpu 0 sums", "ok", "64-bit", "sums are compared");
+	is_answer(d, "gpu 0 sums", "0000:01:00.0");
+	is_answer(d, "gpu 1 sums", "0000:02:00.0");
+	has_str(text_of(d, "gpu 1 sums", "method"), "CUDA: ", "by which library");
+	ok(number(d, "gpu 1 read", "median") > 0 && number(d, "gpu 1 upload", "median") > 0 &&
+			number(d, "gpu 1 download", "median") > 0,
+		"its memory is read, and its link measured");
+	json_decref(d);
+	gpu("elsewhere", 11, "gpu 0 memory", "failed", "0000:ee:00.0, where the bus has no GPU", "an address of none");
 	gpu("short", 11, "gpu 0 memory", "failed", "do not hold what was written", "memory that is not there");
+	gpu("guess", 11, "gpu 0 memory", "failed", "does not hold what was written", "memory that only says so");
 	gpu("wrong", 11, "gpu 0 memory", "failed", "wrong sums", "sums that are wrong");
-	gpu("busy", 11, "gpu 0 memory", "failed", "only 10 of its 24 MiB", "memory that another holds");
+	gpu("busy", 11, "gpu 0 memory", "failed", "only 2 of its 6 MiB", "memory that another holds");
 	gpu("refuse", 11, "gpu 0 memory", "failed", "error 218", "a program that is refused");
 	gpu("none", 11, "gpu", "failed", "error 100", "a driver that finds nothing");
-	gpu("hang", 11, "gpu", "failed", "no answer within", "a GPU that hangs");
-	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/driver", "-> ../nouveau");
+	gpu("hang", 11, "gpu 0 memory", "failed", "no answer within", "a GPU that hangs");
+	gpu("hang", 11, "gpu 1 memory", "ok", "filled 5 of 6 MiB", "costs only its own result");
+	tree_put(root, BUS "0000:02:00.0/driver", "-> ../nouveau");
 	gpu("good", 11, "gpu driver", "failed", "('0000:02:00.0')", "one without a driver that computes");
+	put_card(2);
+}
+
+/* OpenCL shows one of three cards: CUDA measures the others, and no card is measured twice. */
+static void test_both(void)
+{
+	json_t *d;
+
+	put_card(3);
+	setenv("FAKE_CUDA_GPUS", "3", 1);
+	setenv("FAKE_OPENCL", "nv", 1);
+	d = verify_cards("good", OPENCL);
+	is_int(status, 0, "two libraries: passed");
+	is_answer(d, "opencl 0 sums", "0000:03:00.0");
+	is_answer(d, "gpu 0 sums", "0000:01:00.0");
+	is_answer(d, "gpu 1 sums", "0000:02:00.0");
+	ok(!find(d, "gpu 2 sums"), "the third is not measured again");
+	json_decref(d);
+}
+
+/* As many as a market counts of one machine, and one more. Their results fit in what it takes: 64 KiB. */
+static void test_many(void)
+{
+	char *text;
+	json_t *d;
+
+	for (int bus = 3; bus <= 33; bus++)
+		put_card(bus);
+	setenv("FAKE_CUDA_GPUS", "33", 1);
+	d = verify_cards("good", "");
+	is_int(status, 0, "33 GPUs: passed");
+	is_answer(d, "gpu 31 sums", "0000:20:00.0");
+	text = json_dumps(d, JSON_COMPACT);
+	if (!ok(strlen(text) < 48 << 10, "and what they take leaves room for their links, and for the rest"))
+		diag("%zu bytes", strlen(text));
+	free(text);
+	json_decref(d);
 }
 
 int main(void)
@@ -294,6 +386,8 @@ int main(void)
 	tree_remove(root);
 	tree_unpack("rtx4090x2", root, sizeof root);
 	test_gpus();
+	test_both();
+	test_many();
 	tree_remove(root);
 	close(server);
 	return done();

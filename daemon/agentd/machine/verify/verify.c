@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "agentd/machine/gpuchild.h"
-#include "agentd/machine/verify/verify_part.h"
+#include "agentd/machine/verify/verify_device.h"
 #include "base/buf.h"
 
 enum { DEADLINE = 60 * 1000 };
@@ -25,8 +25,8 @@ static const struct {
 	{ "clock", verify_clock, "", 1 },
 	{ "ssh", verify_ssh, "check the network: 'ip route', 'ping'", 1 },
 	{ "drivers", verify_drivers, "nanopod host drivers", 1 },
-	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine", 1 },
-	{ "opencl", verify_opencl, "clinfo; if it hangs too, restart the machine", 20 },
+	{ "opencl", verify_opencl, "clinfo; if it hangs too, restart the machine", VERIFY_DEVICES + 2 },
+	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine", VERIFY_DEVICES + 2 },
 };
 
 /* ---- One check, in a child ------------------------------------------------------------------------- */
@@ -106,6 +106,7 @@ int verify_run(const struct verify_setup *given, FILE *show, struct claims *out)
 	else
 		rc = verify_make_nonce(c.nonce);
 	s.nonce = c.nonce;
+	s.before = &c;
 	s.deadline_ms = given->deadline_ms > 0 ? given->deadline_ms : DEADLINE;
 	for (size_t i = 0; !rc && i < sizeof checks / sizeof *checks; i++) {
 		int count = verify_run_one(&s, i, list);

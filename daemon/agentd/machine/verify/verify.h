@@ -29,6 +29,7 @@ struct verify_setup {
 	const char *nvml;    /* as in inventory.h */
 	int64_t disk_bytes;  /* 0: 256 MiB, at most a tenth of the free space */
 	int64_t deadline_ms; /* of one check; 0: 60 s */
+	const struct claims *before; /* verify_run() says here what earlier checks found */
 };
 
 /* Prints each result as it comes (show NULL: none). 0; or -ENOMEM, -E2BIG, -EIO. claims_release(out). */

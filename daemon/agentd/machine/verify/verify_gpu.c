@@ -5,60 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentd/machine/gpu_challenge.h"
-#include "agentd/machine/inventory.h"
-#include "agentd/machine/verify/verify_part.h"
-#include "market/challenge.h"
+#include "agentd/machine/verify/verify_device.h"
 
-enum { GPUS_MOST = 8, MEGA = 1000 * 1000, GIGA = 1000 * MEGA };
-
-static void verify_gpu_judge(const struct verify_setup *s, struct cuda *c, int i, struct claim *list, int *count)
+/* Its numbers are those of the bus, whatever the agent's environment says. */
+static void verify_cuda_work(const struct device_task *t, struct device_told *told)
 {
-	struct gpu_challenge got;
-	struct fail why = { 0 };
-	struct claim *r;
-	char name[32];
-
-	snprintf(name, sizeof name, "gpu %d memory", i);
-	r = verify_begin(list, count, name);
-	if (gpu_challenge_run(c, i, challenge_seed(s->nonce, name), &got, &why)) {
-		verify_fail(r,
-			"nvidia-smi; end what uses it, restart the machine; if it comes back, have the card checked",
-			"%s", why.text);
-		return;
-	}
-	verify_put(r, &got.write, MEGA, "MB/s");
-	snprintf(r->method, sizeof r->method, "CUDA: fills 9/10 of it from the nonce, compares all on the device");
-	if (got.tested < got.memory / 10 * 8)
-		verify_fail(r, "nvidia-smi; end what uses it", "only %" PRId64 " of its %" PRId64 " MiB are free",
-			got.tested >> 20, got.memory >> 20);
-	else
-		verify_say(r, "%s: filled %" PRId64 " of %" PRId64 " MiB and read them back", got.name,
-			got.tested >> 20, got.memory >> 20);
-	snprintf(name, sizeof name, "gpu %d sums", i);
-	r = verify_begin(list, count, name);
-	verify_put(r, &got.sums, MEGA, "M/s");
-	snprintf(r->method, sizeof r->method, "CUDA: 64-bit multiplications from the nonce, 64 lanes compared here");
-	verify_say(r, "64-bit multiplications, compared with this machine's own");
-}
-
-static void verify_gpu_challenge(const struct verify_setup *s, size_t there, struct claim *list, int *count)
-{
-	struct fail why = { 0 };
-	struct cuda *c;
+	struct cuda *c = NULL;
 	int n = 0;
 
-	if (gpu_challenge_open(s->cuda, &c, &n, &why)) {
-		verify_fail(verify_begin(list, count, "gpu"), "apt-get install libcuda1 (the driver's version)", "%s",
-			why.text);
-		return;
+	setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	told->rc = gpu_challenge_open(t->setup->cuda, &c, &n, &told->why);
+	told->there = told->rc ? 0 : n;
+	for (int i = 0; !told->rc && t->index < 0 && i < n && i < VERIFY_DEVICES; i++) {
+		struct device *d = &told->list[told->count++];
+
+		d->is_gpu = true;
+		told->rc = gpu_challenge_name(c, i, d->name, sizeof d->name, d->address, &told->why);
 	}
-	if ((size_t)n < there)
-		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; if it misses one too, restart the machine",
-			"CUDA sees %d of %zu GPUs", n, there);
-	for (int i = 0; i < n && i < GPUS_MOST; i++)
-		verify_gpu_judge(s, c, i, list, count);
+	if (!told->rc && t->index >= 0)
+		told->rc = t->index >= n ? fail_set(&told->why, -EIO, "it is gone")
+					 : gpu_challenge_run(c, (int)t->index, t->seed, &told->got, &told->why);
 	gpu_challenge_close(c);
+}
+
+static const struct device_library verify_library_cuda = { "CUDA", "gpu", verify_cuda_work };
+
+static void verify_gpu_challenge(const struct verify_setup *s, const struct inventory *v, int nvidia,
+	struct claim *list, int *count)
+{
+	struct device_told *told = calloc(1, sizeof *told);
+
+	if (!told)
+		return;
+	verify_device_list(&verify_library_cuda, s, told);
+	if (told->rc) {
+		verify_fail(verify_begin(list, count, "gpu"),
+			told->rc == -ETIMEDOUT ? "nvidia-smi; if it hangs too, restart the machine"
+					       : "apt-get install libcuda1 (the driver's version)",
+			"%s", told->why.text);
+		told->count = 0;
+	} else if (told->there < nvidia) {
+		verify_fail(verify_begin(list, count, "gpu"), "nvidia-smi; if it misses one too, restart the machine",
+			"CUDA sees %d of %d GPUs", told->there, nvidia);
+	}
+	verify_device_all(&verify_library_cuda, s, v, told, list, count);
+	free(told);
 }
 
 void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
@@ -92,7 +84,7 @@ void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 		verify_skip(verify_begin(list, count, "gpu"),
 			"%zu of them are asleep: wake them with 'nvidia-smi', then verify again", asleep);
 	else if (nvidia)
-		verify_gpu_challenge(s, nvidia, list, count);
+		verify_gpu_challenge(s, v, (int)nvidia, list, count);
 	if ((int64_t)(nvidia + others + bare) < s->gpus)
 		verify_fail(verify_begin(list, count, "gpu"), "nanopod-agentd gpus",
 			"its hosts are sold with %" PRId64 " GPU%s, and this machine has %zu", s->gpus,

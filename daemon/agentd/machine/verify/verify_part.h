@@ -8,7 +8,7 @@
 #include "market/claims.h"
 
 /* A check may give several results: *count of them into list (room for VERIFY_EACH). */
-enum { VERIFY_EACH = 96 };
+enum { VERIFY_EACH = 168 };
 typedef void (*verify_fn)(const struct verify_setup *s, struct claim *list, int *count);
 
 void verify_disk(const struct verify_setup *s, struct claim *list, int *count);
