@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 bool log_level_read(const char *word, enum log_level *out)
 {
 	static const char *const words[] = { "error", "warn", "info", "debug" };
@@ -27,5 +29,6 @@ void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	utf8_clean(text); /* it may be what a server said, and a terminal may show it */
 	log->sink(log->arg, level, text);
 }

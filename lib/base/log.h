@@ -16,6 +16,7 @@ struct log {
 /* "error", "warn", "info", "debug". false: none of them. */
 bool log_level_read(const char *word, enum log_level *out);
 
+/* One line: the sink gets '?' for what must not reach a terminal. */
 void log_say(const struct log *log, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 
 #include <stdint.h>
+#include <string.h>
 
 size_t utf8_len(const char *text, size_t left)
 {
@@ -58,6 +59,19 @@ size_t utf8_printable(const char *s, size_t left)
 	uint32_t c = len ? utf8_decode(s, len) : 0;
 
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : len;
+}
+
+void utf8_clean(char *text)
+{
+	size_t n, left = strlen(text);
+
+	for (; left; text += n, left -= n) {
+		n = utf8_printable(text, left);
+		if (n)
+			continue;
+		*text = '?';
+		n = 1;
+	}
 }
 
 /* Only the blocks that terminals agree on. */

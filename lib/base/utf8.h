@@ -15,6 +15,9 @@ bool utf8_valid(const char *text, size_t len);
 /* utf8_len(), but 0 for what must not reach a terminal: C0 and C1 controls, DEL. */
 size_t utf8_printable(const char *s, size_t left);
 
+/* Puts '?' in the place of each byte that must not reach a terminal. */
+void utf8_clean(char *text);
+
 /* Cells of a terminal that the text takes; a byte that is no character takes one. */
 size_t utf8_width(const char *s, size_t len);
 

@@ -25,19 +25,6 @@ static bool http_wire_result(int rc, int status)
 	return rc > CLIENT_BASE && rc < CLIENT_END;
 }
 
-/* It goes to logs and terminals. */
-static void http_wire_sentence(int rc, const char *text, struct fail *f)
-{
-	size_t n;
-
-	fail_set(f, rc, "%s", text);
-	for (char *p = f->text; *p; p += n ? n : 1) {
-		n = utf8_printable(p, strlen(p));
-		if (!n)
-			*p = '?';
-	}
-}
-
 int http_wire_read(const char *data, size_t len, struct http_reply *out)
 {
 	struct http_reply r = { .rc = 0 };
@@ -56,8 +43,10 @@ int http_wire_read(const char *data, size_t len, struct http_reply *out)
 	r.status = a.status;
 	r.retry_after = a.retry_after;
 	r.took_us = a.took_us;
-	if (r.rc)
-		http_wire_sentence(r.rc, a.text, &r.fail);
+	if (r.rc) {
+		fail_set(&r.fail, r.rc, "%s", a.text);
+		utf8_clean(r.fail.text); /* it goes to logs and terminals */
+	}
 	buf_init(&r.body, HTTP_BODY_MAX + 1);
 	if (buf_add(&r.body, data + sizeof a, a.len) != 0)
 		return -ENOMEM;

@@ -149,6 +149,28 @@ static void how_often(void)
 	verifier_release(&v);
 }
 
+static void hears(void *arg, enum log_level level, const char *text)
+{
+	char *said = arg;
+
+	(void)level;
+	snprintf(said, 300, "%s", text);
+}
+
+/* What the market says goes to a log that people read on terminals. */
+static void what_is_said(void)
+{
+	char said[300] = "";
+	const struct log log = { hears, said, LOG_WARN };
+	struct verifier v = { .log = &log };
+
+	rests_after(&v, 0,
+		"{\"hosts\":[{\"name\":\"\\u001b]0;a\",\"reason\":\"b\\u009b2J\\r\\n\\u007fgr\\u00fc\\u00df\"}]}");
+	is_str(said, "host '?]0;a' is not proven: b??2J???gr\303\274\303\237",
+		"no control reaches a terminal, all letters do");
+	verifier_release(&v);
+}
+
 int main(void)
 {
 	char data[] = "/tmp/verifier-XXXXXX";
@@ -157,6 +179,7 @@ int main(void)
 	when();
 	what_is_here();
 	how_often();
+	what_is_said();
 	if (!mkdtemp(data))
 		abort();
 	nodes_wait(data);
