@@ -304,10 +304,9 @@ static void test_gpus(void)
 {
 	json_t *d;
 
-	tree_put(root, BUS "0000:02:00.0/power/runtime_status", "active");
-	tree_put(root, BUS "0000:02:00.0/power_state", "D0");
 	gpu("good", 11, "gpu 0 memory", "failed", "it has 6 MiB, the bus and its driver say 24576",
 		"a card that is less than its id says");
+	gpu("good", 11, "gpu 1 memory", "failed", "it has 6 MiB", "one that sleeps is woken");
 	put_card(1);
 	put_card(2);
 	gpu("good", 0, "gpu 1 memory", "ok", "Fake? RTX (0000:02:00.0): filled 5 of 6 MiB",

@@ -55,7 +55,7 @@ static void verify_gpu_challenge(const struct verify_setup *s, const struct inve
 
 void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 {
-	size_t nvidia = 0, others = 0, asleep = 0, bare = 0;
+	size_t nvidia = 0, others = 0, bare = 0;
 	const char *without = "";
 	struct inventory *v;
 
@@ -66,7 +66,6 @@ void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 
 		if (g->integrated)
 			continue;
-		asleep += g->asleep;
 		if (!*g->pci.driver || strcmp(g->pci.driver, "nouveau") == 0) {
 			bare++;
 			without = g->pci.address;
@@ -80,10 +79,7 @@ void verify_gpus(const struct verify_setup *s, struct claim *list, int *count)
 		verify_fail(verify_begin(list, count, "gpu driver"),
 			"install its driver: 'apt-get install nvidia-driver' for NVIDIA's",
 			"%zu GPUs have no driver for computing ('%s')", bare, without);
-	if (asleep)
-		verify_skip(verify_begin(list, count, "gpu"),
-			"%zu of them are asleep: wake them with 'nvidia-smi', then verify again", asleep);
-	else if (nvidia)
+	if (nvidia) /* those that sleep wake */
 		verify_gpu_challenge(s, v, (int)nvidia, list, count);
 	if ((int64_t)(nvidia + others + bare) < s->gpus)
 		verify_fail(verify_begin(list, count, "gpu"), "nanopod-agentd gpus",

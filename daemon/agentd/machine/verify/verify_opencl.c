@@ -38,7 +38,7 @@ static size_t verify_opencl_missing(const struct inventory *v, const struct devi
 
 	for (size_t i = 0; i < v->gpu_count; i++) {
 		const struct gpu *g = &v->gpus[i];
-		bool seen = g->integrated || g->asleep || !*g->pci.driver || strcmp(g->pci.driver, "nouveau") == 0 ||
+		bool seen = g->integrated || !*g->pci.driver || strcmp(g->pci.driver, "nouveau") == 0 ||
 			strcmp(g->pci.driver, "nvidia") == 0;
 
 		for (size_t k = 0; !seen && k < told->count; k++)
