@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands for libcuda.so.1 in tests: its three programs are done here by hand, so what is tested is who calls them.
+ * Stands for libcuda.so.1 in tests: its three programs are done here by hand, so what is tested is who calls them. What
+ * they are is looked at as they are loaded: a few threads of each are run as they are written.
  * FAKE_CUDA says how: good; short (half of the memory is not there); guess (it stores nothing and says that all is
  * right); wrong (it cannot count); elsewhere (where the bus has no GPU); busy; hang (the first one); none; refuse.
  * FAKE_CUDA_GPUS: how many there are, at 0000:01:00.0 and the next buses; 2 where it is not set.
@@ -11,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "fakeptx.h"
+
+#define SPREAD 0x9e3779b97f4a7c15ULL
 
 enum { ROOM = 6 << 20, LANES = 1024 * 256, DONE_NOTHING = 100 };
 
@@ -35,6 +40,12 @@ int cuModuleGetFunction(void **f, void *m, const char *name);
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 	unsigned shared, void *stream, void **args, void **extra);
 int cuCtxSynchronize(void);
+
+/* As the market has it: market/challenge.h. */
+static uint64_t step(uint64_t v)
+{
+	return (v ^ v >> 29) * 6364136223846793005ULL + 1442695040888963407ULL;
+}
 
 static bool is(const char *mode)
 {
@@ -145,10 +156,42 @@ int cuMemsetD8_v2(uint64_t p, unsigned char c, size_t n)
 	return 0;
 }
 
+static bool sums_are_right(const char *text, uint64_t rounds)
+{
+	struct ptx_place at = { .block = 3, .blocks = LANES / 256, .thread = 5, .threads = 256 };
+	uint64_t lane = 3 * 256 + 5, seed = 0xfedcba9876543210, v = seed + lane, got = 0;
+	const uint64_t args[4] = { (uint64_t)(uintptr_t)&got - lane * 8, rounds, seed, 0 };
+
+	for (uint64_t i = 0; i < rounds; i++)
+		v = step(v);
+	return fakeptx_run(text, "sums", args, at) && got == v;
+}
+
+/* Five words by two threads; then one of them is changed. */
+static bool memory_is_right(const char *text)
+{
+	uint64_t words[6] = { 0 }, wrong = 0, seed = 0xfedcba9876543210;
+	const uint64_t args[4] = { (uint64_t)(uintptr_t)words, 5, seed, (uint64_t)(uintptr_t)&wrong };
+	struct ptx_place at = { .blocks = 1, .threads = 2 };
+	bool right = true;
+
+	for (at.thread = 0; at.thread < 2; at.thread++)
+		right = fakeptx_run(text, "fill", args, at) && right;
+	for (uint64_t i = 0; i < 6; i++)
+		right = right && words[i] == (i < 5 ? (i ^ seed) * SPREAD : 0);
+	for (at.thread = 0; at.thread < 2; at.thread++)
+		right = fakeptx_run(text, "look", args, at) && right;
+	right = right && wrong == 0;
+	words[3]++;
+	for (at.thread = 0; at.thread < 2; at.thread++)
+		right = fakeptx_run(text, "look", args, at) && right;
+	return right && wrong == 1;
+}
+
 int cuModuleLoadData(void **m, const void *text)
 {
 	*m = (void *)(uintptr_t)text;
-	return is("refuse") || !strstr(text, ".visible .entry fill(") ? 218 : 0;
+	return is("refuse") || !sums_are_right(text, 0) || !sums_are_right(text, 7) || !memory_is_right(text) ? 218 : 0;
 }
 
 int cuModuleUnload(void *m)
@@ -175,10 +218,10 @@ static uint64_t place(uint64_t i, uint64_t room)
 static void sums(uint64_t *p, uint64_t n, uint64_t seed)
 {
 	for (uint64_t k = 0; k < 64; k++) { /* only the lanes that are looked at */
-		uint64_t lane = (seed + k * 0x9e3779b97f4a7c15ULL) % LANES, v = seed + lane;
+		uint64_t lane = (seed + k * SPREAD) % LANES, v = seed + lane;
 
 		for (uint64_t i = 0; i < n; i++)
-			v = (v ^ v >> 29) * 6364136223846793005ULL + 1442695040888963407ULL;
+			v = step(v);
 		p[lane] = v + is("wrong");
 	}
 }
@@ -193,10 +236,10 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 		return 1;
 	if (strcmp(f, "fill") == 0 && !is("guess"))
 		for (uint64_t i = 0; i < n; i++)
-			p[place(i, room)] = (i ^ seed) * 0x9e3779b97f4a7c15ULL;
+			p[place(i, room)] = (i ^ seed) * SPREAD;
 	if (strcmp(f, "look") == 0 && !is("guess")) {
 		for (uint64_t i = 0; i < n; i++)
-			wrong += p[place(i, room)] != (i ^ seed) * 0x9e3779b97f4a7c15ULL;
+			wrong += p[place(i, room)] != (i ^ seed) * SPREAD;
 		*(uint64_t *)(uintptr_t)*(uint64_t *)args[3] += wrong;
 	}
 	if (strcmp(f, "sums") == 0)

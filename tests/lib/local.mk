@@ -39,7 +39,7 @@ tests_lib_fakenvmllacks_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_LACKS
 tests_lib_fakenvmllacks_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_lib_fakenvmllacks_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 check_LTLIBRARIES += tests/lib/fakecuda.la
-tests_lib_fakecuda_la_SOURCES = tests/lib/fakecuda.c
+tests_lib_fakecuda_la_SOURCES = tests/lib/fakecuda.c tests/lib/fakeptx.c tests/lib/fakeptx.h
 tests_lib_fakecuda_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_lib_fakecuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 check_LTLIBRARIES += tests/lib/fakeopencl.la
