@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 		4 * WORLD_EVENTS);
 	if (good)
 		coverage_check();
-	ok(!good || (cover.proven > 1000 && cover.unproven > 1000),
+	ok(!good || (cover.proven > EVENTS_CHECKED / 1000 && cover.unproven > EVENTS_CHECKED / 1000),
 		"who wants proof paid for %ld minutes, and not for %ld without it", cover.proven, cover.unproven);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
