@@ -3,14 +3,17 @@
  * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter, and for
  * limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver that is loaded
  * again has forgotten them, so a test then removes its files. Its file `processes` has lines "GPU PID MIB", of who
- * holds memory; MIB -1: the library does not tell. While its file `down` is there, the driver does not answer.
+ * holds memory; MIB -1: the library does not tell. While its file `down` is there, the driver does not answer. Where
+ * FAKE_NVML_LOCK names a file that somebody has locked while the library is asked, the folder gets a file `locked`.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 struct memory { unsigned long long total, free, used; };
@@ -68,8 +71,23 @@ static bool state_has(const char *name)
 	return folder && access(path, F_OK) == 0;
 }
 
+static void note_lock(void)
+{
+	const char *lock = getenv("FAKE_NVML_LOCK"), *folder = getenv("FAKE_NVML_STATE");
+	int fd = lock ? open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	char path[1024];
+
+	if (fd < 0)
+		return;
+	snprintf(path, sizeof path, "%s/locked", folder ? folder : "");
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	close(fd);
+}
+
 int nvmlInit_v2(void)
 {
+	note_lock();
 	if (is("hang"))
 		for (;;)
 			pause();

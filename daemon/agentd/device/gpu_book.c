@@ -64,6 +64,8 @@ void gpu_book_close(struct gpu_book *b)
 	json_decref(b->gpus);
 	if (b->lock >= 0)
 		close(b->lock);
+	b->gpus = NULL;
+	b->lock = -1;
 }
 
 const char *gpu_book_word(const json_t *gpu, const char *name)

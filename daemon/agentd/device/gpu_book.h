@@ -22,10 +22,14 @@ struct gpu_book {
 	int64_t promised; /* to all hosts together, as the market last said */
 };
 
+/*
+ * The agent's main process waits for the lock, so who holds it only reads and writes files: nobody asks a vendor's
+ * library, resets a GPU or runs a program meanwhile.
+ */
 int gpu_book_load(struct gpu_book *b, struct fail *f); /* without the lock, to read; needs data, and lock -1 */
 int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f);
 int gpu_book_save(const struct gpu_book *b, struct fail *f);
-void gpu_book_close(struct gpu_book *b); /* after a failed open, too */
+void gpu_book_close(struct gpu_book *b); /* after a failed open, too; twice is once */
 
 const char *gpu_book_word(const json_t *gpu, const char *name); /* "" where it has none */
 bool gpu_book_is(const json_t *gpu, const char *name, const char *value);

@@ -68,7 +68,7 @@ static int64_t holders_memory(const struct nvml_processes *n, const char *addres
 	return 0;
 }
 
-static int holders_read(const char *root, struct nvml_processes **out, struct fail *f)
+int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail *f)
 {
 	struct nvml_processes *n = calloc(1, sizeof *n);
 	int rc = n ? nvml_processes_read(root, n, f) : fail_set(f, -ENOMEM, "out of memory");
@@ -81,20 +81,12 @@ static int holders_read(const char *root, struct nvml_processes **out, struct fa
 	return 0;
 }
 
-int gpu_holders_known(const char *root, const char *address, struct fail *f)
+int gpu_holders_known(const struct nvml_processes *n, const char *address, struct fail *f)
 {
-	struct nvml_processes *n;
-	struct fail why = { 0 };
-	int rc = holders_read(root, &n, &why);
-
-	if (rc)
-		return fail_set(f, rc, "nobody can see who holds memory of the GPU at %s, so it has no shares: %s",
-			address, why.text);
 	if (!holders_memory(n, address))
-		rc = fail_set(f, -ENODEV, "NVIDIA's library does not reach the GPU at %s, so it has no shares",
+		return fail_set(f, -ENODEV, "NVIDIA's library does not reach the GPU at %s, so it has no shares",
 			address);
-	free(n);
-	return rc;
+	return 0;
 }
 
 /* ---- After a node --------------------------------------------------------------------------- */
@@ -149,7 +141,7 @@ int gpu_holders_gone(const char *data, const char *root, const char *address, co
 		int rc = gpu_book_load(&b, &why);
 		bool over = !rc && holders_reset(&b, address, ended);
 
-		rc = rc || over ? rc : holders_read(root, &n, &why);
+		rc = rc || over ? rc : gpu_holders_read(root, &n, &why);
 		if (n)
 			stray = holders_stray(n, root, address, b.gpus, ended);
 		gpu_book_close(&b);
@@ -228,7 +220,7 @@ int gpu_holders_watch(const char *data, const char *root, const struct gpu_exces
 	size_t i;
 	int rc = gpu_book_load(&b, f);
 
-	rc = rc ? rc : holders_read(root, &n, f);
+	rc = rc ? rc : gpu_holders_read(root, &n, f);
 	if (!rc)
 		json_array_foreach(b.gpus, i, gpu)
 		{

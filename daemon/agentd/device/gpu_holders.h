@@ -19,8 +19,11 @@ enum { GPU_HOLDER_NODE = 72, GPU_HOLDER_NAME = 32 };
 /* The node that the process belongs to; "": none. */
 void gpu_holder_node(const char *root, pid_t pid, char node[static GPU_HOLDER_NODE]);
 
-/* 0: the library tells who holds memory of this GPU. Else no share of it can be given, and why. */
-int gpu_holders_known(const char *root, const char *address, struct fail *f);
+/* Asks the library, which may take seconds. *out: to be freed. */
+int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail *f);
+
+/* 0: the answer tells who holds memory of this GPU. Else no share of it can be given, and why. */
+int gpu_holders_known(const struct nvml_processes *n, const char *address, struct fail *f);
 
 /*
  * Waits a little until nobody holds memory of the GPU but nodes that have a share of it, without the one that ended; a

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agentd/device/gpu_book.h"
@@ -113,11 +114,80 @@ int host_gpus_give_back(const char *data, const char *root, const char *node, st
 	return give_end(data, node, list, count, f);
 }
 
-static int take_one(const char *root, json_t *gpu, const char *node, struct fail *f)
+/* ---- For a node ------------------------------------------------------------------------------ */
+
+/* What the GPUs of a host are: looked up before the lock is taken, since a driver may take seconds to answer. */
+struct take_facts {
+	struct {
+		char address[PCI_ADDRESS];
+		bool there;
+		struct gpu is;
+	} list[DEVICES_GPUS];
+	size_t count;
+	struct nvml_processes *holders; /* where the host has shares */
+	struct fail blind;              /* why nobody can tell who holds memory of them */
+};
+
+static void take_look(struct take_facts *t, const struct gpu_book *b, const char *root, const char *host)
+{
+	bool shares = false;
+	json_t *gpu;
+	size_t i;
+
+	free(t->holders);
+	*t = (struct take_facts){ .count = 0 };
+	json_array_foreach(b->gpus, i, gpu)
+	{
+		const char *address = gpu_book_word(gpu, "address");
+		struct pci p;
+
+		if (!gpu_book_is(gpu, "host", host) || t->count == DEVICES_GPUS)
+			continue;
+		snprintf(t->list[t->count].address, PCI_ADDRESS, "%s", address);
+		t->list[t->count].there = function_address_good(address) && pci_read(root, address, &p) == 0;
+		if (t->list[t->count].there)
+			gpu_read(root, &p, &t->list[t->count].is);
+		shares = shares || gpu_book_parts(gpu);
+		t->count++;
+	}
+	if (shares)
+		gpu_holders_read(root, &t->holders, &t->blind);
+}
+
+/* The index of the GPU; count: nobody has looked at it. */
+static size_t take_find(const struct take_facts *t, const json_t *gpu)
+{
+	size_t i = 0;
+
+	while (i < t->count && !gpu_book_is(gpu, "address", t->list[i].address))
+		i++;
+	return i;
+}
+
+/* Does the host still have the GPUs that were looked at? */
+static bool take_is_fresh(const struct take_facts *t, const struct gpu_book *b, const char *host)
+{
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu) if (gpu_book_is(gpu, "host", host) && t->count < DEVICES_GPUS &&
+		(take_find(t, gpu) == t->count || (gpu_book_parts(gpu) && !t->holders && !t->blind.code))) return false;
+	return true;
+}
+
+static int take_check_share(const struct take_facts *t, const char *address, struct fail *f)
+{
+	if (!t->holders)
+		return fail_set(f, -ENODEV, "nobody can see who holds memory of the GPU at %s, so it has no shares: %s",
+			address, t->blind.text);
+	return gpu_holders_known(t->holders, address, f);
+}
+
+static int take_one(const struct take_facts *t, json_t *gpu, const char *node, struct fail *f)
 {
 	const char *address = gpu_book_word(gpu, "address"), *uuid = gpu_book_word(gpu, "uuid");
-	struct gpu g;
-	struct pci p;
+	size_t at = take_find(t, gpu);
+	const struct gpu *g = &t->list[at < t->count ? at : 0].is;
 
 	if (!gpu_book_is(gpu, "node", "") && !gpu_book_is(gpu, "node", node))
 		return fail_set(f, -EBUSY, "the GPU at %s is not free yet: '%s' has it", address,
@@ -125,17 +195,16 @@ static int take_one(const char *root, json_t *gpu, const char *node, struct fail
 	if (!gpu_book_is(gpu, "quarantine", ""))
 		return fail_set(f, -ENODEV, "the GPU at %s is kept back: %s", address,
 			gpu_book_word(gpu, "quarantine"));
-	if (!function_address_good(address) || pci_read(root, address, &p) != 0)
+	if (at == t->count || !t->list[at].there)
 		return fail_set(f, -ENODEV, "the GPU at %s (%s) of this host is gone", address,
 			gpu_book_word(gpu, "model"));
-	gpu_read(root, &p, &g);
-	if (*uuid && *g.uuid && strcmp(uuid, g.uuid) != 0)
-		return fail_set(f, -ENODEV, "the GPU at %s is another one: '%s', was '%s'", address, g.uuid, uuid);
-	if (gpu_book_parts(gpu) && gpu_holders_known(root, address, f) != 0)
+	if (*uuid && *g->uuid && strcmp(uuid, g->uuid) != 0)
+		return fail_set(f, -ENODEV, "the GPU at %s is another one: '%s', was '%s'", address, g->uuid, uuid);
+	if (gpu_book_parts(gpu) && take_check_share(t, address, f) != 0)
 		return -ENODEV;
 	gpu_book_set(gpu, "node", node);
-	if (g.memory != GPU_UNKNOWN)
-		json_object_set_new(gpu, "memory", json_integer(g.memory));
+	if (g->memory != GPU_UNKNOWN)
+		json_object_set_new(gpu, "memory", json_integer(g->memory));
 	return 0;
 }
 
@@ -185,55 +254,57 @@ static bool take_has_ending(const struct gpu_book *b, const char *host, const ch
 	return false;
 }
 
-static int take_open(struct gpu_book *b, const char *data, const char *host, const char *node, struct fail *f)
+/* Opens the book when no GPU of the host is being reset, and its GPUs are those that were looked at. */
+static int take_open(struct gpu_book *b, struct take_facts *t, const char *data, const char *root, const char *host,
+	const char *node, struct fail *f)
 {
 	int64_t until = clock_ms() + RESET_MS;
-	int rc;
 
-	while ((rc = gpu_book_open(b, data, f)) == 0 && take_has_ending(b, host, node)) {
+	for (;; poll(NULL, 0, PAUSE_MS)) {
+		bool ready;
+		int rc;
+
+		*b = (struct gpu_book){ .data = data, .lock = -1 };
+		rc = gpu_book_load(b, f);
+		ready = !rc && !take_has_ending(b, host, node);
+		if (ready)
+			take_look(t, b, root, host);
+		gpu_book_close(b);
+		if (ready)
+			rc = gpu_book_open(b, data, f);
+		if (rc || (ready && !take_has_ending(b, host, node) && take_is_fresh(t, b, host)))
+			return rc;
+		gpu_book_close(b);
 		if (clock_ms() >= until)
 			return fail_set(f, -EBUSY, "a GPU of this host is still being reset");
-		gpu_book_close(b);
-		poll(NULL, 0, PAUSE_MS);
 	}
-	return rc;
 }
 
-int host_gpus_take(const char *data, const char *root, const char *host, const char *node, unsigned parts, bool nodes,
-	struct node_devices *out, struct fail *f)
+/* *any: the host has some. */
+static int take_all(const struct gpu_book *b, const struct take_facts *t, const char *host, const char *node,
+	unsigned parts, bool *any, struct fail *f)
 {
-	struct gpu_book b;
-	bool any = false;
 	json_t *gpu;
+	int rc = 0;
 	size_t i;
-	int rc = *host ? take_from_dead(data, root, host, node, f) : 0;
 
-	if (rc || !*host)
-		return rc;
-	rc = take_open(&b, data, host, node, f);
-	if (!rc)
-		json_array_foreach(b.gpus, i, gpu)
-		{
-			if (!gpu_book_is(gpu, "host", host))
-				continue;
-			any = true;
-			rc = gpu_book_parts(gpu) == parts
-				? take_one(root, gpu, node, f)
-				: fail_set(f, -EBUSY, "this host still has %s of the GPU at %s as another type had it",
-					  gpu_book_parts(gpu) ? "a share" : "all", gpu_book_word(gpu, "address"));
-			if (rc)
-				break;
-		}
-	if (!rc && any) /* before a node can use one */
-		rc = gpu_book_save(&b, f);
-	if (!rc)
-		json_array_foreach(b.gpus, i, gpu) if (!rc && any && gpu_book_is(gpu, "node", node))
-			rc = nodes ? gpu_needs(root, gpu_book_word(gpu, "address"), out, f) : take_describe(gpu, out);
-	gpu_book_close(&b);
-	return rc;
+	json_array_foreach(b->gpus, i, gpu)
+	{
+		if (!gpu_book_is(gpu, "host", host))
+			continue;
+		*any = true;
+		rc = gpu_book_parts(gpu) == parts
+			? take_one(t, gpu, node, f)
+			: fail_set(f, -EBUSY, "this host still has %s of the GPU at %s as another type had it",
+				  gpu_book_parts(gpu) ? "a share" : "all", gpu_book_word(gpu, "address"));
+		if (rc)
+			return rc;
+	}
+	return *any ? gpu_book_save(b, f) : 0; /* before a node can use one */
 }
 
-int host_gpus_of(const char *data, const char *node, struct node_devices *out, struct fail *f)
+static int take_devices(const char *data, const char *root, const char *node, bool nodes, struct node_devices *out,
+	struct fail *f)
 {
 	struct gpu_book b = { .data = data, .lock = -1 };
 	json_t *gpu;
@@ -242,9 +313,33 @@ int host_gpus_of(const char *data, const char *node, struct node_devices *out, s
 
 	if (!rc)
 		json_array_foreach(b.gpus, i, gpu) if (!rc && gpu_book_is(gpu, "node", node))
-			rc = take_describe(gpu, out);
+			rc = nodes ? gpu_needs(root, gpu_book_word(gpu, "address"), out, f) : take_describe(gpu, out);
 	gpu_book_close(&b);
 	return rc;
+}
+
+int host_gpus_take(const char *data, const char *root, const char *host, const char *node, unsigned parts, bool nodes,
+	struct node_devices *out, struct fail *f)
+{
+	struct take_facts *t = *host ? calloc(1, sizeof *t) : NULL;
+	struct gpu_book b = { .data = data, .lock = -1 };
+	bool any = false;
+	int rc;
+
+	if (!t)
+		return *host ? fail_set(f, -ENOMEM, "out of memory") : 0;
+	rc = take_from_dead(data, root, host, node, f);
+	rc = rc ? rc : take_open(&b, t, data, root, host, node, f);
+	rc = rc ? rc : take_all(&b, t, host, node, parts, &any, f);
+	gpu_book_close(&b);
+	free(t->holders);
+	free(t);
+	return rc || !any ? rc : take_devices(data, root, node, nodes, out, f);
+}
+
+int host_gpus_of(const char *data, const char *node, struct node_devices *out, struct fail *f)
+{
+	return take_devices(data, NULL, node, false, out, f);
 }
 
 int64_t host_gpus_promised(const char *data)

@@ -215,8 +215,10 @@ static void test_take(const char *root)
 {
 	struct fail f;
 	json_t *list;
-	char *said;
+	char *said, path[700];
 
+	snprintf(path, sizeof path, "%s/gpus.lock", data);
+	setenv("FAKE_NVML_LOCK", path, 1);
 	setenv("FAKE_NVML", "blind", 1);
 	is_int(take(root, "h0", "inst_a", &f), -ENODEV, "where nobody can watch memory, nobody gets a share");
 	has_str(f.text, "nobody can see who holds memory of the GPU at 0000:01:00.0", "and is told");
@@ -224,6 +226,9 @@ static void test_take(const char *root)
 	is_int(take(root, "h0", "inst_a", &f), 0, "a node has a share (%s)", f.text);
 	is_int(take(root, "h1", "inst_b", &f), 0, "and another of the same GPU (%s)", f.text);
 	is_int(take(root, "h1", "inst_c", &f), -EBUSY, "but not of the same share");
+	unsetenv("FAKE_NVML_LOCK");
+	snprintf(path, sizeof path, "%s/state/locked", root);
+	ok(access(path, F_OK) != 0, "nobody waits for the list of GPUs while the library is asked");
 	list = host_gpus_report(data, "inst_a");
 	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
 	is_str(said, "[{\"count\":1,\"memory_bytes\":6442450944,\"model\":\"rtx4090\",\"share\":\"1/4\"}]",
