@@ -200,16 +200,21 @@ static const char *reporter_power(const struct reporter *p)
 	return withheld ? p->power->message : NULL;
 }
 
-/* The machine's health, and what its owner should know: what is wrong, else GPUs that are kept back or missing. */
+/* The machine's health, and what its owner should know: what is wrong, else what is wrong with shares and GPUs. */
 static enum health reporter_health(const struct reporter *p, const char **message, char room[static NODE_MESSAGE])
 {
+	enum health health = p->check->report.health;
 	const char *power = reporter_power(p);
 
 	*message = p->check->message;
+	if (*p->shares->message && health <= HEALTH_DEGRADED) {
+		health = HEALTH_DEGRADED;
+		*message = p->shares->message;
+	}
 	if (!**message)
 		*message = host_gpus_problem(p->workers->setup->data, room, NODE_MESSAGE) ? room : p->workers->lacks;
-	if (!power || p->check->report.health > HEALTH_DRAINING)
-		return p->check->report.health;
+	if (!power || health > HEALTH_DRAINING)
+		return health;
 	*message = power;
 	return HEALTH_DRAINING;
 }
@@ -263,12 +268,12 @@ static bool reporter_status_next(struct reporter *p)
 
 	if (!p->check->known) /* the market would take silence for health */
 		return false;
-	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power)
+	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power && !p->shares->news)
 		return false;
 	health = reporter_health(p, &message, words);
 	if (power)
 		p->power->news = false;
-	p->workers->changed = p->check->health_new = false;
+	p->workers->changed = p->check->health_new = p->shares->news = false;
 	p->status_due_ms = clock_ms() + STATUS_MS;
 	j = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "health", health_word(health), "driver",
 		p->workers->driver->name, "nodes", (json_int_t)(p->workers->roster->count - unknown), "unknown",

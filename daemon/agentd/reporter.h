@@ -9,6 +9,7 @@
 #include "agentd/selfcheck.h"
 #include "agentd/console.h"
 #include "agentd/powercheck.h"
+#include "agentd/sharecheck.h"
 #include "agentd/workers.h"
 #include "agentd/market/link.h"
 
@@ -17,6 +18,7 @@ struct reporter {
 	struct workers *workers;
 	struct selfcheck *check;
 	struct powercheck *power; /* NULL: nothing is known of power */
+	struct sharecheck *shares;
 	struct link *link;
 	const char *address;         /* what buyers dial */
 	/* Under way. */

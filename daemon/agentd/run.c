@@ -162,6 +162,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 		.workers = &a->workers,
 		.check = &a->check,
 		.power = &a->power,
+		.shares = &a->shares,
 		.link = a->link,
 		.address = a->o->address };
 	a->verifier = (struct verifier){ .loop = a->loop,

@@ -9,7 +9,7 @@
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 
-enum { SHARE_LOOK_MS = 2000, SHARE_GRACE_MS = 6000, SHARE_DEADLINE_MS = 20000, SHARE_LINE = 240 };
+enum { SHARE_LOOK_MS = 2000, SHARE_GRACE_MS = 6000, SHARE_DEADLINE_MS = 20000, SHARE_LINE = 240, SHARE_FAILS = 3 };
 
 static const int64_t share_mib = 1 << 20;
 
@@ -48,23 +48,35 @@ static bool sharecheck_is_new(const struct sharecheck *c, const struct gpu_exces
 	return true;
 }
 
+/* "": the look was good, or nobody needs one. */
+static void sharecheck_found(struct sharecheck *c, const char *why)
+{
+	char message[SHARECHECK_MESSAGE] = "";
+
+	if (*why && strncmp(c->why, why, sizeof c->why - 1) != 0)
+		log_at(c->workers->log, LOG_ERROR, "cannot watch the memory of GPUs that nodes share: %s", why);
+	snprintf(c->why, sizeof c->why, "%.199s", why);
+	c->fails = *why ? c->fails + 1 : 0;
+	if (c->fails >= SHARE_FAILS)
+		snprintf(message, sizeof message, "the agent cannot watch the memory of GPUs that nodes share: %s",
+			c->why);
+	c->news = c->news || strcmp(c->message, message) != 0;
+	memcpy(c->message, message, sizeof c->message);
+}
+
 static void sharecheck_take(struct sharecheck *c)
 {
 	const struct gpu_excess *found = (const void *)c->job.said.data;
 	size_t count = c->job.said.len / sizeof *found;
 
-	if (c->job.rc && strcmp(c->problem, c->job.fail.text) != 0)
-		log_at(c->workers->log, LOG_ERROR, "cannot watch the memory of GPUs that nodes share: %s",
-			c->job.fail.text);
-	snprintf(c->problem, sizeof c->problem, "%.199s", c->job.rc ? c->job.fail.text : "");
+	sharecheck_found(c, c->job.rc ? c->job.fail.text : "");
 	count = count > SHARECHECK_MOST ? SHARECHECK_MOST : count;
 	for (size_t i = 0; i < count; i++)
 		if (found[i].ended || sharecheck_is_new(c, &found[i]))
 			sharecheck_say(c, &found[i]);
 	if (count)
 		memcpy(c->list, found, count * sizeof *found);
-	if (!c->job.rc)
-		c->count = count;
+	c->count = count;
 	job_release(&c->job, c->workers->loop);
 	c->due_ms = clock_ms() + SHARE_LOOK_MS;
 }
@@ -89,6 +101,7 @@ int64_t sharecheck_turn(struct sharecheck *c)
 		return c->job.due_ms;
 	if (!sharecheck_any(c)) {
 		c->count = 0;
+		sharecheck_found(c, "");
 		return INT64_MAX;
 	}
 	if (c->due_ms > clock_ms())
@@ -96,7 +109,7 @@ int64_t sharecheck_turn(struct sharecheck *c)
 	if (job_begin(&c->job, c->workers->loop, c->watch_kind, SHARE_DEADLINE_MS, sharecheck_look, c, &f) == 0)
 		return c->job.due_ms;
 	c->job.pid = 0;
-	log_at(c->workers->log, LOG_ERROR, "cannot watch the memory of GPUs that nodes share: %s", f.text);
+	sharecheck_found(c, f.text);
 	return c->due_ms = clock_ms() + SHARE_LOOK_MS;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter, and for
- * limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver that is loaded
+ * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter total blind,
+ * and for limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver that is loaded
  * again has forgotten them, so a test then removes its files. Its file `processes` has lines "GPU PID MIB", of who
  * holds memory; MIB -1: the library does not tell. While its file `down` is there, the driver does not answer. Where
  * FAKE_NVML_LOCK names a file that somebody has locked while the library is asked, the folder gets a file `locked`.
@@ -17,6 +17,10 @@
 #include <unistd.h>
 
 struct memory { unsigned long long total, free, used; };
+struct memory2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
 struct use {
 	unsigned pid;
 	unsigned long long bytes;
@@ -32,6 +36,7 @@ int nvmlDeviceGetPciInfo_v3(void *d, struct pci *out);
 int nvmlDeviceGetName(void *d, char *room, unsigned size);
 int nvmlDeviceGetUUID(void *d, char *room, unsigned size);
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *out);
+int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory2 *out);
 int nvmlDeviceGetTemperature(void *d, int sensor, unsigned *out);
 int nvmlDeviceGetPowerUsage(void *d, unsigned *out);
 int nvmlDeviceGetPowerManagementLimit(void *d, unsigned *out);
@@ -148,6 +153,21 @@ int nvmlDeviceGetMemoryInfo(void *d, struct memory *out)
 	out->total = is("absurd") ? ULLONG_MAX : 24564ULL << 20;
 	out->used = is("absurd") ? ULLONG_MAX : 1ULL << 30;
 	out->free = out->total - out->used;
+	return 0;
+}
+
+/* The driver keeps 64 MiB. Mode "total": as an older library, it does not tell so. */
+int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory2 *out)
+{
+	struct memory m;
+
+	if (is("total") || out->version != (sizeof *out | 2U << 24))
+		return NOT_SUPPORTED;
+	nvmlDeviceGetMemoryInfo(d, &m);
+	out->total = m.total;
+	out->reserved = 64ULL << 20;
+	out->used = m.used;
+	out->free = m.free;
 	return 0;
 }
 

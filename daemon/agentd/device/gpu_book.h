@@ -11,9 +11,9 @@
 
 /*
  * An element has texts: address, model, uuid, host, node, and quarantine where it is kept back; memory of the GPU in
- * bytes; parts: into how many equal shares the GPU is cut, where the element is one of them; leaving: its node gives
- * it back just now; ending: so, and the GPU is being reset. A GPU is in it once, or with up to `parts` shares, all of
- * one size.
+ * bytes, as NVIDIA's library tells it where the GPU is shared; parts: into how many equal shares the GPU is cut, where
+ * the element is one of them; leaving: its node gives it back just now; ending: so, and the GPU is being reset. A GPU
+ * is in it once, or with up to `parts` shares, all of one size.
  */
 struct gpu_book {
 	const char *data;

@@ -60,14 +60,6 @@ static void holder_name(const char *root, pid_t pid, char name[static GPU_HOLDER
 		snprintf(name, GPU_HOLDER_NAME, "?");
 }
 
-static int64_t holders_memory(const struct nvml_processes *n, const char *address)
-{
-	for (size_t i = 0; i < n->gpu_count; i++)
-		if (strcmp(n->gpus[i].address, address) == 0)
-			return n->gpus[i].memory;
-	return 0;
-}
-
 int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail *f)
 {
 	struct nvml_processes *n = calloc(1, sizeof *n);
@@ -78,14 +70,6 @@ int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail 
 		return rc;
 	}
 	*out = n;
-	return 0;
-}
-
-int gpu_holders_known(const struct nvml_processes *n, const char *address, struct fail *f)
-{
-	if (!holders_memory(n, address))
-		return fail_set(f, -ENODEV, "NVIDIA's library does not reach the GPU at %s, so it has no shares",
-			address);
 	return 0;
 }
 
@@ -143,6 +127,8 @@ int gpu_holders_gone(const char *data, const char *root, const char *address, co
 
 		rc = rc || over ? rc : gpu_holders_read(root, &n, &why);
 		if (n)
+			rc = nvml_processes_of(n, address, NULL, &why);
+		if (n && !rc)
 			stray = holders_stray(n, root, address, b.gpus, ended);
 		gpu_book_close(&b);
 		free(n);
@@ -203,12 +189,40 @@ static void watch_kill(const char *root, struct gpu_excess *x, const struct nvml
 	close(fd);
 }
 
-static int64_t watch_since(const struct gpu_excess *before, size_t count, const struct gpu_excess *x)
+static const struct gpu_excess *watch_before(const struct gpu_excess *before, size_t count, const json_t *gpu)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(before[i].node, x->node) == 0 && strcmp(before[i].address, x->address) == 0)
-			return before[i].since_ms;
-	return clock_ms();
+		if (gpu_book_is(gpu, "node", before[i].node) && gpu_book_is(gpu, "address", before[i].address))
+			return &before[i];
+	return NULL;
+}
+
+/* Looks at one share, of which `old` was seen before; NULL: nothing was. False: it is no excess. */
+static bool watch_one(const struct nvml_processes *n, const char *root, const json_t *gpu, const struct gpu_excess *old,
+	int64_t grace_ms, struct gpu_excess *x)
+{
+	const struct nvml_process *most;
+
+	snprintf(x->node, sizeof x->node, "%s", gpu_book_word(gpu, "node"));
+	snprintf(x->address, sizeof x->address, "%s", gpu_book_word(gpu, "address"));
+	x->may /= gpu_book_parts(gpu);
+	x->holds = watch_sum(n, root, x, &most);
+	x->since_ms = old ? old->since_ms : clock_ms();
+	if (x->holds <= x->may)
+		return false;
+	if (clock_ms() - x->since_ms >= grace_ms && most)
+		watch_kill(root, x, most);
+	return true;
+}
+
+/* A share that cannot be seen stays as it was: who held too much has no more time for that. */
+static bool watch_keep(const struct gpu_excess *old, struct gpu_excess *x)
+{
+	if (!old)
+		return false;
+	*x = *old;
+	x->ended = 0;
+	return true;
 }
 
 int gpu_holders_watch(const char *data, const char *root, const struct gpu_excess *before, size_t count,
@@ -216,32 +230,26 @@ int gpu_holders_watch(const char *data, const char *root, const struct gpu_exces
 {
 	struct gpu_book b = { .data = data, .lock = -1 };
 	struct nvml_processes *n = NULL;
+	struct fail first = { 0 };
 	json_t *gpu;
 	size_t i;
 	int rc = gpu_book_load(&b, f);
 
-	rc = rc ? rc : gpu_holders_read(root, &n, f);
 	if (!rc)
-		json_array_foreach(b.gpus, i, gpu)
-		{
-			unsigned parts = gpu_book_parts(gpu);
-			const struct nvml_process *most;
-			struct gpu_excess x = { .since_ms = 0 };
+		gpu_holders_read(root, &n, &first);
+	json_array_foreach(b.gpus, i, gpu)
+	{
+		const struct gpu_excess *old = watch_before(before, count, gpu);
+		struct gpu_excess x = { .since_ms = 0 };
+		bool seen;
 
-			if (!parts || gpu_book_is(gpu, "node", ""))
-				continue;
-			snprintf(x.node, sizeof x.node, "%s", gpu_book_word(gpu, "node"));
-			snprintf(x.address, sizeof x.address, "%s", gpu_book_word(gpu, "address"));
-			x.may = holders_memory(n, x.address) / parts;
-			x.holds = watch_sum(n, root, &x, &most);
-			if (!x.may || x.holds <= x.may)
-				continue;
-			x.since_ms = watch_since(before, count, &x);
-			if (clock_ms() - x.since_ms >= grace_ms && most)
-				watch_kill(root, &x, most);
-			rc = rc ? rc : buf_add(out, &x, sizeof x);
-		}
+		if (rc || !gpu_book_parts(gpu) || gpu_book_is(gpu, "node", ""))
+			continue;
+		seen = n && nvml_processes_of(n, gpu_book_word(gpu, "address"), &x.may, first.code ? NULL : &first) == 0;
+		if (seen ? watch_one(n, root, gpu, old, grace_ms, &x) : watch_keep(old, &x))
+			rc = buf_add(out, &x, sizeof x);
+	}
 	gpu_book_close(&b);
 	free(n);
-	return rc;
+	return rc || !first.code ? rc : fail_set(f, first.code, "%s", first.text);
 }

@@ -22,9 +22,6 @@ void gpu_holder_node(const char *root, pid_t pid, char node[static GPU_HOLDER_NO
 /* Asks the library, which may take seconds. *out: to be freed. */
 int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail *f);
 
-/* 0: the answer tells who holds memory of this GPU. Else no share of it can be given, and why. */
-int gpu_holders_known(const struct nvml_processes *n, const char *address, struct fail *f);
-
 /*
  * Waits a little until nobody holds memory of the GPU but nodes that have a share of it, without the one that ended; a
  * look that fails is repeated. 0, too, where another node that ends resets the GPU.
@@ -43,7 +40,8 @@ struct gpu_excess {
 
 /*
  * Looks at all shares and adds each excess to out, as it is in memory. Where one of `before` is older than grace_ms,
- * the node's process that holds most of that GPU is killed. A failed look adds nothing.
+ * the node's process that holds most of that GPU is killed. What cannot be seen stays as in before; the first reason
+ * is the failure, although the shares of other GPUs were looked at.
  */
 int gpu_holders_watch(const char *data, const char *root, const struct gpu_excess *before, size_t count,
 	int64_t grace_ms, struct buf *out, struct fail *f);

@@ -175,12 +175,15 @@ static bool take_is_fresh(const struct take_facts *t, const struct gpu_book *b, 
 	return true;
 }
 
-static int take_check_share(const struct take_facts *t, const char *address, struct fail *f)
+/* *memory: what those who share the GPU have together, which its watcher divides, too. */
+static int take_check_share(const struct take_facts *t, const char *address, int64_t *memory, struct fail *f)
 {
-	if (!t->holders)
-		return fail_set(f, -ENODEV, "nobody can see who holds memory of the GPU at %s, so it has no shares: %s",
-			address, t->blind.text);
-	return gpu_holders_known(t->holders, address, f);
+	struct fail why = t->blind;
+
+	if (t->holders && nvml_processes_of(t->holders, address, memory, &why) == 0)
+		return 0;
+	return fail_set(f, -ENODEV, "nobody can see who holds memory of the GPU at %s, so it has no shares: %s",
+		address, why.text);
 }
 
 static int take_one(const struct take_facts *t, json_t *gpu, const char *node, struct fail *f)
@@ -188,6 +191,7 @@ static int take_one(const struct take_facts *t, json_t *gpu, const char *node, s
 	const char *address = gpu_book_word(gpu, "address"), *uuid = gpu_book_word(gpu, "uuid");
 	size_t at = take_find(t, gpu);
 	const struct gpu *g = &t->list[at < t->count ? at : 0].is;
+	int64_t memory = g->memory;
 
 	if (!gpu_book_is(gpu, "node", "") && !gpu_book_is(gpu, "node", node))
 		return fail_set(f, -EBUSY, "the GPU at %s is not free yet: '%s' has it", address,
@@ -200,11 +204,11 @@ static int take_one(const struct take_facts *t, json_t *gpu, const char *node, s
 			gpu_book_word(gpu, "model"));
 	if (*uuid && *g->uuid && strcmp(uuid, g->uuid) != 0)
 		return fail_set(f, -ENODEV, "the GPU at %s is another one: '%s', was '%s'", address, g->uuid, uuid);
-	if (gpu_book_parts(gpu) && take_check_share(t, address, f) != 0)
+	if (gpu_book_parts(gpu) && take_check_share(t, address, &memory, f) != 0)
 		return -ENODEV;
 	gpu_book_set(gpu, "node", node);
-	if (g->memory != GPU_UNKNOWN)
-		json_object_set_new(gpu, "memory", json_integer(g->memory));
+	if (memory != GPU_UNKNOWN)
+		json_object_set_new(gpu, "memory", json_integer(memory));
 	return 0;
 }
 

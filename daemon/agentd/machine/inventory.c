@@ -361,7 +361,7 @@ static bool inventory_has_nvidia(const struct inventory *v)
 	return false;
 }
 
-/* A share is sold only where its memory can be watched. A driver that is busy now may tell later. */
+/* Shares are sold only where the memory of all GPUs can be watched. A driver that is busy now may tell later. */
 static int inventory_shares(const struct inventory *v, const char *root)
 {
 	struct nvml_processes *n;
@@ -371,6 +371,8 @@ static int inventory_shares(const struct inventory *v, const char *root)
 		return 0;
 	n = inventory_may_ask_nvml(v) ? malloc(sizeof *n) : NULL;
 	rc = n ? nvml_processes_read(root, n, NULL) : -EAGAIN;
+	for (size_t i = 0; !rc && i < n->gpu_count; i++)
+		rc = n->gpus[i].code;
 	free(n);
 	return rc == 0 ? 1 : rc == -ENOENT || rc == -ENOTSUP ? 0 : -1;
 }

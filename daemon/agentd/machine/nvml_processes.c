@@ -29,6 +29,10 @@ struct nvml_place {
 struct nvml_size {
 	unsigned long long total, free, used;
 };
+struct nvml_size2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
 
 struct processes_calls {
 	int (*init)(void);
@@ -36,6 +40,7 @@ struct processes_calls {
 	int (*handle)(unsigned, void **);
 	int (*place)(void *, struct nvml_place *);
 	int (*size)(void *, struct nvml_size *);
+	int (*size2)(void *, struct nvml_size2 *);
 	int (*uses[KINDS])(void *, unsigned *, struct nvml_use *); /* that compute, that draw, clients of MPS */
 };
 
@@ -49,6 +54,7 @@ static const struct {
 	{ offsetof(struct processes_calls, handle), true, { "nvmlDeviceGetHandleByIndex_v2" } },
 	{ offsetof(struct processes_calls, place), true, { "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2" } },
 	{ offsetof(struct processes_calls, size), true, { "nvmlDeviceGetMemoryInfo" } },
+	{ offsetof(struct processes_calls, size2), false, { "nvmlDeviceGetMemoryInfo_v2" } },
 	{ offsetof(struct processes_calls, uses[0]), true,
 		{ "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2" } },
 	{ offsetof(struct processes_calls, uses[1]), false,
@@ -92,20 +98,32 @@ static int processes_load(const char *library, struct processes_calls *c, struct
 	return 0;
 }
 
-/* A process that computes and draws is in two lists, with all that it holds in each. */
-static int processes_add(struct processes_told *t, const char *address, const struct nvml_use *u)
+/* What it does not tell of one GPU: who holds memory of that one is not known at all. */
+static int processes_blind(struct processes_told *t, int code, const char *what, unsigned number)
 {
 	struct nvml_processes *n = &t->found;
-	char number[16];
+	size_t k = n->gpu_count;
+
+	n->gpus[k].code = code;
+	snprintf(n->gpus[k].why, sizeof n->gpus[k].why, "%s %u", what, number);
+	while (n->count && strcmp(n->list[n->count - 1].address, n->gpus[k].address) == 0)
+		n->count--;
+	return code;
+}
+
+/* A process that computes and draws is in two lists, with all that it holds in each. */
+static int processes_add(struct processes_told *t, const struct nvml_use *u)
+{
+	struct nvml_processes *n = &t->found;
+	const char *address = n->gpus[n->gpu_count].address;
 	size_t i = 0;
 
-	snprintf(number, sizeof number, "%u", u->pid);
 	if (u->bytes > INT64_MAX)
-		return processes_say(t, -ENOTSUP, "it does not tell how much memory a process holds", number);
+		return processes_blind(t, -ENOTSUP, "it does not tell how much memory a process holds:", u->pid);
 	while (i < n->count && (n->list[i].pid != (pid_t)u->pid || strcmp(n->list[i].address, address) != 0))
 		i++;
 	if (i == NVML_PROCESSES)
-		return processes_say(t, -E2BIG, "it tells of too many processes", "");
+		return processes_blind(t, -E2BIG, "it tells of more processes than", NVML_PROCESSES);
 	if (i == n->count) {
 		n->list[n->count++] = (struct nvml_process){ .pid = (pid_t)u->pid };
 		memcpy(n->list[i].address, address, sizeof n->list[i].address);
@@ -115,10 +133,9 @@ static int processes_add(struct processes_told *t, const char *address, const st
 	return 0;
 }
 
-static int processes_of(const struct processes_calls *c, void *d, const char *address, struct processes_told *t)
+static int processes_list(const struct processes_calls *c, void *d, struct processes_told *t)
 {
 	static struct nvml_use uses[NVML_PROCESSES]; /* static, but only the child uses it */
-	char number[32];
 	int rc = 0;
 
 	for (int kind = 0; !rc && kind < KINDS; kind++) {
@@ -127,18 +144,29 @@ static int processes_of(const struct processes_calls *c, void *d, const char *ad
 
 		if (said == NOT_SUPPORTED && kind > 0)
 			continue;
-		snprintf(number, sizeof number, "error %d", said);
 		if (said || count > NVML_PROCESSES)
-			return processes_say(t, said == NOT_SUPPORTED ? -ENOTSUP : -EIO,
-				"it does not tell which processes hold memory", number);
+			return processes_blind(t, said == NOT_SUPPORTED ? -ENOTSUP : -EIO,
+				"it does not tell which processes hold memory: error", (unsigned)said);
 		for (unsigned i = 0; !rc && i < count; i++)
-			rc = processes_add(t, address, &uses[i]);
+			rc = processes_add(t, &uses[i]);
 	}
 	return rc;
 }
 
+/* What processes can have of it; 0: it does not tell. */
+static int64_t processes_memory(const struct processes_calls *c, void *d)
+{
+	struct nvml_size2 two = { .version = sizeof two | 2U << 24 };
+	struct nvml_size one = { 0 };
+
+	if (c->size2 && !c->size2(d, &two) && two.reserved < two.total && two.total <= INT64_MAX)
+		return (int64_t)(two.total - two.reserved);
+	return c->size(d, &one) || one.total > INT64_MAX ? 0 : (int64_t)one.total;
+}
+
 static int processes_ask(const char *library, struct processes_told *t)
 {
+	struct nvml_processes *n = &t->found;
 	struct processes_calls c = { 0 };
 	unsigned count = 0;
 	int rc = processes_load(library, &c, t);
@@ -147,22 +175,23 @@ static int processes_ask(const char *library, struct processes_told *t)
 		return rc;
 	if (c.init() || c.count(&count))
 		return processes_say(t, -EIO, "it does not start: is the driver loaded?", "");
-	for (unsigned i = 0; !rc && i < count && i < NVML_GPUS; i++) {
+	for (unsigned i = 0; i < count && i < NVML_GPUS; i++) {
 		struct nvml_place p = { .domain = 0 };
-		struct nvml_size m = { 0 };
 		void *d = NULL;
-		size_t k = t->found.gpu_count;
 
 		/* One that fell off the bus says nothing. Health tells of it. */
-		if (c.handle(i, &d) || c.place(d, &p) || c.size(d, &m) || m.total > INT64_MAX)
+		if (c.handle(i, &d) || c.place(d, &p))
 			continue;
-		snprintf(t->found.gpus[k].address, sizeof t->found.gpus[k].address, "%04x:%02x:%02x.0",
+		snprintf(n->gpus[n->gpu_count].address, sizeof n->gpus[0].address, "%04x:%02x:%02x.0",
 			p.domain & 0xffffff, p.bus & 0xff, p.device & 0x1f);
-		t->found.gpus[k].memory = (int64_t)m.total;
-		t->found.gpu_count++;
-		rc = processes_of(&c, d, t->found.gpus[k].address, t);
+		n->gpus[n->gpu_count].memory = processes_memory(&c, d);
+		if (!n->gpus[n->gpu_count].memory)
+			processes_blind(t, -EIO, "it does not tell how much memory it has: GPU", i);
+		else
+			processes_list(&c, d, t);
+		n->gpu_count++;
 	}
-	return rc;
+	return 0;
 }
 
 static int processes_work(void *arg, int fd)
@@ -184,12 +213,28 @@ static int processes_take(const struct buf *b, struct nvml_processes *out, struc
 		return fail_set(f, t->code, "%.*s", (int)sizeof t->why - 1, t->why);
 	good = good && t->found.count <= NVML_PROCESSES && t->found.gpu_count <= NVML_GPUS;
 	for (size_t i = 0; good && i < t->found.gpu_count; i++)
-		good = memchr(t->found.gpus[i].address, '\0', sizeof t->found.gpus[i].address) != NULL;
+		good = memchr(t->found.gpus[i].address, '\0', sizeof t->found.gpus[i].address) &&
+			memchr(t->found.gpus[i].why, '\0', sizeof t->found.gpus[i].why);
 	for (size_t i = 0; good && i < t->found.count; i++)
 		good = memchr(t->found.list[i].address, '\0', sizeof t->found.list[i].address) != NULL;
 	if (!good)
 		return fail_set(f, -EIO, "its answer is invalid");
 	*out = t->found;
+	return 0;
+}
+
+int nvml_processes_of(const struct nvml_processes *n, const char *address, int64_t *memory, struct fail *f)
+{
+	size_t i = 0;
+
+	while (i < n->gpu_count && strcmp(n->gpus[i].address, address) != 0)
+		i++;
+	if (i == n->gpu_count)
+		return fail_set(f, -ENODEV, "'%s' does not reach the GPU at %s", LIBRARY, address);
+	if (n->gpus[i].code)
+		return fail_set(f, n->gpus[i].code, "'%s': %s", LIBRARY, n->gpus[i].why);
+	if (memory)
+		*memory = n->gpus[i].memory;
 	return 0;
 }
 

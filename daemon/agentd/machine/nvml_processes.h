@@ -22,15 +22,23 @@ struct nvml_processes {
 	size_t gpu_count, count;
 	struct {
 		char address[20];
-		int64_t memory; /* all of it, in bytes */
+		int64_t memory; /* of processes, in bytes: all of it, less what the driver keeps, where it tells so */
+		int code;       /* 0, or why it does not tell who holds it; then the list has none of its processes */
+		char why[120];
 	} gpus[NVML_GPUS];
 	struct nvml_process list[NVML_PROCESSES]; /* a process is once in it for each GPU */
 };
 
 /*
- * root: in front of /lib; "" or NULL: this machine's library. 0; -ENOENT: none is installed; -ENOTSUP: it does not tell
- * how much each process holds; -ETIMEDOUT, -EIO as nvml_read().
+ * root: in front of /lib; "" or NULL: this machine's library. 0; -ENOENT: none is installed; -ENOTSUP: it lacks a
+ * function; -ETIMEDOUT, -EIO as nvml_read().
  */
 int nvml_processes_read(const char *root, struct nvml_processes *out, struct fail *f);
+
+/*
+ * 0: it tells who holds memory of this GPU; *memory, where not NULL: how much that has. -ENODEV: the library does not
+ * reach it; -ENOTSUP: it does not tell how much each process holds; -EIO, -E2BIG.
+ */
+int nvml_processes_of(const struct nvml_processes *n, const char *address, int64_t *memory, struct fail *f);
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "fakebus.h"
 
-enum { MIB = 1 << 20, BOUGHT = 24564 / 4 };
+enum { MIB = 1 << 20, RESERVED = 64, BOUGHT = (24564 - RESERVED) / 4 }; /* of fakenvml */
 
 static const char *const addresses[] = { "0000:01:00.0", "0000:02:00.0" };
 static char data[600];
@@ -116,19 +116,26 @@ static bool was_reset(const char *root, size_t i, int ms)
 	return was;
 }
 
-/* ---- Who gets which -------------------------------------------------------------------------- */
-
-static void test_fix(const char *root)
+/* Hosts h0, h1, … with a quarter of a GPU each. */
+static void quarters(struct host_want *hosts, size_t count)
 {
 	static char names[9][8];
-	struct host_want hosts[10];
-	struct fail f = { 0 };
 
-	for (size_t i = 0; i < 9; i++) {
+	for (size_t i = 0; i < count; i++) {
 		snprintf(names[i], sizeof names[i], "h%zu", i);
 		hosts[i] =
 			(struct host_want){ .host = names[i], .vendor = "nvidia", .model = "", .count = 1, .parts = 4 };
 	}
+}
+
+/* ---- Who gets which -------------------------------------------------------------------------- */
+
+static void test_fix(const char *root)
+{
+	struct host_want hosts[10];
+	struct fail f = { 0 };
+
+	quarters(hosts, 9);
 	is_int(host_gpus_fix(data, root, hosts, 4, &f), 0, "four quarters (%s)", f.text);
 	is_str(given(), "h0=0 h1=0 h2=0 h3=0", "are one GPU");
 	is_int(host_gpus_promised(data), 1, "and count as one");
@@ -156,15 +163,10 @@ static void test_fix(const char *root)
 /* Hosts left, and what stays lies on more GPUs than it needs: the market counts only as many as hold it. */
 static void test_scattered(const char *root)
 {
-	static char names[8][8];
 	struct host_want hosts[8], left[3];
 	struct fail f = { 0 };
 
-	for (size_t i = 0; i < 8; i++) {
-		snprintf(names[i], sizeof names[i], "h%zu", i);
-		hosts[i] =
-			(struct host_want){ .host = names[i], .vendor = "nvidia", .model = "", .count = 1, .parts = 4 };
-	}
+	quarters(hosts, 8);
 	left[0] = hosts[0];
 	left[1] = hosts[4];
 	left[2] = (struct host_want){ .host = "whole", .vendor = "", .model = "", .count = 1 };
@@ -231,7 +233,7 @@ static void test_take(const char *root)
 	ok(access(path, F_OK) != 0, "nobody waits for the list of GPUs while the library is asked");
 	list = host_gpus_report(data, "inst_a");
 	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
-	is_str(said, "[{\"count\":1,\"memory_bytes\":6442450944,\"model\":\"rtx4090\",\"share\":\"1/4\"}]",
+	is_str(said, "[{\"count\":1,\"memory_bytes\":6422528000,\"model\":\"rtx4090\",\"share\":\"1/4\"}]",
 		"the market is told how much it is");
 	free(said);
 	json_decref(list);
@@ -304,18 +306,69 @@ static void test_watch(const char *root)
 	waitpid(other, NULL, 0);
 }
 
+/* Of two GPUs with shares one does not tell who holds its memory: only that one is not watched. */
+static void test_watch_one_blind(const char *root)
+{
+	struct host_want hosts[8];
+	struct gpu_excess x[2] = { { .since_ms = 0 } }, old = { .since_ms = 1 };
+	struct fail f = { 0 };
+	struct buf found;
+	pid_t greedy = sleeper();
+	char lines[200];
+	int status;
+
+	quarters(hosts, 8);
+	is_int(host_gpus_fix(data, root, hosts, 8, &f), 0, "(two GPUs with shares: %s)", f.text);
+	holders(root, "");
+	is_int(take(root, "h0", "inst_x", &f) + take(root, "h4", "inst_y", &f), 0, "(with a node each: %s)", f.text);
+	process_of(root, greedy, "/np-n-inst_y/node");
+	process_of(root, 4711, "/np-n-inst_x/node");
+	snprintf(lines, sizeof lines, "0 4711 -1\n1 %d %d", greedy, BOUGHT + 1);
+	holders(root, lines);
+	snprintf(old.node, sizeof old.node, "inst_x");
+	snprintf(old.address, sizeof old.address, "%s", addresses[0]);
+	buf_init(&found, 1 << 20);
+	is_int(gpu_holders_watch(data, root, &old, 1, 0, &found, &f), -ENOTSUP, "a GPU that does not tell");
+	has_str(f.text, "does not tell how much memory a process holds: 4711", "is named as a failure");
+	is_int(found.len, sizeof x, "both nodes have an excess");
+	memcpy(x, found.data, sizeof x);
+	ok(strcmp(x[0].node, "inst_x") == 0 && x[0].since_ms == 1 && !x[0].ended, "what cannot be seen stays as it was");
+	ok(strcmp(x[1].node, "inst_y") == 0 && x[1].ended == greedy, "but the other GPU is watched, to the end");
+	if (!x[1].ended)
+		kill(greedy, SIGTERM);
+	is_int(waitpid(greedy, &status, 0), greedy, "(which came)");
+	buf_release(&found);
+	folder_of("inst_x", false);
+	folder_of("inst_y", false);
+	holders(root, "");
+	remove_file(root, "agent/gpus.json");
+}
+
 static void test_library(const char *root)
 {
 	struct nvml_processes *n = calloc(1, sizeof *n);
 	struct fail f = { 0 };
+	int64_t memory = 0;
 
 	holders(root, "0 11 100\n0 12 5\n1 11 7");
 	is_int(nvml_processes_read(root, n, &f), 0, "the library tells (%s)", f.text);
 	is_int(n->count, 3, "a process is once in the list for each GPU");
 	ok(n->list[0].pid == 11 && n->list[0].bytes == 100 * (int64_t)MIB, "with what it holds, not twice that");
-	holders(root, "0 11 -1");
-	is_int(nvml_processes_read(root, n, &f), -ENOTSUP, "one that does not tell how much");
-	has_str(f.text, "does not tell how much memory a process holds: 11", "is no help, and says so");
+	is_int(nvml_processes_of(n, addresses[0], &memory, &f), 0, "of this GPU, too (%s)", f.text);
+	ok(memory == (24564 - RESERVED) * (int64_t)MIB, "with its memory, less what the driver keeps");
+	setenv("FAKE_NVML", "total", 1);
+	is_int(nvml_processes_read(root, n, &f), 0, "an older library (%s)", f.text);
+	ok(nvml_processes_of(n, addresses[0], &memory, &f) == 0 && memory == 24564 * (int64_t)MIB, "tells all of it");
+	setenv("FAKE_NVML", "good", 1);
+	holders(root, "0 11 100\n0 12 -1\n1 11 7");
+	is_int(nvml_processes_read(root, n, &f), 0, "a GPU that does not tell how much one holds (%s)", f.text);
+	is_int(nvml_processes_of(n, addresses[0], &memory, &f), -ENOTSUP, "is no help");
+	has_str(f.text, "does not tell how much memory a process holds: 12", "and says so");
+	ok(n->count == 1 && strcmp(n->list[0].address, addresses[1]) == 0 &&
+			nvml_processes_of(n, addresses[1], &memory, &f) == 0,
+		"the other GPU tells all the same");
+	is_int(nvml_processes_of(n, "0000:03:00.0", &memory, &f), -ENODEV, "one that the library does not know");
+	has_str(f.text, "does not reach the GPU at 0000:03:00.0", "is named");
 	is_int(nvml_processes_read("/nonexistent", n, &f), -ENOENT, "none is there");
 	holders(root, "");
 	free(n);
@@ -503,6 +556,7 @@ int main(void)
 	bus_begin(&b, "nvidia");
 	setenv("FAKE_NVML", "good", 1);
 	test_library(root);
+	test_watch_one_blind(root);
 	test_scattered(root);
 	test_other_parts(root);
 	test_fix(root);
