@@ -268,7 +268,8 @@ static bool reporter_status_next(struct reporter *p)
 
 	if (!p->check->known) /* the market would take silence for health */
 		return false;
-	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power && !p->shares->news)
+	if (p->status_due_ms > clock_ms() && !p->workers->changed && !p->check->health_new && !power &&
+		!p->shares->news)
 		return false;
 	health = reporter_health(p, &message, words);
 	if (power)

@@ -18,10 +18,10 @@ struct sharecheck {
 	struct job job;
 	struct gpu_excess list[SHARECHECK_MOST]; /* as of the last look */
 	size_t count;
-	char why[SHARECHECK_TEXT];       /* the last look failed; "" */
-	unsigned fails;                  /* in a row */
+	char why[SHARECHECK_TEXT];        /* the last look failed; "" */
+	unsigned fails;                   /* in a row */
 	char message[SHARECHECK_MESSAGE]; /* what the machine's owner should know; "": nothing */
-	bool news;                       /* of that, to tell */
+	bool news;                        /* of that, to tell */
 	int64_t due_ms;
 };
 

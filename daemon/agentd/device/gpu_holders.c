@@ -245,7 +245,8 @@ int gpu_holders_watch(const char *data, const char *root, const struct gpu_exces
 
 		if (rc || !gpu_book_parts(gpu) || gpu_book_is(gpu, "node", ""))
 			continue;
-		seen = n && nvml_processes_of(n, gpu_book_word(gpu, "address"), &x.may, first.code ? NULL : &first) == 0;
+		seen = n &&
+			nvml_processes_of(n, gpu_book_word(gpu, "address"), &x.may, first.code ? NULL : &first) == 0;
 		if (seen ? watch_one(n, root, gpu, old, grace_ms, &x) : watch_keep(old, &x))
 			rc = buf_add(out, &x, sizeof x);
 	}

@@ -331,8 +331,10 @@ static void test_watch_one_blind(const char *root)
 	is_int(gpu_holders_watch(data, root, &old, 1, 0, &found, &f), -ENOTSUP, "a GPU that does not tell");
 	has_str(f.text, "does not tell how much memory a process holds: 4711", "is named as a failure");
 	is_int(found.len, sizeof x, "both nodes have an excess");
-	memcpy(x, found.data, sizeof x);
-	ok(strcmp(x[0].node, "inst_x") == 0 && x[0].since_ms == 1 && !x[0].ended, "what cannot be seen stays as it was");
+	if (found.len == sizeof x)
+		memcpy(x, found.data, sizeof x);
+	ok(strcmp(x[0].node, "inst_x") == 0 && x[0].since_ms == 1 && !x[0].ended,
+		"what cannot be seen stays as it was");
 	ok(strcmp(x[1].node, "inst_y") == 0 && x[1].ended == greedy, "but the other GPU is watched, to the end");
 	if (!x[1].ended)
 		kill(greedy, SIGTERM);
