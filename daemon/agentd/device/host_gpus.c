@@ -285,7 +285,7 @@ static int take_open(struct gpu_book *b, struct take_facts *t, const char *data,
 }
 
 /* *any: the host has some. */
-static int take_gpus(const struct gpu_book *b, const struct take_facts *t, const char *host, const char *node,
+static int take_of_host(const struct gpu_book *b, const struct take_facts *t, const char *host, const char *node,
 	unsigned parts, bool *any, struct fail *f)
 {
 	json_t *gpu;
@@ -334,7 +334,7 @@ int host_gpus_take(const char *data, const char *root, const char *host, const c
 		return *host ? fail_set(f, -ENOMEM, "out of memory") : 0;
 	rc = take_from_dead(data, root, host, node, f);
 	rc = rc ? rc : take_open(&b, t, data, root, host, node, f);
-	rc = rc ? rc : take_gpus(&b, t, host, node, parts, &any, f);
+	rc = rc ? rc : take_of_host(&b, t, host, node, parts, &any, f);
 	gpu_book_close(&b);
 	free(t->holders);
 	free(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands for the kernel behind a tree of sysfs: a child that reads what is written to bind, unbind, reset and
- * drivers_probe, which are FIFOs, and moves the links `driver` accordingly.
+ * drivers_probe, which are FIFOs, and moves the links `driver` accordingly. It writes down which device was reset.
  */
 #ifndef TESTS_FAKEBUS_H
 #define TESTS_FAKEBUS_H
@@ -73,12 +73,15 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 	} else if (strcmp(last, "reset") == 0) {
 		snprintf(log, sizeof log, "resets/%.12s", strstr(path, "/devices/") + 9);
 		tree_put(b->root, log, said);
+	} else if (strcmp(last, "settle") == 0) {
+		tree_put(b->root, "settled", "");
 	}
 }
 
 /* Links in sysfs lead from a device to its driver's files: root/sys/bus/pci/devices/X/driver/unbind. */
 static TAP_UNUSED void bus_begin(struct bus *b, const char *native)
 {
+	bus_file(b, "settle"); /* the last one */
 	b->pid = fork();
 	if (b->pid)
 		return;
@@ -96,6 +99,22 @@ static TAP_UNUSED void bus_begin(struct bus *b, const char *native)
 					bus_act(b, i, said, native);
 			}
 	}
+}
+
+/* Was the device reset before this call, and since the last? The child takes what came together in the files' order. */
+static TAP_UNUSED bool bus_has_reset(const struct bus *b, const char *address)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/settled", b->root);
+	if (write(b->fd[b->count - 1], "1", 1) != 1)
+		exit(99);
+	for (; access(path, F_OK) != 0; poll(NULL, 0, 1))
+		if (waitpid(b->pid, NULL, WNOHANG) != 0)
+			exit(99);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/resets/%s", b->root, address);
+	return unlink(path) == 0;
 }
 
 static TAP_UNUSED void bus_end(struct bus *b)

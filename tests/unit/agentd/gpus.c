@@ -46,19 +46,6 @@ static void forget(const char *node)
 	rmdir(path);
 }
 
-/* The bus is another process: it has up to so many milliseconds. */
-static bool was_reset(const char *root, size_t i, int ms)
-{
-	char path[700];
-	bool was;
-
-	snprintf(path, sizeof path, "%s/resets/%s", root, addresses[i]);
-	for (; !(was = access(path, F_OK) == 0) && ms > 0; ms -= 10)
-		poll(NULL, 0, 10);
-	unlink(path);
-	return was;
-}
-
 static void test_fix(const char *root, struct node_devices *d)
 {
 	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0, 0 }, { "host_b", "", "", 1, 0, 0 },
@@ -93,13 +80,13 @@ static void test_between(struct bus *b, struct node_devices *d)
 	struct fail f = { 0 };
 
 	is_int(host_gpus_give_back(data, b->root, "inst_1", &f), 0, "after the node (%s)", f.text);
-	ok(was_reset(b->root, 0, 60000), "its GPU is reset");
-	ok(!was_reset(b->root, 1, 0), "and no other");
+	ok(bus_has_reset(b, addresses[0]), "its GPU is reset");
+	ok(!bus_has_reset(b, addresses[1]), "and no other");
 	is_int(take(b->root, "host_a", "inst_4", d, &f), 0, "then the next node has it (%s)", f.text);
 	is_str(d->nodes[0].inside, "/dev/dri/renderD128", "whose driver is back");
 	forget("inst_4");
 	is_int(take(b->root, "host_a", "inst_5", d, &f), 0, "a node that vanished does not keep it (%s)", f.text);
-	ok(was_reset(b->root, 0, 60000), "and it was reset first");
+	ok(bus_has_reset(b, addresses[0]), "and it was reset first");
 }
 
 static void test_kept_back(struct bus *b, struct node_devices *d)
@@ -132,7 +119,7 @@ static void test_dead(struct bus *b, struct node_devices *d)
 	forget("inst_5");
 	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), 0, "once it vanished, another host has it (%s)", f.text);
 	is_int(take(b->root, "host_d", "inst_7", d, &f), 0, "and a node of it (%s)", f.text);
-	ok(was_reset(b->root, 0, 60000), "after a reset");
+	ok(bus_has_reset(b, addresses[0]), "after a reset");
 	list = host_gpus_report(data, "inst_7");
 	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
 	is_str(said, "[{\"count\":1,\"memory_bytes\":17179869184,\"model\":\"arca770\"}]",
@@ -140,7 +127,7 @@ static void test_dead(struct bus *b, struct node_devices *d)
 	free(said);
 	json_decref(list);
 	is_int(host_gpus_give_back(data, b->root, "inst_7", &f), 0, "(it goes)");
-	was_reset(b->root, 0, 60000);
+	bus_has_reset(b, addresses[0]);
 	hosts[1].host = "host_a";
 	hosts[1].model = "";
 	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), 0, "(the first host has it again)");
@@ -157,7 +144,7 @@ static void test_cut_off(struct bus *b)
 	snprintf(driver, sizeof driver, "%s/sys/bus/pci/devices/%s/driver", b->root, addresses[1]);
 	unlink(driver);
 	is_int(gpu_reset(b->root, addresses[1], &f), 0, "a reset that was cut off is repeated (%s)", f.text);
-	ok(was_reset(b->root, 1, 60000), "it is reset");
+	ok(bus_has_reset(b, addresses[1]), "it is reset");
 	for (int i = 0; i < 500 && access(driver, F_OK) != 0; i++)
 		poll(NULL, 0, 10);
 	ok(readlink(driver, path, sizeof path) > 0, "and its driver is asked for");

@@ -104,22 +104,10 @@ static const char *given(void)
 	return text;
 }
 
-static bool was_reset(const char *root, size_t i, int ms)
-{
-	char path[700];
-	bool was;
-
-	snprintf(path, sizeof path, "%s/resets/%s", root, addresses[i]);
-	for (; !(was = access(path, F_OK) == 0) && ms > 0; ms -= 10)
-		poll(NULL, 0, 10);
-	unlink(path);
-	return was;
-}
-
 /* Hosts h0, h1, … with a quarter of a GPU each. */
 static void quarters(struct host_want *hosts, size_t count)
 {
-	static char names[9][8];
+	static char names[9][24];
 
 	for (size_t i = 0; i < count; i++) {
 		snprintf(names[i], sizeof names[i], "h%zu", i);
@@ -191,8 +179,9 @@ static void test_scattered(const char *root)
 }
 
 /* A type that promised a quarter promises a whole GPU, and its old node still ends. */
-static void test_other_parts(const char *root)
+static void test_other_parts(struct bus *b)
 {
+	const char *root = b->root;
 	struct host_want host = { .host = "h0", .vendor = "nvidia", .model = "", .count = 1, .parts = 4 };
 	struct fail f = { 0 };
 
@@ -209,7 +198,7 @@ static void test_other_parts(const char *root)
 	is_int(host_gpus_give_back(data, root, "inst_r", &f), 0, "(it goes)");
 	folder_of("inst_r", false);
 	parts = 4;
-	was_reset(root, 0, 60000);
+	bus_has_reset(b, addresses[0]);
 	remove_file(root, "agent/gpus.json");
 }
 
@@ -431,7 +420,7 @@ static void test_between(struct bus *b)
 	holders(b->root, "0 4711 100");
 	is_int(host_gpus_give_back(data, b->root, "inst_a", &f), 0, "a node ends beside another (%s)", f.text);
 	folder_of("inst_a", false);
-	ok(!was_reset(b->root, 0, 0), "whose GPU is not reset under it");
+	ok(!bus_has_reset(b, addresses[0]), "whose GPU is not reset under it");
 	is_int(take(b->root, "h0", "inst_d", &f), 0, "the next node has the share (%s)", f.text);
 	holders(b->root, "0 4711 100\n0 4712 1");
 	is_int(host_gpus_give_back(data, b->root, "inst_d", &f), 0, "where a process of nobody still holds memory");
@@ -462,11 +451,11 @@ static void test_between(struct bus *b)
 		_exit(host_gpus_give_back(data, b->root, "inst_b", NULL) != 0);
 	}
 	is_int(take(b->root, "h3", "inst_f", &f), 0, "a node that comes while the GPU is reset waits (%s)", f.text);
-	ok(was_reset(b->root, 0, 60000), "until it was");
+	ok(bus_has_reset(b, addresses[0]), "until it was");
 	waitpid(child, NULL, 0);
 	folder_of("inst_f", false);
 	is_int(take(b->root, "h3", "inst_g", &f), 0, "a node that vanished gives its share back (%s)", f.text);
-	ok(was_reset(b->root, 0, 60000), "and the GPU is reset, since nobody shares it");
+	ok(bus_has_reset(b, addresses[0]), "and the GPU is reset, since nobody shares it");
 }
 
 /* The driver does not answer for a moment, as while another GPU is reset. */
@@ -523,14 +512,14 @@ static void test_together(struct bus *b)
 		_exit(host_gpus_give_back(data, b->root, "inst_h", NULL) != 0);
 	ok(is_leaving("inst_h"), "that end together:");
 	is_int(host_gpus_give_back(data, b->root, "inst_g", &f), 0, "the last one to begin (%s)", f.text);
-	ok(was_reset(b->root, 0, 60000), "resets the GPU");
+	ok(bus_has_reset(b, addresses[0]), "resets the GPU");
 	remove_file(b->root, "state/down");
 	ok(waitpid(child, &status, 0) == child && status == 0, "the other one ends, too");
 	folder_of("inst_g", false);
 	folder_of("inst_h", false);
 	is_int(take(b->root, "h0", "inst_i", &f), 0, "and its share is had again (%s)", f.text);
 	is_int(host_gpus_give_back(data, b->root, "inst_i", &f), 0, "(it goes)");
-	ok(was_reset(b->root, 0, 60000), "(and was alone)");
+	ok(bus_has_reset(b, addresses[0]), "(and was alone)");
 	folder_of("inst_i", false);
 }
 
@@ -560,7 +549,7 @@ int main(void)
 	test_library(root);
 	test_watch_one_blind(root);
 	test_scattered(root);
-	test_other_parts(root);
+	test_other_parts(&b);
 	test_fix(root);
 	test_take(root);
 	test_watch(root);
