@@ -249,7 +249,15 @@ static int fix_host(struct gpu_book *b, const char *root, const struct fix_hosts
 	return rc;
 }
 
-static bool fix_drop_others(struct gpu_book *b, const struct host_want *hosts, size_t count)
+static bool fix_is_wanted(const json_t *gpu, const struct fix_hosts *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (fix_is_of(gpu, &h->list[i]))
+			return true;
+	return false;
+}
+
+static bool fix_drop_others(struct gpu_book *b, const struct fix_hosts *h)
 {
 	bool changed = false;
 	json_t *gpu;
@@ -257,11 +265,7 @@ static bool fix_drop_others(struct gpu_book *b, const struct host_want *hosts, s
 
 	json_array_foreach(b->gpus, i, gpu)
 	{
-		bool wanted = gpu_book_is(gpu, "host", "");
-
-		for (size_t k = 0; k < count && !wanted; k++)
-			wanted = fix_is_of(gpu, &hosts[k]);
-		if (wanted || gpu_book_in_use(b, gpu))
+		if (gpu_book_is(gpu, "host", "") || fix_is_wanted(gpu, h) || gpu_book_in_use(b, gpu))
 			continue;
 		gpu_book_set(gpu, "host", "");
 		changed = true;
@@ -269,17 +273,36 @@ static bool fix_drop_others(struct gpu_book *b, const struct host_want *hosts, s
 	return changed;
 }
 
-/* In GPUs: shares of one size lie on as few as hold them. */
-static int64_t fix_promised(const struct host_want *hosts, size_t count)
+/* Is a share of the same GPU, wanted too, before this one in the book? */
+static bool fix_is_counted(const struct gpu_book *b, size_t at, const struct fix_hosts *h)
 {
-	int64_t shares[GPU_PARTS_MAX + 1] = { 0 }, sum = 0;
+	const char *address = gpu_book_word(json_array_get(b->gpus, at), "address");
 
-	for (size_t i = 0; i < count; i++)
-		if (hosts[i].parts <= GPU_PARTS_MAX)
-			shares[hosts[i].parts] += hosts[i].count;
+	for (size_t i = 0; i < at; i++)
+		if (gpu_book_is(json_array_get(b->gpus, i), "address", address) &&
+			fix_is_wanted(json_array_get(b->gpus, i), h))
+			return true;
+	return false;
+}
+
+/* In GPUs: those that hosts have, and those that they lack; lacking shares of one size would lie on one GPU. */
+static int64_t fix_promised(const struct gpu_book *b, const struct fix_hosts *h)
+{
+	int64_t lacking[GPU_PARTS_MAX + 1] = { 0 }, sum = 0;
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu) sum += fix_is_wanted(gpu, h) && !fix_is_counted(b, i, h);
+	for (size_t k = 0; k < h->count; k++) {
+		const struct host_want *w = &h->list[k];
+		unsigned has = fix_count(b, w);
+
+		if (w->parts <= GPU_PARTS_MAX && has < w->count)
+			lacking[w->parts] += w->count - has;
+	}
 	for (unsigned parts = 1; parts <= GPU_PARTS_MAX; parts++)
-		sum += (shares[parts] + parts - 1) / parts;
-	return shares[0] + sum;
+		sum += (lacking[parts] + parts - 1) / parts;
+	return sum + lacking[0];
 }
 
 int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f)
@@ -287,16 +310,18 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 	const struct fix_hosts all = { hosts, count };
 	struct fail first = { 0 };
 	struct gpu_book b;
-	int64_t promised = fix_promised(hosts, count);
+	int64_t promised;
 	bool changed;
 	int rc = gpu_book_open(&b, data, f);
 
 	if (!rc) {
-		changed = fix_drop_others(&b, hosts, count) || b.promised != promised;
-		b.promised = promised;
+		changed = fix_drop_others(&b, &all);
 		for (size_t i = 0; i < count; i++)
 			if (hosts[i].count)
 				fix_host(&b, root, &all, &hosts[i], &changed, first.code ? NULL : &first);
+		promised = fix_promised(&b, &all);
+		changed = changed || b.promised != promised;
+		b.promised = promised;
 		rc = changed ? gpu_book_save(&b, f) : 0;
 	}
 	gpu_book_close(&b);

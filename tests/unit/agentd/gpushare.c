@@ -130,6 +130,10 @@ static void test_fix(const char *root)
 	hosts[9] = (struct host_want){ .host = "whole", .vendor = "", .model = "", .count = 2 };
 	is_int(host_gpus_fix(data, root, hosts + 9, 1, &f), 0, "nobody has one: two whole GPUs (%s)", f.text);
 	is_str(given(), "whole=0 whole=1", "are the same ones, whole");
+	hosts[9].count = 1;
+	is_int(host_gpus_fix(data, root, hosts + 9, 1, &f), 0, "one is promised now (%s)", f.text);
+	is_int(host_gpus_promised(data), 2, "a host keeps what it has");
+	hosts[9].count = 2;
 	is_int(host_gpus_fix(data, root, hosts, 9, &f), -ENODEV, "nine quarters are more than two GPUs");
 	has_str(f.text, "'h8' was promised 1/4 of a GPU, and this machine has none", "and say so");
 	is_str(given(), "h0=0 h1=0 h2=0 h3=0 h4=1 h5=1 h6=1 h7=1", "the first eight have theirs");
@@ -146,6 +150,27 @@ static void test_fix(const char *root)
 	hosts[2] = hosts[3];
 	is_int(host_gpus_fix(data, root, hosts, 3, &f), 0, "(three quarters)");
 	is_str(given(), "h0=0 h1=0 h3=0", "(of one GPU)");
+}
+
+/* Shares of two models are on two GPUs, although one GPU has as many. */
+static void test_models(const char *root)
+{
+	struct host_want hosts[3];
+	struct fail f = { 0 };
+
+	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/device", "0x2330");
+	quarters(hosts, 3);
+	hosts[0].model = "rtx4090";
+	hosts[1].model = "h100";
+	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "quarters of two models (%s)", f.text);
+	is_str(given(), "h0=0 h1=1", "are of two GPUs");
+	is_int(host_gpus_promised(data), 2, "and count as two");
+	hosts[2].parts = 2;
+	hosts[2].model = "a100";
+	is_int(host_gpus_fix(data, root, hosts, 3, &f), -ENODEV, "and one that is not there");
+	is_int(host_gpus_promised(data), 3, "counts, too");
+	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/device", "0x2684");
+	remove_file(root, "agent/gpus.json");
 }
 
 /* Hosts left, and what stays lies on more GPUs than it needs: the market counts only as many as hold it. */
@@ -548,6 +573,7 @@ int main(void)
 	setenv("FAKE_NVML", "good", 1);
 	test_library(root);
 	test_watch_one_blind(root);
+	test_models(root);
 	test_scattered(root);
 	test_other_parts(&b);
 	test_fix(root);
