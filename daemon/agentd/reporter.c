@@ -230,6 +230,8 @@ static json_t *reporter_hosts(const struct reporter *p)
 	json_t *gpus = list ? host_gpus_json(p->workers->setup->data, NULL) : NULL;
 	const struct hosthealth_gpus whose = { p->workers->driver->devices == DEVICES_MACHINE, gpus };
 	const char *power = reporter_power(p);
+	bool own = gpus && wanted_gpus_own(p->workers->driver);
+	char words[NODE_MESSAGE];
 
 	for (size_t i = 0; list && i < w->host_count; i++) {
 		const struct health_finding *worst;
@@ -240,6 +242,10 @@ static json_t *reporter_hosts(const struct reporter *p)
 		if (power && health <= HEALTH_DRAINING) {
 			health = HEALTH_DRAINING;
 			reason = power;
+		} else if (health < HEALTH_DRAINING && own &&
+			wanted_gpus_lack(&w->hosts[i], gpus, words, sizeof words)) {
+			health = HEALTH_DRAINING;
+			reason = words;
 		}
 		if (health < HEALTH_DRAINING)
 			continue;

@@ -3,14 +3,23 @@
 #ifndef AGENTD_WANTED_GPUS_H
 #define AGENTD_WANTED_GPUS_H
 
+#include <jansson.h>
+#include <stdbool.h>
+
 #include "agentd/driver.h"
 #include "agentd/market/work.h"
 #include "base/log.h"
 
 enum { WANTED_GPUS_LACKS = 200 };
 
-/* lacks: why a host has not what it was promised; "": all have. It is logged when it becomes another one. */
-void wanted_gpus_fix(const struct work *w, const struct driver_setup *s, const struct log *log,
+/* Does the driver give each host GPUs of its own? */
+bool wanted_gpus_own(const struct driver *d);
+
+/* lacks: why a host has not what it was promised; "": all have. True: it has become another one, which is logged. */
+bool wanted_gpus_fix(const struct work *w, const struct driver_setup *s, const struct log *log,
 	char lacks[static WANTED_GPUS_LACKS]);
+
+/* Why this host has not; false: it has. gpus: host_gpus_json(). */
+bool wanted_gpus_lack(const struct work_host *h, const json_t *gpus, char *room, size_t size);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod-agentd with one more driver, 'fake', for tests that make and end nodes by the hundred: a node is a file in
- * DATA/fake and a process that holds a lock on it and greets on its port as an SSH server would.
+ * DATA/fake and a process that holds a lock on it and greets on its port as an SSH server would. Another one,
+ * 'fakegpu', is the same, and its hosts have GPUs of their own.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -27,8 +28,9 @@
 enum { ROOM = 1200, WAIT_MS = 5000 };
 
 static const struct driver driver_fake;
+static struct driver driver_fakegpu;
 
-static const struct driver *const all[] = { &driver_fake, &driver_process, NULL };
+static const struct driver *const all[] = { &driver_fake, &driver_fakegpu, &driver_process, NULL };
 
 /* ---- The node itself ------------------------------------------------------------------------ */
 
@@ -260,5 +262,9 @@ int main(int argc, char **argv)
 {
 	if (argc == 5 && strcmp(argv[1], "listener") == 0)
 		return be_node(argv);
+	driver_fakegpu = driver_fake;
+	driver_fakegpu.name = "fakegpu";
+	driver_fakegpu.about = "nothing at all, with GPUs: for tests";
+	driver_fakegpu.devices = DEVICES_NODES;
 	return command_line(argc, argv, all);
 }

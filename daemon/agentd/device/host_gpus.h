@@ -30,6 +30,9 @@ struct host_want {
  */
 int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f);
 
+/* Which GPUs the host lacks, as a sentence with the reason; false: none. gpus: host_gpus_json(). */
+bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size);
+
 /*
  * Takes the host's GPUs for the node (again, too). Adds them to *out; with nodes, what the node needs of them, too.
  * parts: as its contract says. -ENODEV: one is gone, or kept back; -EBUSY: another node has one, or it is cut for

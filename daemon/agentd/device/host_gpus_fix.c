@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which host gets which GPU, or which share of one. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,7 +11,10 @@
 #include "agentd/device/host_gpus.h"
 #include "agentd/machine/gpu.h"
 
-enum { MEMORY_PART = 10 }; /* of what was promised a driver may show less, as the market allows, too */
+enum {
+	MEMORY_PART = 10, /* of what was promised a driver may show less, as the market allows, too */
+	LACK_TEXT = 240,
+};
 
 static bool fix_has_vendor(const struct gpu *g, const char *word)
 {
@@ -32,13 +36,13 @@ static bool fix_is_of(const json_t *gpu, const struct host_want *w)
 	return w->count && gpu_book_is(gpu, "host", w->host) && gpu_book_parts(gpu) == w->parts;
 }
 
-static unsigned fix_count(const struct gpu_book *b, const struct host_want *w)
+static unsigned fix_count(const json_t *gpus, const struct host_want *w)
 {
 	unsigned count = 0;
 	json_t *gpu;
 	size_t i;
 
-	json_array_foreach(b->gpus, i, gpu) count += fix_is_of(gpu, w);
+	json_array_foreach(gpus, i, gpu) count += fix_is_of(gpu, w);
 	return count;
 }
 
@@ -198,6 +202,41 @@ static bool fix_make_room(struct gpu_book *b, const char *root, const struct fix
 	return false;
 }
 
+/* ---- What a host lacks ----------------------------------------------------------------------- */
+
+/* A GPU for the host that nodes have in shares of another size: nobody can move those. NULL: none is so. */
+static const char *lack_cut(const json_t *gpus, const struct host_want *w)
+{
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(gpus, i, gpu) if (gpu_book_parts(gpu) && gpu_book_parts(gpu) != w->parts &&
+		!gpu_book_is(gpu, "node", "") &&
+		(!*w->model || strcasecmp(w->model, gpu_book_word(gpu, "model")) == 0)) return gpu_book_word(gpu,
+		"address");
+	return NULL;
+}
+
+bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size)
+{
+	unsigned has = fix_count(gpus, w);
+	const char *cut = lack_cut(gpus, w);
+	char what[32], found[16];
+
+	if (has >= w->count)
+		return false;
+	snprintf(what, sizeof what,
+		w->parts                ? "1/%u of a GPU"
+			: w->count == 1 ? "%u GPU"
+					: "%u GPUs",
+		w->parts ? w->parts : w->count);
+	snprintf(found, sizeof found, has ? "%u" : "none", has);
+	snprintf(room, size, "the host '%s' was promised %s%s%s, and this machine has %s for it%s%s%s", w->host, what,
+		*w->model ? " of type " : "", w->model, found, cut ? ": nodes have shares of the GPU at " : "",
+		cut ? cut : "", cut ? " until they end" : "");
+	return true;
+}
+
 /* ---- All hosts ------------------------------------------------------------------------------- */
 
 /* Gives the host GPUs that nobody has, or shares: join, of GPUs that are cut already. */
@@ -225,8 +264,8 @@ static int fix_give_host(struct gpu_book *b, const char *root, const struct host
 static int fix_host(struct gpu_book *b, const char *root, const struct fix_hosts *h, const struct host_want *w,
 	bool *changed, struct fail *f)
 {
-	unsigned has = fix_count(b, w), had = has;
-	char(*list)[PCI_ADDRESS] = NULL;
+	unsigned has = fix_count(b->gpus, w), had = has;
+	char(*list)[PCI_ADDRESS] = NULL, text[LACK_TEXT];
 	size_t count = 0;
 	int rc = has < w->count ? pci_list(root, &list, &count) : 0;
 
@@ -239,13 +278,8 @@ static int fix_host(struct gpu_book *b, const char *root, const struct fix_hosts
 		fail_set(f, rc, "out of memory");
 	*changed = *changed || has != had;
 	free(list);
-	if (!rc && has < w->count && w->parts)
-		rc = fail_set(f, -ENODEV,
-			"the host '%s' was promised 1/%u of a GPU%s%s, and this machine has none for it", w->host,
-			w->parts, *w->model ? " of type " : "", w->model);
-	else if (!rc && has < w->count)
-		rc = fail_set(f, -ENODEV, "the host '%s' was promised %u GPUs%s%s, and this machine has %u for it",
-			w->host, w->count, *w->model ? " of type " : "", w->model, has);
+	if (!rc && host_gpus_lack(b->gpus, w, text, sizeof text))
+		rc = fail_set(f, -ENODEV, "%s", text);
 	return rc;
 }
 
@@ -295,7 +329,7 @@ static int64_t fix_promised(const struct gpu_book *b, const struct fix_hosts *h)
 	json_array_foreach(b->gpus, i, gpu) sum += fix_is_wanted(gpu, h) && !fix_is_counted(b, i, h);
 	for (size_t k = 0; k < h->count; k++) {
 		const struct host_want *w = &h->list[k];
-		unsigned has = fix_count(b, w);
+		unsigned has = fix_count(b->gpus, w);
 
 		if (w->parts <= GPU_PARTS_MAX && has < w->count)
 			lacking[w->parts] += w->count - has;

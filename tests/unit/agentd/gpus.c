@@ -57,7 +57,7 @@ static void test_fix(const char *root, struct node_devices *d)
 	hosts[0].vendor = "intel";
 	hosts[0].model = "h100";
 	is_int(host_gpus_fix(data, root, hosts, 1, &f), -ENODEV, "none of this model");
-	has_str(f.text, "'host_a' was promised 1 GPUs of type h100, and this machine has 0", "and says so");
+	has_str(f.text, "'host_a' was promised 1 GPU of type h100, and this machine has none for it", "and says so");
 	hosts[0].model = "";
 	is_int(host_gpus_fix(data, root, hosts, 3, &f), -ENODEV, "three hosts, two GPUs");
 	has_str(f.text, "host_c", "the third has none");

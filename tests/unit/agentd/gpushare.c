@@ -141,7 +141,7 @@ static void test_fix(const char *root)
 	hosts[2] = hosts[9];
 	hosts[2].count = 1;
 	is_int(host_gpus_fix(data, root, hosts, 3, &f), -ENODEV, "a quarter, a half, and a whole one");
-	has_str(f.text, "'whole' was promised 1 GPUs", "are three GPUs");
+	has_str(f.text, "'whole' was promised 1 GPU, and this machine has none for it", "are three GPUs");
 	is_str(given(), "h0=0 h1=1", "no GPU has shares of two sizes, or is whole beside shares");
 	is_int(host_gpus_promised(data), 3, "three are promised");
 	hosts[8].vendor = "amd";
@@ -195,8 +195,9 @@ static void test_scattered(const char *root)
 	is_int(host_gpus_fix(data, root, left, 2, &f), 0, "(and go)");
 	is_int(take(root, "h7", "inst_t", &f), 0, "(both have nodes: %s)", f.text);
 	is_int(host_gpus_fix(data, root, left, 3, &f), -ENODEV, "nothing moves under a node");
-	has_str(f.text, "'whole' was promised 1 GPUs, and this machine has 0 for it",
-		"and the machine says what it lacks");
+	has_str(f.text,
+		"'whole' was promised 1 GPU, and this machine has none for it: nodes have shares of the GPU at 0000:0",
+		"and the machine says what it lacks, and why");
 	is_str(given(), "h0=0 h7=1", "each keeps its share");
 	folder_of("inst_s", false);
 	folder_of("inst_t", false);
