@@ -278,11 +278,13 @@ sku plain 0 '{"num_vcpus":1}' >"$TMP/.made"
 machine() {
 	agent "$1"
 	has 16 $((8 * GIB)) $((500 * GIB))
-	for ((i = 0; i < 10; i++)); do M=$(host "$1-$i" sure); done
+	ALL=
+	for ((i = 0; i < 10; i++)); do M=$(host "$1-$i" sure) ALL+=" $M"; done
 	P=$(host "$1-plain" plain)
 }
 bulky() { send "$(claims "$1" "$(nonce)" "$fast$(for ((i = 0; i < 180; i++)); do printf ',%s' "$(check "memory $i" skipped 1 "$(printf %015d 0)")"; done | sed "s/as measured/$(printf %0200d 0)/g")")"; }
 machine heavy
+HEAVY=${ALL% *} # all but the last, which is for sale below
 out=$(bulky heavy)
 is "$(http_status) $(jq -c '[.hosts[].state] | unique' <<<"$out")" '200 ["verified"]' "long measurements of ten hosts"
 is "$(jq '.hosts | length' <<<"$out") $(verified "$P")" "10 unverified | - | -" "nothing is kept of a host whose type does not ask"
@@ -301,4 +303,8 @@ says "1 of 1 MiB of names, tags, user data and measurements \(quota 'text'\)" "i
 is "$(verified "$M")" "unverified | - | -" "all of it is refused, or nothing"
 out=$(send "$(claims weighty "$(nonce)" "$fast")")
 is "$(http_status) $(verified "$M")" "200 verified | - | gold" "short ones have room"
+for id in $HEAVY; do as "$FOUNDRY" DELETE "/np/v1/hosts/$id" >/dev/null; done
+is "$(http_status)" 204 "(hosts with long ones retire)"
+out=$(bulky weighty)
+is "$(http_status)" 200 "a retired host keeps none, and others have their room"
 done_testing

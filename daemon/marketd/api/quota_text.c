@@ -84,6 +84,7 @@ int64_t quota_text_before(const struct engine *e, const struct event *ev)
 		a = engine_agent(e, ev->subject);
 		return a ? text_size(a->inventory) : 0;
 	case EVENT_HOST_VERIFIED:
+	case EVENT_HOST_RETIRE: /* its name stays */
 		h = engine_host(e, ev->subject);
 		return h ? text_size(h->claims) + text_size(h->proof_why) : 0;
 	default:

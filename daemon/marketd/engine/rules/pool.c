@@ -176,7 +176,7 @@ struct live_host *pool_add_host(struct engine *e, const struct host *h, const st
 	u->pub.why = must_copy(h->why);
 	u->pub.drain_why = must_copy(h->drain_why);
 	u->pub.proof_why = must_copy(h->proof_why);
-	u->pub.claims = must_copy(h->claims);
+	u->pub.claims = h->retired ? NULL : must_copy(h->claims); /* kept by a snapshot of an older version */
 	u->pub.pieces = NULL;
 	u->pub.piece_count = 0;
 	u->sku = world_sku(e, h->sku);
@@ -350,6 +350,8 @@ int host_retire(struct engine *e, const struct event *ev, struct fail *why)
 	world_unname(e, HOSTS, h->pub.account, h->pub.name);
 	due_drop(&e->hosts_due, &h->due);
 	h->pub.retired = true;
+	pool_replace(&h->pub.claims, NULL); /* no lease needs them any more */
+	pool_replace(&h->pub.proof_why, NULL);
 	if (h->agent)
 		rank_remove(&h->agent->hosts, h->pub.id);
 	world_stale(e, h->pool);
