@@ -117,6 +117,9 @@ told np.OfferList "$(offers)" "(as documented)"
 unlike "$(offers)" "foundry|\"host_|\"a\"" "which names nobody"
 is "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq -c '.verification.measured[0] | [.check, .median, .unit]')" '["disk write",900,"MB/s"]' "its seller sees the values"
 told np.HostVerification "$(as "$FOUNDRY" GET "/np/v1/hosts/$A/verification")" "and all of it, as it was signed"
+N=$(nonce); send "$(claims rack "$N" "$fast,$(check foundry ok 1 MB/s),$(check 'disk read' ok 1 foundry),{\"device\":\"foundry\",$(check 'disk fsync' ok 1 us | cut -c 2-)")" >"$TMP/.made"
+is "$(offers | jq -c '.data[0].verification.measured | [.[].check]') $(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq '.verification.measured | length')" '["disk write"] 4' \
+	"nor does what its machine calls things: a buyer sees what types can ask for, the seller all"
 is "$(quote | json .fills)" true "a buyer gets it"
 
 # ---- Who pays ------------------------------------------------------------------------------------------------------
@@ -282,7 +285,7 @@ machine() {
 	for ((i = 0; i < 10; i++)); do M=$(host "$1-$i" sure) ALL+=" $M"; done
 	P=$(host "$1-plain" plain)
 }
-bulky() { send "$(claims "$1" "$(nonce)" "$fast$(for ((i = 0; i < 180; i++)); do printf ',%s' "$(check "memory $i" skipped 1 "$(printf %015d 0)")"; done | sed "s/as measured/$(printf %0200d 0)/g")")"; }
+bulky() { send "$(claims "$1" "$(nonce)" "$fast$(for ((i = 0; i < 180; i++)); do printf ',%s' "$(check 'memory copy' skipped 1 MB/s)"; done | sed "s/as measured/$(printf %0200d 0)/g")")"; }
 machine heavy
 HEAVY=${ALL% *} # all but the last, which is for sale below
 out=$(bulky heavy)

@@ -292,14 +292,27 @@ json_t *judge_tier(const struct sku *s, const struct claims *c)
 	return name ? name : json_null();
 }
 
-json_t *judge_measured(const struct claims *c, size_t most)
+/* Nothing of it is text that the seller chose: buyers are not told whose host it is. */
+static bool judge_public(const struct claim *c)
+{
+	static const char *const units[] = { "MB/s", "M/s", "reads/s", "kbit/s", "us", "%", "lanes" };
+	bool known = false;
+	char name[40];
+
+	judge_check_name(c, name);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		known = known || strcmp(c->unit, units[i]) == 0;
+	return known && judge_name(name) && !c->device[strspn(c->device, "0123456789abcdef:.")];
+}
+
+json_t *judge_measured(const struct claims *c, size_t most, bool buyers)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < c->count && json_array_size(list) < most; i++) {
 		const struct claim *one = &c->list[i];
 
-		if (one->measured)
+		if (one->measured && (!buyers || judge_public(one)))
 			json_array_append_new(list,
 				json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:I}", "check", one->check, "median",
 					(json_int_t)one->value, "least", (json_int_t)one->least, "most",

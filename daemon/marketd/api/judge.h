@@ -49,7 +49,7 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 
 /* The name of the first tier of the type whose floors were reached, or null. */
 json_t *judge_tier(const struct sku *s, const struct claims *c);
-/* The first ones: [{check, median, least, most, unit, device, at}]. */
-json_t *judge_measured(const struct claims *c, size_t most);
+/* The first ones: [{check, median, least, most, unit, device, at}]. For buyers only what types can ask for. */
+json_t *judge_measured(const struct claims *c, size_t most, bool buyers);
 
 #endif

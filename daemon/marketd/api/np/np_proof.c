@@ -21,7 +21,7 @@ const char *np_proof_state(const struct engine *e, const struct host *h)
 	return h->proof_until > engine_minute(e) ? "verified" : "expired";
 }
 
-/* why: also its reason, which the seller's machine words. */
+/* why: for its owner, with what the machine words itself. */
 static json_t *np_proof_json(const struct engine *e, const struct host *h, size_t most, bool why)
 {
 	const struct sku *s = engine_sku(e, h->sku);
@@ -37,7 +37,7 @@ static json_t *np_proof_json(const struct engine *e, const struct host *h, size_
 	}
 	if (h->proof == PROOF_PASSED)
 		json_object_set_new(o, "tier", judge_tier(s, &c));
-	json_object_set_new(o, "measured", judge_measured(&c, most));
+	json_object_set_new(o, "measured", judge_measured(&c, most, !why));
 	claims_release(&c);
 	return o;
 }

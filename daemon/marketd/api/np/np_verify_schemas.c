@@ -12,7 +12,8 @@ enum { VERIFICATION_BYTES = 64 * 1024 };
 #define UNTIL TIME("until", FIELD_REQUIRED | FIELD_NULL)
 #define WHY \
 	{ \
-		"reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "why it failed; not in offers" \
+		"reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, \
+			"why it failed or expired; not in offers" \
 	}
 #define NUMBER(name, text) \
 	{ \
@@ -55,7 +56,7 @@ static const struct schema_field work_verification[] = {
 	STATE,
 	SINCE,
 	UNTIL,
-	{ "now", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "measure at once, although a node runs" },
+	{ "now", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "measure at once: new nodes wait for that" },
 	{ 0 },
 };
 
