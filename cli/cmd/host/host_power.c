@@ -19,9 +19,8 @@ static int power_words_add(struct nanopod *np, struct power_words *w, const char
 {
 	char *word = w->text[w->count], *sign;
 
-	if (w->count == WORDS_MOST || strlen(key) + strlen(value) + 2 > WORD_MAX)
+	if (w->count == WORDS_MOST || snprintf(word, WORD_MAX, "%s=%s", key, value) >= WORD_MAX)
 		return print_fail_field(np, STATUS_USAGE, key, NULL, "'--%s %.80s' is too long", key, value);
-	snprintf(word, WORD_MAX, "%s=%s", key, value);
 	sign = gpu ? strchr(word + strlen(key) + 1, '=') : NULL;
 	if (gpu && !sign)
 		return print_fail_field(np, STATUS_USAGE, "--gpu", "use e.g. --gpu 0=450W", "'--gpu %.80s' is invalid",
