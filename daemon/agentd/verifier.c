@@ -11,7 +11,8 @@
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 
-enum { MEASURE_MS = 600000, AGAIN_MS = 60000, REST_MOST = 6 * 3600000, LOOK_MS = 5000, ASK_MS = 30000 };
+enum { MEASURE_MS = 600000, WRITE_MS = 30000 };
+enum { AGAIN_MS = 60000, REST_MOST = 6 * 3600000, LOOK_MS = 5000, ASK_MS = 30000 };
 
 static const char verifier_waits[] = "waits until the machine has been measured";
 
@@ -91,6 +92,7 @@ static int verifier_measure(void *arg, struct buf *out, struct fail *f)
 		.data = v->data,
 		.market = v->id->url,
 		.nonce = v->nonce,
+		.within_ms = MEASURE_MS - WRITE_MS,
 		.opencl = v->sysfs_root ? "" : NULL };
 	struct claims c = { .count = 0 };
 	int rc = verify_run(&setup, NULL, &c);

@@ -4,8 +4,10 @@
  * they are is looked at as they are loaded: a few threads of each are run as they are written.
  * FAKE_CUDA says how: good; short (half of the memory is not there); guess (it stores nothing and says that all is
  * right); wrong (it cannot count); elsewhere (where the bus has no GPU); busy; hang (the first one); none; refuse.
- * FAKE_CUDA_GPUS: how many there are, at 0000:01:00.0 and the next buses; 2 where it is not set.
+ * FAKE_CUDA_GPUS: how many there are, at 0000:01:00.0 and the next buses; 2 where it is not set. FAKE_CUDA_KEPT: a
+ * folder with a FIFO for each, nvidia0 and so on: it starts only when somebody else has all of them open.
  */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -54,9 +56,29 @@ static bool is(const char *mode)
 	return set && strcmp(set, mode) == 0;
 }
 
+/* Waits for who opens it to read. */
+static bool is_kept(const char *folder, int i)
+{
+	char path[1024];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/nvidia%d", folder, i);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int cuInit(unsigned flags)
 {
+	const char *kept = getenv("FAKE_CUDA_KEPT");
+	int n;
+
 	(void)flags;
+	cuDeviceGetCount(&n);
+	for (int i = 0; kept && i < n; i++)
+		if (!is_kept(kept, i))
+			return DONE_NOTHING;
 	return is("none") ? DONE_NOTHING : 0;
 }
 

@@ -172,7 +172,7 @@ tests_unit_agentd_verifier_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_verifier_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_verify_SOURCES = tests/unit/agentd/verify.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_verify_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_unit_agentd_verify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=speed_round_trip
+tests_unit_agentd_verify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=speed_round_trip -Wl,--wrap=gpuchild_run
 tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS)
 # What these open as they run.
 EXTRA_tests_unit_agentd_gpushare_DEPENDENCIES = tests/lib/fakenvml.la

@@ -46,6 +46,7 @@ _Noreturn static void gpuchild_child(int (*work)(void *arg, int fd), void *arg, 
 			signal(i, SIG_DFL);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	fd = fd < 0 ? null : fd;
 	if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) || null < 0 || (fd != TOLD_FD && dup2(fd, TOLD_FD) < 0))
 		_exit(127);
 	for (int i = 0; i < TOLD_FD; i++)
@@ -123,4 +124,23 @@ int gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms,
 	if (WEXITSTATUS(status))
 		return fail_set(f, -EIO, "it failed with status %d", WEXITSTATUS(status));
 	return 0;
+}
+
+pid_t gpuchild_begin(int (*work)(void *arg, int fd), void *arg)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		gpuchild_child(work, arg, -1);
+	return pid;
+}
+
+void gpuchild_end(pid_t pid)
+{
+	int status;
+
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	gpuchild_reap(pid, clock_ms() + REAP_MS, &status);
 }

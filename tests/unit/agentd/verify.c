@@ -6,10 +6,11 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "agentd/driver.h"
 #include "agentd/machine/speed.h"
-#include "agentd/machine/verify/verify.h"
+#include "agentd/machine/verify/verify_device.h"
 #include "base/clock.h"
 #include "market/challenge.h"
 #include "market/claims.h"
@@ -67,6 +68,19 @@ int __wrap_speed_round_trip(const char *where, int64_t deadline_ms, struct speed
 	buf_release(&text);
 	return confined ? __real_speed_round_trip(where, deadline_ms, out, f)
 			: fail_set(f, -EPERM, "it is not confined");
+}
+
+static int64_t deadline_of_last;
+
+int __real_gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms, struct buf *out,
+	struct fail *f);
+int __wrap_gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms, struct buf *out,
+	struct fail *f);
+
+int __wrap_gpuchild_run(int (*work)(void *arg, int fd), void *arg, int64_t deadline_ms, struct buf *out, struct fail *f)
+{
+	deadline_of_last = deadline_ms;
+	return __real_gpuchild_run(work, arg, deadline_ms, out, f);
 }
 
 /* Its JSON; status is its exit status. */
@@ -258,7 +272,7 @@ static json_t *verify_cards(const char *mode, const char *opencl)
 		.nonce = NONCE,
 		.cuda = CUDA,
 		.opencl = opencl,
-		.deadline_ms = strcmp(mode, "hang") == 0 ? 1000 : 60000 };
+		.deadline_ms = strcmp(mode, "hang") == 0 ? 5000 : 60000 };
 
 	setenv("FAKE_CUDA", mode, 1);
 	return verify(&s);
@@ -327,11 +341,70 @@ static void test_gpus(void)
 	gpu("busy", 11, "gpu 0 memory", "failed", "only 2 of its 6 MiB", "memory that another holds");
 	gpu("refuse", 11, "gpu 0 memory", "failed", "error 218", "a program that is refused");
 	gpu("none", 11, "gpu", "failed", "error 100", "a driver that finds nothing");
-	gpu("hang", 11, "gpu 0 memory", "failed", "no answer within", "a GPU that hangs");
-	gpu("hang", 11, "gpu 1 memory", "ok", "filled 5 of 6 MiB", "costs only its own result");
+	d = verify_cards("hang", "");
+	is_result(d, "gpu 0 memory", "failed", "no answer within", "a GPU that hangs");
+	is_result(d, "gpu 1 memory", "ok", "filled 5 of 6 MiB", "costs only its own result");
+	json_decref(d);
 	tree_put(root, BUS "0000:02:00.0/driver", "-> ../nouveau");
 	gpu("good", 11, "gpu driver", "failed", "('0000:02:00.0')", "one without a driver that computes");
 	put_card(2);
+}
+
+static void no_work(const struct device_task *t, struct device_told *told)
+{
+	(void)t;
+	(void)told;
+}
+
+/* A machine with many GPUs: starting them takes long, and so does each that hangs. */
+static void test_time(void)
+{
+	static const struct device_library l = { "CUDA", "gpu", no_work };
+	struct verify_setup s = { .deadline_ms = 60000, .nonce = NONCE };
+	struct claim list[VERIFY_EACH];
+	struct device_told told;
+	struct inventory *v;
+	int count = 0;
+
+	memset(list, 0, sizeof list);
+	verify_device_list(&l, &s, &told);
+	is_int(deadline_of_last, 60000, "listing them may take as long as any other check");
+	ok(inventory_read(&(struct inventory_setup){ .root = root, .nvml = "" }, &v) == 0, "(inventory)");
+	told.count = 1;
+	told.list[0] = (struct device){ .name = "Fake", .is_gpu = true };
+	s.ends_ms = clock_ms() + 59000;
+	verify_device_all(&l, &s, v, &told, list, &count);
+	is_int(count, 1, "a GPU that could hang beyond the time of all");
+	ok(list[0].is == CLAIM_FAILED && strcmp(list[0].check, "gpu 0 memory") == 0, "fails at once");
+	has_str(list[0].text, "took the time of all", "and says why");
+	free(v);
+}
+
+/* The driver stops a GPU that nobody has open: that is so between any two children. */
+static void test_kept(void)
+{
+	struct verify_setup s = { .root = root, .nvml = "", .cuda = CUDA, .opencl = "", .deadline_ms = 20000 };
+	char path[1200];
+	json_t *d;
+
+	tree_put(root, "dev/", "");
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/dev/nvidia%d", root, i);
+		if (mkfifo(path, 0600))
+			exit(99);
+	}
+	gpu("good", 0, "gpu 1 memory", "ok", "filled 5 of 6 MiB", "an open that hangs delays nothing");
+	snprintf(path, sizeof path, "%s/dev", root);
+	setenv("FAKE_CUDA_KEPT", path, 1);
+	d = verify(&s);
+	is_result(d, "gpu 0 memory", "ok", "filled 5 of 6 MiB", "all GPUs are open while one is challenged");
+	is_result(d, "gpu 1 memory", "ok", "filled 5 of 6 MiB", "and while the next one is");
+	json_decref(d);
+	s.within_ms = 1;
+	d = verify(&s);
+	is_result(d, "gpu", "failed", "took the time of all", "all of a verification has its time");
+	json_decref(d);
+	unsetenv("FAKE_CUDA_KEPT");
 }
 
 /* OpenCL shows one of three cards: CUDA measures the others, and no card is measured twice. */
@@ -385,6 +458,8 @@ int main(void)
 	tree_remove(root);
 	tree_unpack("rtx4090x2", root, sizeof root);
 	test_gpus();
+	test_time();
+	test_kept();
 	test_both();
 	test_many();
 	tree_remove(root);

@@ -9,6 +9,7 @@
 #include "agentd/machine/gpuchild.h"
 #include "agentd/machine/verify/verify_device.h"
 #include "base/buf.h"
+#include "base/clock.h"
 
 enum { DEADLINE = 60 * 1000 };
 
@@ -108,6 +109,7 @@ int verify_run(const struct verify_setup *given, FILE *show, struct claims *out)
 	s.nonce = c.nonce;
 	s.before = &c;
 	s.deadline_ms = given->deadline_ms > 0 ? given->deadline_ms : DEADLINE;
+	s.ends_ms = given->within_ms > 0 ? clock_ms() + given->within_ms : 0;
 	for (size_t i = 0; !rc && i < sizeof checks / sizeof *checks; i++) {
 		int count = verify_run_one(&s, i, list);
 

@@ -29,7 +29,9 @@ struct verify_setup {
 	const char *nvml;    /* as in inventory.h */
 	int64_t disk_bytes;  /* 0: 256 MiB, at most a tenth of the free space */
 	int64_t deadline_ms; /* of one check; 0: 60 s */
+	int64_t within_ms;   /* of all; 0: any. A GPU whose deadline would be later is not asked, and fails */
 	const struct claims *before; /* verify_run() says here what earlier checks found */
+	int64_t ends_ms;             /* and when within_ms are over, by clock_ms(); 0: never */
 };
 
 /* Prints each result as it comes (show NULL: none). 0; or -ENOMEM, -E2BIG, -EIO. claims_release(out). */

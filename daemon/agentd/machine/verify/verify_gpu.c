@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks of GPUs: that each has a driver, and that NVIDIA's have their memory and compute right. */
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agentd/machine/gpuchild.h"
+#include "agentd/machine/sysfs.h"
 #include "agentd/machine/verify/verify_device.h"
+
+enum { DEV_MOST = 65536 };
 
 /* Its numbers are those of the bus, whatever the agent's environment says. */
 static void verify_cuda_work(const struct device_task *t, struct device_told *told)
@@ -29,15 +36,37 @@ static void verify_cuda_work(const struct device_task *t, struct device_told *to
 	gpu_challenge_close(c);
 }
 
+/*
+ * Without nvidia-persistenced the driver stops a GPU that nobody has open, and each child would start all of them anew:
+ * seconds for each. An open can hang as all of the driver, so another child does it.
+ */
+static int verify_gpu_keep(void *arg, int fd)
+{
+	const struct verify_setup *s = arg;
+	char path[SYSFS_PATH], (*names)[SYSFS_NAME];
+	size_t n;
+
+	(void)fd;
+	if (sysfs_list(sysfs_path(path, s->root, "/dev"), DEV_MOST, &names, &n))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(names[i], "nvidia", 6) == 0 && isdigit((unsigned char)names[i][6]))
+			(void)!open(sysfs_path(path, s->root, "/dev/%s", names[i]), O_RDONLY | O_CLOEXEC);
+	for (;;)
+		pause();
+}
+
 static const struct device_library verify_library_cuda = { "CUDA", "gpu", verify_cuda_work };
 
 static void verify_gpu_challenge(const struct verify_setup *s, const struct inventory *v, int nvidia,
 	struct claim *list, int *count)
 {
 	struct device_told *told = calloc(1, sizeof *told);
+	pid_t keeps;
 
 	if (!told)
 		return;
+	keeps = gpuchild_begin(verify_gpu_keep, (void *)(uintptr_t)s);
 	verify_device_list(&verify_library_cuda, s, told);
 	if (told->rc) {
 		verify_fail(verify_begin(list, count, "gpu"),
@@ -50,6 +79,7 @@ static void verify_gpu_challenge(const struct verify_setup *s, const struct inve
 			"CUDA sees %d of %d GPUs", told->there, nvidia);
 	}
 	verify_device_all(&verify_library_cuda, s, v, told, list, count);
+	gpuchild_end(keeps);
 	free(told);
 }
 
