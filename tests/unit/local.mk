@@ -113,8 +113,8 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/cgroup tests/unit/agentd/confine tests/unit/agentd/console \
 	tests/unit/agentd/gpus tests/unit/agentd/gpushare \
 	tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
-	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory tests/unit/agentd/keys \
-	tests/unit/agentd/mount \
+	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory \
+	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
 	tests/unit/agentd/spawn \
@@ -153,6 +153,9 @@ tests_unit_agentd_httpchild_LDADD = libagentmarket.la
 tests_unit_agentd_image_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 tests_unit_agentd_inventory_SOURCES = tests/unit/agentd/inventory.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_inventory_LDADD = libinventory.la
+tests_unit_agentd_join_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_join_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=verb_http -Wl,--wrap=verb_http_session
+tests_unit_agentd_join_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_keys_LDADD = libagent.la
 tests_unit_agentd_mount_LDADD = libos.la libbase.la
 tests_unit_agentd_net_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)

@@ -153,8 +153,12 @@ static int verb_join_add_host(const struct identity *i, const char *token, const
 	json_t *j = NULL;
 	int rc = verb_http(i, token, "POST", "/np/v1/agent/hosts",
 		json_pack("{s:s, s:s}", "name", name, "instance_sku", type), &j, NULL, f);
+	const char *id = json_string_value(json_object_get(j, "id"));
 
-	if (!rc && j)
+	if (!rc && !(id && work_is_id(id, "host_")))
+		rc = fail_set(f, CLIENT_BAD_ANSWER, "the market's answer for the host '%s' has no valid id", name);
+	/* It is printed: as we asked for it, not as the market writes it. */
+	if (!rc && json_object_set_new(j, "name", json_string(name)) == 0)
 		json_array_append(made, j);
 	json_decref(j);
 	return rc;
