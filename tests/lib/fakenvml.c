@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter total
- * blind, and for limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver
+ * blind, sizeless (the second one does not tell its memory), and for limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver
  * that is loaded again has forgotten them, so a test then removes its files. Its file `processes` has lines
  * "GPU PID MIB", of who holds memory; MIB -1: the library does not tell. While its file `down` is there, the driver
  * does not answer. Where FAKE_NVML_LOCK names a file that somebody has locked while the library is asked, the folder
@@ -150,7 +150,8 @@ int nvmlDeviceGetUUID(void *d, char *room, unsigned size)
 
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *out)
 {
-	(void)d;
+	if (is("sizeless") && number(d) == 1)
+		return NOT_SUPPORTED;
 	out->total = is("absurd") ? ULLONG_MAX : 24564ULL << 20;
 	out->used = is("absurd") ? ULLONG_MAX : 1ULL << 30;
 	out->free = out->total - out->used;
@@ -162,9 +163,8 @@ int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory2 *out)
 {
 	struct memory m;
 
-	if (is("total") || out->version != (sizeof *out | 2U << 24))
+	if (is("total") || out->version != (sizeof *out | 2U << 24) || nvmlDeviceGetMemoryInfo(d, &m))
 		return NOT_SUPPORTED;
-	nvmlDeviceGetMemoryInfo(d, &m);
 	out->total = m.total;
 	out->reserved = 64ULL << 20;
 	out->used = m.used;

@@ -361,7 +361,36 @@ static bool inventory_has_nvidia(const struct inventory *v)
 	return false;
 }
 
-/* Shares are sold only where the memory of all GPUs can be watched. A driver that is busy now may tell later. */
+static bool inventory_has_known(const struct inventory *v, const char *address)
+{
+	for (size_t i = 0; i < v->gpu_count; i++)
+		if (strcmp(v->gpus[i].pci.address, address) == 0)
+			return v->gpus[i].known;
+	return false;
+}
+
+/* 0: they tell. Beside one that does, an old display card, of a model that the table lacks, need not. */
+static int inventory_blind(const struct inventory *v, const struct nvml_processes *n)
+{
+	int known = 0, other = 0;
+	bool tells = false;
+
+	for (size_t i = 0; i < n->gpu_count; i++) {
+		int code = n->gpus[i].code;
+
+		tells = tells || !code;
+		if (!known && inventory_has_known(v, n->gpus[i].address))
+			known = code;
+		else if (code)
+			other = code;
+	}
+	return known || tells ? known : other;
+}
+
+/*
+ * Shares are sold only where the memory of all GPUs that may be cut can be watched. A driver that is busy now may tell
+ * later.
+ */
 static int inventory_shares(const struct inventory *v, const char *root)
 {
 	struct nvml_processes *n;
@@ -371,8 +400,7 @@ static int inventory_shares(const struct inventory *v, const char *root)
 		return 0;
 	n = inventory_may_ask_nvml(v) ? malloc(sizeof *n) : NULL;
 	rc = n ? nvml_processes_read(root, n, NULL) : -EAGAIN;
-	for (size_t i = 0; !rc && i < n->gpu_count; i++)
-		rc = n->gpus[i].code;
+	rc = rc ? rc : inventory_blind(v, n);
 	free(n);
 	return rc == 0 ? 1 : rc == -ENOENT || rc == -ENOTSUP ? 0 : -1;
 }

@@ -153,15 +153,20 @@ static int processes_list(const struct processes_calls *c, void *d, struct proce
 	return rc;
 }
 
-/* What processes can have of it; 0: it does not tell. */
-static int64_t processes_memory(const struct processes_calls *c, void *d)
+/* What processes can have of it; 0: it does not tell. Returns the library's error. */
+static int processes_memory(const struct processes_calls *c, void *d, int64_t *memory)
 {
 	struct nvml_size2 two = { .version = sizeof two | 2U << 24 };
 	struct nvml_size one = { 0 };
+	int said = 0;
 
-	if (c->size2 && !c->size2(d, &two) && two.reserved < two.total && two.total <= INT64_MAX)
-		return (int64_t)(two.total - two.reserved);
-	return c->size(d, &one) || one.total > INT64_MAX ? 0 : (int64_t)one.total;
+	if (c->size2 && !c->size2(d, &two) && two.reserved < two.total && two.total <= INT64_MAX) {
+		*memory = (int64_t)(two.total - two.reserved);
+	} else {
+		said = c->size(d, &one);
+		*memory = said || one.total > INT64_MAX ? 0 : (int64_t)one.total;
+	}
+	return said;
 }
 
 static int processes_ask(const char *library, struct processes_told *t)
@@ -178,15 +183,16 @@ static int processes_ask(const char *library, struct processes_told *t)
 	for (unsigned i = 0; i < count && i < NVML_GPUS; i++) {
 		struct nvml_place p = { .domain = 0 };
 		void *d = NULL;
+		int said;
 
 		/* One that fell off the bus says nothing. Health tells of it. */
 		if (c.handle(i, &d) || c.place(d, &p))
 			continue;
 		snprintf(n->gpus[n->gpu_count].address, sizeof n->gpus[0].address, "%04x:%02x:%02x.0",
 			p.domain & 0xffffff, p.bus & 0xff, p.device & 0x1f);
-		n->gpus[n->gpu_count].memory = processes_memory(&c, d);
+		said = processes_memory(&c, d, &n->gpus[n->gpu_count].memory);
 		if (!n->gpus[n->gpu_count].memory)
-			processes_blind(t, -EIO, "it does not tell how much memory it has: GPU", i);
+			processes_blind(t, said && said != NOT_SUPPORTED ? -EIO : -ENOTSUP, "it does not tell how much memory it has: GPU", i);
 		else
 			processes_list(&c, d, t);
 		n->gpu_count++;

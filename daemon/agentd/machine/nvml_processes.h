@@ -37,7 +37,7 @@ int nvml_processes_read(const char *root, struct nvml_processes *out, struct fai
 
 /*
  * 0: it tells who holds memory of this GPU; *memory, where not NULL: how much that has. -ENODEV: the library does not
- * reach it; -ENOTSUP: it does not tell how much each process holds; -EIO, -E2BIG.
+ * reach it; -ENOTSUP: it never tells how much it has, or how much each process holds; -EIO, -E2BIG.
  */
 int nvml_processes_of(const struct nvml_processes *n, const char *address, int64_t *memory, struct fail *f);
 

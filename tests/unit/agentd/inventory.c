@@ -174,6 +174,48 @@ static void test_home(void)
 	tree_remove(root);
 }
 
+static int shares(const char *mode, const char *model)
+{
+	const struct inventory_setup setup = { .root = root, .nvml = "", .shares = true };
+	struct inventory *v;
+	int is;
+
+	setenv("FAKE_NVML", mode, 1);
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/device", model);
+	if (inventory_read(&setup, &v))
+		return 99;
+	is = v->shares;
+	free(v);
+	return is;
+}
+
+/* Can it sell shares? Where one GPU does not tell who holds its memory, that depends on which. */
+static void test_shares(void)
+{
+	static const char good[] = "0x2684", old[] = "0xffff";
+	char from[2048], here[1024];
+
+	tree_unpack("rtx4090x2", root, sizeof root);
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power/runtime_status", "active");
+	tree_put(root, "sys/bus/pci/devices/0000:02:00.0/power_state", "D0");
+	snprintf(from, sizeof from, "-> %s/" FAKE, getcwd(here, sizeof here));
+	tree_put(root, "lib/libnvidia-ml.so.1", from);
+	snprintf(from, sizeof from, "%s/state", root);
+	setenv("FAKE_NVML_STATE", from, 1);
+	tree_put(root, "state/processes", "");
+	is_int(shares("good", good), 1, "two GPUs that tell");
+	is_int(shares("sizeless", good), 0, "one of two that are sold does not tell its memory");
+	is_int(shares("sizeless", old), 1, "an old card that does not is nobody's harm");
+	tree_put(root, "state/processes", "1 12 -1");
+	is_int(shares("good", good), 0, "one of two that are sold does not tell of processes");
+	is_int(shares("good", old), 1, "an old card that does not is nobody's harm, either");
+	is_int(shares("blind", old), 0, "none tells");
+	tree_put(root, "state/down", "");
+	is_int(shares("good", good), -1, "a driver that does not answer may do so later");
+	unsetenv("FAKE_NVML_STATE");
+	tree_remove(root);
+}
+
 static void test_cpu(void)
 {
 	struct inventory *v = read_tree("cpu-only", NULL);
@@ -299,6 +341,7 @@ int main(void)
 	test_amd();
 	test_intel();
 	test_home();
+	test_shares();
 	test_cpu();
 	test_broken();
 	test_match();
