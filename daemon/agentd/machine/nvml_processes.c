@@ -98,14 +98,17 @@ static int processes_load(const char *library, struct processes_calls *c, struct
 	return 0;
 }
 
-/* What it does not tell of one GPU: who holds memory of that one is not known at all. */
-static int processes_blind(struct processes_told *t, int code, const char *what, unsigned number)
+/*
+ * What it does not tell of one GPU: who holds memory of that one is not known at all. No process is named: the reason
+ * is news for the owner, and one that changes with each look would be so each time.
+ */
+static int processes_blind(struct processes_told *t, int code, const char *what)
 {
 	struct nvml_processes *n = &t->found;
 	size_t k = n->gpu_count;
 
 	n->gpus[k].code = code;
-	snprintf(n->gpus[k].why, sizeof n->gpus[k].why, "%s %u", what, number);
+	snprintf(n->gpus[k].why, sizeof n->gpus[k].why, "%s of the GPU at %s", what, n->gpus[k].address);
 	while (n->count && strcmp(n->list[n->count - 1].address, n->gpus[k].address) == 0)
 		n->count--;
 	return code;
@@ -119,11 +122,11 @@ static int processes_add(struct processes_told *t, const struct nvml_use *u)
 	size_t i = 0;
 
 	if (u->bytes > INT64_MAX)
-		return processes_blind(t, -ENOTSUP, "it does not tell how much memory a process holds:", u->pid);
+		return processes_blind(t, -ENOTSUP, "it does not tell how much memory a process holds");
 	while (i < n->count && (n->list[i].pid != (pid_t)u->pid || strcmp(n->list[i].address, address) != 0))
 		i++;
 	if (i == NVML_PROCESSES)
-		return processes_blind(t, -E2BIG, "it tells of more processes than", NVML_PROCESSES);
+		return processes_blind(t, -E2BIG, "it tells of too many processes");
 	if (i == n->count) {
 		n->list[n->count++] = (struct nvml_process){ .pid = (pid_t)u->pid };
 		memcpy(n->list[i].address, address, sizeof n->list[i].address);
@@ -144,9 +147,12 @@ static int processes_list(const struct processes_calls *c, void *d, struct proce
 
 		if (said == NOT_SUPPORTED && kind > 0)
 			continue;
-		if (said || count > NVML_PROCESSES)
-			return processes_blind(t, said == NOT_SUPPORTED ? -ENOTSUP : -EIO,
-				"it does not tell which processes hold memory: error", (unsigned)said);
+		if (said || count > NVML_PROCESSES) {
+			char what[80];
+
+			snprintf(what, sizeof what, "it does not tell (error %d) which processes hold memory", said);
+			return processes_blind(t, said == NOT_SUPPORTED ? -ENOTSUP : -EIO, what);
+		}
 		for (unsigned i = 0; !rc && i < count; i++)
 			rc = processes_add(t, &uses[i]);
 	}
@@ -192,7 +198,8 @@ static int processes_ask(const char *library, struct processes_told *t)
 			p.domain & 0xffffff, p.bus & 0xff, p.device & 0x1f);
 		said = processes_memory(&c, d, &n->gpus[n->gpu_count].memory);
 		if (!n->gpus[n->gpu_count].memory)
-			processes_blind(t, said && said != NOT_SUPPORTED ? -EIO : -ENOTSUP, "it does not tell how much memory it has: GPU", i);
+			processes_blind(t, said && said != NOT_SUPPORTED ? -EIO : -ENOTSUP,
+				"it does not tell the memory");
 		else
 			processes_list(&c, d, t);
 		n->gpu_count++;
