@@ -106,10 +106,12 @@ static int processes_blind(struct processes_told *t, int code, const char *what)
 {
 	struct nvml_processes *n = &t->found;
 	size_t k = n->gpu_count;
+	char address[sizeof n->gpus[k].address];
 
+	memcpy(address, n->gpus[k].address, sizeof address);
 	n->gpus[k].code = code;
-	snprintf(n->gpus[k].why, sizeof n->gpus[k].why, "%s of the GPU at %s", what, n->gpus[k].address);
-	while (n->count && strcmp(n->list[n->count - 1].address, n->gpus[k].address) == 0)
+	snprintf(n->gpus[k].why, sizeof n->gpus[k].why, "%s of the GPU at %s", what, address);
+	while (n->count && strcmp(n->list[n->count - 1].address, address) == 0)
 		n->count--;
 	return code;
 }
