@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands for libnvidia-ml.so.1 in tests. FAKE_NVML says how: good lost absurd unset hang crash exit chatter total
- * blind, sizeless (the second one does not tell its memory), and for limits norights ignores. FAKE_NVML_STATE is a folder that keeps the limits that were set; a driver
- * that is loaded again has forgotten them, so a test then removes its files. Its file `processes` has lines
- * "GPU PID MIB", of who holds memory; MIB -1: the library does not tell. While its file `down` is there, the driver
- * does not answer. Where FAKE_NVML_LOCK names a file that somebody has locked while the library is asked, the folder
- * gets a file `locked`.
+ * blind, sizeless (the second one does not tell its memory), and for limits norights ignores. FAKE_NVML_STATE is a
+ * folder that keeps the limits that were set; a driver that is loaded again has forgotten them, so a test then removes
+ * its files. Its file `processes` has lines "GPU PID MIB", of who holds memory; MIB -1: the library does not tell.
+ * While its file `down` is there, the driver does not answer. Where FAKE_NVML_LOCK names a file that somebody has
+ * locked while the library is asked, the folder gets a file `locked`.
  */
 #include <fcntl.h>
 #include <limits.h>
