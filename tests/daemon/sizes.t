@@ -104,6 +104,8 @@ promise '"memory_bytes":'$MEMORY
 agentd_start m1 --driver fake --grace 1 --first-port $PORTS
 
 # ---- Processors ------------------------------------------------------------------------------------------------------
+promised() { jq -e "[.hosts[].contract == {memory_bytes: $MEMORY}] | length == 2 and all" "$TMP/m1/room.json" >/dev/null; }
+ok "(it hears what is promised now)" wait_for 60 promised || diag "$(cat "$TMP/m1/room.json")"
 agentd_stop m1
 json . <"$TMP/m1/room.json" >"$TMP/room.before"
 agentd_start m1 --driver fake --grace 1 --first-port $PORTS
