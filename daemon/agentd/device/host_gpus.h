@@ -30,7 +30,10 @@ struct host_want {
  */
 int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f);
 
-/* Which GPUs the host lacks, as a sentence with the reason; false: none. gpus: host_gpus_json(). */
+/*
+ * Which GPUs the host lacks, or has but for one that is kept back, as a sentence with the reason; false: none. gpus:
+ * host_gpus_json().
+ */
 bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size);
 
 /*

@@ -217,11 +217,43 @@ static const char *lack_cut(const json_t *gpus, const struct host_want *w)
 	return NULL;
 }
 
+/* What nodes of the host can have. *kept: a GPU of the host that is kept back; else it stays. */
+static unsigned lack_count(const json_t *gpus, const struct host_want *w, const json_t **kept)
+{
+	unsigned count = 0;
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(gpus, i, gpu)
+	{
+		if (!fix_is_of(gpu, w))
+			continue;
+		if (gpu_book_is(gpu, "quarantine", ""))
+			count++;
+		else
+			*kept = gpu;
+	}
+	return count;
+}
+
+/* Begins with ": ", or is empty. */
+static void lack_why(const json_t *gpus, const struct host_want *w, const json_t *kept, char why[static LACK_TEXT])
+{
+	const char *cut = lack_cut(gpus, w);
+
+	why[0] = '\0';
+	if (kept)
+		snprintf(why, LACK_TEXT, ": the GPU at %s is kept back: %s", gpu_book_word(kept, "address"),
+			gpu_book_word(kept, "quarantine"));
+	else if (cut)
+		snprintf(why, LACK_TEXT, ": nodes have shares of the GPU at %s until they end", cut);
+}
+
 bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size)
 {
-	unsigned has = fix_count(gpus, w);
-	const char *cut = lack_cut(gpus, w);
-	char what[32], found[16];
+	const json_t *kept = NULL;
+	unsigned has = lack_count(gpus, w, &kept);
+	char what[32], found[16], why[LACK_TEXT];
 
 	if (has >= w->count)
 		return false;
@@ -231,9 +263,9 @@ bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, s
 					: "%u GPUs",
 		w->parts ? w->parts : w->count);
 	snprintf(found, sizeof found, has ? "%u" : "none", has);
-	snprintf(room, size, "the host '%s' was promised %s%s%s, and this machine has %s for it%s%s%s", w->host, what,
-		*w->model ? " of type " : "", w->model, found, cut ? ": nodes have shares of the GPU at " : "",
-		cut ? cut : "", cut ? " until they end" : "");
+	lack_why(gpus, w, kept, why);
+	snprintf(room, size, "the host '%s' was promised %s%s%s, and this machine has %s for it%s", w->host, what,
+		*w->model ? " of type " : "", w->model, found, why);
 	return true;
 }
 

@@ -89,11 +89,22 @@ static void test_between(struct bus *b, struct node_devices *d)
 	ok(bus_has_reset(b, addresses[0]), "and it was reset first");
 }
 
+static bool lacks(const struct host_want *w, char *room, size_t size)
+{
+	json_t *list = host_gpus_json(data, NULL);
+	bool is = host_gpus_lack(list, w, room, size);
+
+	json_decref(list);
+	return is;
+}
+
 static void test_kept_back(struct bus *b, struct node_devices *d)
 {
+	const struct host_want hosts[2] = { { "host_a", "", "", 1, 0, 0 }, { "host_b", "", "", 1, 0, 0 } };
 	char path[700], text[300];
 	struct fail f = { 0 };
 
+	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), 0, "two hosts lack nothing (%s)", f.text);
 	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/reset", b->root, addresses[0]);
 	unlink(path);
 	ok(!host_gpus_problem(data, text, sizeof text), "no GPU is kept back so far");
@@ -102,8 +113,14 @@ static void test_kept_back(struct bus *b, struct node_devices *d)
 	has_str(f.text, "no way to reset 0000:03:00.0 alone", "and says why");
 	ok(host_gpus_problem(data, text, sizeof text), "it is told to the market");
 	has_str(text, "gpus release 0000:03:00.0", "with what to type");
+	ok(lacks(&hosts[0], text, sizeof text), "its host, whose nodes would all fail, is not sold");
+	has_str(text, "has none for it: the GPU at 0000:03:00.0 is kept back: ", "for that reason");
+	ok(!lacks(&hosts[1], text, sizeof text), "the other host is");
+	is_int(host_gpus_fix(data, b->root, hosts, 2, &f), -ENODEV, "the market's next word changes nothing:");
+	has_str(f.text, "'host_a' was promised 1 GPU", "it has no other GPU for it");
 	is_int(host_gpus_release(data, addresses[1], &f), -ENOENT, "a good one is not released");
 	is_int(host_gpus_release(data, addresses[0], &f), 0, "its owner releases it");
+	ok(!lacks(&hosts[0], text, sizeof text), "and its host is sold again");
 	is_int(take(b->root, "host_a", "inst_6", d, &f), 0, "and it is had again (%s)", f.text);
 }
 
