@@ -27,7 +27,6 @@ int gpu_book_load(struct gpu_book *b, struct fail *f)
 		return rc;
 	list = json_object_get(j, "gpus");
 	b->gpus = json_is_array(list) ? json_incref(list) : NULL;
-	b->promised = statefile_int(j, "promised", 0);
 	json_decref(j);
 	return b->gpus ? 0 : fail_set(f, -EINVAL, "'%s' is damaged", path);
 }
@@ -55,8 +54,7 @@ int gpu_book_save(const struct gpu_book *b, struct fail *f)
 	int rc = statefile_path(path, b->data, "gpus.json", NULL);
 
 	return rc ? fail_set(f, rc, "the path of '%s' is too long", b->data)
-		  : statefile_json(path, json_pack("{s:O, s:I}", "gpus", b->gpus, "promised", (json_int_t)b->promised),
-			    f);
+		  : statefile_json(path, json_pack("{s:O}", "gpus", b->gpus), f);
 }
 
 void gpu_book_close(struct gpu_book *b)

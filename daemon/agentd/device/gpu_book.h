@@ -19,7 +19,6 @@ struct gpu_book {
 	const char *data;
 	int lock;
 	json_t *gpus;
-	int64_t promised; /* to all hosts together, as the market last said */
 };
 
 /*

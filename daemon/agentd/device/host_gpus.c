@@ -346,13 +346,30 @@ int host_gpus_of(const char *data, const char *node, struct node_devices *out, s
 	return take_devices(data, NULL, node, false, out, f);
 }
 
+/* Has a host the GPU, or a share of it, that comes earlier in the book? */
+static bool promised_is_counted(const json_t *gpus, size_t at)
+{
+	const char *address = gpu_book_word(json_array_get(gpus, at), "address");
+
+	for (size_t i = 0; i < at; i++)
+		if (gpu_book_is(json_array_get(gpus, i), "address", address) &&
+			!gpu_book_is(json_array_get(gpus, i), "host", ""))
+			return true;
+	return false;
+}
+
 int64_t host_gpus_promised(const char *data)
 {
 	struct gpu_book b = { .data = data, .lock = -1 };
-	int64_t promised = gpu_book_load(&b, NULL) == 0 ? b.promised : 0;
+	int64_t count = 0;
+	json_t *gpu;
+	size_t i;
 
+	if (gpu_book_load(&b, NULL) == 0)
+		json_array_foreach(b.gpus, i,
+			gpu) count += !gpu_book_is(gpu, "host", "") && !promised_is_counted(b.gpus, i);
 	gpu_book_close(&b);
-	return promised;
+	return count;
 }
 
 /* ---- For the market ------------------------------------------------------------------------- */

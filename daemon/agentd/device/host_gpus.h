@@ -50,7 +50,10 @@ int host_gpus_of(const char *data, const char *node, struct node_devices *out, s
 /* After the node's end: resets its GPUs. Those that could not be reset are kept back; 0 then, too. */
 int host_gpus_give_back(const char *data, const char *root, const char *node, struct fail *f);
 
-/* How many GPUs the market promised in the name of this machine's hosts; 0 where nothing is known. */
+/*
+ * How many GPUs this machine's hosts have, in shares or whole, those that are gone too; 0 where nothing is known. Not
+ * what they lack: the market sells no such host.
+ */
 int64_t host_gpus_promised(const char *data);
 
 /* The GPUs that the node has, alike ones together: [{"model":"h100","count":8,"memory_bytes":…}]; NULL: no memory. */

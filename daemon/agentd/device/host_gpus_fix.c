@@ -10,6 +10,7 @@
 #include "agentd/device/gpu_book.h"
 #include "agentd/device/host_gpus.h"
 #include "agentd/machine/gpu.h"
+#include "agentd/os/statefile.h"
 
 enum {
 	MEMORY_PART = 10, /* of what was promised a driver may show less, as the market allows, too */
@@ -23,12 +24,17 @@ static bool fix_has_vendor(const struct gpu *g, const char *word)
 		(g->pci.vendor == GPU_INTEL && strcmp(word, "intel") == 0);
 }
 
+static bool fix_has_memory(int64_t memory, const struct host_want *w)
+{
+	return !w->memory || memory == GPU_UNKNOWN || memory >= w->memory - w->memory / MEMORY_PART;
+}
+
 /* As the market compares them. */
 static bool fix_fits(const struct gpu *g, const struct host_want *w)
 {
 	return !g->integrated && fix_has_vendor(g, w->vendor) && (!*w->model || strcasecmp(w->model, g->market) == 0) &&
 		(!w->parts || g->pci.vendor == GPU_NVIDIA) && /* of others nobody watches the memory */
-		(!w->memory || g->memory == GPU_UNKNOWN || g->memory >= w->memory - w->memory / MEMORY_PART);
+		fix_has_memory(g->memory, w);
 }
 
 static bool fix_is_of(const json_t *gpu, const struct host_want *w)
@@ -204,17 +210,32 @@ static bool fix_make_room(struct gpu_book *b, const char *root, const struct fix
 
 /* ---- What a host lacks ----------------------------------------------------------------------- */
 
-/* A GPU for the host that nodes have in shares of another size: nobody can move those. NULL: none is so. */
-static const char *lack_cut(const json_t *gpus, const struct host_want *w)
+/* Could it be the host's, as far as the book tells? A model is of one vendor, and so are shares. */
+static bool lack_fits(const json_t *gpu, const struct host_want *w)
 {
+	bool fits = *w->model ? strcasecmp(w->model, gpu_book_word(gpu, "model")) == 0
+			      : !*w->vendor || (gpu_book_parts(gpu) && strcmp(w->vendor, "nvidia") == 0);
+
+	return fits && fix_has_memory(statefile_int(gpu, "memory", GPU_UNKNOWN), w);
+}
+
+/* A GPU for the host that is kept back and no other host's; else one that nodes have in shares of another size. */
+static const json_t *lack_other(const json_t *gpus, const struct host_want *w)
+{
+	const json_t *cut = NULL;
 	json_t *gpu;
 	size_t i;
 
-	json_array_foreach(gpus, i, gpu) if (gpu_book_parts(gpu) && gpu_book_parts(gpu) != w->parts &&
-		!gpu_book_is(gpu, "node", "") &&
-		(!*w->model || strcasecmp(w->model, gpu_book_word(gpu, "model")) == 0)) return gpu_book_word(gpu,
-		"address");
-	return NULL;
+	json_array_foreach(gpus, i, gpu)
+	{
+		if (!lack_fits(gpu, w))
+			continue;
+		if (gpu_book_is(gpu, "host", "") && !gpu_book_is(gpu, "quarantine", ""))
+			return gpu;
+		if (gpu_book_parts(gpu) && gpu_book_parts(gpu) != w->parts && !gpu_book_is(gpu, "node", "") && !cut)
+			cut = gpu;
+	}
+	return cut;
 }
 
 /* What nodes of the host can have. *kept: a GPU of the host that is kept back; else it stays. */
@@ -237,16 +258,15 @@ static unsigned lack_count(const json_t *gpus, const struct host_want *w, const 
 }
 
 /* Begins with ": ", or is empty. */
-static void lack_why(const json_t *gpus, const struct host_want *w, const json_t *kept, char why[static LACK_TEXT])
+static void lack_why(const json_t *gpu, char why[static LACK_TEXT])
 {
-	const char *cut = lack_cut(gpus, w);
-
 	why[0] = '\0';
-	if (kept)
-		snprintf(why, LACK_TEXT, ": the GPU at %s is kept back: %s", gpu_book_word(kept, "address"),
-			gpu_book_word(kept, "quarantine"));
-	else if (cut)
-		snprintf(why, LACK_TEXT, ": nodes have shares of the GPU at %s until they end", cut);
+	if (gpu && !gpu_book_is(gpu, "quarantine", ""))
+		snprintf(why, LACK_TEXT, ": the GPU at %s is kept back: %s", gpu_book_word(gpu, "address"),
+			gpu_book_word(gpu, "quarantine"));
+	else if (gpu)
+		snprintf(why, LACK_TEXT, ": nodes have shares of the GPU at %s until they end",
+			gpu_book_word(gpu, "address"));
 }
 
 bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size)
@@ -263,7 +283,7 @@ bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, s
 					: "%u GPUs",
 		w->parts ? w->parts : w->count);
 	snprintf(found, sizeof found, has ? "%u" : "none", has);
-	lack_why(gpus, w, kept, why);
+	lack_why(kept ? kept : lack_other(gpus, w), why);
 	snprintf(room, size, "the host '%s' was promised %s%s%s, and this machine has %s for it%s", w->host, what,
 		*w->model ? " of type " : "", w->model, found, why);
 	return true;
@@ -339,44 +359,11 @@ static bool fix_drop_others(struct gpu_book *b, const struct fix_hosts *h)
 	return changed;
 }
 
-/* Is a share of the same GPU, wanted too, before this one in the book? */
-static bool fix_is_counted(const struct gpu_book *b, size_t at, const struct fix_hosts *h)
-{
-	const char *address = gpu_book_word(json_array_get(b->gpus, at), "address");
-
-	for (size_t i = 0; i < at; i++)
-		if (gpu_book_is(json_array_get(b->gpus, i), "address", address) &&
-			fix_is_wanted(json_array_get(b->gpus, i), h))
-			return true;
-	return false;
-}
-
-/* In GPUs: those that hosts have, and those that they lack; lacking shares of one size would lie on one GPU. */
-static int64_t fix_promised(const struct gpu_book *b, const struct fix_hosts *h)
-{
-	int64_t lacking[GPU_PARTS_MAX + 1] = { 0 }, sum = 0;
-	json_t *gpu;
-	size_t i;
-
-	json_array_foreach(b->gpus, i, gpu) sum += fix_is_wanted(gpu, h) && !fix_is_counted(b, i, h);
-	for (size_t k = 0; k < h->count; k++) {
-		const struct host_want *w = &h->list[k];
-		unsigned has = fix_count(b->gpus, w);
-
-		if (w->parts <= GPU_PARTS_MAX && has < w->count)
-			lacking[w->parts] += w->count - has;
-	}
-	for (unsigned parts = 1; parts <= GPU_PARTS_MAX; parts++)
-		sum += (lacking[parts] + parts - 1) / parts;
-	return sum + lacking[0];
-}
-
 int host_gpus_fix(const char *data, const char *root, const struct host_want *hosts, size_t count, struct fail *f)
 {
 	const struct fix_hosts all = { hosts, count };
 	struct fail first = { 0 };
 	struct gpu_book b;
-	int64_t promised;
 	bool changed;
 	int rc = gpu_book_open(&b, data, f);
 
@@ -385,9 +372,6 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 		for (size_t i = 0; i < count; i++)
 			if (hosts[i].count)
 				fix_host(&b, root, &all, &hosts[i], &changed, first.code ? NULL : &first);
-		promised = fix_promised(&b, &all);
-		changed = changed || b.promised != promised;
-		b.promised = promised;
 		rc = changed ? gpu_book_save(&b, f) : 0;
 	}
 	gpu_book_close(&b);
