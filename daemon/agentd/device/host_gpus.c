@@ -366,8 +366,8 @@ int64_t host_gpus_promised(const char *data)
 	size_t i;
 
 	if (gpu_book_load(&b, NULL) == 0)
-		json_array_foreach(b.gpus, i,
-			gpu) count += !gpu_book_is(gpu, "host", "") && !promised_is_counted(b.gpus, i);
+		json_array_foreach(b.gpus, i, gpu)
+			count += !gpu_book_is(gpu, "host", "") && !promised_is_counted(b.gpus, i);
 	gpu_book_close(&b);
 	return count;
 }

@@ -124,6 +124,37 @@ static void test_kept_back(struct bus *b, struct node_devices *d)
 	is_int(take(b->root, "host_a", "inst_6", d, &f), 0, "and it is had again (%s)", f.text);
 }
 
+/* Why a host has no GPU, beside one with shares that nodes have: what is named could have been its own. */
+static void test_reasons(void)
+{
+	struct host_want w = { .host = "other", .vendor = "", .model = "", .count = 1, .parts = 2 };
+	json_t *list = json_pack("[{s:s, s:s, s:s, s:s, s:i, s:I}]", "address", "0000:01:00.0", "model", "rtx4090",
+		"host", "h0", "node", "inst_s", "parts", 4, "memory", (json_int_t)24 << 30);
+	char text[300];
+
+	ok(host_gpus_lack(list, &w, text, sizeof text), "half a GPU beside quarters");
+	has_str(text, "none for it: nodes have shares of the GPU at 0000:01:00.0 until they end", "waits for those nodes");
+	w.parts = 0;
+	w.vendor = "amd";
+	ok(host_gpus_lack(list, &w, text, sizeof text), "another vendor's GPU");
+	ok(!strstr(text, "0000:0"), "is not what they keep from it (%s)", text);
+	w.vendor = "nvidia";
+	w.memory = 80LL << 30;
+	ok(host_gpus_lack(list, &w, text, sizeof text), "nor is one with more memory");
+	ok(!strstr(text, "0000:0"), "than it has (%s)", text);
+	w.memory = 0;
+	json_array_append_new(list,
+		json_pack("{s:s, s:s, s:s, s:s, s:s}", "address", "0000:03:00.0", "host", "", "node", "", "model",
+			"rtx4090", "quarantine", "it does not answer"));
+	w.vendor = "";
+	ok(host_gpus_lack(list, &w, text, sizeof text), "where one is kept back");
+	has_str(text, "the GPU at 0000:03:00.0 is kept back: it does not answer", "that is named: it can be released");
+	w.model = "h100";
+	ok(host_gpus_lack(list, &w, text, sizeof text), "but for a GPU of another model");
+	ok(!strstr(text, "0000:0"), "no reason is known (%s)", text);
+	json_decref(list);
+}
+
 /* A node of a host that the market dropped vanished without giving its GPU back: another host gets it, reset. */
 static void test_dead(struct bus *b, struct node_devices *d)
 {
@@ -222,6 +253,7 @@ int main(void)
 	}
 	bus_begin(&b, "xe");
 	test_fix(root, &d);
+	test_reasons();
 	test_between(&b, &d);
 	test_dead(&b, &d);
 	test_kept_back(&b, &d);

@@ -173,36 +173,6 @@ static void test_models(const char *root)
 	remove_file(root, "agent/gpus.json");
 }
 
-/* Why a host has no GPU, beside two with shares that nodes have: what is named could have been its own. */
-static void test_reasons(void)
-{
-	struct host_want w = { .host = "other", .vendor = "", .model = "", .count = 1, .parts = 2 };
-	json_t *list = host_gpus_json(data, NULL);
-	char text[300];
-
-	ok(host_gpus_lack(list, &w, text, sizeof text), "half a GPU beside quarters");
-	has_str(text, "none for it: nodes have shares of the GPU at 0000:01:00.0 until they end", "waits for those");
-	w.parts = 0;
-	w.vendor = "amd";
-	ok(host_gpus_lack(list, &w, text, sizeof text), "another vendor's GPU");
-	ok(!strstr(text, "0000:0"), "is not what they keep (%s)", text);
-	w.vendor = "nvidia";
-	w.memory = 80LL << 30;
-	ok(host_gpus_lack(list, &w, text, sizeof text), "nor is one with more memory");
-	ok(!strstr(text, "0000:0"), "than they have (%s)", text);
-	w.memory = 0;
-	json_array_append_new(list,
-		json_pack("{s:s, s:s, s:s, s:s, s:s}", "address", "0000:03:00.0", "host", "", "node", "", "model",
-			"rtx4090", "quarantine", "it does not answer"));
-	w.vendor = "";
-	ok(host_gpus_lack(list, &w, text, sizeof text), "where one is kept back");
-	has_str(text, "the GPU at 0000:03:00.0 is kept back: it does not answer", "that is named: it can be released");
-	w.model = "h100";
-	ok(host_gpus_lack(list, &w, text, sizeof text), "but for a GPU of another model");
-	ok(!strstr(text, "0000:0"), "no reason is known (%s)", text);
-	json_decref(list);
-}
-
 /* Hosts left, and what stays lies on more GPUs than it needs: the market counts only as many as hold it. */
 static void test_scattered(const char *root)
 {
@@ -229,7 +199,6 @@ static void test_scattered(const char *root)
 		"'whole' was promised 1 GPU, and this machine has none for it: nodes have shares of the GPU at 0000:0",
 		"and the machine says what it lacks, and why");
 	is_str(given(), "h0=0 h7=1", "each keeps its share");
-	test_reasons();
 	folder_of("inst_s", false);
 	folder_of("inst_t", false);
 	remove_file(root, "agent/gpus.json");
