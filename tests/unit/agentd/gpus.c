@@ -133,7 +133,8 @@ static void test_reasons(void)
 	char text[300];
 
 	ok(host_gpus_lack(list, &w, text, sizeof text), "half a GPU beside quarters");
-	has_str(text, "none for it: nodes have shares of the GPU at 0000:01:00.0 until they end", "waits for those nodes");
+	has_str(text, "none for it: nodes have shares of the GPU at 0000:01:00.0 until they end",
+		"waits for those nodes");
 	w.parts = 0;
 	w.vendor = "amd";
 	ok(host_gpus_lack(list, &w, text, sizeof text), "another vendor's GPU");
