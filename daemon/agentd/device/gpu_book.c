@@ -31,21 +31,35 @@ int gpu_book_load(struct gpu_book *b, struct fail *f)
 	return b->gpus ? 0 : fail_set(f, -EINVAL, "'%s' is damaged", path);
 }
 
-int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f)
+static int book_lock(const char *data, const char *name, int how, struct fail *f)
 {
 	char path[STATEFILE_PATH];
-	int rc = statefile_path(path, data, "gpus.lock", NULL);
+	int fd, rc = statefile_path(path, data, name, NULL);
 
-	*b = (struct gpu_book){ .data = data, .lock = -1 };
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
-	b->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (b->lock < 0)
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
-	while (flock(b->lock, LOCK_EX) != 0)
-		if (errno != EINTR)
-			return fail_errno(f, -errno, errno, "cannot lock '%s'", path);
-	return gpu_book_load(b, f);
+	while (flock(fd, how) != 0)
+		if (errno != EINTR) {
+			rc = fail_errno(f, -errno, errno, "cannot lock '%s'", path);
+			close(fd);
+			return rc;
+		}
+	return fd;
+}
+
+int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f)
+{
+	*b = (struct gpu_book){ .data = data, .lock = -1 };
+	b->lock = book_lock(data, "gpus.lock", LOCK_EX, f);
+	return b->lock < 0 ? b->lock : gpu_book_load(b, f);
+}
+
+int gpu_book_turn(const char *data, int how, struct fail *f)
+{
+	return book_lock(data, "gpus.turn", how, f);
 }
 
 int gpu_book_save(const struct gpu_book *b, struct fail *f)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,11 +61,14 @@ static void holder_name(const char *root, pid_t pid, char name[static GPU_HOLDER
 		snprintf(name, GPU_HOLDER_NAME, "?");
 }
 
-int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail *f)
+int gpu_holders_read(const char *data, const char *root, struct nvml_processes **out, struct fail *f)
 {
 	struct nvml_processes *n = calloc(1, sizeof *n);
-	int rc = n ? nvml_processes_read(root, n, f) : fail_set(f, -ENOMEM, "out of memory");
+	int turn = n ? gpu_book_turn(data, LOCK_SH, f) : fail_set(f, -ENOMEM, "out of memory");
+	int rc = turn < 0 ? turn : nvml_processes_read(root, n, f);
 
+	if (turn >= 0)
+		close(turn);
 	if (rc) {
 		free(n);
 		return rc;
@@ -125,7 +129,7 @@ int gpu_holders_gone(const char *data, const char *root, const char *address, co
 		int rc = gpu_book_load(&b, &why);
 		bool over = !rc && holders_reset(&b, address, ended);
 
-		rc = rc || over ? rc : gpu_holders_read(root, &n, &why);
+		rc = rc || over ? rc : gpu_holders_read(data, root, &n, &why);
 		if (n)
 			rc = nvml_processes_of(n, address, NULL, &why);
 		if (n && !rc)
@@ -236,7 +240,7 @@ int gpu_holders_watch(const char *data, const char *root, const struct gpu_exces
 	int rc = gpu_book_load(&b, f);
 
 	if (!rc)
-		gpu_holders_read(root, &n, &first);
+		gpu_holders_read(data, root, &n, &first);
 	json_array_foreach(b.gpus, i, gpu)
 	{
 		const struct gpu_excess *old = watch_before(before, count, gpu);

@@ -19,8 +19,8 @@ enum { GPU_HOLDER_NODE = 72, GPU_HOLDER_NAME = 32 };
 /* The node that the process belongs to; "": none. */
 void gpu_holder_node(const char *root, pid_t pid, char node[static GPU_HOLDER_NODE]);
 
-/* Asks the library, which may take seconds. *out: to be freed. */
-int gpu_holders_read(const char *root, struct nvml_processes **out, struct fail *f);
+/* Asks the library when no GPU is being reset, which may take seconds. *out: to be freed. */
+int gpu_holders_read(const char *data, const char *root, struct nvml_processes **out, struct fail *f);
 
 /*
  * Waits a little until nobody holds memory of the GPU but nodes that have a share of it, without the one that ended; a

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "agentd/device/gpu_book.h"
 #include "agentd/device/gpu_nodes.h"
 #include "agentd/machine/sysfs.h"
 #include "agentd/os/pci_function.h"
@@ -116,10 +119,28 @@ static int reset_by_function(const char *root, const struct pci *p, struct fail 
 	return rc ? rc : back;
 }
 
-int gpu_reset(const char *root, const char *address, struct fail *f)
+/* A tool opens all GPUs: looks wait for it, and other resets by it. */
+static int reset_in_turn(const char *data, const char *root, const struct reset_vendor *v, const struct gpu *g,
+	struct fail *f)
+{
+	char program[SYSFS_PATH];
+	int turn = gpu_book_turn(data, LOCK_EX, f), rc;
+
+	if (turn < 0)
+		return turn;
+	rc = reset_wait_unused(root, g, f);
+	/* A tool knows only this machine, not a tree that stands for another. */
+	if (!rc && (!root || !*root) && spawn_find(v->tool[0], program, sizeof program))
+		rc = reset_by_tool(v, g->pci.address, f);
+	else if (!rc)
+		rc = reset_by_function(root, &g->pci, f);
+	close(turn);
+	return rc;
+}
+
+int gpu_reset(const char *data, const char *root, const char *address, struct fail *f)
 {
 	const struct reset_vendor *v;
-	char program[SYSFS_PATH];
 	struct gpu g;
 	struct pci p;
 	int rc;
@@ -127,12 +148,9 @@ int gpu_reset(const char *root, const char *address, struct fail *f)
 	if (pci_read(root, address, &p) != 0)
 		return fail_set(f, -ENODEV, "the GPU at %s is gone", address);
 	gpu_read(root, &p, &g);
-	rc = reset_wait_unused(root, &g, f);
-	if (rc)
-		return rc;
 	v = reset_vendor_of(&p);
-	/* A tool knows only this machine, not a tree that stands for another. */
-	if (v && v->tool[0] && (!root || !*root) && spawn_find(v->tool[0], program, sizeof program))
-		return reset_by_tool(v, address, f);
-	return reset_by_function(root, &p, f);
+	if (v && v->tool[0])
+		return reset_in_turn(data, root, v, &g, f);
+	rc = reset_wait_unused(root, &g, f);
+	return rc ? rc : reset_by_function(root, &p, f);
 }

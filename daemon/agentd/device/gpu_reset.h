@@ -7,8 +7,9 @@
 
 /*
  * Waits a little for processes that have it open, then resets it by the vendor's tool, else by the PCI function without
- * its driver. 0: it was reset and its driver has it again. Else the sentence says why it cannot be used.
+ * its driver. By a tool when nobody looks who holds memory of GPUs (gpu_book.h). 0: it was reset and its driver has it
+ * again. Else the sentence says why it cannot be used.
  */
-int gpu_reset(const char *root, const char *address, struct fail *f);
+int gpu_reset(const char *data, const char *root, const char *address, struct fail *f);
 
 #endif

@@ -110,7 +110,7 @@ int host_gpus_give_back(const char *data, const char *root, const char *node, st
 		if (list[i].shared)
 			gpu_holders_gone(data, root, list[i].address, node, &list[i].why);
 		else
-			gpu_reset(root, list[i].address, &list[i].why);
+			gpu_reset(data, root, list[i].address, &list[i].why);
 	return give_end(data, node, list, count, f);
 }
 
@@ -151,7 +151,7 @@ static void take_look(struct take_facts *t, const struct gpu_book *b, const char
 		t->count++;
 	}
 	if (shares)
-		gpu_holders_read(root, &t->holders, &t->blind);
+		gpu_holders_read(b->data, root, &t->holders, &t->blind);
 }
 
 /* The index of the GPU; count: nobody has looked at it. */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include "inventorytree.h"
@@ -17,6 +18,7 @@ enum { BUS_FILES = 32 };
 
 struct bus {
 	const char *root;
+	const char *lock; /* a file; NULL. Where somebody has it locked as a driver leaves a device, "turns/DEVICE" is made */
 	pid_t pid;
 	char path[BUS_FILES][600];
 	int fd[BUS_FILES];
@@ -55,6 +57,16 @@ static TAP_UNUSED void bus_drives(const char *root, const char *address, const c
 	tree_put(root, path, to);
 }
 
+static TAP_UNUSED bool bus_is_locked(const struct bus *b)
+{
+	int fd = b->lock ? open(b->lock, O_RDWR | O_CLOEXEC) : -1;
+	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, const char *native)
 {
 	const char *path = b->path[i], *last = strrchr(path, '/') + 1;
@@ -62,6 +74,9 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 
 	snprintf(link, sizeof link, "%s/sys/bus/pci/devices/%.20s/driver", b->root, said);
 	if (strcmp(last, "unbind") == 0) {
+		snprintf(log, sizeof log, "turns/%.12s", said);
+		if (bus_is_locked(b))
+			tree_put(b->root, log, "");
 		unlink(link);
 	} else if (strcmp(last, "bind") == 0) {
 		const char *from = strstr(path, "/drivers/") + 9;

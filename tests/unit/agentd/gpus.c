@@ -192,7 +192,7 @@ static void test_cut_off(struct bus *b)
 	snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[1]);
 	snprintf(driver, sizeof driver, "%s/sys/bus/pci/devices/%s/driver", b->root, addresses[1]);
 	unlink(driver);
-	is_int(gpu_reset(b->root, addresses[1], &f), 0, "a reset that was cut off is repeated (%s)", f.text);
+	is_int(gpu_reset(data, b->root, addresses[1], &f), 0, "a reset that was cut off is repeated (%s)", f.text);
 	ok(bus_has_reset(b, addresses[1]), "it is reset");
 	for (int i = 0; i < 500 && access(driver, F_OK) != 0; i++)
 		poll(NULL, 0, 10);
@@ -227,7 +227,7 @@ static void test_user(const char *root)
 	snprintf(path, sizeof path, "%s/gpu", root);
 	snprintf(to, sizeof to, "%s/proc/4711/fd/3", root);
 	ok(mknod(path, S_IFCHR | 0600, makedev(226, 129)) == 0 && symlink(path, to) == 0, "(a process has it open)");
-	is_int(gpu_reset(root, addresses[1], &f), -EBUSY, "a GPU in use is not reset");
+	is_int(gpu_reset(data, root, addresses[1], &f), -EBUSY, "a GPU in use is not reset");
 	has_str(f.text, "4711 (persistenced) still uses", "and says who uses it");
 	unlink(to);
 }

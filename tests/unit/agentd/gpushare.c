@@ -54,12 +54,12 @@ static void holders(const char *root, const char *lines)
 	tree_put(root, "state/processes", lines);
 }
 
-static void remove_file(const char *root, const char *name)
+static bool remove_file(const char *root, const char *name)
 {
 	char path[700];
 
 	snprintf(path, sizeof path, "%s/%s", root, name);
-	unlink(path);
+	return unlink(path) == 0;
 }
 
 static const char *comm = "train";
@@ -441,13 +441,16 @@ static void test_between(struct bus *b)
 	char text[300];
 	pid_t child;
 
+	setenv("FAKE_NVML_LOCK", b->lock, 1);
 	process_of(b->root, 4711, "/np-n-inst_b/node");
 	process_of(b->root, 4712, "/np-n-inst_d/node");
 	process_of(b->root, 4713, "/user.slice");
 	holders(b->root, "0 4711 100");
 	is_int(host_gpus_give_back(data, b->root, "inst_a", &f), 0, "a node ends beside another (%s)", f.text);
 	folder_of("inst_a", false);
+	unsetenv("FAKE_NVML_LOCK");
 	ok(!bus_has_reset(b, addresses[0]), "whose GPU is not reset under it");
+	ok(remove_file(b->root, "state/locked"), "nor is any, while the library looks who holds memory");
 	is_int(take(b->root, "h0", "inst_d", &f), 0, "the next node has the share (%s)", f.text);
 	holders(b->root, "0 4711 100\n0 4712 1");
 	is_int(host_gpus_give_back(data, b->root, "inst_d", &f), 0, "where a process of nobody still holds memory");
@@ -479,6 +482,7 @@ static void test_between(struct bus *b)
 	}
 	is_int(take(b->root, "h3", "inst_f", &f), 0, "a node that comes while the GPU is reset waits (%s)", f.text);
 	ok(bus_has_reset(b, addresses[0]), "until it was");
+	ok(remove_file(b->root, "turns/0000:01:00.0"), "while nobody could look");
 	waitpid(child, NULL, 0);
 	folder_of("inst_f", false);
 	is_int(take(b->root, "h3", "inst_g", &f), 0, "a node that vanished gives its share back (%s)", f.text);
@@ -552,13 +556,14 @@ static void test_together(struct bus *b)
 
 int main(void)
 {
-	char root[512], path[900], to[600];
-	struct bus b = { .root = root };
+	char root[512], path[900], to[600], turn[700];
+	struct bus b = { .root = root, .lock = turn };
 
 	plan_none;
 	tree_unpack("rtx4090x2", root, sizeof root);
 	snprintf(data, sizeof data, "%s/agent", root);
 	mkdir(data, 0700);
+	snprintf(turn, sizeof turn, "%s/gpus.turn", data);
 	snprintf(path, sizeof path, "-> %s/tests/lib/.libs/fakenvml.so", getcwd(to, sizeof to));
 	tree_put(root, "lib/libnvidia-ml.so.1", path);
 	holders(root, "");
