@@ -18,7 +18,7 @@ enum { BUS_FILES = 32 };
 
 struct bus {
 	const char *root;
-	const char *lock; /* a file; NULL. Where somebody has it locked as a driver leaves a device, "turns/DEVICE" is made */
+	const char *lock; /* a file: if it is locked as a driver leaves a device, "turns/DEVICE" is made */
 	pid_t pid;
 	char path[BUS_FILES][600];
 	int fd[BUS_FILES];
