@@ -64,6 +64,7 @@ static void sharecheck_found(struct sharecheck *c, const char *why)
 	memcpy(c->message, message, sizeof c->message);
 }
 
+/* After a look that died or was late, nodes are as they were: who held too much has no more time for that. */
 static void sharecheck_take(struct sharecheck *c)
 {
 	const struct gpu_excess *found = (const void *)c->job.said.data;
@@ -76,7 +77,8 @@ static void sharecheck_take(struct sharecheck *c)
 			sharecheck_say(c, &found[i]);
 	if (count)
 		memcpy(c->list, found, count * sizeof *found);
-	c->count = count;
+	if (c->job.complete)
+		c->count = count;
 	job_release(&c->job, c->workers->loop);
 	c->due_ms = clock_ms() + SHARE_LOOK_MS;
 }

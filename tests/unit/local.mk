@@ -117,7 +117,7 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
-	tests/unit/agentd/spawn \
+	tests/unit/agentd/sharecheck tests/unit/agentd/spawn \
 	tests/unit/agentd/verifier tests/unit/agentd/verify
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
@@ -170,6 +170,9 @@ tests_unit_agentd_qmp_LDADD = libdrivervm.la libdriverns.la libos.la libbase.la 
 tests_unit_agentd_reconcile_LDADD = libagent.la
 tests_unit_agentd_room_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_room_LDADD = libagent.la $(JANSSON_LIBS)
+tests_unit_agentd_sharecheck_SOURCES = tests/unit/agentd/sharecheck.c tests/unit/agentd/inventorytree.h
+tests_unit_agentd_sharecheck_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_sharecheck_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_spawn_LDADD = libos.la libbase.la
 tests_unit_agentd_verifier_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_verifier_LDADD = libagent.la $(JANSSON_LIBS)

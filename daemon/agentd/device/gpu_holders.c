@@ -229,6 +229,15 @@ static bool watch_keep(const struct gpu_excess *old, struct gpu_excess *x)
 	return true;
 }
 
+/* All of them stay. */
+static void watch_keep_all(const struct gpu_excess *before, size_t count, struct buf *out)
+{
+	struct gpu_excess x;
+
+	for (size_t i = 0; i < count && watch_keep(&before[i], &x); i++)
+		buf_add(out, &x, sizeof x);
+}
+
 int gpu_holders_watch(const char *data, const char *root, const struct gpu_excess *before, size_t count,
 	int64_t grace_ms, struct buf *out, struct fail *f)
 {
@@ -239,7 +248,9 @@ int gpu_holders_watch(const char *data, const char *root, const struct gpu_exces
 	size_t i;
 	int rc = gpu_book_load(&b, f);
 
-	if (!rc)
+	if (rc)
+		watch_keep_all(before, count, out);
+	else
 		gpu_holders_read(data, root, &n, &first);
 	json_array_foreach(b.gpus, i, gpu)
 	{

@@ -100,7 +100,8 @@ static void job_read_end(struct job *j, int status, bool late)
 
 	if (j->heard.len >= sizeof end)
 		memcpy(&end, j->heard.data + at, sizeof end);
-	if (end.magic == MAGIC) {
+	j->complete = end.magic == MAGIC;
+	if (j->complete) {
 		end.text[sizeof end.text - 1] = '\0';
 		j->rc = end.rc;
 		if (end.rc)

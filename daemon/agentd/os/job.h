@@ -26,6 +26,7 @@ struct job {
 	int rc;
 	struct fail fail;
 	struct buf said;             /* what `work` added to out */
+	bool complete;               /* `work` came to its end: rc is its own, and said is all of it */
 };
 
 /*
