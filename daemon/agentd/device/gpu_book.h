@@ -31,8 +31,8 @@ int gpu_book_save(const struct gpu_book *b, struct fail *f);
 void gpu_book_close(struct gpu_book *b); /* after a failed open, too; twice is once */
 
 /*
- * NVIDIA's library and its program for resets open all GPUs, and one that is open is not reset: who looks (how: LOCK_SH)
- * and who resets (LOCK_EX) wait for each other. Never under the book's lock. A descriptor to close, or -errno.
+ * NVIDIA's library and its program for resets open all GPUs, and one that is open is not reset: who looks (how:
+ * LOCK_SH) and who resets (LOCK_EX) wait for each other. Never under the book's lock. A descriptor to close, or -errno.
  */
 int gpu_book_turn(const char *data, int how, struct fail *f);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at who holds memory of shared GPUs that tells nothing changes nothing: who held too much is not warned anew. */
+/* A look at who holds memory of shared GPUs that tells nothing changes nothing: nobody is warned anew. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
