@@ -7,7 +7,8 @@
 /* What was last said of a host. */
 struct said {
 	uint64_t host;
-	bool good;
+	bool good;   /* it was shown to be what its buyers were sold */
+	bool enough; /* and is what its type asks for now */
 	int64_t until;
 };
 
@@ -139,8 +140,8 @@ static void proven_word(struct proven *p, const struct event *ev)
 		if (!p->said)
 			abort();
 	}
-	p->said[i] = (struct said){ ev->subject, ev->u.host_verified.result == PROOF_PASSED,
-		ev->u.host_verified.until };
+	p->said[i] = (struct said){ ev->subject, ev->u.host_verified.result != PROOF_FAILED,
+		ev->u.host_verified.result == PROOF_PASSED, ev->u.host_verified.until };
 }
 
 static void proven_wish(struct proven *p, const struct order *o)
@@ -268,7 +269,7 @@ static const char *proven_sold(const struct proven *p, const struct engine *e, c
 		if (did->list[i].kind != EFFECT_LEASE || !did->list[i].u.lease.is_new || !proven_stay(p, l->id))
 			continue;
 		h = proven_said(p, l->host);
-		if (h->good && before < h->until)
+		if (h->enough && before < h->until)
 			continue;
 		if (h->host && !h->good)
 			return "a host that failed is sold to somebody who wants proof";

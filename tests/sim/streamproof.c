@@ -10,7 +10,8 @@ static bool do_verified(struct stream *s, struct event *ev)
 {
 	const struct list *all = &s->r->hosts;
 	const struct rhost *h = all->n ? all->at[rng_below(&s->late, (int64_t)all->n)] : NULL;
-	bool passed = rng_percent(&s->late, 80);
+	bool good = rng_percent(&s->late, 80), passed = good && !rng_percent(&s->late, 20);
+	enum host_proof result = passed ? PROOF_PASSED : good ? PROOF_OUTGROWN : PROOF_FAILED;
 
 	if (!h)
 		return false;
@@ -19,11 +20,11 @@ static bool do_verified(struct stream *s, struct event *ev)
 		.account = h->account,
 		.subject = h->id,
 		.text = rng_percent(&s->late, 50) ? "{\"object\":\"verification\"}" : NULL,
-		.u.host_verified = { .result = passed ? PROOF_PASSED : PROOF_FAILED,
-			.until = passed ? s->r->minute + 1 + rng_below(&s->late, rng_percent(&s->late, 30) ? 10 : 120)
-					: 0,
+		.u.host_verified = { .result = result,
+			.until = good ? s->r->minute + 1 + rng_below(&s->late, rng_percent(&s->late, 30) ? 10 : 120)
+				      : 0,
 			.why = passed ? NULL : "it has no GPU" } };
-	if (!passed && rng_percent(&s->late, 50) && s->r->minute > 0)
+	if (!good && rng_percent(&s->late, 50) && s->r->minute > 0)
 		ev->u.host_verified.since = 1 + rng_below(&s->late, s->r->minute + 2);
 	return true;
 }
@@ -54,13 +55,13 @@ bool stream_proofs_spoil(struct stream *s, struct event *ev)
 		ev->u.host_verified.until = -1;
 		break;
 	case 3:
-		ev->u.host_verified.result = rng_percent(&s->late, 50) ? PROOF_NONE : 3;
+		ev->u.host_verified.result = rng_percent(&s->late, 50) ? PROOF_NONE : PROOF_OUTGROWN + 1;
 		break;
 	case 4:
 		ev->u.host_verified.why = why_long;
 		break;
 	case 5:
-		ev->u.host_verified.since = ev->u.host_verified.result == PROOF_PASSED ? 1 : -1;
+		ev->u.host_verified.since = ev->u.host_verified.result != PROOF_FAILED ? 1 : -1;
 		break;
 	default:
 		ev->subject = s->r->next_id;

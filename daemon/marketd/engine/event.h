@@ -76,8 +76,8 @@ enum order_flags {
 	ORDER_UNVERIFIED = 16,   /* buy: hosts without a valid proof do, too */
 };
 
-/* What measurements of a host proved. */
-enum host_proof { PROOF_NONE, PROOF_PASSED, PROOF_FAILED };
+/* What measurements of a host proved. OUTGROWN: its SKU has come to ask for more than they show. */
+enum host_proof { PROOF_NONE, PROOF_PASSED, PROOF_FAILED, PROOF_OUTGROWN };
 
 enum account_state { ACCOUNT_OPEN, ACCOUNT_SUSPENDED };
 enum pool_kind { POOL_MARKET, POOL_ORIGINATING };
@@ -191,7 +191,7 @@ struct event {
 			int32_t result;
 			int64_t until, since;
 			const char *why;
-		} host_verified; /* enum host_proof; until: a minute, where it passed; since, why: where it failed */
+		} host_verified; /* enum host_proof; until: a minute, 0 where it failed; since: only there; why */
 	} u;
 };
 

@@ -95,7 +95,7 @@ struct host {
 	bool drain_ends;           /* leases that reached beyond that minute end there */
 	char *drain_why;           /* NULL */
 	enum host_proof proof;
-	int64_t proof_until; /* it is valid in minutes before this one; 0: it did not pass */
+	int64_t proof_until; /* it is valid in minutes before this one; 0: there is none, or it failed */
 	int64_t proof_at;    /* of the last result, Unix seconds; 0: there is none */
 	char *proof_why;     /* why it did not pass; NULL */
 	char *claims;        /* what was measured last, signed, as JSON; NULL */

@@ -261,16 +261,17 @@ static int ev_host_verified(struct reference *r, const struct event *ev)
 {
 	struct rhost *h = ref_host(r, ev->account, ev->subject);
 	bool passed = ev->u.host_verified.result == PROOF_PASSED;
+	bool outgrown = ev->u.host_verified.result == PROOF_OUTGROWN;
 	int64_t until = ev->u.host_verified.until, upto = ev->u.host_verified.since;
 	const char *because = ev->u.host_verified.why;
 
 	if (!h)
 		return REASON_NOT_FOUND;
-	if (!passed && (ev->u.host_verified.result != PROOF_FAILED || until != 0))
+	if (!passed && !outgrown && (ev->u.host_verified.result != PROOF_FAILED || until != 0))
 		return REASON_INVALID;
-	if (passed && !between(until, r->minute + 1, MINUTE_MAX))
+	if ((passed && !between(until, r->minute + 1, MINUTE_MAX)) || (outgrown && !between(until, 1, MINUTE_MAX)))
 		return REASON_INVALID;
-	if (upto < 0 || (passed && upto > 0))
+	if (upto < 0 || ((passed || outgrown) && upto > 0))
 		return REASON_INVALID;
 	if (because && strlen(because) > WHY_BYTES)
 		return REASON_INVALID;

@@ -139,12 +139,18 @@ struct rlease *ref_lease_split(struct reference *r, struct rlease *l, int64_t at
 	return tail;
 }
 
+/* It passed what was asked of it then, be it that more is asked for now. */
+static bool shown(const struct rhost *h)
+{
+	return h->proof == PROOF_PASSED || h->proof == PROOF_OUTGROWN;
+}
+
 /* Its buyer asked for a host with proof, and there was none that was valid when he came or later. */
 static bool unproven(const struct rhost *h, const struct rlease *l)
 {
 	if (!l->asked)
 		return false;
-	return h->proof != PROOF_PASSED || l->came >= h->valid;
+	return !shown(h) || l->came >= h->valid;
 }
 
 void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto)
@@ -238,7 +244,7 @@ void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from)
 void ref_lease_release(struct reference *r, struct rlease *l, int64_t from)
 {
 	const struct rhost *h = ref_list_find(&r->hosts, l->host);
-	bool late = l->asked && l->came > r->minute && (h->proof != PROOF_PASSED || h->valid <= r->minute), again;
+	bool late = l->asked && l->came > r->minute && (!shown(h) || h->valid <= r->minute), again;
 	bool all = l->interruptible || late || unproven(h, l);
 	const struct rorder *sell;
 	int64_t unused, refund;

@@ -176,7 +176,10 @@ static void set_code(json_t *o, const struct notice *t)
 		json_object_set_new(o, "state", json_string(t->minute ? "draining" : "selling"));
 		break;
 	case NOTICE_HOST_VERIFIED:
-		json_object_set_new(o, "state", json_string(t->code == PROOF_PASSED ? "verified" : "failed"));
+		json_object_set_new(o, "state",
+			json_string(t->code == PROOF_PASSED         ? "verified"
+					: t->code == PROOF_OUTGROWN ? "expired"
+								    : "failed"));
 		break;
 	case NOTICE_AGENT:
 		json_object_set_new(o, "state",

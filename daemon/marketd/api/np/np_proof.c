@@ -18,7 +18,7 @@ const char *np_proof_state(const struct engine *e, const struct host *h)
 		return "unverified";
 	if (h->proof == PROOF_FAILED)
 		return "failed";
-	return h->proof_until > engine_minute(e) ? "verified" : "expired";
+	return h->proof == PROOF_PASSED && h->proof_until > engine_minute(e) ? "verified" : "expired";
 }
 
 /* why: for its owner, with what the machine words itself. */
@@ -60,7 +60,7 @@ const struct lease *np_proof_lease(const struct engine *e, const struct host *h)
 
 static bool np_proof_unpaid(const struct host *h, const struct lease *l)
 {
-	return l && (h->proof != PROOF_PASSED || h->proof_until <= l->since);
+	return l && h->proof_until <= l->since;
 }
 
 json_t *np_verify_wanted(const struct api *api, const struct host *h)

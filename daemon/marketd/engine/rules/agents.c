@@ -139,13 +139,13 @@ int agent_retire(struct engine *e, const struct event *ev, struct fail *why)
 static int verified_check(const struct engine *e, const struct event *ev, struct fail *why)
 {
 	int32_t result = ev->u.host_verified.result;
-	int64_t until = ev->u.host_verified.until;
+	int64_t until = ev->u.host_verified.until, least = result == PROOF_PASSED ? e->minute : 0;
 
-	if (result != PROOF_PASSED && result != PROOF_FAILED)
-		return fail_set(why, REASON_INVALID, "a host passes or fails");
-	if (result == PROOF_PASSED ? until <= e->minute || until > MINUTE_MAX : until != 0)
+	if (result != PROOF_PASSED && result != PROOF_FAILED && result != PROOF_OUTGROWN)
+		return fail_set(why, REASON_INVALID, "a host passes, fails, or is outgrown by its SKU");
+	if (result == PROOF_FAILED ? until != 0 : until <= least || until > MINUTE_MAX)
 		return fail_set(why, REASON_INVALID, "a proof is valid until a later minute");
-	if (ev->u.host_verified.since < 0 || (result == PROOF_PASSED && ev->u.host_verified.since))
+	if (ev->u.host_verified.since < 0 || (result != PROOF_FAILED && ev->u.host_verified.since))
 		return fail_set(why, REASON_INVALID, "a host fails since an earlier minute, but passes now");
 	if (ev->u.host_verified.why && strlen(ev->u.host_verified.why) > WHY_BYTES)
 		return fail_set(why, REASON_INVALID, "a reason has at most %d bytes", WHY_BYTES);

@@ -75,7 +75,7 @@ bool lease_unproven(const struct engine *e, const struct lease *l)
 {
 	const struct host *h = &world_host(e, l->host)->pub;
 
-	return l->proof && (h->proof != PROOF_PASSED || h->proof_until <= l->since);
+	return l->proof && h->proof_until <= l->since; /* 0 where there is no proof, or it failed */
 }
 
 void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
@@ -200,7 +200,7 @@ int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from
 	unused = l->paid_end > start ? sure_mul(l->price, l->paid_end - start) : 0;
 	if (l->interruptible || lease_unproven(e, l))
 		return unused;
-	if (l->proof && l->since > e->minute && !live_host_proven(e, world_host(e, l->host)))
+	if (l->proof && l->since > e->minute && world_host(e, l->host)->pub.proof_until <= e->minute)
 		return unused;
 	return ledger_share(unused, e->policy.release_bps);
 }
