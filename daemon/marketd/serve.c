@@ -326,7 +326,7 @@ static void keep_promises(struct server *s)
 	s->minute = minute;
 	if (old_minute(&s->api, &f) != 0)
 		log_at(s->log, LOG_WARN, "cannot make the nodes of an order yet: %s", f.text);
-	np_verify_minute(&s->api);
+	np_recheck_minute(&s->api);
 }
 
 /* One turn: sleeps until something is due, moves the clock, answers all that is ready with one commit. */

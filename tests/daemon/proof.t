@@ -52,8 +52,12 @@ for more in '"recheck_percent":10' '"tiers":[{"name":"gold","floors":{"disk_writ
 done
 out=$(sku x 0 '{"requires":{"verified":false,"floors":{"disk_write":1}}}')
 refused 422 invalid properties.requires "floors for hosts that nobody measures" "$out"
-out=$(sku sure 0 '{"num_vcpus":1,"requires":{"floors":{"disk_write":500},"verify_hours":2,"recheck_percent":100,
-	"tiers":[{"name":"gold","floors":{"disk_write":800}},{"name":"silver","floors":{}}]}}')
+# asks FLOOR: of the disk; type 'sure' is made with 500.
+asks() {
+	printf '{"num_vcpus":1,"requires":{"floors":{"disk_write":%s},"verify_hours":2,"recheck_percent":100,
+		"tiers":[{"name":"gold","floors":{"disk_write":800}},{"name":"silver","floors":{}}]}}' "$1"
+}
+out=$(sku sure 0 "$(asks 500)")
 is "$(http_status)" 201 "a type that asks for a disk of 500 MB/s"
 shape InstanceSku "$out" "(as documented)"
 SURE=$(json .id <<<"$out")
@@ -161,18 +165,54 @@ N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 is "$(takes)" filled "(both are proven, and one of them is sold)"
 minutes 1
 is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[true,false]' "(it is looked at)"
-INST=$(as "$ACME" POST /v2/instances "{\"name\":\"vm1\",\"pool\":\"$POOL\",\"image\":\"debian-12\",\"instance_sku\":\"$SURE\"}" | json .id)
-as "$S" POST "/np/v1/instances/$INST/report" '{"status":"running","hostname":"10.0.0.7","port":2201,"user":"root","driver":"ns","host_keys":[{"type":"ssh-ed25519","key":"AAAAC3Nz"}]}' >/dev/null
+# instance NAME: makes a node in the pool; runs ID: its agent says that it runs. hears: what the agent hears of nodes.
+instance() { as "$ACME" POST /v2/instances "{\"name\":\"$1\",\"pool\":\"$POOL\",\"image\":\"debian-12\",\"instance_sku\":\"$SURE\"}" | json .id; }
+runs() { as "$S" POST "/np/v1/instances/$1/report" '{"status":"running","hostname":"10.0.0.7","port":2201,"user":"root","driver":"ns","host_keys":[{"type":"ssh-ed25519","key":"AAAAC3Nz"}]}' >/dev/null; }
+hears() { as "$S" GET /np/v1/agent/work | jq -c '[[.nodes[].id], [.hosts[].verification.now]]'; }
+INST=$(instance vm1)
+is "$(hears)" '[[],[true,false]]' "its agent hears of no node before it has measured"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(hears)" "[[\"$INST\"],[false,false]]" "and then of the one that waited"
+runs "$INST"
 is "$(http_status)" 204 "a node runs on it"
 N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
 is "$(http_status) $(jq -c '[.hosts[].state]' <<<"$out")" '200 ["verified","verified"]' "what fails beside a node says nothing"
 is "$(takes)" filled "the other host is sold, too"
-minutes 12
-is "$(verified "$A") / $(verified "$B")" "verified | - | gold / verified | - | gold" "nor does silence"
-is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[false,false]' "neither is looked at any more"
+minutes 1
+is "$(hears)" "[[\"$INST\"],[false,false]]" "it is not looked at while a node runs beside it"
+minutes 11
+is "$(verified "$A") / $(verified "$B")" "verified | - | gold / verified | - | gold" "and need not answer"
 before=$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | json .verification.until)
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 ok "but what passes counts" test "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | json .verification.until)" -gt "$before"
+as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
+minutes 62
+is "$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 2 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00)" | json .status)" filled "(both are sold at once)"
+INST=$(instance vm2) OTHER=$(instance vm3)
+minutes 1
+is "$(hears)" '[[],[true,true]]' "both are looked at, and both nodes wait"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(hears)" "[[\"$INST\",\"$OTHER\"],[false,false]]" "for one measurement"
+for i in $INST $OTHER; do as "$ACME" POST "/v2/instances/$i/terminate" >/dev/null; done
+minutes 62
+paid=$(money "$FOUNDRY" .available_micros)
+is "$(takes)" filled "(sold again)"
+INST=$(instance vm4)
+minutes 1
+runs "$INST"
+minutes 12
+is "$(verified "$A") / $(hears)" "failed | it did not measure itself again when a lease began | - / [[\"$INST\"],[true,false]]" \
+	"a node that runs all the same saves nobody who does not answer"
+as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
+minutes 50
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" 0 "nor from giving all of it back"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(takes)" filled "(and again)"
+INST=$(instance vm5)
+minutes 1
+runs "$INST"
+N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
+is "$(verified "$A")" "failed | disk_write: 100 MB/s, but its type asks for 500 | -" "nor who answers too late to tell another story"
 as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
 minutes 62
 
@@ -186,10 +226,10 @@ is "$(verified "$A") $(as "$S" GET /np/v1/agent/work | jq -c '.hosts[0].verifica
 N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
 says_work() { as "$S" GET /np/v1/agent/work | jq -c '.hosts[0].verification | [.state, .now]'; }
 is "$(says_work)" '["failed",true]' "unless it fails"
-wants() { operator PATCH "/np/v1/skus/$SURE" "{\"properties\":{\"num_vcpus\":1$1}}" >/dev/null; }
-wants ''
+wants() { operator PATCH "/np/v1/skus/$SURE" "{\"properties\":$1}" >/dev/null; }
+wants '{"requires":null}'
 is "$(http_status) $(says_work)" '200 ["failed",true]' "what was sold waits for a proof even where its type asks no more"
-wants ',"requires":{"floors":{"disk_write":500}}'
+wants "$(asks 500)"
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 minutes 62
 

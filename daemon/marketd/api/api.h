@@ -73,7 +73,7 @@ struct api {
 	struct metrics *metrics;       /* for GET /metrics; NULL: none */
 	struct quotas *quotas;         /* what an account may take; NULL: all */
 	struct nonces *nonces;         /* what agents that measure were given; NULL: none was */
-	int64_t verified_minute;       /* np_verify.c: up to which leases were looked at */
+	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	struct {

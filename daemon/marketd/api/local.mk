@@ -69,6 +69,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_proof.c \
+	daemon/marketd/api/np/np_recheck.c \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
 	daemon/marketd/api/np/np_health.c \

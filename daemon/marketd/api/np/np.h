@@ -94,7 +94,11 @@ json_t *np_verification(const struct engine *e, const struct host *h);
 /* For its agent: whether the market waits for measurements of the host; NULL: its type asks for none. */
 json_t *np_verify_wanted(const struct api *api, const struct host *h);
 /* Call when a minute began: looks again at some leases that began, and at who did not answer. */
-void np_verify_minute(struct api *api);
+void np_recheck_minute(struct api *api);
+/* Draws leases whose hosts are looked at, once a minute: before an agent hears of their nodes. */
+void np_recheck_look(struct api *api);
+/* The agent's machine is to be measured in the first minutes of a lease: its new nodes wait until it was. */
+bool np_recheck_open(const struct api *api, uint64_t agent);
 
 /* ---- Time and trade ------------------------------------------------------------------------ */
 

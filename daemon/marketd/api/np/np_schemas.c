@@ -199,7 +199,7 @@ static const struct schema_field requires[] = {
 	{ "tiers", SCHEMA_ARRAY, FIELD_NULL, "np.Tier", 0, 16, "the best first: a host has the first that it reaches" },
 	{ "verify_hours", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 8760, "how long a proof holds; absent: a week" },
 	{ "recheck_percent", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 100,
-		"of leases, by chance: their hosts are measured again in the first minutes, refunded where they fail" },
+		"of leases, by chance: their hosts are measured again before a node starts, refunded where they fail" },
 	{ 0 },
 };
 

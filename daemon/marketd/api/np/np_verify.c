@@ -76,11 +76,11 @@ static int np_verify_believe(const struct api *api, const char *nonce, struct se
 	return fail_set(why, REASON_INVALID, "the verification is not believed: %s", f.text);
 }
 
-/* Does a node run on the host's machine? But: this host is not looked at. While one does, nobody can measure it. */
-static bool np_verify_busy(const struct engine *e, uint64_t agent, uint64_t but)
+/* Does a node run on the machine? */
+static bool np_verify_busy(const struct engine *e, uint64_t agent)
 {
 	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id)) {
-		const struct instance *i = h->id == but ? NULL : engine_host_instance(e, h->id);
+		const struct instance *i = engine_host_instance(e, h->id);
 
 		if (i && i->status == INSTANCE_RUNNING)
 			return true;
@@ -89,9 +89,12 @@ static bool np_verify_busy(const struct engine *e, uint64_t agent, uint64_t but)
 }
 
 /* What fails beside a node says nothing: the node may take what was measured. */
-static bool np_verify_counts(const struct api *api, const struct agent *a, const struct verdict *v)
+static bool np_verify_counts(const struct api *api, const struct sent *sent, const struct verdict *v)
 {
-	return v->passed || !np_verify_busy(market_engine(api->market), a->id, 0);
+	if (v->passed)
+		return true;
+	return nonces_answered(api->nonces, v->host, sent->given) || 
+		!np_verify_busy(market_engine(api->market), sent->agent->id);
 }
 
 /* Since the lease began of which the first minutes are looked at, where it fails there. */
@@ -114,11 +117,10 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 	struct fail *why)
 {
 	struct event ev = np_verify_event(api, sent, v);
-	int rc;
+	int rc = 0;
 
-	if (!np_verify_counts(api, sent->agent, v))
-		return 0;
-	rc = api_apply(api, q, &ev, NULL, why);
+	if (np_verify_counts(api, sent, v))
+		rc = api_apply(api, q, &ev, NULL, why);
 	if (!rc && nonces_answered(api->nonces, v->host, sent->given))
 		nonces_checked(api->nonces, v->host);
 	return rc;
@@ -133,7 +135,7 @@ static int np_verify_room(struct api *api, const struct request *q, const struct
 	for (size_t i = 0; i < count; i++) {
 		struct event ev = np_verify_event(api, sent, &list[i]);
 
-		if (np_verify_counts(api, sent->agent, &list[i]))
+		if (np_verify_counts(api, sent, &list[i]))
 			quota_need_add(api, &need, &ev);
 	}
 	return count ? quota_grant(api, q, &need, why) : 0;
@@ -192,66 +194,6 @@ static int post_verification(struct api *api, const struct request *q, struct re
 	rc = np_verify_judge(api, q, r, &sent);
 	claims_release(&sent.claims);
 	return rc;
-}
-
-/* ---- In the first minutes of a lease ----------------------------------------------------------- */
-
-/* It did not answer: nobody knows what its buyer has. */
-static void np_verify_overdue(struct api *api)
-{
-	struct recheck late;
-
-	while (nonces_overdue(api->nonces, market_now(api->market), &late)) {
-		const struct engine *e = market_engine(api->market);
-		const struct host *h = engine_host(e, late.host);
-		struct event ev = { .kind = EVENT_HOST_VERIFIED,
-			.subject = late.host,
-			.u.host_verified = { .result = PROOF_FAILED,
-				.since = late.since,
-				.why = "it did not measure itself again when a lease began" } };
-		struct request own;
-		char *claims;
-
-		nonces_checked(api->nonces, late.host);
-		if (!h || h->retired || np_verify_busy(e, h->agent, 0))
-			continue;
-		claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
-		ev.account = h->account;
-		ev.text = claims;
-		own = api_own(api, h->account);
-		quota_reduces(api->quotas); /* what its account did does not save it */
-		api_apply(api, &own, &ev, NULL, NULL);
-		free(claims);
-	}
-}
-
-/* A lease that began since then, of somebody who was not there before: by chance its host is looked at, if it can. */
-static void np_verify_draw(struct api *api, const struct host *h, const struct sku *s, int64_t from)
-{
-	const struct engine *e = market_engine(api->market);
-	const struct lease *l = np_proof_lease(e, h);
-
-	if (!l || l->start <= from || from == 0 || l->since < l->start || np_verify_busy(e, h->agent, h->id) ||
-		(int)nonces_chance(100) >= judge_recheck(s))
-		return;
-	nonces_recheck(&api->nonces, &(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
-}
-
-void np_verify_minute(struct api *api)
-{
-	const struct engine *e = market_engine(api->market);
-	int64_t from = api->verified_minute;
-
-	np_verify_overdue(api);
-	api->verified_minute = engine_minute(e);
-	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
-		const struct sku *s = engine_sku(e, h->sku);
-
-		if (nonces_rechecked(api->nonces, h->id) && np_verify_busy(e, h->agent, 0))
-			nonces_checked(api->nonces, h->id);
-		if (!h->retired && h->agent && s && s->proof)
-			np_verify_draw(api, h, s, from);
-	}
 }
 
 /* ---- For people -------------------------------------------------------------------------------- */

@@ -68,6 +68,7 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 {
 	const struct engine *e = market_engine(api->market);
 	json_t *hosts = json_array(), *nodes = json_array();
+	bool open = np_recheck_open(api, a->id); /* an agent starts what it hears of: nothing before it measured */
 
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
 		const struct instance *i = engine_host_instance(e, h->id);
@@ -77,7 +78,7 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 		if (wanted)
 			json_object_set_new(host, "verification", wanted);
 		json_array_append_new(hosts, host);
-		if (i)
+		if (i && (!open || i->status == INSTANCE_RUNNING))
 			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}
 	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o}", "object", "work", "version", version, "now",
@@ -94,6 +95,7 @@ static int get_work(struct api *api, const struct request *q, struct reply *r)
 
 	if (!a || !api_query_int(q, r, "wait", 0, WAIT_MAX, 0, &wait))
 		return r->status;
+	np_recheck_look(api);
 	r->version = engine_agent_version(market_engine(api->market), a->id);
 	snprintf(version, sizeof version, "%" PRIu64, r->version);
 	if (have && strcmp(have, version) == 0 && wait > 0 && !q->last_ask) {

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the market says of hosts by itself: they did not measure themselves again where a lease began. */
+#include "marketd/api/np/np.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "marketd/api/judge.h"
+#include "marketd/api/nonces.h"
+#include "marketd/api/quota.h"
+
+/* Of measurements that it has. */
+static void np_recheck_say(struct api *api, const struct host *h, struct event *ev)
+{
+	char *claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
+	struct request own = api_own(api, h->account);
+
+	ev->kind = EVENT_HOST_VERIFIED;
+	ev->account = h->account;
+	ev->subject = h->id;
+	ev->text = claims;
+	quota_reduces(api->quotas); /* what its account did does not save it */
+	api_apply(api, &own, ev, NULL, NULL);
+	free(claims);
+}
+
+/* ---- In the first minutes of a lease ----------------------------------------------------------- */
+
+/* It did not answer: nobody knows what its buyer has. */
+static void np_recheck_overdue(struct api *api)
+{
+	struct recheck late;
+
+	while (nonces_overdue(api->nonces, market_now(api->market), &late)) {
+		const struct host *h = engine_host(market_engine(api->market), late.host);
+
+		nonces_checked(api->nonces, late.host);
+		if (h && !h->retired)
+			np_recheck_say(api, h,
+				&(struct event){
+					.u.host_verified = { .result = PROOF_FAILED,
+						.since = late.since,
+						.why = "it did not measure itself again when a lease began" } });
+	}
+}
+
+/* Can its agent know of a node on the machine? What came after that minute no agent has heard of. */
+static bool np_recheck_empty(const struct engine *e, uint64_t agent, int64_t from)
+{
+	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id)) {
+		const struct instance *i = engine_host_instance(e, h->id);
+
+		if (i && (i->status == INSTANCE_RUNNING || i->placed_at < 60 * (from + 1)))
+			return false;
+	}
+	return true;
+}
+
+/* A lease that began since then, of somebody who was not there before: by chance its host is looked at, if it can. */
+static void np_recheck_draw(struct api *api, const struct host *h, const struct sku *s, int64_t from)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct lease *l = np_proof_lease(e, h);
+
+	if (!l || l->start <= from || from == 0 || l->since < l->start || !np_recheck_empty(e, h->agent, from) ||
+		(int)nonces_chance(100) >= judge_recheck(s))
+		return;
+	nonces_recheck(&api->nonces, &(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+}
+
+void np_recheck_look(struct api *api)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t from = api->verified_minute;
+
+	api->verified_minute = engine_minute(e);
+	if (from == api->verified_minute)
+		return;
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
+		const struct sku *s = engine_sku(e, h->sku);
+
+		if (!h->retired && h->agent && s && s->proof)
+			np_recheck_draw(api, h, s, from);
+	}
+}
+
+bool np_recheck_open(const struct api *api, uint64_t agent)
+{
+	const struct engine *e = market_engine(api->market);
+
+	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id))
+		if (nonces_rechecked(api->nonces, h->id))
+			return true;
+	return false;
+}
+
+void np_recheck_minute(struct api *api)
+{
+	np_recheck_overdue(api);
+	np_recheck_look(api);
+}
