@@ -255,6 +255,44 @@ is "$(verified "$A")" "verified | - | gold" "(a short lease is over)"
 minutes 3
 is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "who did not answer in it fails all the same"
 
+# ---- A type that asks for more --------------------------------------------------------------------------------------
+minutes 50
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+paid=$(money "$FOUNDRY" .available_micros)
+has_from "$ACME" "$POOL" 1 20
+has_from "$STRANGER" "$OTHER" 41 20
+minutes 2
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(verified "$A")" "verified | - | gold" "(it is proven, and sold now and later)"
+wants "$(asks 1000)"
+is "$(verified "$A")" "expired | disk_write: 900 MB/s, but its type asks for 1000 | -" "a host that does not reach a raised floor is proven no more"
+is "$(book) $(quote | json .fills)" "[] false" "and leaves the book"
+like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 3 2>/dev/null)" '"state": *"expired"' "its seller hears of it"
+as "$ACME" POST /np/v1/pools/train/extend "{\"end_at\":$((NOW + 29 * 60)),\"limit_price_dollars_per_node_hour\":\"9.00\"}" >"$TMP/.made"
+is "$(http_status)" 201 "who is there may stay"
+N=$(nonce); out=$(send "$(claims rack "$N" "$fast")")
+is "$(jq -c '.hosts[0] | [.state, .reason]' <<<"$out")" '["expired","disk_write: 900 MB/s, but its type asks for 1000"]' "to measure the same again changes nothing"
+before=$(verified "$A")
+marketd_stop; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
+is "$(verified "$A")" "$before" "nor does a restart"
+minutes 40
+is "$(says_work)" '["expired",true]' "what was sold for later is looked at, too"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(says_work)" '["expired",false]' "and need not reach what nobody had asked for when it was sold"
+minutes 20
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((50 * 20000)) "all of it is paid for"
+wants "$(asks 900)"
+is "$(verified "$A") $(book)" 'verified | - | gold [["1.200000","verified","gold"],["2.400000","verified","gold"]]' "with a floor that they reach hosts are back in the book"
+wants "$(asks 1000)"
+N=$(nonce); send "$(claims rack "$N" "$(check 'disk write' ok 1100 MB/s)")" >"$TMP/.made"
+is "$(verified "$A")" "verified | - | gold" "who measures more is proven again"
+wants "$(asks 1200)"
+N=$(nonce); send "$(claims rack "$N" "$(check 'disk write' failed 1100 MB/s)")" >"$TMP/.made"
+is "$(verified "$A")" "failed | disk write: as measured | -" "what fails for another reason fails"
+wants "$(asks 500)"
+is "$(verified "$A")" "failed | disk write: as measured | -" "(whatever its type asks for)"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
 # gpus COUNT: the agent's inventory lists them, h100 all of them; at NUMBER: where it is.
 at() { printf '0000:%02x:00.0' "$1"; }

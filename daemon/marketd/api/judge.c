@@ -253,7 +253,8 @@ static void judge_host(const struct sku *s, const struct claims *c, int64_t *par
 		snprintf(v->why, sizeof v->why, "%" PRId64 " of its %d GPUs computed what was asked of them",
 			*parts / GPU_PARTS, (int)s->gpus);
 	else
-		v->passed = judge_floors(c, json_object_get(more, "floors"), v->why, sizeof v->why);
+		v->below = !judge_floors(c, json_object_get(more, "floors"), v->why, sizeof v->why);
+	v->passed = !*v->why;
 	*parts -= need <= *parts ? need : 0;
 	json_decref(more);
 }
@@ -274,6 +275,20 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 		n += (s && s->proof) || h->proof != PROOF_NONE;
 	}
 	return n;
+}
+
+bool judge_short(const struct sku *s, const char *text, char *why, size_t size)
+{
+	struct claims c = { .count = 0 };
+	json_t *more = judge_requires(s);
+	bool reaches;
+
+	if (text)
+		claims_read(text, strlen(text), &c, NULL);
+	reaches = judge_floors(&c, json_object_get(more, "floors"), why, size);
+	claims_release(&c);
+	json_decref(more);
+	return !reaches;
 }
 
 /* ---- For people -------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ enum {
 
 struct verdict {
 	uint64_t host;
-	bool passed;
+	bool passed, below; /* below: a floor is all that it does not reach */
 	int64_t minutes; /* for how long it is valid */
 	char why[WHY_BYTES + 1];
 };
@@ -46,6 +46,9 @@ int judge_answers(const struct agent *a, const struct claims *c, struct fail *f)
  */
 size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
 	size_t most);
+
+/* Does what was measured of a host stay below a floor that its type has now? Then why says so. */
+bool judge_short(const struct sku *s, const char *claims, char *why, size_t size);
 
 /* The name of the first tier of the type whose floors were reached, or null. */
 json_t *judge_tier(const struct sku *s, const struct claims *c);

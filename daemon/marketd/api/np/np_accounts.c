@@ -200,8 +200,10 @@ static int apply_sku(struct api *api, const struct request *q, struct reply *r, 
 	int status)
 {
 	const struct engine *e = market_engine(api->market);
+	const struct sku *s = engine_sku(e, ev->subject);
 	const struct effects *did;
 	struct fail why = { 0 };
+	bool same;
 	char *text;
 	int rc;
 
@@ -212,11 +214,15 @@ static int apply_sku(struct api *api, const struct request *q, struct reply *r, 
 	ev->kind = EVENT_SKU;
 	ev->u.sku.proof = judge_asks(properties);
 	ev->text = text;
+	same = s && s->properties && text && strcmp(s->properties, text) == 0;
 	rc = api_apply(api, q, ev, &did, &why);
 	free(text);
 	if (rc)
 		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "alias" : NULL, &why);
-	return api_json(q, r, status, render_sku(engine_sku(e, ev->subject ? ev->subject : effects_made(did))));
+	s = engine_sku(e, ev->subject ? ev->subject : effects_made(did));
+	if (!same)
+		np_recheck_type(api, s);
+	return api_json(q, r, status, render_sku(s));
 }
 
 static int post_sku(struct api *api, const struct request *q, struct reply *r)

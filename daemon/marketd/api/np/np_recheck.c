@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the market says of hosts by itself: they did not measure themselves again where a lease began. */
+/*
+ * What the market says of hosts by itself: their type asks for more than was measured of them, or they did not measure
+ * themselves again where a lease began.
+ */
 #include "marketd/api/np/np.h"
 
 #include <stdlib.h>
@@ -22,6 +25,27 @@ static void np_recheck_say(struct api *api, const struct host *h, struct event *
 	quota_reduces(api->quotas); /* what its account did does not save it */
 	api_apply(api, &own, ev, NULL, NULL);
 	free(claims);
+}
+
+void np_recheck_type(struct api *api, const struct sku *s)
+{
+	const struct engine *e = market_engine(api->market);
+
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
+		struct event ev = { .u.host_verified = { .result = PROOF_PASSED, .until = h->proof_until } };
+		char why[WHY_BYTES + 1] = "";
+
+		if (h->sku != s->id || h->retired || (h->proof != PROOF_PASSED && h->proof != PROOF_OUTGROWN))
+			continue;
+		if (judge_short(s, h->claims, why, sizeof why)) {
+			ev.u.host_verified.result = PROOF_OUTGROWN;
+			ev.u.host_verified.why = why;
+		} else if (h->proof_until <= engine_minute(e)) {
+			continue; /* it has to be measured anew all the same */
+		}
+		if (ev.u.host_verified.result != (int32_t)h->proof)
+			np_recheck_say(api, h, &ev);
+	}
 }
 
 /* ---- In the first minutes of a lease ----------------------------------------------------------- */

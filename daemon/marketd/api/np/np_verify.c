@@ -88,13 +88,21 @@ static bool np_verify_busy(const struct engine *e, uint64_t agent)
 	return false;
 }
 
-/* What fails beside a node says nothing: the node may take what was measured. */
+/*
+ * What fails beside a node says nothing: the node may take what was measured. Nor does what fails only because the
+ * type has come to ask for more: the host is out of the book already, and what it sold was less.
+ */
 static bool np_verify_counts(const struct api *api, const struct sent *sent, const struct verdict *v)
 {
+	const struct engine *e = market_engine(api->market);
+	const struct host *h = engine_host(e, v->host);
+	char why[WHY_BYTES + 1];
+
 	if (v->passed)
 		return true;
-	return nonces_answered(api->nonces, v->host, sent->given) || 
-		!np_verify_busy(market_engine(api->market), sent->agent->id);
+	if (v->below && h->proof == PROOF_OUTGROWN && judge_short(engine_sku(e, h->sku), h->claims, why, sizeof why))
+		return false;
+	return nonces_answered(api->nonces, v->host, sent->given) || !np_verify_busy(e, sent->agent->id);
 }
 
 /* Since the lease began of which the first minutes are looked at, where it fails there. */
