@@ -10,6 +10,7 @@ struct contract { /* 0 or "": not promised */
 	int64_t memory, disk, inodes, network_mbps, gpu_memory;
 	char gpu_vendor[16], gpu_model[64];
 	unsigned gpu_parts; /* of its GPU it gets one such part: 4 is a quarter */
+	char gpu_slice[32]; /* or a slice of this profile: "1g.10gb" */
 };
 
 enum { GPU_PARTS_MAX = 16 };

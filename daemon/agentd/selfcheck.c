@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agentd/device/gpu_slices.h"
 #include "agentd/machine/capacity.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/probe.h"
@@ -31,6 +32,8 @@ static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 	setup.node_memory = c->terms.node_memory;
 	setup.no_rate = c->terms.no_rate;
 	rc = inventory_read(&setup, &v);
+	if (!rc && c->data) /* before the market can sell them */
+		rc = gpu_slices_keep(c->data, v, f);
 	if (!rc)
 		rc = inventory_json(v, out);
 	free(v);

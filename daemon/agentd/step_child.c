@@ -31,6 +31,7 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 	h->host = n->host;
 	h->gpus = c->gpus;
 	h->parts = c->gpu_parts;
+	h->slice = c->gpu_slice;
 	h->spec = (struct node_spec){ .setup = setup,
 		.id = n->id,
 		.name = n->name,
@@ -159,6 +160,7 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 {
 	const struct driver_setup *s = h->spec.setup;
 	const struct driver *d = h->driver;
+	const struct host_taker who = { h->host, h->spec.id, h->parts, h->slice, d->devices == DEVICES_NODES };
 	struct node_devices devices = { 0 };
 	struct node_spec spec = h->spec;
 	int rc = 0;
@@ -166,9 +168,11 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 	if (h->parts && d->devices != DEVICES_NODES)
 		return fail_set(f, -ENODEV, "its type promises 1/%u of a GPU, and driver '%s' gives whole GPUs",
 			h->parts, d->name);
+	if (*h->slice && d->devices != DEVICES_NODES)
+		return fail_set(f, -ENODEV, "its type promises a slice of a GPU, and driver '%s' gives whole GPUs",
+			d->name);
 	if (d->devices == DEVICES_NODES || d->devices == DEVICES_FUNCTIONS)
-		rc = host_gpus_take(s->data, s->sysfs_root, h->host, spec.id, h->parts, d->devices == DEVICES_NODES,
-			&devices, f);
+		rc = host_gpus_take(s->data, s->sysfs_root, &who, &devices, f);
 	if (!rc && d->devices != DEVICES_MACHINE && devices.gpu_count < h->gpus)
 		rc = fail_set(f, -ENODEV, "its type promises %u GPU%s, and this host has %zu", h->gpus,
 			h->gpus == 1 ? "" : "s", devices.gpu_count);

@@ -14,6 +14,7 @@ struct step_child {
 	struct node_spec spec;
 	const char *host;
 	unsigned gpus, parts; /* that it was promised; parts: one such part of a GPU, 4 is a quarter */
+	const char *slice;    /* of this profile; "": none */
 	char dir[1024], tenant[2 * WORK_ID];
 	unsigned port;
 	int64_t grace_ms;

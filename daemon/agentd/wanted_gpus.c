@@ -16,7 +16,8 @@ static struct host_want wanted_gpus_of(const struct work_host *h)
 		.model = k->gpu_model,
 		.count = k->gpus,
 		.memory = k->gpu_memory,
-		.parts = k->gpu_parts };
+		.parts = k->gpu_parts,
+		.slice = k->gpu_slice };
 }
 
 bool wanted_gpus_own(const struct driver *d)

@@ -14,6 +14,7 @@ libmarket_la_SOURCES = \
 	lib/market/money.c lib/market/money.h \
 	lib/market/proof.c lib/market/proof.h \
 	lib/market/reason.c lib/market/reason.h \
+	lib/market/share.c lib/market/share.h \
 	lib/market/when.c lib/market/when.h \
 	lib/market/wire.c lib/market/wire.h lib/market/wire_part.h \
 	lib/market/wire_node.c \

@@ -53,6 +53,9 @@ int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *later);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, struct use *out);
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *count, struct use *out);
 
+bool fakemig_on(int gpu);
+bool fakemig_uuid(void *d, char *room, unsigned size);
+
 enum { INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, NOT_LOADED = 9, LOST = 15 };
 
 static bool is(const char *mode)
@@ -144,6 +147,8 @@ int nvmlDeviceGetName(void *d, char *room, unsigned size)
 
 int nvmlDeviceGetUUID(void *d, char *room, unsigned size)
 {
+	if (fakemig_uuid(d, room, size))
+		return 0;
 	snprintf(room, size, "GPU-fake-%d", number(d));
 	return 0;
 }
@@ -292,9 +297,9 @@ int nvmlDeviceGetTotalEccErrors(void *d, int type, int counter, unsigned long lo
 
 int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *later)
 {
-	if (number(d) == 0)
+	if (number(d) == 0 && !state_has("mig"))
 		return NOT_SUPPORTED;
-	*now = *later = 0;
+	*now = *later = fakemig_on(number(d));
 	return 0;
 }
 

@@ -31,10 +31,10 @@ tests_lib_badproxy_LDADD =
 
 # NVIDIA's library as tests need it: one that can misbehave, and one that lacks a function.
 check_LTLIBRARIES += tests/lib/fakenvml.la tests/lib/fakenvmllacks.la
-tests_lib_fakenvml_la_SOURCES = tests/lib/fakenvml.c
+tests_lib_fakenvml_la_SOURCES = tests/lib/fakemig.c tests/lib/fakenvml.c
 tests_lib_fakenvml_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_lib_fakenvml_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-tests_lib_fakenvmllacks_la_SOURCES = tests/lib/fakenvml.c
+tests_lib_fakenvmllacks_la_SOURCES = tests/lib/fakemig.c tests/lib/fakenvml.c
 tests_lib_fakenvmllacks_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_LACKS
 tests_lib_fakenvmllacks_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_lib_fakenvmllacks_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

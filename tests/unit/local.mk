@@ -19,14 +19,15 @@ TESTS += $(unit_tests_conf)
 tests_unit_conf_LDADD = libconf.la libbase.la
 
 # lib/market: what the command and the daemons know of the API.
-unit_tests_market = tests/unit/claims tests/unit/client tests/unit/ident tests/unit/money tests/unit/when \
-	tests/unit/wire
+unit_tests_market = tests/unit/claims tests/unit/client tests/unit/ident tests/unit/money tests/unit/share \
+	tests/unit/when tests/unit/wire
 check_PROGRAMS += $(unit_tests_market)
 TESTS += $(unit_tests_market)
 tests_unit_claims_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 tests_unit_client_LDADD = libmarket.la libbase.la
 tests_unit_ident_LDADD = libmarket.la libbase.la
 tests_unit_money_LDADD = libmarket.la libbase.la
+tests_unit_share_LDADD = libmarket.la libbase.la
 tests_unit_when_LDADD = libmarket.la libbase.la
 tests_unit_wire_LDADD = libmarket.la libbase.la
 
@@ -111,7 +112,7 @@ tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.l
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cdi \
 	tests/unit/agentd/cgroup tests/unit/agentd/confine tests/unit/agentd/console \
-	tests/unit/agentd/gpus tests/unit/agentd/gpushare \
+	tests/unit/agentd/gpus tests/unit/agentd/gpushare tests/unit/agentd/gpuslices \
 	tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
 	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory \
 	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
@@ -141,6 +142,10 @@ tests_unit_agentd_gpushare_SOURCES = tests/unit/agentd/gpushare.c tests/unit/age
 	tests/unit/agentd/fakebus.h
 tests_unit_agentd_gpushare_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpushare_LDADD = libdevice.la $(JANSSON_LIBS)
+tests_unit_agentd_gpuslices_SOURCES = tests/unit/agentd/gpuslices.c tests/unit/agentd/inventorytree.h \
+	tests/unit/agentd/fakebus.h
+tests_unit_agentd_gpuslices_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_gpuslices_LDADD = libdevice.la $(JANSSON_LIBS)
 tests_unit_agentd_gpustep_SOURCES = tests/unit/agentd/gpustep.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_gpustep_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpustep_LDADD = libagent.la $(JANSSON_LIBS)
@@ -182,6 +187,7 @@ tests_unit_agentd_verify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=speed_round_trip -Wl
 tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS)
 # What these open as they run.
 EXTRA_tests_unit_agentd_gpushare_DEPENDENCIES = tests/lib/fakenvml.la
+EXTRA_tests_unit_agentd_gpuslices_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_health_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_nvml_DEPENDENCIES = tests/lib/fakenvml.la tests/lib/fakenvmllacks.la

@@ -76,7 +76,8 @@ void gpu_book_close(struct gpu_book *b)
 	json_decref(b->gpus);
 	if (b->lock >= 0)
 		close(b->lock);
-	b->gpus = NULL;
+	json_decref(b->known);
+	b->gpus = b->known = NULL;
 	b->lock = -1;
 }
 
@@ -112,7 +113,19 @@ unsigned gpu_book_parts(const json_t *gpu)
 {
 	int64_t parts = statefile_int(gpu, "parts", 0);
 
-	return parts > 1 && parts <= GPU_PARTS_MAX ? (unsigned)parts : 0;
+	if (parts < 1 || (parts == 1 && !gpu_book_is_slice(gpu)))
+		return 0;
+	return parts <= GPU_PARTS_MAX ? (unsigned)parts : 0;
+}
+
+bool gpu_book_is_slice(const json_t *gpu)
+{
+	return *gpu_book_word(gpu, "slice") != '\0';
+}
+
+bool gpu_book_is_cut(const json_t *gpu, unsigned parts, const char *slice)
+{
+	return gpu_book_is(gpu, "slice", slice) && (*slice || gpu_book_parts(gpu) == parts);
 }
 
 bool gpu_book_is_dead(const struct gpu_book *b, const char *node)

@@ -258,7 +258,7 @@ int gpu_holders_watch(const char *data, const char *root, const struct gpu_exces
 		struct gpu_excess x = { .since_ms = 0 };
 		bool seen;
 
-		if (rc || !gpu_book_parts(gpu) || gpu_book_is(gpu, "node", ""))
+		if (rc || !gpu_book_parts(gpu) || gpu_book_is_slice(gpu) || gpu_book_is(gpu, "node", ""))
 			continue;
 		seen = n &&
 			nvml_processes_of(n, gpu_book_word(gpu, "address"), &x.may, first.code ? NULL : &first) == 0;

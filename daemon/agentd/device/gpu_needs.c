@@ -188,6 +188,24 @@ int gpu_needs(const char *root, const char *address, struct node_devices *out, s
 	return rc;
 }
 
+/*
+ * CDI files that name slices were written before this one was made, so its own device nodes come from the kernel, and
+ * only the rest from the file: without them the driver lets nobody use a slice, but root of this machine.
+ */
+int gpu_needs_slice(const char *root, const char *address, const struct mig_instance *slice, struct node_devices *out,
+	struct fail *f)
+{
+	char text[DEVICES_TEXT];
+	int rc = gpu_needs(root, address, out, f);
+
+	rc = rc ? rc : gpu_nodes_slice(root, address, slice->id, slice->part, out, f);
+	if (rc)
+		return rc;
+	snprintf(text, sizeof text, "CUDA_VISIBLE_DEVICES=%s", slice->uuid);
+	rc = devices_add_env(out, text);
+	return rc ? fail_errno(f, rc, -rc, "cannot take the devices of the GPU at %s", address) : 0;
+}
+
 int gpu_needs_kernel(const char *root, const char *address, struct node_devices *out, struct fail *f)
 {
 	struct node_devices d = { 0 };

@@ -16,6 +16,8 @@ enum {
 	NVIDIA_CTL = 255,
 	NVIDIA_MODESET = 254,
 	NVIDIA_MINORS = 254,
+	CAP_MINORS_TAKEN = 3, /* 1 and 2 make and watch slices: never for a node */
+	CAP_MINORS = 1 << 20,
 	DRM_MAX = 64,
 	FILES_MAX = 8192,
 	TEXT_MAX = 1 << 20
@@ -96,11 +98,11 @@ static int nodes_of_drm(const char *root, const struct gpu *g, struct node_devic
 
 /* ---- NVIDIA --------------------------------------------------------------------------------- */
 
-static bool nodes_nvidia_minor(const char *root, const struct gpu *g, long *out)
+static bool nodes_nvidia_minor(const char *root, const char *address, long *out)
 {
 	char path[SYSFS_PATH], text[32];
 
-	sysfs_path(path, root, "/proc/driver/nvidia/gpus/%s/information", g->pci.address);
+	sysfs_path(path, root, "/proc/driver/nvidia/gpus/%s/information", address);
 	return sysfs_field(path, "Device Minor", text, sizeof text) &&
 		str_to_long(text, 0, NVIDIA_MINORS - 1, out) == 0;
 }
@@ -112,7 +114,7 @@ static int nodes_of_nvidia(const char *root, const struct gpu *g, struct node_de
 	long minor;
 	int rc;
 
-	if (!nodes_nvidia_minor(root, g, &minor))
+	if (!nodes_nvidia_minor(root, g->pci.address, &minor))
 		return -ENODEV;
 	snprintf(path, sizeof path, "/dev/nvidia%ld", minor);
 	rc = nodes_add(d, path, NVIDIA_MAJOR, (unsigned)minor);
@@ -173,6 +175,40 @@ static int nodes_files_of_nvidia(const char *root, const struct gpu *g, struct n
 	return rc;
 }
 
+/* ---- Slices --------------------------------------------------------------------------------- */
+
+/* /dev/nvidia-caps/nvidia-capN, where the file says which N. */
+static int nodes_add_cap(unsigned major, const char *path, struct node_devices *d)
+{
+	char text[32], name[DEVICES_PATH];
+	long minor;
+
+	if (!sysfs_field(path, "DeviceFileMinor", text, sizeof text) ||
+		str_to_long(text, CAP_MINORS_TAKEN, CAP_MINORS, &minor) != 0)
+		return -ENODEV;
+	snprintf(name, sizeof name, "/dev/nvidia-caps/nvidia-cap%ld", minor);
+	return nodes_add(d, name, major, (unsigned)minor);
+}
+
+int gpu_nodes_slice(const char *root, const char *address, unsigned instance, unsigned part, struct node_devices *out,
+	struct fail *f)
+{
+	unsigned major = nodes_major(root, "nvidia-caps");
+	char path[SYSFS_PATH], folder[SYSFS_PATH];
+	long minor = 0;
+	int rc = major && nodes_nvidia_minor(root, address, &minor) ? 0 : -ENODEV;
+
+	snprintf(folder, sizeof folder, "/proc/driver/nvidia/capabilities/gpu%ld/mig/gi%u", minor, instance);
+	if (!rc)
+		rc = nodes_add_cap(major, sysfs_path(path, root, "%s/access", folder), out);
+	if (!rc)
+		rc = nodes_add_cap(major, sysfs_path(path, root, "%s/ci%u/access", folder, part), out);
+	if (rc == -ENODEV)
+		return fail_set(f, rc, "the kernel shows no device nodes of slice %u of the GPU at %s", instance,
+			address);
+	return rc ? fail_errno(f, rc, -rc, "cannot take the devices of the GPU at %s", address) : 0;
+}
+
 /* ---- Both ----------------------------------------------------------------------------------- */
 
 static int nodes_no_driver(const struct gpu *g, struct fail *f)
@@ -187,7 +223,7 @@ int gpu_nodes_own(const char *root, const struct gpu *g, char out[DEVICES_PATH],
 	char name[SYSFS_NAME];
 	long minor;
 
-	if (g->pci.vendor == GPU_NVIDIA && nodes_nvidia_minor(root, g, &minor))
+	if (g->pci.vendor == GPU_NVIDIA && nodes_nvidia_minor(root, g->pci.address, &minor))
 		snprintf(out, DEVICES_PATH, "/dev/nvidia%ld", minor);
 	else if (g->pci.vendor != GPU_NVIDIA && nodes_drm(root, g, "renderD", name))
 		snprintf(out, DEVICES_PATH, "/dev/dri/%.200s", name);

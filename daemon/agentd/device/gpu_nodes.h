@@ -13,4 +13,8 @@ int gpu_nodes_own(const char *root, const struct gpu *g, char out[DEVICES_PATH],
 /* All of them, with their numbers; for NVIDIA with the driver's libraries, which have to match its kernel module. */
 int gpu_nodes_kernel(const char *root, const struct gpu *g, struct node_devices *out, struct fail *f);
 
+/* Those of one slice, beside the GPU's own: by the numbers of its GPU instance and its compute instance. */
+int gpu_nodes_slice(const char *root, const char *address, unsigned instance, unsigned part, struct node_devices *out,
+	struct fail *f);
+
 #endif

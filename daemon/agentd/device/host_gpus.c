@@ -11,6 +11,7 @@
 #include "agentd/device/gpu_holders.h"
 #include "agentd/device/gpu_needs.h"
 #include "agentd/device/gpu_reset.h"
+#include "agentd/device/gpu_slices.h"
 #include "agentd/machine/gpu.h"
 #include "agentd/os/pci_function.h"
 #include "agentd/os/statefile.h"
@@ -24,6 +25,7 @@ enum { RESET_MS = 90000, PAUSE_MS = 100 };
 struct given {
 	char address[PCI_ADDRESS];
 	bool shared; /* another node stays with a share of it, so it cannot be reset */
+	bool slice;
 	struct fail why;
 };
 
@@ -60,6 +62,7 @@ static int give_begin(const char *data, const char *node, struct given *list, si
 				continue;
 			snprintf(g->address, sizeof g->address, "%s", gpu_book_word(gpu, "address"));
 			g->shared = give_is_shared(&b, g->address, node);
+			g->slice = gpu_book_is_slice(gpu);
 			json_object_set_new(gpu, "leaving", json_true());
 			json_object_set_new(gpu, "ending", json_boolean(!g->shared));
 			++*count;
@@ -107,9 +110,11 @@ int host_gpus_give_back(const char *data, const char *root, const char *node, st
 	if (rc || !count)
 		return rc;
 	for (size_t i = 0; i < count; i++)
-		if (list[i].shared)
+		if (list[i].slice && gpu_slices_any(data, list[i].address))
+			gpu_slices_undo(data, root, list[i].address, node, &list[i].why);
+		else if (list[i].shared)
 			gpu_holders_gone(data, root, list[i].address, node, &list[i].why);
-		else
+		else if (gpu_slices_end(data, root, list[i].address, &list[i].why) == 0)
 			gpu_reset(data, root, list[i].address, &list[i].why);
 	return give_end(data, node, list, count, f);
 }
@@ -127,6 +132,12 @@ struct take_facts {
 	struct nvml_processes *holders; /* where the host has shares */
 	struct fail blind;              /* why nobody can tell who holds memory of them */
 };
+
+/* Is it a share whose memory has to be watched? A slice has its own. */
+static bool take_is_watched(const json_t *gpu)
+{
+	return gpu_book_parts(gpu) && !gpu_book_is_slice(gpu);
+}
 
 static void take_look(struct take_facts *t, const struct gpu_book *b, const char *root, const char *host)
 {
@@ -147,7 +158,7 @@ static void take_look(struct take_facts *t, const struct gpu_book *b, const char
 		t->list[t->count].there = function_address_good(address) && pci_read(root, address, &p) == 0;
 		if (t->list[t->count].there)
 			gpu_read(root, &p, &t->list[t->count].is);
-		shares = shares || gpu_book_parts(gpu);
+		shares = shares || take_is_watched(gpu);
 		t->count++;
 	}
 	if (shares)
@@ -171,7 +182,8 @@ static bool take_is_fresh(const struct take_facts *t, const struct gpu_book *b, 
 	size_t i;
 
 	json_array_foreach(b->gpus, i, gpu) if (gpu_book_is(gpu, "host", host) && t->count < DEVICES_GPUS &&
-		(take_find(t, gpu) == t->count || (gpu_book_parts(gpu) && !t->holders && !t->blind.code))) return false;
+		(take_find(t, gpu) == t->count ||
+			(take_is_watched(gpu) && !t->holders && !t->blind.code))) return false;
 	return true;
 }
 
@@ -204,10 +216,10 @@ static int take_one(const struct take_facts *t, json_t *gpu, const char *node, s
 			gpu_book_word(gpu, "model"));
 	if (*uuid && *g->uuid && strcmp(uuid, g->uuid) != 0)
 		return fail_set(f, -ENODEV, "the GPU at %s is another one: '%s', was '%s'", address, g->uuid, uuid);
-	if (gpu_book_parts(gpu) && take_check_share(t, address, &memory, f) != 0)
+	if (take_is_watched(gpu) && take_check_share(t, address, &memory, f) != 0)
 		return -ENODEV;
 	gpu_book_set(gpu, "node", node);
-	if (memory != GPU_UNKNOWN)
+	if (memory != GPU_UNKNOWN && !gpu_book_is_slice(gpu))
 		json_object_set_new(gpu, "memory", json_integer(memory));
 	return 0;
 }
@@ -285,8 +297,8 @@ static int take_open(struct gpu_book *b, struct take_facts *t, const char *data,
 }
 
 /* *any: the host has some. */
-static int take_of_host(const struct gpu_book *b, const struct take_facts *t, const char *host, const char *node,
-	unsigned parts, bool *any, struct fail *f)
+static int take_of_host(const struct gpu_book *b, const struct take_facts *t, const struct host_taker *who, bool *any,
+	struct fail *f)
 {
 	json_t *gpu;
 	int rc = 0;
@@ -294,17 +306,33 @@ static int take_of_host(const struct gpu_book *b, const struct take_facts *t, co
 
 	json_array_foreach(b->gpus, i, gpu)
 	{
-		if (!gpu_book_is(gpu, "host", host))
+		if (!gpu_book_is(gpu, "host", who->host))
 			continue;
 		*any = true;
-		rc = gpu_book_parts(gpu) == parts
-			? take_one(t, gpu, node, f)
+		rc = gpu_book_is_cut(gpu, who->parts, who->slice ? who->slice : "")
+			? take_one(t, gpu, who->node, f)
 			: fail_set(f, -EBUSY, "this host still has %s of the GPU at %s as another type had it",
 				  gpu_book_parts(gpu) ? "a share" : "all", gpu_book_word(gpu, "address"));
 		if (rc)
 			return rc;
 	}
 	return *any ? gpu_book_save(b, f) : 0; /* before a node can use one */
+}
+
+/* What the node needs to use it. A slice is made for it; else the GPU must not be cut any more. */
+static int take_prepare(const char *data, const char *root, const json_t *gpu, const char *node,
+	struct node_devices *out, struct fail *f)
+{
+	const char *address = gpu_book_word(gpu, "address"), *slice = gpu_book_word(gpu, "slice");
+	struct mig_instance made;
+	int rc;
+
+	if (!*slice) {
+		rc = gpu_slices_end(data, root, address, f);
+		return rc ? rc : gpu_needs(root, address, out, f);
+	}
+	rc = gpu_slices_make(data, root, address, slice, node, &made, f);
+	return rc ? rc : gpu_needs_slice(root, address, &made, out, f);
 }
 
 static int take_devices(const char *data, const char *root, const char *node, bool nodes, struct node_devices *out,
@@ -317,28 +345,28 @@ static int take_devices(const char *data, const char *root, const char *node, bo
 
 	if (!rc)
 		json_array_foreach(b.gpus, i, gpu) if (!rc && gpu_book_is(gpu, "node", node))
-			rc = nodes ? gpu_needs(root, gpu_book_word(gpu, "address"), out, f) : take_describe(gpu, out);
+			rc = nodes ? take_prepare(data, root, gpu, node, out, f) : take_describe(gpu, out);
 	gpu_book_close(&b);
 	return rc;
 }
 
-int host_gpus_take(const char *data, const char *root, const char *host, const char *node, unsigned parts, bool nodes,
-	struct node_devices *out, struct fail *f)
+int host_gpus_take(const char *data, const char *root, const struct host_taker *who, struct node_devices *out,
+	struct fail *f)
 {
-	struct take_facts *t = *host ? calloc(1, sizeof *t) : NULL;
+	struct take_facts *t = *who->host ? calloc(1, sizeof *t) : NULL;
 	struct gpu_book b = { .data = data, .lock = -1 };
 	bool any = false;
 	int rc;
 
 	if (!t)
-		return *host ? fail_set(f, -ENOMEM, "out of memory") : 0;
-	rc = take_from_dead(data, root, host, node, f);
-	rc = rc ? rc : take_open(&b, t, data, root, host, node, f);
-	rc = rc ? rc : take_of_host(&b, t, host, node, parts, &any, f);
+		return *who->host ? fail_set(f, -ENOMEM, "out of memory") : 0;
+	rc = take_from_dead(data, root, who->host, who->node, f);
+	rc = rc ? rc : take_open(&b, t, data, root, who->host, who->node, f);
+	rc = rc ? rc : take_of_host(&b, t, who, &any, f);
 	gpu_book_close(&b);
 	free(t->holders);
 	free(t);
-	return rc || !any ? rc : take_devices(data, root, node, nodes, out, f);
+	return rc || !any ? rc : take_devices(data, root, who->node, who->nodes, out, f);
 }
 
 int host_gpus_of(const char *data, const char *node, struct node_devices *out, struct fail *f)
@@ -378,13 +406,15 @@ int64_t host_gpus_promised(const char *data)
 static json_t *report_kind(const json_t *gpu)
 {
 	json_t *kind = json_pack("{s:s}", "model", gpu_book_word(gpu, "model"));
-	unsigned parts = gpu_book_parts(gpu);
+	unsigned parts = gpu_book_is_slice(gpu) ? 0 : gpu_book_parts(gpu);
 	int64_t memory = statefile_int(gpu, "memory", 0) / (parts ? parts : 1);
 
 	if (memory > 0)
 		json_object_set_new(kind, "memory_bytes", json_integer(memory));
 	if (parts)
 		json_object_set_new(kind, "share", json_sprintf("1/%u", parts));
+	if (gpu_book_is_slice(gpu))
+		json_object_set_new(kind, "share", json_sprintf("mig:%s", gpu_book_word(gpu, "slice")));
 	return kind;
 }
 

@@ -22,6 +22,15 @@ struct host_want {
 	unsigned count;
 	int64_t memory; /* of each; 0: any */
 	unsigned parts; /* not whole GPUs, but one such part of each: 4 is a quarter. 0: whole */
+	const char *slice; /* or a slice of this profile; NULL or "": none */
+};
+
+/* A node that comes to its host's GPUs. */
+struct host_taker {
+	const char *host, *node;
+	unsigned parts;    /* as its contract says */
+	const char *slice; /* so, too; NULL or "": none */
+	bool nodes;        /* device nodes and files are wanted, not only which GPUs it has */
 };
 
 /*
@@ -37,12 +46,12 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size);
 
 /*
- * Takes the host's GPUs for the node (again, too). Adds them to *out; with nodes, what the node needs of them, too.
- * parts: as its contract says. -ENODEV: one is gone, or kept back; -EBUSY: another node has one, or it is cut for
- * another type, whose node has ended only now. A host without GPUs: 0, and nothing is added.
+ * Takes the host's GPUs for the node (again, too). Adds them to *out; with nodes, what the node needs of them, too, and
+ * makes its slices. -ENODEV: one is gone, or kept back; -EBUSY: another node has one, or it is cut for another type,
+ * whose node has ended only now. A host without GPUs: 0, and nothing is added.
  */
-int host_gpus_take(const char *data, const char *root, const char *host, const char *node, unsigned parts, bool nodes,
-	struct node_devices *out, struct fail *f);
+int host_gpus_take(const char *data, const char *root, const struct host_taker *who, struct node_devices *out,
+	struct fail *f);
 
 /* Adds those that the node has. */
 int host_gpus_of(const char *data, const char *node, struct node_devices *out, struct fail *f);

@@ -8,6 +8,7 @@
 
 #include "agentd/contract.h"
 #include "agentd/device/gpu_book.h"
+#include "agentd/device/gpu_slices.h"
 #include "agentd/device/host_gpus.h"
 #include "agentd/machine/gpu.h"
 #include "agentd/os/statefile.h"
@@ -37,9 +38,14 @@ static bool fix_fits(const struct gpu *g, const struct host_want *w)
 		fix_has_memory(g->memory, w);
 }
 
+static const char *fix_slice(const struct host_want *w)
+{
+	return w->slice ? w->slice : "";
+}
+
 static bool fix_is_of(const json_t *gpu, const struct host_want *w)
 {
-	return w->count && gpu_book_is(gpu, "host", w->host) && gpu_book_parts(gpu) == w->parts;
+	return w->count && gpu_book_is(gpu, "host", w->host) && gpu_book_is_cut(gpu, w->parts, fix_slice(w));
 }
 
 static unsigned fix_count(const json_t *gpus, const struct host_want *w)
@@ -70,17 +76,24 @@ static bool fix_is_free(const struct gpu_book *b, const char *address)
 	return is_free;
 }
 
-/* The GPU is cut into such shares already, and one is left: *share then, or NULL where it was never given. */
-static bool fix_has_share(const struct gpu_book *b, const char *address, unsigned parts, json_t **share)
+/* Into how many such shares the GPU can be cut; 0: it is given whole, or has no such slices. */
+static unsigned fix_parts(const struct gpu_book *b, const char *address, const struct host_want *w)
 {
-	unsigned shares = 0;
+	return *fix_slice(w) ? gpu_slices_count(b->known, address, w->slice, NULL) : w->parts;
+}
+
+/* The GPU is cut into such shares already, and one is left: *share then, or NULL where it was never given. */
+static bool fix_has_share(const struct gpu_book *b, const char *address, const struct host_want *w, json_t **share)
+{
+	unsigned shares = 0, parts = fix_parts(b, address, w);
 	json_t *gpu;
 	size_t i;
 
 	*share = NULL;
 	json_array_foreach(b->gpus, i, gpu)
 	{
-		if (!gpu_book_is(gpu, "address", address) || gpu_book_parts(gpu) != parts)
+		if (!gpu_book_is(gpu, "address", address) || gpu_book_parts(gpu) != parts ||
+			!gpu_book_is(gpu, "slice", fix_slice(w)))
 			continue;
 		shares++;
 		if (fix_is_idle(b, gpu))
@@ -112,6 +125,9 @@ static json_t *fix_one_element(struct gpu_book *b, const char *address)
 
 static int fix_give(struct gpu_book *b, const struct gpu *g, json_t *gpu, const struct host_want *w)
 {
+	unsigned parts = w->parts;
+	int64_t memory = 0;
+
 	if (!gpu) {
 		gpu = json_pack("{s:s, s:s}", "address", g->pci.address, "node", "");
 		if (!gpu || json_array_append_new(b->gpus, gpu) != 0)
@@ -121,7 +137,13 @@ static int fix_give(struct gpu_book *b, const struct gpu *g, json_t *gpu, const 
 	gpu_book_set(gpu, "model", g->market);
 	gpu_book_set(gpu, "uuid", g->uuid);
 	json_object_del(gpu, "parts");
-	return w->parts ? json_object_set_new(gpu, "parts", json_integer(w->parts)) : 0;
+	json_object_del(gpu, "slice");
+	if (*fix_slice(w)) {
+		gpu_book_set(gpu, "slice", w->slice);
+		parts = gpu_slices_count(b->known, g->pci.address, w->slice, &memory);
+		json_object_set_new(gpu, "memory", json_integer(memory));
+	}
+	return parts ? json_object_set_new(gpu, "parts", json_integer(parts)) : 0;
 }
 
 /* May the host have the GPU, or a share of it? join: of one that is cut already; else it is free. */
@@ -131,8 +153,8 @@ static bool fix_may_have(struct gpu_book *b, const char *root, const char *addre
 	json_t *share;
 	struct pci p;
 
-	if (!(join ? fix_has_share(b, address, w->parts, &share) : fix_is_free(b, address)) ||
-		pci_read(root, address, &p) != 0 || !gpu_is(&p))
+	if (!(join ? fix_has_share(b, address, w, &share) : fix_is_free(b, address)) ||
+		(*fix_slice(w) && !fix_parts(b, address, w)) || pci_read(root, address, &p) != 0 || !gpu_is(&p))
 		return false;
 	gpu_read(root, &p, g);
 	return fix_fits(g, w);
@@ -159,7 +181,7 @@ static bool fix_move_share(struct gpu_book *b, const char *root, const struct fi
 		if (gpu_book_is(share, "address", list[i]) || !fix_may_have(b, root, list[i], w, true, &g))
 			continue;
 		gpu_book_set(share, "host", "");
-		fix_has_share(b, list[i], w->parts, &to);
+		fix_has_share(b, list[i], w, &to);
 		return fix_give(b, &g, to, w) == 0;
 	}
 	return false;
@@ -232,7 +254,8 @@ static const json_t *lack_other(const json_t *gpus, const struct host_want *w)
 			continue;
 		if (gpu_book_is(gpu, "host", "") && !gpu_book_is(gpu, "quarantine", ""))
 			return gpu;
-		if (gpu_book_parts(gpu) && gpu_book_parts(gpu) != w->parts && !gpu_book_is(gpu, "node", "") && !cut)
+		if (!cut && gpu_book_parts(gpu) && !gpu_book_is_cut(gpu, w->parts, fix_slice(w)) &&
+			!gpu_book_is(gpu, "node", ""))
 			cut = gpu;
 	}
 	return cut;
@@ -273,15 +296,18 @@ bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, s
 {
 	const json_t *kept = NULL;
 	unsigned has = lack_count(gpus, w, &kept);
-	char what[32], found[16], why[LACK_TEXT];
+	char what[64], found[16], why[LACK_TEXT];
 
 	if (has >= w->count)
 		return false;
-	snprintf(what, sizeof what,
-		w->parts                ? "1/%u of a GPU"
-			: w->count == 1 ? "%u GPU"
-					: "%u GPUs",
-		w->parts ? w->parts : w->count);
+	if (*fix_slice(w))
+		snprintf(what, sizeof what, "a slice mig:%.31s of a GPU", w->slice);
+	else
+		snprintf(what, sizeof what,
+			w->parts                ? "1/%u of a GPU"
+				: w->count == 1 ? "%u GPU"
+						: "%u GPUs",
+			w->parts ? w->parts : w->count);
 	snprintf(found, sizeof found, has ? "%u" : "none", has);
 	lack_why(kept ? kept : lack_other(gpus, w), why);
 	snprintf(room, size, "the host '%s' was promised %s%s%s, and this machine has %s for it%s", w->host, what,
@@ -302,7 +328,7 @@ static int fix_give_host(struct gpu_book *b, const char *root, const struct host
 		if (!fix_may_have(b, root, list[i], w, join, &g))
 			continue;
 		if (join)
-			fix_has_share(b, list[i], w->parts, &gpu);
+			fix_has_share(b, list[i], w, &gpu);
 		else
 			gpu = fix_one_element(b, list[i]);
 		if (fix_give(b, &g, gpu, w) != 0)
@@ -321,7 +347,7 @@ static int fix_host(struct gpu_book *b, const char *root, const struct fix_hosts
 	size_t count = 0;
 	int rc = has < w->count ? pci_list(root, &list, &count) : 0;
 
-	if (!rc && w->parts)
+	if (!rc && (w->parts || *fix_slice(w)))
 		rc = fix_give_host(b, root, w, true, list, count, &has);
 	rc = rc ? rc : fix_give_host(b, root, w, false, list, count, &has);
 	for (size_t i = 0; i < count && !rc && has < w->count && fix_make_room(b, root, h, w, list, count); i++)
@@ -368,6 +394,7 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
 	int rc = gpu_book_open(&b, data, f);
 
 	if (!rc) {
+		b.known = gpu_slices_load(data);
 		changed = fix_drop_others(&b, &all);
 		for (size_t i = 0; i < count; i++)
 			if (hosts[i].count)

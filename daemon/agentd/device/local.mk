@@ -14,6 +14,8 @@ libdevice_la_SOURCES = \
 	daemon/agentd/device/gpu_nodes.h \
 	daemon/agentd/device/gpu_reset.c \
 	daemon/agentd/device/gpu_reset.h \
+	daemon/agentd/device/gpu_slices.c \
+	daemon/agentd/device/gpu_slices.h \
 	daemon/agentd/device/host_gpus.c \
 	daemon/agentd/device/host_gpus.h \
 	daemon/agentd/device/host_gpus_fix.c \

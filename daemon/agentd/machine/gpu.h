@@ -11,7 +11,14 @@
 
 #define GPU_UNKNOWN INT64_MIN
 
-enum { GPU_NVIDIA = 0x10de, GPU_AMD = 0x1002, GPU_INTEL = 0x8086, GPU_NAME = 96 };
+enum { GPU_NVIDIA = 0x10de, GPU_AMD = 0x1002, GPU_INTEL = 0x8086, GPU_NAME = 96, GPU_SLICES = 24 };
+
+/* How many slices of one kind it holds that is cut into nothing else. */
+struct gpu_slices {
+	char profile[32]; /* "1g.10gb" */
+	unsigned count;
+	int64_t memory; /* of each, in bytes */
+};
 
 struct gpu {
 	struct pci pci;
@@ -31,6 +38,9 @@ struct gpu {
 	int64_t ecc;                 /* 1, 0, GPU_UNKNOWN */
 	int64_t uncorrected;         /* ECC errors since the driver started */
 	int64_t mig;                 /* 1, 0, GPU_UNKNOWN */
+	struct gpu_slices slices[GPU_SLICES];
+	size_t slice_count;
+	bool slices_known;           /* else nobody looked, or could */
 	char partition[32];          /* AMD: "SPX/NPS1" */
 	char uuid[64];               /* never sent to the market */
 	char driver_version[64];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agentd/machine/nvml.h"
+#include "agentd/machine/nvml_mig.h"
 #include "agentd/machine/nvml_processes.h"
 #include "agentd/machine/sysfs.h"
 #include "base/str.h"
@@ -405,6 +406,40 @@ static int inventory_shares(const struct inventory *v, const char *root)
 	return rc == 0 ? 1 : rc == -ENOENT || rc == -ENOTSUP ? 0 : -1;
 }
 
+static void inventory_take_slices(struct inventory *v, struct gpu *g, const struct mig_gpu *from)
+{
+	g->slices_known = from->code == -ENOTSUP || (!from->code && from->profile_count);
+	if (!from->code && !from->profile_count)
+		inventory_note(v, "the GPU at %s tells its slices only while MIG is on: 'nvidia-smi -i %s -mig 1'",
+			from->address, from->address);
+	for (size_t i = 0; i < from->profile_count && i < GPU_SLICES && !from->code; i++) {
+		struct gpu_slices *to = &g->slices[g->slice_count++];
+
+		snprintf(to->profile, sizeof to->profile, "%s", from->profiles[i].name);
+		to->count = from->profiles[i].count;
+		to->memory = from->profiles[i].memory;
+	}
+}
+
+/* What NVIDIA's GPUs can be cut into. Where the library says that it knows nothing of slices, there are none. */
+static void inventory_ask_slices(const struct inventory_setup *s, const char *root, struct inventory *v)
+{
+	struct mig_gpus *m = s->shares && inventory_may_ask_nvml(v) ? calloc(1, sizeof *m) : NULL;
+	int rc = m ? mig_read(root, m, NULL) : -EAGAIN;
+
+	for (size_t i = 0; i < v->gpu_count && s->driver; i++) {
+		struct gpu *g = &v->gpus[i];
+
+		if (g->pci.vendor != GPU_NVIDIA)
+			continue;
+		g->slices_known = !s->shares || rc == -ENOENT || rc == -ENOTSUP;
+		for (size_t k = 0; !rc && k < m->count; k++)
+			if (strcmp(m->list[k].address, g->pci.address) == 0)
+				inventory_take_slices(v, g, &m->list[k]);
+	}
+	free(m);
+}
+
 int inventory_read(const struct inventory_setup *s, struct inventory **out)
 {
 	const char *root = this_machine(s->root) ? "" : s->root;
@@ -423,6 +458,7 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	snprintf(v->driver, sizeof v->driver, "%s", s->driver ? s->driver : "");
 	v->devices = s->devices;
 	v->shares = s->shares ? inventory_shares(v, root) : 0;
+	inventory_ask_slices(s, root, v);
 	v->node_memory = s->node_memory;
 	v->no_rate = s->no_rate;
 	*out = v;

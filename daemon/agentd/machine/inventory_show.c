@@ -158,6 +158,19 @@ static json_t *show_same_gpu(const json_t *list, const json_t *gpu)
 	return NULL;
 }
 
+/* [] where it has none, so that the market forgets those that it had. */
+static void show_put_slices(json_t *o, const struct gpu *g)
+{
+	json_t *list = g->slices_known ? json_array() : NULL;
+
+	for (size_t i = 0; list && i < g->slice_count; i++)
+		json_array_append_new(list,
+			json_pack("{s:s, s:I, s:I}", "profile", g->slices[i].profile, "count",
+				(json_int_t)g->slices[i].count, "memory_bytes", (json_int_t)g->slices[i].memory));
+	if (list)
+		json_object_set_new(o, "slices", list);
+}
+
 /* GPUs that can be promised, alike ones together. */
 static json_t *show_capacity_gpus(const struct inventory *v)
 {
@@ -170,6 +183,7 @@ static json_t *show_capacity_gpus(const struct inventory *v)
 		inventory_show_put_text(o, "vendor", show_vendor(g));
 		inventory_show_put_text(o, "model", g->market);
 		show_put_int(o, "memory_bytes", g->memory);
+		show_put_slices(o, g);
 		same = show_same_gpu(list, o);
 		count = json_object_get(same, "count");
 		if (g->integrated)
@@ -278,6 +292,15 @@ static int show_gpu_line(const struct gpu *g, struct buf *out)
 		g->integrated ? " (integrated, not sold)" : "", g->asleep ? " (asleep)" : "");
 }
 
+static int show_slice_lines(const struct gpu *g, struct buf *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < g->slice_count; i++)
+		rc = buf_addf(out, "%s%u x mig:%s", i ? ", " : "  slices   ", g->slices[i].count, g->slices[i].profile);
+	return rc || !g->slice_count ? rc : buf_addc(out, '\n');
+}
+
 static int show_disk_lines(const struct inventory *v, struct buf *out)
 {
 	char bytes[32];
@@ -339,8 +362,10 @@ int inventory_text(const struct inventory *v, struct buf *out)
 				  : v->cgroup == 1 ? "1"
 						   : "?",
 			  show_count_text(v->iommu_groups, a), show_count_text(v->numa_nodes, b));
-	for (size_t i = 0; !rc && i < v->gpu_count; i++)
+	for (size_t i = 0; !rc && i < v->gpu_count; i++) {
 		rc = show_gpu_line(&v->gpus[i], out);
+		rc = rc ? rc : show_slice_lines(&v->gpus[i], out);
+	}
 	rc = rc ? rc : show_disk_lines(v, out);
 	rc = rc ? rc : show_nic_lines(v, out);
 	rc = rc ? rc : show_capacity_line(v, out);

@@ -21,6 +21,8 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/inventory_show.c \
 	daemon/agentd/machine/nvml.c \
 	daemon/agentd/machine/nvml.h \
+	daemon/agentd/machine/nvml_mig.c \
+	daemon/agentd/machine/nvml_mig.h \
 	daemon/agentd/machine/nvml_processes.c \
 	daemon/agentd/machine/nvml_processes.h \
 	daemon/agentd/machine/opencl.c \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/str.h"
+#include "market/share.h"
 
 enum { VCPUS_MAX = 65536, OVERCOMMIT_MAX = 16, GPUS_MAX = 1024, MBPS_MAX = 10 * 1000 * 1000 };
 
@@ -44,18 +44,18 @@ static bool resources_word(const json_t *j, const char *name, char *room, size_t
 	return true;
 }
 
-/* "1/4"; of other kinds this agent knows nothing. */
-static bool resources_share(const json_t *v, unsigned *parts)
+/* "1/4", "mig:1g.10gb"; of other kinds this agent knows nothing. */
+static bool resources_share(const json_t *v, struct contract *c)
 {
 	const char *text = json_string_value(v);
-	long n;
+	struct share s;
 
 	if (resources_missing(v))
 		return true;
-	if (!text || strncmp(text, "1/", 2) != 0 || str_to_long(text + 2, 2, GPU_PARTS_MAX, &n) != 0 ||
-		strlen(text) != json_string_length(v))
+	if (!share_read(text, &s) || strlen(text) != json_string_length(v) || s.parts > GPU_PARTS_MAX)
 		return false;
-	*parts = (unsigned)n;
+	c->gpu_parts = s.parts;
+	memcpy(c->gpu_slice, s.slice, sizeof c->gpu_slice);
 	return true;
 }
 
@@ -65,14 +65,14 @@ static bool resources_read_gpu(const json_t *j, struct contract *c)
 
 	if (resources_missing(j))
 		return true;
-	if (!json_is_object(j) || !resources_share(json_object_get(j, "share"), &c->gpu_parts) ||
+	if (!json_is_object(j) || !resources_share(json_object_get(j, "share"), c) ||
 		!resources_number(j, "count", GPUS_MAX, &count) ||
 		!resources_number(j, "memory_bytes", resources_bytes_max, &c->gpu_memory) ||
 		!resources_word(j, "vendor", c->gpu_vendor, sizeof c->gpu_vendor) ||
 		!resources_word(j, "model", c->gpu_model, sizeof c->gpu_model))
 		return false;
 	c->gpus = (unsigned)count;
-	return !c->gpu_parts || count == 1;
+	return (!c->gpu_parts && !*c->gpu_slice) || count == 1;
 }
 
 bool resources_read(const json_t *j, struct contract *out)
@@ -119,6 +119,8 @@ json_t *resources_json(const struct contract *c)
 	resources_put(gpu, "memory_bytes", c->gpu_memory);
 	if (c->gpu_parts)
 		json_object_set_new(gpu, "share", json_sprintf("1/%u", c->gpu_parts));
+	if (*c->gpu_slice)
+		json_object_set_new(gpu, "share", json_sprintf(SHARE_MIG "%s", c->gpu_slice));
 	if (*c->gpu_vendor)
 		json_object_set_new(gpu, "vendor", json_string(c->gpu_vendor));
 	if (*c->gpu_model)

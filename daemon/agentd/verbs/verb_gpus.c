@@ -30,9 +30,12 @@ static int gpus_print(const struct flags *o, const json_t *list)
 		const char *host = json_string_value(json_object_get(gpu, "host")),
 			   *node = json_string_value(json_object_get(gpu, "node")),
 			   *why = json_string_value(json_object_get(gpu, "quarantine"));
-		char share[16] = "", model[96];
+		const char *slice = json_string_value(json_object_get(gpu, "slice"));
+		char share[48] = "", model[128];
 
-		if (json_is_integer(json_object_get(gpu, "parts")))
+		if (slice && *slice)
+			snprintf(share, sizeof share, "mig:%.31s ", slice);
+		else if (json_is_integer(json_object_get(gpu, "parts")))
 			snprintf(share, sizeof share, "1/%d ", (int)json_integer_value(json_object_get(gpu, "parts")));
 		snprintf(model, sizeof model, "%s%.63s", share, json_string_value(json_object_get(gpu, "model")));
 		printf("%s  %-16s %-24s %s%s\n", json_string_value(json_object_get(gpu, "address")), model,

@@ -13,6 +13,7 @@
 #include "agentd/machine/inventory.h"
 #include "agentd/os/statefile.h"
 #include "agentd/datadir.h"
+#include "agentd/device/gpu_slices.h"
 #include "agentd/market/work.h"
 #include "market/client.h"
 
@@ -73,7 +74,7 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 		setup.no_rate = terms.no_rate;
 	}
 	buf_init(&text, INVENTORY_JSON_MAX);
-	if (inventory_read(&setup, &v) == 0 && inventory_json(v, &text) == 0)
+	if (inventory_read(&setup, &v) == 0 && gpu_slices_keep(o->data, v, NULL) == 0 && inventory_json(v, &text) == 0)
 		j = json_loadb(buf_text(&text), text.len, 0, NULL);
 	free(v);
 	buf_release(&text);

@@ -35,7 +35,7 @@ static int take(const char *root, const char *host, const char *node, struct nod
 	mkdir(path, 0700);
 	devices_release(d);
 	*f = (struct fail){ 0 };
-	return host_gpus_take(data, root, host, node, 0, true, d, f);
+	return host_gpus_take(data, root, &(struct host_taker){ .host = host, .node = node, .nodes = true }, d, f);
 }
 
 static void forget(const char *node)
@@ -48,8 +48,8 @@ static void forget(const char *node)
 
 static void test_fix(const char *root, struct node_devices *d)
 {
-	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0, 0 }, { "host_b", "", "", 1, 0, 0 },
-		{ "host_c", "", "", 1, 0, 0 } };
+	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0, 0, NULL }, { "host_b", "", "", 1, 0, 0, NULL },
+		{ "host_c", "", "", 1, 0, 0, NULL } };
 	struct fail f = { 0 };
 
 	hosts[0].vendor = "amd";
@@ -159,7 +159,7 @@ static void test_reasons(void)
 /* A node of a host that the market dropped vanished without giving its GPU back: another host gets it, reset. */
 static void test_dead(struct bus *b, struct node_devices *d)
 {
-	struct host_want hosts[2] = { { "host_b", "", "", 1, 0, 0 }, { "host_d", "", "ArcA770", 1, 0, 0 } };
+	struct host_want hosts[2] = { { "host_b", "", "", 1, 0, 0, NULL }, { "host_d", "", "ArcA770", 1, 0, 0, NULL } };
 	struct fail f = { 0 };
 	json_t *list;
 	char *said;

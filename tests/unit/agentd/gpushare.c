@@ -42,7 +42,7 @@ static int take(const char *root, const char *host, const char *node, struct fai
 
 	folder_of(node, true);
 	*f = (struct fail){ 0 };
-	rc = host_gpus_take(data, root, host, node, parts, false, &d, f);
+	rc = host_gpus_take(data, root, &(struct host_taker){ .host = host, .node = node, .parts = parts }, &d, f);
 	rc = rc ? rc : d.gpu_count != 1;
 	devices_release(&d);
 	return rc;

@@ -122,7 +122,7 @@ static void test_step(const struct driver_setup *setup, const char *root)
 int main(void)
 {
 	struct driver_setup setup = { .prefix = "step", .listen = "127.0.0.1", .first_port = 40000 };
-	struct host_want want = { "host_1", "intel", "", 1, 0, 0 };
+	struct host_want want = { "host_1", "intel", "", 1, 0, 0, NULL };
 	char root[512], data[600], path[1200];
 	struct work *w = NULL;
 	struct fail f = { 0 };

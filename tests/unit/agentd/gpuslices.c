@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slices of GPUs: never more than a GPU holds, made with the node and gone with it, whatever step is killed; the GPU's
+ * mode is put back; what cannot be destroyed is kept back.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "agentd/device/gpu_slices.h"
+#include "agentd/device/host_gpus.h"
+#include "agentd/machine/inventory.h"
+#include "fakebus.h"
+
+static const char *const addresses[] = { "0000:01:00.0", "0000:02:00.0" };
+static char root[512], data[600];
+
+static void remove_file(const char *name)
+{
+	char path[1200];
+
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	unlink(path);
+}
+
+static void folder_of(const char *node, bool there)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%s/nodes", data);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
+	if (there)
+		mkdir(path, 0700);
+	else
+		rmdir(path);
+}
+
+static struct node_devices got;
+
+static int take_as(const char *host, const char *node, const char *slice, struct fail *f)
+{
+	const struct host_taker who = { .host = host, .node = node, .slice = slice, .nodes = true };
+
+	folder_of(node, true);
+	devices_release(&got);
+	got = (struct node_devices){ 0 };
+	*f = (struct fail){ 0 };
+	return host_gpus_take(data, root, &who, &got, f);
+}
+
+static int take(const char *host, const char *node, struct fail *f)
+{
+	return take_as(host, node, "1g.3gb", f);
+}
+
+static int give(const char *node)
+{
+	int rc = host_gpus_give_back(data, root, node, NULL);
+
+	folder_of(node, false);
+	return rc;
+}
+
+/* The node may open it. */
+static bool opens(const char *path)
+{
+	for (size_t i = 0; i < got.node_count; i++)
+		if (strcmp(got.nodes[i].inside, path) == 0)
+			return true;
+	return false;
+}
+
+static const char *env(const char *name)
+{
+	for (size_t i = 0; i < got.env_count; i++)
+		if (strncmp(got.env[i].text, name, strlen(name)) == 0)
+			return got.env[i].text + strlen(name) + 1;
+	return "";
+}
+
+/* What the GPUs are: "on gi-0-1 ci-0-1"; "": they are not cut. */
+static const char *cut(void)
+{
+	static char text[600];
+	static const char *const kinds[] = { "mig", "gi-0", "ci-0", "gi-1", "ci-1" };
+
+	text[0] = '\0';
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+		for (int id = 0; id < 9; id++) {
+			char path[700], name[32];
+
+			snprintf(name, sizeof name, "%s-%d", kinds[k], id);
+			snprintf(path, sizeof path, "%s/state/%s", root, name);
+			if (access(path, F_OK) == 0)
+				snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? " " : "",
+					name);
+		}
+	return text;
+}
+
+/* Which GPU each host has a slice of: "h0=0 h1=1". */
+static const char *given(void)
+{
+	static char text[600];
+	json_t *list = host_gpus_json(data, NULL), *gpu;
+	size_t i;
+
+	text[0] = '\0';
+	json_array_foreach(list, i, gpu)
+	{
+		const char *host = json_string_value(json_object_get(gpu, "host"));
+		const char *address = json_string_value(json_object_get(gpu, "address"));
+
+		if (*host)
+			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%d", *text ? " " : "", host,
+				strcmp(address, addresses[1]) == 0);
+	}
+	json_decref(list);
+	return text;
+}
+
+static struct host_want want(const char *host, const char *slice)
+{
+	return (struct host_want){ .host = host, .vendor = "nvidia", .model = "", .count = 1, .slice = slice };
+}
+
+/* ---- What GPUs can be cut into ------------------------------------------------------------------ */
+
+static bool tells(bool shares, const char *what)
+{
+	const struct inventory_setup setup = { .root = root, .nvml = "", .driver = "ns", .shares = shares };
+	struct inventory *v;
+	struct buf text;
+	bool has;
+
+	buf_init(&text, 1 << 20);
+	has = inventory_read(&setup, &v) == 0 && gpu_slices_keep(data, v, NULL) == 0 && inventory_json(v, &text) == 0 &&
+		strstr(buf_text(&text), what);
+	free(v);
+	buf_release(&text);
+	return has;
+}
+
+static unsigned known(const char *profile)
+{
+	json_t *j = gpu_slices_load(data);
+	unsigned count = gpu_slices_count(j, addresses[0], profile, NULL);
+
+	json_decref(j);
+	return count;
+}
+
+static void test_told(void)
+{
+	static const char *const all = "\"slices\":[{\"profile\":\"1g.3gb\",\"count\":7,\"memory_bytes\":3040870400},"
+				       "{\"profile\":\"2g.6gb\",\"count\":3,\"memory_bytes\":6291456000},"
+				       "{\"profile\":\"3g.12gb\",\"count\":2,\"memory_bytes\":12582912000},"
+				       "{\"profile\":\"4g.12gb\",\"count\":1,\"memory_bytes\":12582912000},"
+				       "{\"profile\":\"7g.24gb\",\"count\":1,\"memory_bytes\":25165824000},"
+				       "{\"profile\":\"1g.3gb+me\",\"count\":1,\"memory_bytes\":3040870400}]";
+
+	ok(tells(true, "\"slices\":[]"), "GPUs without MIG have no slices, and the market is told so");
+	tree_put(root, "state/mig", "");
+	tree_put(root, "state/mig-mute", "");
+	ok(tells(true, all), "the market is told what a GPU can be cut into, although the library says no names now");
+	remove_file("state/mig-mute");
+	ok(tells(true, all), "and when it does, they are the same");
+	is_int(known("1g.3gb"), 7, "the agent keeps that");
+	ok(tells(false, "\"slices\":[]"), "a driver of nodes that cannot give them has none");
+	is_int(known("1g.3gb"), 0, "and forgets them");
+	ok(tells(true, all), "(again)");
+	tree_put(root, "state/down", "");
+	ok(!tells(true, "\"slices\""), "a look that failed tells nothing");
+	remove_file("state/down");
+	is_int(known("1g.3gb"), 7, "and nothing is forgotten for it");
+	tree_put(root, "state/mig-deaf", "");
+	ok(!tells(true, "\"slices\"") && known("1g.3gb") == 7, "nor for a library that tells only while MIG is on");
+	ok(tells(true, "tells its slices only while MIG is on: 'nvidia-smi -i 0000:01:00.0 -mig 1'"), "which is noted");
+	remove_file("state/mig-deaf");
+}
+
+/* ---- Who gets which ------------------------------------------------------------------------------- */
+
+static void test_fix(void)
+{
+	static char names[16][32];
+	struct host_want hosts[16];
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < 16; i++) {
+		snprintf(names[i], sizeof names[i], "h%zu", i);
+		hosts[i] = want(names[i], "1g.3gb");
+	}
+	is_int(host_gpus_fix(data, root, hosts, 8, &f), 0, "eight slices (%s)", f.text);
+	is_str(given(), "h0=0 h1=0 h2=0 h3=0 h4=0 h5=0 h6=0 h7=1", "are seven of one GPU and one of another");
+	is_int(host_gpus_promised(data), 2, "and count as two GPUs");
+	is_int(host_gpus_fix(data, root, hosts, 15, &f), -ENODEV, "fifteen are more than two GPUs hold");
+	has_str(f.text, "'h14' was promised a slice mig:1g.3gb of a GPU, and this machine has none", "and say so");
+	hosts[1] = want("h1", "2g.6gb");
+	hosts[2] = (struct host_want){ .host = "whole", .vendor = "", .model = "", .count = 1 };
+	is_int(host_gpus_fix(data, root, hosts, 3, &f), -ENODEV, "slices of two sizes, and a whole GPU");
+	is_str(given(), "h0=0 h1=1", "no GPU has two sizes, or is whole beside slices");
+	hosts[3] = want("h3", "9g.99gb");
+	is_int(host_gpus_fix(data, root, hosts + 3, 1, &f), -ENODEV, "a slice that no GPU has");
+	hosts[0] = want("h0", "7g.24gb");
+	hosts[1] = want("h1", "7g.24gb");
+	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "slices of a whole GPU (%s)", f.text);
+	is_str(given(), "h0=0 h1=1", "are one for each");
+	hosts[0] = want("h0", "1g.3gb");
+	hosts[1] = want("h1", "1g.3gb");
+	hosts[2] = want("h2", "1g.3gb");
+	is_int(host_gpus_fix(data, root, hosts, 3, &f), 0, "(three slices of one GPU: %s)", f.text);
+	is_str(given(), "h0=0 h1=0 h2=0", "(so)");
+}
+
+/* ---- Made and destroyed --------------------------------------------------------------------------- */
+
+static void test_take(void)
+{
+	struct fail f;
+	json_t *list;
+	char *said, uuid[64];
+
+	is_int(take("h0", "inst_a", &f), 0, "a node has a slice (%s)", f.text);
+	is_str(cut(), "mig-0 gi-0-1 ci-0-1", "which was made for it");
+	ok(opens("/dev/nvidia0") && opens("/dev/nvidia-caps/nvidia-cap11") && opens("/dev/nvidia-caps/nvidia-cap12"),
+		"with the device nodes of its two instances");
+	ok(got.node_count == 5 && got.nodes[3].major == 235 && got.nodes[3].minor == 11, "and no others");
+	snprintf(uuid, sizeof uuid, "%s", env("CUDA_VISIBLE_DEVICES"));
+	has_str(uuid, "MIG-fake-0-1-", "and its name");
+	is_int(take("h0", "inst_a", &f), 0, "when it starts again (%s)", f.text);
+	is_str(env("CUDA_VISIBLE_DEVICES"), uuid, "it is the same slice");
+	is_int(take("h1", "inst_b", &f), 0, "another node (%s)", f.text);
+	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2", "has another one");
+	ok(opens("/dev/nvidia-caps/nvidia-cap21") && !opens("/dev/nvidia-caps/nvidia-cap11"), "and no other's nodes");
+	is_int(take_as("h1", "inst_c", "2g.6gb", &f), -EBUSY, "a node that was sold another size does not get it");
+	folder_of("inst_c", false);
+	list = host_gpus_report(data, "inst_a");
+	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
+	is_str(said, "[{\"count\":1,\"memory_bytes\":3040870400,\"model\":\"rtx4090\",\"share\":\"mig:1g.3gb\"}]",
+		"the market is told how much it is");
+	free(said);
+	json_decref(list);
+	is_int(give("inst_a"), 0, "a node ends beside another");
+	is_str(cut(), "mig-0 gi-0-2 ci-0-2", "its slice is gone, and only that");
+	is_int(give("inst_b"), 0, "the last one");
+	is_str(cut(), "", "leaves the GPU as it was");
+}
+
+static void test_modes(void)
+{
+	struct fail f;
+
+	tree_put(root, "state/mig-0", "");
+	is_int(take("h0", "inst_a", &f), 0, "where the mode was on before (%s)", f.text);
+	is_int(give("inst_a"), 0, "(it goes)");
+	is_str(cut(), "mig-0", "it stays on");
+	remove_file("state/mig-0");
+	tree_put(root, "state/mig-reset", "");
+	is_int(take("h0", "inst_a", &f), -EBUSY, "where the mode needs a reset of the GPU, there is no slice");
+	has_str(f.text, "cannot switch MIG on: it needs a reset of the GPU, or a restart of this machine", "and why");
+	remove_file("state/mig-reset");
+	is_int(give("inst_a"), 0, "(it goes)");
+	remove_file("state/mig");
+	is_int(take("h0", "inst_a", &f), -ENOTSUP, "a GPU that has no MIG any more refuses");
+	has_str(f.text, "the GPU at 0000:01:00.0: 'libnvidia-ml.so.1': this GPU has no slices (MIG)", "and says so");
+	tree_put(root, "state/mig", "");
+	is_int(give("inst_a"), 0, "(it goes)");
+	tree_put(root, "state/mig-full", "");
+	is_int(take("h0", "inst_a", &f), -ENOSPC, "one that makes none");
+	has_str(f.text, "cannot make a slice: the GPU has no room for it", "says so");
+	remove_file("state/mig-full");
+	is_int(give("inst_a"), 0, "(it goes)");
+	is_str(cut(), "", "nothing is left of all that");
+}
+
+static void test_used(void)
+{
+	struct fail f;
+	char text[300];
+
+	is_int(take("h0", "inst_a", &f) + take("h1", "inst_b", &f), 0, "(two nodes: %s)", f.text);
+	tree_put(root, "state/mig-used", "");
+	is_int(give("inst_a"), 0, "where a process of nobody still uses a slice");
+	is_int(take("h0", "inst_c", &f), -ENODEV, "it is kept back");
+	has_str(f.text, "cannot destroy a slice: a process uses it", "and says why");
+	ok(host_gpus_problem(data, text, sizeof text), "its owner is told");
+	folder_of("inst_c", false);
+	remove_file("state/mig-used");
+	is_int(take("h2", "inst_d", &f), 0, "the others go on (%s)", f.text);
+	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2", "and what nobody has any more is destroyed for the next");
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
+	is_int(give("inst_d"), 0, "(it goes)");
+	tree_put(root, "state/mig-used", "");
+	is_int(give("inst_b"), 0, "where the last slice stays");
+	remove_file("state/mig-used");
+	is_int(take("h1", "inst_e", &f), -ENODEV, "nothing of the GPU is sold");
+	folder_of("inst_e", false);
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
+}
+
+/* The slices of the node above are still there when the GPU is sold whole. */
+static void test_whole(void)
+{
+	struct host_want host = { .host = "w", .vendor = "", .model = "", .count = 2 };
+	struct fail f = { 0 };
+
+	is_str(cut(), "mig-0 gi-0-2 ci-0-2", "(a slice that nobody has)");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "the GPU becomes a whole one (%s)", f.text);
+	is_int(take_as("w", "inst_w", "", &f), 0, "and its node (%s)", f.text);
+	is_str(cut(), "", "has all of it");
+	ok(!*env("CUDA_VISIBLE_DEVICES") && !opens("/dev/nvidia-caps/nvidia-cap11"), "and nothing of slices");
+	folder_of("inst_w", false); /* it vanishes: nobody gave it back */
+	host = want("h0", "1g.3gb");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(slices again: %s)", f.text);
+	is_int(take("h0", "inst_a", &f), 0, "after a node that vanished with all of it (%s)", f.text);
+	{
+		char path[700];
+		bool was = false;
+
+		snprintf(path, sizeof path, "%s/resets/%s", root, addresses[0]);
+		for (int ms = 60000; ms > 0 && !(was = access(path, F_OK) == 0); ms -= 10)
+			poll(NULL, 0, 10);
+		ok(was, "the GPU was reset first");
+	}
+	is_int(give("inst_a"), 0, "(it goes)");
+	is_str(cut(), "", "(all of it)");
+}
+
+/* ---- Killed ------------------------------------------------------------------------------------------ */
+
+/* The step of another process, which is killed once that was done. */
+static void killed_at(const char *at, const char *host, const char *node, bool comes)
+{
+	int status = 0;
+	pid_t child;
+
+	tree_put(root, "state/mig-kill", at);
+	child = fork();
+	if (child == 0) {
+		struct fail f;
+
+		_exit(comes ? take(host, node, &f) : host_gpus_give_back(data, root, node, NULL));
+	}
+	waitpid(child, &status, 0);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "(killed after '%s')", at);
+}
+
+static void test_killed(void)
+{
+	static const char *const comes[] = { "on", "make", "fill" }, *const goes[] = { "drain", "destroy", "off" };
+	struct host_want hosts[] = { want("h0", "1g.3gb"), want("h1", "1g.3gb") };
+	struct fail f = { 0 };
+
+	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "(two slices: %s)", f.text);
+	for (size_t i = 0; i < 3; i++) {
+		killed_at(comes[i], "h0", "inst_a", true);
+		is_int(take("h0", "inst_a", &f), 0, "the step is done again (%s)", f.text);
+		is_str(cut(), "mig-0 gi-0-1 ci-0-1", "and the node has one slice, the only one");
+		is_int(give("inst_a"), 0, "it goes");
+		is_str(cut(), "", "and leaves nothing");
+		killed_at(comes[i], "h0", "inst_a", true);
+		is_int(give("inst_a"), 0, "a node that is given up after that");
+		is_str(cut(), "", "leaves nothing either");
+	}
+	for (size_t i = 0; i < 3; i++) {
+		is_int(take("h0", "inst_a", &f), 0, "(a node: %s)", f.text);
+		killed_at(goes[i], "h0", "inst_a", false);
+		is_int(give("inst_a"), 0, "its end is done again");
+		is_str(cut(), "", "and leaves nothing");
+	}
+	is_int(take("h1", "inst_b", &f), 0, "(a neighbour: %s)", f.text);
+	killed_at("make", "h0", "inst_a", true);
+	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1", "(what a killed step left)");
+	folder_of("inst_a", false);
+	is_int(take("h0", "inst_c", &f), 0, "the next node of the host (%s)", f.text);
+	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2",
+		"has a slice beside the neighbour's, and nothing is left over");
+	folder_of("inst_c", false);
+	is_int(take("h1", "inst_b", &f), 0, "(the neighbour starts again: %s)", f.text);
+	is_int(give("inst_b"), 0, "it goes, where another vanished without giving its slice back");
+	is_str(cut(), "", "and nothing is left of either");
+}
+
+/* The machine started again, so the driver knows of no slice; numbers are used again. */
+static void test_restart(void)
+{
+	static const char *const gone[] = { "gi-0-1", "gi-0-2", "ci-0-1", "ci-0-2", "mig-0" };
+	struct fail f;
+	char name[64];
+
+	is_int(take("h0", "inst_a", &f) + take("h1", "inst_b", &f), 0, "(two nodes: %s)", f.text);
+	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+		snprintf(name, sizeof name, "state/%s", gone[i]);
+		remove_file(name);
+	}
+	is_int(take("h1", "inst_b", &f), 0, "after a restart of the machine a node starts (%s)", f.text);
+	is_str(cut(), "mig-0 gi-0-1 ci-0-1", "with a new slice");
+	is_int(take("h0", "inst_a", &f), 0, "and another (%s)", f.text);
+	has_str(env("CUDA_VISIBLE_DEVICES"), "MIG-fake-0-2-", "which is not that of the first");
+	is_int(give("inst_a") + give("inst_b"), 0, "(both go)");
+	is_str(cut(), "", "(nothing is left)");
+}
+
+static void caps(void)
+{
+	char path[200], text[100];
+
+	tree_put(root, "proc/devices", "Character devices:\n195 nvidia\n235 nvidia-caps\n\nBlock devices:\n259 blkext");
+	for (int id = 1; id < 8; id++) {
+		snprintf(path, sizeof path, "proc/driver/nvidia/capabilities/gpu0/mig/gi%d/access", id);
+		snprintf(text, sizeof text, "DeviceFileMinor: %d\nDeviceFileMode: 292\nDeviceFileModify: 1",
+			10 * id + 1);
+		tree_put(root, path, text);
+		snprintf(path, sizeof path, "proc/driver/nvidia/capabilities/gpu0/mig/gi%d/ci0/access", id);
+		snprintf(text, sizeof text, "DeviceFileMinor: %d\nDeviceFileMode: 292\nDeviceFileModify: 1",
+			10 * id + 2);
+		tree_put(root, path, text);
+	}
+}
+
+int main(void)
+{
+	struct bus b = { .root = root };
+	char path[900], to[600];
+
+	plan_none;
+	tree_unpack("rtx4090x2", root, sizeof root);
+	snprintf(data, sizeof data, "%s/agent", root);
+	mkdir(data, 0700);
+	snprintf(path, sizeof path, "-> %s/tests/lib/.libs/fakenvml.so", getcwd(to, sizeof to));
+	tree_put(root, "lib/libnvidia-ml.so.1", path);
+	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/power/runtime_status", "active");
+	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/power_state", "D0");
+	tree_put(root, "state/processes", "");
+	snprintf(path, sizeof path, "%s/state", root);
+	setenv("FAKE_NVML_STATE", path, 1);
+	setenv("FAKE_NVML", "good", 1);
+	bus_driver(&b, "nvidia");
+	bus_file(&b, "sys/bus/pci/drivers_probe");
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[i]);
+		bus_file(&b, path);
+		bus_drives(root, addresses[i], "nvidia");
+	}
+	bus_begin(&b, "nvidia");
+	caps();
+	test_told();
+	test_fix();
+	test_take();
+	test_modes();
+	test_used();
+	test_whole();
+	test_killed();
+	test_restart();
+	devices_release(&got);
+	bus_end(&b);
+	tree_remove(root);
+	return done();
+}
