@@ -96,8 +96,8 @@ void buy_show_plan(struct buy *b)
 		option_given(b->d.o, "unverified") ? ", unverified hosts too" : "");
 	plan_add(&p, "window", "%s%s", window_show(&a->window, window), a->window.rounded ? " (rounded)" : "");
 	if (b->order.sku->share)
-		plan_add(&p, "size", "%" PRId64 " x %s of a GPU%s; a share: for people who trust each other", a->nodes,
-			b->order.sku->share, option_given(b->d.o, "partial") ? ", or fewer" : "");
+		plan_add(&p, "size", "%" PRId64 " x %s of a GPU%s; %s", a->nodes, b->order.sku->share,
+			option_given(b->d.o, "partial") ? ", or fewer" : "", sku_share_text(b->order.sku->share));
 	else if (b->order.sku->gpus)
 		plan_add(&p, "size", "%" PRId64 " x %u GPUs%s", a->nodes, b->order.sku->gpus,
 			option_given(b->d.o, "partial") ? ", or fewer" : "");

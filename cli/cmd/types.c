@@ -26,7 +26,8 @@ static const struct column columns[] = {
 	{ "memory", COLUMN_RIGHT, "of a node; bytes where a program reads it" },
 	{ "storage", COLUMN_RIGHT, "local storage of a node" },
 	{ "overcommit", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many virtual CPUs share a core" },
-	{ "share", COLUMN_RIGHT, "part of the GPU that a node gets, beside others; empty: all of it" },
+	{ "share", COLUMN_RIGHT,
+		"part of the GPU that a node gets: 1/4 beside others, mig:… as a slice; empty: all of it" },
 	{ "gpu_memory", COLUMN_RIGHT | COLUMN_WIDE, "memory that each GPU has at least" },
 	{ "zone", COLUMN_WIDE, "which part of the region" },
 	{ "network", COLUMN_WIDE, "RDMA between nodes" },
@@ -195,8 +196,9 @@ const struct command cmd_types = {
 		       "number of nodes counts all on sale for that hour, at any price. vCPUs, memory and "
 		       "storage are what the type promises of each node; 2 (4:1) means that 4 vCPUs share a core. "
 		       "'nanopod price' shows the "
-		       "price of any other window. A type with a share gives a node the time of a GPU and that part of "
-		       "its memory beside other nodes, for people who trust each other; its price is per "
+		       "price of any other window. A type with a share such as 1/4 gives a node the time of a GPU and "
+		       "that part of its memory beside other nodes, for people who trust each other; one such as "
+		       "mig:1g.10gb gives it a slice with processors and memory of its own. Their prices are per "
 		       "node-hour.",
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

@@ -16,7 +16,7 @@ const char *gpus_text(const struct model_gpu *gpus, size_t count, char room[GPUS
 	for (size_t i = 0; i < count && len < GPUS_TEXT; i++) {
 		char size[CELL_TEXT];
 
-		len += (size_t)snprintf(room + len, GPUS_TEXT - len, "%s%" PRId64 "%s%.16s %.60s%s%s", i ? ", " : "",
+		len += (size_t)snprintf(room + len, GPUS_TEXT - len, "%s%" PRId64 "%s%.40s %.60s%s%s", i ? ", " : "",
 			gpus[i].count, gpus[i].share ? "x " : "", gpus[i].share ? gpus[i].share : "", gpus[i].model,
 			gpus[i].memory > 0 ? " of " : "", gpus[i].memory > 0 ? cell_size(gpus[i].memory, size) : "");
 	}

@@ -14,6 +14,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/value.h"
+#include "market/share.h"
 
 enum { SKUS_MAX = 4096 };
 
@@ -125,6 +126,12 @@ static void contract_add(char room[SKU_CONTRACT], const char *fmt, ...)
 	va_end(ap);
 }
 
+const char *sku_share_text(const char *share)
+{
+	return share_is_slice(share) ? "a slice: hardware of its own"
+				     : "a share of its speed: for people who trust each other";
+}
+
 const char *sku_contract(const struct sku *sku, char room[SKU_CONTRACT])
 {
 	const char *model = sku->accelerator && *sku->accelerator ? sku->accelerator : NULL;
@@ -132,9 +139,9 @@ const char *sku_contract(const struct sku *sku, char room[SKU_CONTRACT])
 
 	room[0] = '\0';
 	if (sku->share)
-		contract_add(room, "%.16s of a%s%.60s GPU%s%s (a share: for people who trust each other)", sku->share,
-			model ? " " : "", model ? model : "", sku->gpu_memory > 0 ? " of " : "",
-			sku->gpu_memory > 0 ? cell_size(sku->gpu_memory, size) : "");
+		contract_add(room, "%.40s of a%s%.60s GPU%s%s (%s)", sku->share, model ? " " : "", model ? model : "",
+			sku->gpu_memory > 0 ? " of " : "", sku->gpu_memory > 0 ? cell_size(sku->gpu_memory, size) : "",
+			sku_share_text(sku->share));
 	else if (sku->gpus)
 		contract_add(room, "%u%s%.60s GPU%s%s%s", sku->gpus, model ? " " : "", model ? model : "",
 			sku->gpus == 1 ? "" : "s", sku->gpu_memory > 0 ? " of " : "",

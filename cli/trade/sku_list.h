@@ -10,7 +10,7 @@
 
 struct sku {
 	char *id, *alias, *accelerator, *form_factor, *region, *zone, *rdma;
-	char *share;   /* "1/4": of its one GPU; NULL: it has whole ones, or none */
+	char *share;   /* "1/4", "mig:1g.10gb": of its one GPU; NULL: it has whole ones, or none */
 	unsigned gpus; /* whole ones of a node; 0: none or not known, so prices are per node */
 	bool bare;     /* it certainly has no whole GPU, so a price can only be per node */
 	int64_t vcpus, memory, storage, gpu_memory, overcommit; /* of a node; -1: not promised */
@@ -38,6 +38,9 @@ bool sku_fits(const struct sku *sku, const char *typed);
 
 /* What the type promises of a node: "8 h100 GPUs, 208 vCPUs, 2 TiB memory"; "" if the market does not say. */
 const char *sku_contract(const struct sku *sku, char room[SKU_CONTRACT]);
+
+/* What kind of wall such a share has. */
+const char *sku_share_text(const char *share);
 
 const struct sku *skus_by_id(const struct skus *s, const char *id); /* NULL */
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two nodes with half a GPU each: both open it, and who takes more memory than the half is told so and ended, although SSH
 # started that process and it was forked away; its neighbour goes on. The GPU is one of files, with a stand-in for NVIDIA's
-# library. Needs root and an image (driver-ns.t says where from).
+# library. Then a node with a slice of it (MIG). Needs root and an image (driver-ns.t says where from).
 TEST_DRIVER=ns TEST_IMAGES=${NANOPOD_TEST_IMAGES-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
@@ -34,7 +34,7 @@ for id in $(json '.hosts[].id' <"$TMP/joined"); do
 done
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1 --sysfs-root "$ROOT"
 run_is 0 "they are bought" "$NANOPOD" buy -t half -n 2 -d 1h -p 2 --name own --ssh-key "$TMP/buyer.pub" -y
-like "$out$err" "2 x 1/2 of a GPU; a share: for people who trust each other" "by a plan that says what a share is"
+like "$out$err" "2 x 1/2 of a GPU; a share of its speed: for people who trust each other" "by a plan that says what a share is"
 agentd_clock $((NOW + 60))
 for node in own-0 own-1; do
 	ok "$node runs" wait_for 120 node_is $node running || life_say m1
@@ -76,4 +76,33 @@ agentd_clock $((NOW + 60 + 3600 + 120))
 ok "their time is over" wait_for 120 life_nothing m1 || life_say m1
 ok "which ended what held memory" eval '! kill -0 "$MODEST" 2>/dev/null'
 agentd_stop m1
+
+# ---- A slice ------------------------------------------------------------------------------------------------------------
+LATER=$((NOW + 60 + 3600 + 120))
+put proc/devices "$(printf 'Character devices:\n195 nvidia\n235 nvidia-caps\n\nBlock devices:\n259 blkext')"
+put proc/driver/nvidia/capabilities/gpu0/mig/gi1/access "$(printf 'DeviceFileMinor: 11\nDeviceFileMode: 292')"
+put proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access "$(printf 'DeviceFileMinor: 12\nDeviceFileMode: 292')"
+touch "$FAKE_NVML_STATE/mig"
+operator POST /np/v1/skus '{"alias":"slice","gpus":1,"properties":{"accelerator":"rtx4090","requires":{"share":"mig:1g.3gb"}}}' >"$TMP/.made"
+agentd_token | "$AGENTD" --data "$TMP/m2" --driver ns --sysfs-root "$ROOT" join "$NANOPOD_URL" --name m2 --type slice --nodes 7 --json \
+	>"$TMP/joined" 2>"$TMP/.err" && joined=yes || joined=no
+is "$joined" yes "a machine with MIG sells seven slices of one GPU" || diag "$(cat "$TMP/.err")"
+for id in $(json '.hosts[].id' <"$TMP/joined"); do
+	as "$FOUNDRY" POST "/np/v1/hosts/$id/offers" '{"price_dollars_per_node_hour":"1.50"}' >"$TMP/.offer"
+done
+agentd_start m2 "${LIFE_OPTIONS[@]}" --grace 1 --sysfs-root "$ROOT"
+run_is 0 "one is bought" "$NANOPOD" buy -t slice -n 1 -d 1h -p 2 --name cut --ssh-key "$TMP/buyer.pub" -y
+like "$out$err" "1 x mig:1g.3gb of a GPU; a slice: hardware of its own" "by a plan that says what a slice is"
+agentd_clock $((LATER + 60))
+ok "it runs" wait_for 120 node_is cut-0 running || life_say m2
+is "$(life_in cut-0 'ls /dev/nvidia0 /dev/nvidia-caps')" "$(printf '/dev/nvidia0\n\n/dev/nvidia-caps:\nnvidia-cap11\nnvidia-cap12')" \
+	"with the device nodes of its slice"
+is "$(life_in cut-0 'echo $CUDA_VISIBLE_DEVICES')" MIG-fake-0-1-1 "and its name"
+is "$(cd "$FAKE_NVML_STATE" && echo gi-* ci-* mig-0)" "gi-0-1 ci-0-1 mig-0" "which was made for it"
+run_is 0 "nanopod nodes" "$NANOPOD" nodes -o wide
+is "$(grep -c ' slice  *1x mig:1g.3gb rtx4090 of 2.8 GiB ' <<<"$out")" 1 "shows what it has" || diag "$out"
+agentd_clock $((LATER + 60 + 3600 + 120))
+ok "its time is over" wait_for 120 life_nothing m2 || life_say m2
+is "$(cd "$FAKE_NVML_STATE" && echo gi-* ci-* mig-0*)" "gi-* ci-* mig-0*" "its slice is gone, and the GPU's mode is as it was"
+agentd_stop m2
 done_testing

@@ -146,7 +146,7 @@ says "it has 3 such GPUs" "and all are counted"
 # ---- Shares of a GPU ----------------------------------------------------------------------------------------------
 out=$(sku x 8 '{"requires":{"share":"1/4"}}')
 refused 422 invalid properties.requires.share "a share is one of one GPU" "$out"
-for share in 1/1 1/17 2/4 mig:1g.10gb; do
+for share in 1/1 1/17 2/4 mig: mig:1g mig:0g.10gb mig:1g.10gb+ "mig:1g.10gb me"; do
 	out=$(sku x 1 "{\"requires\":{\"share\":\"$share\"}}")
 	refused 422 invalid properties.requires.share "not of '$share'" "$out"
 done
@@ -154,7 +154,7 @@ sku quarter 1 '{"accelerator":"h100","requires":{"gpu_vendor":"nvidia","share":"
 sku halves 1 '{"accelerator":"h100","requires":{"share":"1/2"}}' >"$TMP/.made"
 export NANOPOD_TOKEN=$ACME HOME=$TMP XDG_CONFIG_HOME=$TMP
 like "$("$BUILD/nanopod" types | grep quarter)" "quarter .* 1/4" "'nanopod types' shows it"
-like "$("$BUILD/nanopod" price -t quarter -d 1h 2>&1)" "each +1/4 of a h100 GPU .a share: for people who trust each other." "'nanopod price' says what kind of wall it is"
+like "$("$BUILD/nanopod" price -t quarter -d 1h 2>&1)" "each +1/4 of a h100 GPU .a share of its speed: for people who trust each other." "'nanopod price' says what kind of wall it is"
 agent sharer
 SHARER='{"capacity":{"vcpus":1,"memory_bytes":1,"disk_bytes":1,"driver":"ns","devices":true,%s"gpus":[{"vendor":"nvidia","model":"h100","memory_bytes":85000000000,"count":2}]}}'
 # shellcheck disable=SC2059  # the format is the inventory
@@ -176,6 +176,43 @@ taken "$S" q6 halves "without the whole one there is room for a half"
 taken "$S" q7 halves "and another"
 out=$(host "$S" q8 one)
 refused 422 no_room instance_sku "but not for a whole one beside shares" "$out"
+
+# ---- Slices of a GPU -----------------------------------------------------------------------------------------------
+out=$(sku x 8 '{"requires":{"share":"mig:1g.10gb"}}')
+refused 422 invalid properties.requires.share "a slice is one of one GPU" "$out"
+out=$(sku x 1 '{"requires":{"gpu_vendor":"amd","share":"mig:1g.10gb"}}')
+refused 422 invalid properties.requires.share "and of NVIDIA's" "$out"
+sku seventh 1 '{"accelerator":"h100","requires":{"gpu_vendor":"nvidia","share":"mig:1g.10gb"}}' >"$TMP/.made"
+sku third 1 '{"accelerator":"h100","requires":{"share":"mig:2g.20gb"}}' >"$TMP/.made"
+sku media 1 '{"accelerator":"h100","requires":{"share":"mig:1g.10gb+me"}}' >"$TMP/.made"
+like "$("$BUILD/nanopod" types | grep seventh)" "seventh .* mig:1g.10gb" "'nanopod types' shows it"
+like "$("$BUILD/nanopod" price -t seventh -d 1h 2>&1)" "each +mig:1g.10gb of a h100 GPU .a slice: hardware of its own." "'nanopod price' says what kind of wall it is"
+out=$(host "$S" m0 seventh)
+refused 422 no_room instance_sku "a machine whose GPUs have no MIG has no room" "$out"
+says "a slice mig:1g.10gb of a nvidia h100 GPU.: it has 2 nvidia h100, without slices" "and is told what it has"
+agent cutter
+SLICES='"slices":[{"profile":"1g.10gb","count":7},{"profile":"2g.20gb","count":3},{"profile":"rm -rf","count":1}],'
+CUTTER='{"capacity":{"vcpus":1,"memory_bytes":1,"disk_bytes":1,"driver":"ns","devices":true,"shares":"","gpus":[{%s"vendor":"nvidia","model":"h100","memory_bytes":85000000000,"count":2}]}}'
+# shellcheck disable=SC2059  # the format is the inventory
+as "$S" PUT /np/v1/agent/inventory "$(printf "$CUTTER" "$SLICES")" >/dev/null
+out=$(host "$S" m0 media)
+refused 422 no_room instance_sku "a slice that its GPUs do not have" "$out"
+says "it has 2 nvidia h100, which can be cut into mig:1g.10gb, mig:2g.20gb" "and what they have"
+for i in 1 2 3 4 5 6 7; do taken "$S" "m$i" seventh "seven of one GPU: $i"; done
+is "$(as "$S" GET /np/v1/agent/work | jq -Sc '[.hosts[].resources.gpu] | unique')" \
+	'[{"count":1,"model":"h100","share":"mig:1g.10gb","vendor":"nvidia"}]' "its agent is told"
+for i in 1 2 3; do taken "$S" "k$i" third "three of another size of the other GPU: $i"; done
+out=$(host "$S" m8 seventh)
+refused 422 no_room instance_sku "an eighth would be more than one GPU" "$out"
+says "it has 2 such GPUs, and 2 of them are promised" "and is told what is promised"
+out=$(host "$S" k4 third)
+refused 422 no_room instance_sku "a fourth of the other size, too" "$out"
+out=$(host "$S" mw one)
+refused 422 no_room instance_sku "and so is a whole one" "$out"
+# shellcheck disable=SC2059
+as "$S" PUT /np/v1/agent/inventory "$(printf "$CUTTER" "")" >/dev/null
+is "$(as "$FOUNDRY" GET /np/v1/agents/cutter | jq -c '.inventory.capacity.gpus[0].slices[0]')" '{"count":7,"profile":"1g.10gb"}' \
+	"a report that does not tell of slices takes none back"
 
 # ---- On sale ---------------------------------------------------------------------------------------------------------
 agent shrinks

@@ -11,7 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *given = json_loadb((const char *)data, size, 0, NULL), *resources, *merged;
-	struct promise p = promise_read(8, json_object_get(given, "properties"));
+	const json_t *properties = json_object_get(given, "properties");
+	struct promise p = promise_read(json_object_get(json_object_get(properties, "requires"), "share") ? 1 : 8,
+		properties);
 	char text[PROMISE_TEXT], *known;
 	struct capacity has;
 	struct tally r;

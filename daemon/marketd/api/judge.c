@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "market/challenge.h"
-#include "marketd/api/promise.h"
+#include "marketd/api/tally.h"
 
 enum { GPU_PARTS = 720720 }; /* every share divides it */
 
@@ -230,19 +230,21 @@ static const struct claim *judge_failed(const struct claims *c)
 }
 
 /* What a node has of GPUs, in parts of one. */
-static int64_t judge_parts(const struct sku *s)
+static int64_t judge_parts(const struct sku *s, const struct capacity *has)
 {
 	struct promise p = promise_of(s);
+	int64_t per = tally_per_gpu(has, &p);
 
-	return p.gpu_parts ? GPU_PARTS / p.gpu_parts : p.gpus * GPU_PARTS;
+	return p.gpus * GPU_PARTS / (per ? per : 1);
 }
 
 /* *parts: of the machine's GPUs, those that no host before has. */
-static void judge_host(const struct sku *s, const struct claims *c, int64_t *parts, struct verdict *v)
+static void judge_host(const struct sku *s, const struct claims *c, const struct capacity *has, int64_t *parts,
+	struct verdict *v)
 {
 	const struct claim *failed = judge_failed(c);
 	json_t *more = judge_requires(s);
-	int64_t hours = json_integer_value(json_object_get(more, "verify_hours")), need = judge_parts(s);
+	int64_t hours = json_integer_value(json_object_get(more, "verify_hours")), need = judge_parts(s, has);
 
 	v->minutes = 60 * (hours > 0 ? hours : JUDGE_HOURS);
 	if (failed)
@@ -264,14 +266,16 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 {
 	const struct claim *computed[JUDGE_GPUS];
 	int64_t parts = (int64_t)judge_gpus(a, c, computed) * GPU_PARTS;
+	struct capacity has = { .kinds = 0 };
 	size_t n = 0;
 
+	tally_capacity_of(a, &has);
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h && n < most;
 		h = engine_host_of_agent(e, a->id, h->id)) {
 		const struct sku *s = engine_sku(e, h->sku);
 
 		list[n] = (struct verdict){ .host = h->id };
-		judge_host(s, c, &parts, &list[n]);
+		judge_host(s, c, &has, &parts, &list[n]);
 		n += (s && s->proof) || h->proof != PROOF_NONE;
 	}
 	return n;

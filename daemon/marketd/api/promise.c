@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
-
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 static int64_t promise_number(const json_t *o, const char *name)
@@ -26,14 +24,15 @@ void promise_word(char *out, size_t size, const char *text)
 	out[n] = '\0';
 }
 
-/* "1/4" */
-static int64_t promise_parts(const json_t *more)
+/* "1/4", "mig:1g.10gb" */
+static void promise_share(const json_t *more, struct promise *p)
 {
-	const char *text = json_string_value(json_object_get(more, "share"));
-	long parts;
+	struct share s;
 
-	return text && strncmp(text, "1/", 2) == 0 && str_to_long(text + 2, 2, SHARE_PARTS_MAX, &parts) == 0 ? parts
-													     : 0;
+	if (!share_read(json_string_value(json_object_get(more, "share")), &s))
+		return;
+	p->gpu_parts = s.parts;
+	memcpy(p->gpu_slice, s.slice, sizeof p->gpu_slice);
 }
 
 struct promise promise_read(int64_t gpus, const json_t *properties)
@@ -53,7 +52,8 @@ struct promise promise_read(int64_t gpus, const json_t *properties)
 	if (gpus > 0) {
 		p.gpus = gpus;
 		p.gpu_memory = promise_number(more, "gpu_memory");
-		p.gpu_parts = gpus == 1 ? promise_parts(more) : 0;
+		if (gpus == 1)
+			promise_share(more, &p);
 		promise_word(p.gpu_vendor, sizeof p.gpu_vendor, json_string_value(json_object_get(more, "gpu_vendor")));
 		promise_word(p.gpu_model, sizeof p.gpu_model,
 			json_string_value(json_object_get(properties, "accelerator")));
@@ -109,10 +109,13 @@ static void promise_add(char room[PROMISE_TEXT], const char *text)
 
 static void promise_add_gpus(const struct promise *p, char room[PROMISE_TEXT])
 {
-	char text[192], bytes[32], count[40];
+	char text[240], bytes[32], count[64];
 
-	snprintf(count, sizeof count, "%s%" PRId64 "%s", p->gpu_parts ? "1/" : "",
-		p->gpu_parts ? p->gpu_parts : p->gpus, p->gpu_parts ? " of a" : "");
+	if (*p->gpu_slice)
+		snprintf(count, sizeof count, "a slice " SHARE_MIG "%s of a", p->gpu_slice);
+	else
+		snprintf(count, sizeof count, "%s%" PRId64 "%s", p->gpu_parts ? "1/" : "",
+			p->gpu_parts ? p->gpu_parts : p->gpus, p->gpu_parts ? " of a" : "");
 	snprintf(text, sizeof text, "%s%s%s%s%s GPU%s%s%s", count, *p->gpu_vendor ? " " : "", p->gpu_vendor,
 		*p->gpu_model ? " " : "", p->gpu_model, p->gpus == 1 ? "" : "s", p->gpu_memory ? " of " : "",
 		p->gpu_memory ? promise_bytes(p->gpu_memory, bytes) : "");
@@ -170,6 +173,8 @@ static json_t *promise_gpu(const struct promise *p)
 	promise_put(gpu, "memory_bytes", p->gpu_memory);
 	if (p->gpu_parts)
 		json_object_set_new(gpu, "share", json_sprintf("1/%d", (int)p->gpu_parts));
+	if (*p->gpu_slice)
+		json_object_set_new(gpu, "share", json_sprintf(SHARE_MIG "%s", p->gpu_slice));
 	return gpu;
 }
 

@@ -8,17 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "market/share.h"
 #include "marketd/store/market.h"
 
-enum { OVERCOMMIT_MAX = 16, SHARE_PARTS_MAX = 16, PROMISE_TEXT = 256 };
+enum { OVERCOMMIT_MAX = 16, SHARE_PARTS_MAX = SHARE_PARTS, SHARE_TEXT = SHARE_SLICE + 3, PROMISE_TEXT = 256 };
 
-/* The parts of a GPU that a type can promise: up to SHARE_PARTS_MAX nodes share one. */
-#define SHARES "1/2|1/3|1/4|1/5|1/6|1/7|1/8|1/9|1/10|1/11|1/12|1/13|1/14|1/15|1/16"
+/* The parts of a GPU that a type can promise: up to SHARE_PARTS_MAX nodes share one, or a slice by NVIDIA's name. */
+#define SHARES "^(1/([2-9]|1[0-6])|mig:[1-9][0-9]{0,3}g\\.[1-9][0-9]{0,3}gb([+-][a-z]+(\\.[a-z]+)*)*)$"
 
 /* Of one node. 0 or "": not promised. */
 struct promise {
 	int64_t gpus, gpu_memory, vcpus, memory, disk, inodes, network_mbps; /* bytes, but for counts and Mbit/s */
 	int64_t gpu_parts;  /* not a whole GPU, but one such part of one: 4 is a quarter. 0: whole ones */
+	char gpu_slice[SHARE_SLICE]; /* or a slice of this profile: "1g.10gb"; "": none */
 	int64_t overcommit; /* how many vCPUs share a core; 1: none do. 0 without vcpus */
 	char gpu_vendor[16], gpu_model[72];
 };

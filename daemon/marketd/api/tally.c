@@ -10,7 +10,7 @@
 
 #include "market/reason.h"
 
-static bool tally_capacity_of(const struct agent *a, struct capacity *out)
+bool tally_capacity_of(const struct agent *a, struct capacity *out)
 {
 	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
 	bool known = tally_capacity(inventory, out);
@@ -34,11 +34,21 @@ static int64_t tally_cores(const struct promise *p)
 	return part && p->vcpus > INT64_MAX / part ? INT64_MAX : p->vcpus * part;
 }
 
+/* How many such slices a GPU of this kind holds. */
+static int64_t gpu_slices_of(const struct capacity_gpu *g, const char *profile)
+{
+	for (size_t i = 0; i < g->slice_count; i++)
+		if (strcmp(g->slices[i].profile, profile) == 0)
+			return g->slices[i].count;
+	return 0;
+}
+
 static bool gpu_fits(const struct capacity *c, const struct capacity_gpu *g, const struct promise *p)
 {
 	return (!p->gpu_parts || (*c->shares && strcasecmp(c->shares, g->vendor) == 0)) &&
 		(!*p->gpu_vendor || strcasecmp(p->gpu_vendor, g->vendor) == 0) &&
 		(!*p->gpu_model || strcasecmp(p->gpu_model, g->model) == 0) &&
+		(!*p->gpu_slice || gpu_slices_of(g, p->gpu_slice)) &&
 		g->memory >= p->gpu_memory - p->gpu_memory / TALLY_GPU_PART;
 }
 
@@ -73,12 +83,48 @@ static int64_t gpus_bound(const struct tally *r, unsigned set)
 	return sum;
 }
 
+int64_t tally_per_gpu(const struct capacity *has, const struct promise *p)
+{
+	int64_t least = 0;
+
+	if (!*p->gpu_slice)
+		return p->gpu_parts ? p->gpu_parts : 1;
+	for (size_t i = 0; i < has->kinds; i++) {
+		int64_t count = gpu_fits(has, &has->gpus[i], p) ? gpu_slices_of(&has->gpus[i], p->gpu_slice) : 0;
+
+		least = count && (!least || count < least) ? count : least;
+	}
+	return least;
+}
+
+/* Where the slices of this profile and set are counted; TALLY_SORTS: nowhere. */
+static size_t tally_sort(const struct tally *r, unsigned set, const struct promise *p)
+{
+	size_t i = 0;
+
+	while (i < r->sorts && (r->slices[i].set != set || strcmp(r->slices[i].profile, p->gpu_slice) != 0))
+		i++;
+	return i;
+}
+
+static int64_t gpus_more_slices(const struct tally *r, unsigned set, const struct promise *p)
+{
+	int64_t per = tally_per_gpu(&r->has, p);
+	size_t i = tally_sort(r, set, p);
+
+	if (i == TALLY_SORTS)
+		return INT32_MAX;
+	return !per || i == r->sorts || r->slices[i].count % per == 0;
+}
+
 /*
- * Whole GPUs that one more node takes: a GPU is cut into shares of one size, so the first of each few takes one. Shares
- * of different types may be promised more GPUs than they could do with, never fewer.
+ * Whole GPUs that one more node takes: a GPU is cut into shares or slices of one size, so the first of each few takes
+ * one. Shares of different types may be promised more GPUs than they could do with, never fewer.
  */
 static int64_t gpus_more(const struct tally *r, unsigned set, const struct promise *p)
 {
+	if (*p->gpu_slice)
+		return gpus_more_slices(r, set, p);
 	return p->gpu_parts ? r->shares[set][p->gpu_parts] % p->gpu_parts == 0 : p->gpus;
 }
 
@@ -120,6 +166,20 @@ enum tally_part tally_lacks(const struct tally *r, const struct promise *p)
 	return TALLY_PARTS;
 }
 
+static void tally_take_slice(struct tally *r, unsigned set, const struct promise *p)
+{
+	size_t i = tally_sort(r, set, p);
+
+	if (i == TALLY_SORTS)
+		return;
+	if (i == r->sorts) {
+		r->slices[i] = (struct tally_slices){ .set = set };
+		memcpy(r->slices[i].profile, p->gpu_slice, sizeof r->slices[i].profile);
+		r->sorts++;
+	}
+	r->slices[i].count++;
+}
+
 void tally_take(struct tally *r, const struct promise *p, const char *host)
 {
 	const int64_t needs[TALLY_PARTS] = { p->gpus, p->network_mbps, p->vcpus, p->memory, p->disk };
@@ -129,7 +189,10 @@ void tally_take(struct tally *r, const struct promise *p, const char *host)
 		if (needs[i] && r->hosts[i]++ == 0)
 			r->first[i] = host;
 	r->gpus[set] = tally_sum(r->gpus[set], gpus_more(r, set, p));
-	r->shares[set][p->gpu_parts]++;
+	if (*p->gpu_slice)
+		tally_take_slice(r, set, p);
+	else
+		r->shares[set][p->gpu_parts]++;
 	r->cores = tally_sum(r->cores, tally_cores(p));
 	r->memory = tally_sum(r->memory, tally_memory(r, p));
 	r->disk = tally_sum(r->disk, p->disk);
@@ -156,6 +219,21 @@ static void tally_gpus_text(const struct capacity *c, char *out, size_t size)
 			c->gpus[i].vendor, *c->gpus[i].vendor ? " " : "", c->gpus[i].model);
 }
 
+/* "2 nvidia h100, which can be cut into mig:1g.10gb, mig:2g.20gb" */
+static void tally_slices_text(const struct capacity *c, char *out, size_t size)
+{
+	size_t n, told = 0;
+
+	tally_gpus_text(c, out, size);
+	n = strlen(out);
+	for (size_t i = 0; i < c->kinds; i++)
+		for (size_t k = 0; k < c->gpus[i].slice_count && n < size; k++)
+			n += (size_t)snprintf(out + n, size - n, "%s" SHARE_MIG "%s",
+				told++ ? ", " : ", which can be cut into ", c->gpus[i].slices[k].profile);
+	if (!told && n < size)
+		snprintf(out + n, size - n, "%s", n ? ", without slices (MIG)" : "no GPU");
+}
+
 /* "it has 2 vCPUs, and 2 of them are promised to host 'a'" */
 static void tally_told(const struct tally *r, const struct promise *p, enum tally_part part, char *out, size_t size)
 {
@@ -168,6 +246,11 @@ static void tally_told(const struct tally *r, const struct promise *p, enum tall
 
 	if (part == TALLY_GPUS && p->gpu_parts && !*r->has.shares) {
 		snprintf(out, size, "its nodes cannot share a GPU, which needs driver ns, NVIDIA's GPUs and library");
+		return;
+	}
+	if (part == TALLY_GPUS && !set && *p->gpu_slice) {
+		tally_slices_text(&r->has, gpus, sizeof gpus);
+		snprintf(out, size, "it has %s", gpus);
 		return;
 	}
 	if (part == TALLY_GPUS && !set) {

@@ -15,6 +15,8 @@ enum {
 		10,      /* of its memory a GPU's driver and error correction take up to a tenth: 80 GB show as 79.6 */
 	TALLY_KINDS = 6, /* kinds of GPU in one machine; more are not counted */
 	TALLY_CORE = 720720, /* parts of a core: every overcommit divides it */
+	TALLY_SLICES = 24,   /* kinds of slices of one kind of GPU */
+	TALLY_SORTS = 64,    /* kinds of slices that the hosts of one machine may have; others do not fit */
 };
 
 /* As the agent reports it, less what the machine keeps for itself. */
@@ -23,6 +25,11 @@ struct capacity {
 	struct capacity_gpu {
 		char vendor[16], model[72];
 		int64_t memory, count;
+		struct capacity_slices {
+			char profile[SHARE_SLICE];
+			int64_t count; /* that a GPU holds which is cut into nothing else */
+		} slices[TALLY_SLICES];
+		size_t slice_count;
 	} gpus[TALLY_KINDS];
 	size_t kinds;
 	char driver[32];
@@ -34,6 +41,8 @@ struct capacity {
 
 /* false: the inventory has none (an older agent). What is not of the right kind counts as 0. */
 bool tally_capacity(const json_t *inventory, struct capacity *out);
+
+bool tally_capacity_of(const struct agent *a, struct capacity *out);
 
 /*
  * The inventory as it counts from now on, a new object: members of `capacity` that this report lacks stay as the agent
@@ -49,6 +58,12 @@ struct tally {
 	int64_t cores, memory, disk;    /* promised; cores in parts */
 	int64_t gpus[1 << TALLY_KINDS]; /* promised, by the set of kinds that would do; those cut into shares, too */
 	int64_t shares[1 << TALLY_KINDS][SHARE_PARTS_MAX + 1]; /* promised, by that set and their size */
+	struct tally_slices {
+		char profile[SHARE_SLICE];
+		unsigned set;
+		int64_t count;
+	} slices[TALLY_SORTS]; /* the same of slices */
+	size_t sorts;
 	size_t hosts[TALLY_PARTS];                             /* how many were promised of this */
 	const char *first[TALLY_PARTS];                        /* the first one's name */
 };
@@ -58,6 +73,7 @@ void tally_init(struct tally *r, const struct capacity *has);
 enum tally_part tally_lacks(const struct tally *r, const struct promise *p);
 void tally_take(struct tally *r, const struct promise *p, const char *host); /* whether it fits or not */
 int64_t tally_count(const struct capacity *has, const struct promise *p);    /* nodes that an empty machine holds */
+int64_t tally_per_gpu(const struct capacity *has, const struct promise *p);  /* shares of one; 0: it has none */
 
 /*
  * Whether machines hold what the event promises: a new host of an agent, an offer of its time, another promise of a

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a machine has, as its agent reports it. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,6 +18,34 @@ static int64_t capacity_number(const json_t *o, const char *name, int64_t max)
 	return n < 0 ? 0 : n > max ? max : n;
 }
 
+/* Profiles that the market cannot sell are left out. */
+static void capacity_add_slices(struct capacity_gpu *g, const json_t *list)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	{
+		const char *profile = json_string_value(json_object_get(o, "profile"));
+		int64_t count = capacity_number(o, "count", SHARE_PARTS_MAX);
+
+		if (g->slice_count == TALLY_SLICES || !count || !profile || !share_is_profile(profile))
+			continue;
+		snprintf(g->slices[g->slice_count].profile, SHARE_SLICE, "%s", profile);
+		g->slices[g->slice_count++].count = count;
+	}
+}
+
+static bool capacity_same_slices(const struct capacity_gpu *a, const struct capacity_gpu *b)
+{
+	bool same = a->slice_count == b->slice_count;
+
+	for (size_t i = 0; same && i < a->slice_count; i++)
+		same = a->slices[i].count == b->slices[i].count &&
+			strcmp(a->slices[i].profile, b->slices[i].profile) == 0;
+	return same;
+}
+
 /* Equal GPUs are one kind, in however many members they come. */
 static void capacity_add_gpu(struct capacity *c, const json_t *o)
 {
@@ -24,11 +53,12 @@ static void capacity_add_gpu(struct capacity *c, const json_t *o)
 		.count = capacity_number(o, "count", GPUS_MAX) };
 	size_t i = 0;
 
+	capacity_add_slices(&g, json_object_get(o, "slices"));
 	promise_word(g.vendor, sizeof g.vendor, json_string_value(json_object_get(o, "vendor")));
 	promise_word(g.model, sizeof g.model, json_string_value(json_object_get(o, "model")));
 	while (i < c->kinds &&
 		(strcasecmp(c->gpus[i].vendor, g.vendor) != 0 || strcasecmp(c->gpus[i].model, g.model) != 0 ||
-			c->gpus[i].memory != g.memory))
+			c->gpus[i].memory != g.memory || !capacity_same_slices(&c->gpus[i], &g)))
 		i++;
 	if (i < c->kinds)
 		c->gpus[i].count = c->gpus[i].count + g.count < GPUS_MAX ? c->gpus[i].count + g.count : GPUS_MAX;
@@ -71,7 +101,7 @@ static bool merge_says(const json_t *value, char kind)
 	}
 }
 
-/* A GPU whose driver does not answer has the memory that it had. No machine lists so many that this takes long. */
+/* A GPU whose driver does not answer has what it had. No machine lists so many that this takes long. */
 static void merge_gpus(json_t *now, const json_t *before)
 {
 	json_t *gpus = json_object_get(now, "gpus"), *gpu;
@@ -87,6 +117,9 @@ static void merge_gpus(json_t *now, const json_t *before)
 
 		if (a && b && strcasecmp(a, b) == 0 && !merge_says(json_object_get(gpu, "memory_bytes"), 'i'))
 			json_object_set(gpu, "memory_bytes", json_object_get(old, "memory_bytes"));
+		if (a && b && strcasecmp(a, b) == 0 && !merge_says(json_object_get(gpu, "slices"), 'a') &&
+			merge_says(json_object_get(old, "slices"), 'a'))
+			json_object_set(gpu, "slices", json_object_get(old, "slices"));
 	}
 }
 

@@ -117,6 +117,77 @@ static void test_random(void)
 	ok(taken > ROUNDS / 4 && refused > ROUNDS / 4, "(%d taken, %d refused)", taken, refused);
 }
 
+/* Tries all ways to cut GPUs, each into slices of one profile, and to give out whole ones. */
+static bool slices_fit(const struct capacity *has, const int64_t need[2], int64_t whole, const int64_t left[2])
+{
+	if (need[0] <= 0 && need[1] <= 0 && whole <= 0)
+		return true;
+	for (size_t k = 0; k < has->kinds; k++) {
+		const int64_t rest[2] = { left[0] - (k == 0), left[1] - (k == 1) };
+
+		if (!left[k])
+			continue;
+		if (whole > 0 && slices_fit(has, need, whole - 1, rest))
+			return true;
+		for (size_t s = 0; s < has->gpus[k].slice_count; s++) {
+			const int64_t less[2] = { need[0] - (s == 0 ? has->gpus[k].slices[s].count : 0),
+				need[1] - (s == 1 ? has->gpus[k].slices[s].count : 0) };
+
+			if (need[s] > 0 && slices_fit(has, less, whole, rest))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whole GPUs and slices of two profiles: what is sold can always be made, and on GPUs of one kind all of it is sold. */
+static void test_slices(void)
+{
+	static const char *const profiles[] = { "1g.10gb", "3g.40gb" };
+	int sold_too_much = 0, held_back = 0, taken = 0, refused = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct capacity has = { .devices = true, .kinds = (size_t)(1 + any(2)) };
+		int64_t need[2] = { 0 }, whole = 0, left[2] = { 0 };
+		bool fits = true;
+		struct tally r;
+
+		for (size_t k = 0; k < has.kinds; k++) {
+			struct capacity_gpu *g = &has.gpus[k];
+
+			*g = (struct capacity_gpu){ .vendor = "nvidia", .model = "h100", .memory = (int64_t)k };
+			g->count = left[k] = 1 + any(2);
+			g->slice_count = (size_t)any(3);
+			for (size_t s = 0; s < g->slice_count; s++) {
+				snprintf(g->slices[s].profile, sizeof g->slices[s].profile, "%s", profiles[s]);
+				g->slices[s].count = 1 + any(7);
+			}
+		}
+		tally_init(&r, &has);
+		for (int i = 0; i < 30 && fits; i++) {
+			int what = any(5);
+			struct promise p = { .gpus = 1 };
+			bool can;
+
+			if (what < 4)
+				snprintf(p.gpu_slice, sizeof p.gpu_slice, "%s", profiles[what == 3]);
+			need[what == 3] += what < 4;
+			whole += what == 4;
+			fits = tally_lacks(&r, &p) == TALLY_PARTS;
+			can = slices_fit(&has, need, whole, left);
+			sold_too_much += fits && !can;
+			held_back += !fits && can && has.kinds == 1;
+			taken += fits;
+			refused += !fits;
+			if (fits)
+				tally_take(&r, &p, "x");
+		}
+	}
+	is_int(sold_too_much, 0, "a slice that is sold can be made beside all others");
+	is_int(held_back, 0, "and on GPUs of one kind each that can be made is sold");
+	ok(taken > ROUNDS && refused > ROUNDS / 2, "(%d taken, %d refused)", taken, refused);
+}
+
 /* Whole GPUs and shares of one kind: shares of one size need as many GPUs as hold them. */
 static void test_shares(void)
 {
@@ -281,6 +352,7 @@ int main(void)
 	test_merging_many();
 	test_random();
 	test_shares();
+	test_slices();
 	test_share_needs();
 	test_reading();
 	return done();

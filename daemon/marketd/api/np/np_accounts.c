@@ -172,6 +172,9 @@ static bool np_accounts_requires(const struct request *q, struct reply *r, int32
 	else if (gpus != 1 && json_object_get(more, "share"))
 		api_refuse(q, r, REASON_INVALID, "properties.requires.share",
 			"'share' is a part of one GPU: make the type with 1 GPU");
+	else if (*p.gpu_slice && *p.gpu_vendor && strcmp(p.gpu_vendor, "nvidia") != 0)
+		api_refuse(q, r, REASON_INVALID, "properties.requires.share",
+			"only NVIDIA's GPUs have slices: drop 'gpu_vendor', or make it nvidia");
 	else if (!p.vcpus && json_object_get(more, "overcommit"))
 		api_refuse(q, r, REASON_INVALID, "properties.requires.overcommit",
 			"'overcommit' is how many vCPUs share a core: give 'num_vcpus', too");

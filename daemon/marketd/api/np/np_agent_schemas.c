@@ -23,7 +23,8 @@ static const struct schema_field resources_gpu[] = {
 	SAID("model", 0),
 	COUNT_OF("count", FIELD_REQUIRED),
 	COUNT_OF("memory_bytes", 0),
-	{ "share", SCHEMA_ENUM, 0, SHARES, 0, 0, "a part of the GPU; memory_bytes is that of the whole" },
+	{ "share", SCHEMA_STRING, 0, SHARES, 3, SHARE_TEXT,
+		"a part of the GPU, or a slice; memory_bytes is that of the whole" },
 	{ 0 },
 };
 
@@ -169,7 +170,8 @@ static const struct schema_field node_gpu[] = {
 	{ "model", SCHEMA_STRING, FIELD_REQUIRED, "^[A-Za-z0-9._:+-]+$", 1, 63, "as types name it" },
 	{ "count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 1, 1024, NULL },
 	COUNT_OF("memory_bytes", 0),
-	{ "share", SCHEMA_ENUM, 0, SHARES, 0, 0, "a part of a GPU, of which memory_bytes is what the node may hold" },
+	{ "share", SCHEMA_STRING, 0, SHARES, 3, SHARE_TEXT,
+		"a part of a GPU, or a slice, of which memory_bytes is what the node may hold" },
 	{ 0 },
 };
 

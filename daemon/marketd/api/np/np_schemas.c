@@ -186,8 +186,9 @@ static const struct schema_field tier[] = {
 static const struct schema_field requires[] = {
 	{ "gpu_vendor", SCHEMA_ENUM, FIELD_NULL, "nvidia|amd|intel", 0, 0, NULL },
 	{ "gpu_memory", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52, "bytes that each GPU has at least" },
-	{ "share", SCHEMA_ENUM, FIELD_NULL, SHARES, 0, 0,
-		"a node gets not the whole GPU, but the time of all and this part of its memory, beside others" },
+	{ "share", SCHEMA_STRING, FIELD_NULL, SHARES, 3, SHARE_TEXT,
+		"a node gets not the whole GPU, but the time of all and this part of its memory, beside others; or a "
+		"slice with hardware of its own (MIG), as mig:1g.10gb" },
 	{ "inodes", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 40, "files that fit on a node's disk" },
 	{ "network_mbps", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 10000000, NULL },
 	{ "overcommit", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, OVERCOMMIT_MAX,
