@@ -352,6 +352,15 @@ L=$(host q4 quarter)
 N=$(nonce); send "$(claims sharer "$N" "$fast$(sums 1)")" >"$TMP/.made"
 is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.state]')" '["verified","verified","verified","verified","failed"]' "four quarters are one GPU"
 is "$(verified "$L")" "failed | no GPU that computed what was asked of it has room for its share | -" "a fifth is of another"
+sku third 1 '{"accelerator":"h100","requires":{"verified":true,"share":"mig:2g.20gb"}}' >"$TMP/.made"
+agent cutter
+gpus 2
+as "$S" PUT /np/v1/agent/inventory "$(as "$FOUNDRY" GET "/np/v1/agents/$AGENT" | jq -c '.inventory | .capacity.gpus[0].slices = [{"profile":"2g.20gb","count":3}]')" >/dev/null
+for i in 1 2 3; do host "c$i" third >"$TMP/.made"; done
+L=$(host c4 third)
+N=$(nonce); send "$(claims cutter "$N" "$fast$(sums 1)")" >"$TMP/.made"
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.state]')" '["verified","verified","verified","failed"]' "as many slices as it holds are one GPU"
+is "$(verified "$L")" "failed | no GPU that computed what was asked of it has room for its share | -" "the next one is of another"
 
 # ---- Kept -----------------------------------------------------------------------------------------------------------
 sku plain 0 '{"num_vcpus":1}' >"$TMP/.made"

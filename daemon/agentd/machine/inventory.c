@@ -424,7 +424,9 @@ static void inventory_take_slices(struct inventory *v, struct gpu *g, const stru
 /* What NVIDIA's GPUs can be cut into. Where the library says that it knows nothing of slices, there are none. */
 static void inventory_ask_slices(const struct inventory_setup *s, const char *root, struct inventory *v)
 {
-	struct mig_gpus *m = s->shares && inventory_may_ask_nvml(v) ? calloc(1, sizeof *m) : NULL;
+	/* A library that hangs would hang again, and the inventory has a deadline. */
+	bool asks = s->shares && v->nvml != -ETIMEDOUT && inventory_may_ask_nvml(v);
+	struct mig_gpus *m = asks ? calloc(1, sizeof *m) : NULL;
 	int rc = m ? mig_read(root, m, NULL) : -EAGAIN;
 
 	for (size_t i = 0; i < v->gpu_count && s->driver; i++) {
