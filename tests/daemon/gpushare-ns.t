@@ -90,6 +90,7 @@ is "$joined" yes "a machine with MIG sells seven slices of one GPU" || diag "$(c
 for id in $(json '.hosts[].id' <"$TMP/joined"); do
 	as "$FOUNDRY" POST "/np/v1/hosts/$id/offers" '{"price_dollars_per_node_hour":"1.50"}' >"$TMP/.offer"
 done
+like "$("$AGENTD" --driver ns --sysfs-root "$ROOT" inventory)" "slices +7 x mig:1g.3gb, 3 x mig:2g.6gb, 2 x mig:3g.12gb" "its inventory lists what there is"
 agentd_start m2 "${LIFE_OPTIONS[@]}" --grace 1 --sysfs-root "$ROOT"
 run_is 0 "one is bought" "$NANOPOD" buy -t slice -n 1 -d 1h -p 2 --name cut --ssh-key "$TMP/buyer.pub" -y
 like "$out$err" "1 x mig:1g.3gb of a GPU; a slice: hardware of its own" "by a plan that says what a slice is"
@@ -99,6 +100,7 @@ is "$(life_in cut-0 'ls /dev/nvidia0 /dev/nvidia-caps')" "$(printf '/dev/nvidia0
 	"with the device nodes of its slice"
 is "$(life_in cut-0 'echo $CUDA_VISIBLE_DEVICES')" MIG-fake-0-1-1 "and its name"
 is "$(cd "$FAKE_NVML_STATE" && echo gi-* ci-* mig-0)" "gi-0-1 ci-0-1 mig-0" "which was made for it"
+like "$("$AGENTD" --data "$TMP/m2" gpus)" "0000:01:00.0  mig:1g.3gb rtx4090 .*inst_" "'nanopod-agentd gpus' lists it"
 run_is 0 "nanopod nodes" "$NANOPOD" nodes -o wide
 is "$(grep -c ' slice  *1x mig:1g.3gb rtx4090 of 2.8 GiB ' <<<"$out")" 1 "shows what it has" || diag "$out"
 agentd_clock $((LATER + 60 + 3600 + 120))

@@ -59,6 +59,7 @@ enum {
 	USED = 19,
 	FULL = 23,
 	IDS = 16,
+	ME_PART = 7,
 	MIG_DEVICE = 0x40000,
 	GPU_INSTANCE = 0x10000,
 	COMPUTE_INSTANCE = 0x20000
@@ -347,6 +348,10 @@ int nvmlGpuInstanceGetComputeInstanceProfileInfo(void *gi, unsigned kind, unsign
 
 	if (of < 0 || engine != 0)
 		return BAD;
+	if (kind == ME_PART && profiles[of].kind == ME_PART) { /* with the video engines of its instance */
+		*out = (struct part_kind){ .id = kind, .slices = 1, .count = 1, .decode = 1, .jpeg = 1 };
+		return 0;
+	}
 	if (kind >= sizeof sizes / sizeof *sizes || sizes[kind] > profiles[of].slices)
 		return UNSUPPORTED;
 	*out = (struct part_kind){ .id = kind, .slices = sizes[kind], .count = profiles[of].slices / sizes[kind] };

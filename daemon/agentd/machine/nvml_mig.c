@@ -337,25 +337,38 @@ static int mig_make(const struct mig_calls *c, void *d, const struct mig_order *
 	return rc;
 }
 
+/* The kind of part that is all of an instance: of several the one that reaches most of its video engines. */
+static int mig_whole_part(const struct mig_calls *c, void *instance, unsigned slices, struct mig_told *t, unsigned *id)
+{
+	unsigned most = 0;
+
+	for (unsigned kind = 0; kind < PART_KINDS; kind++) {
+		struct mig_part_kind k = { 0 };
+		unsigned engines;
+
+		if (c->part_kind(instance, kind, ENGINE_SHARED, &k) || k.slices != slices)
+			continue;
+		engines = 1 + k.decode + k.encode + k.jpeg + k.flow;
+		*id = engines > most ? k.id : *id;
+		most = engines > most ? engines : most;
+	}
+	return most ? 0 : mig_say(t, -EIO, "cannot fill a slice", "it has no part of its own size");
+}
+
 static int mig_fill(const struct mig_calls *c, void *d, const struct mig_order *o, struct mig_told *t)
 {
 	struct mig_about a = { .device = NULL };
 	struct mig_gpu g = { .on = true };
 	void *instance = NULL, *part = NULL;
-	unsigned slices = 0;
+	unsigned slices = 0, id = 0;
 	int rc = mig_said(t, c->by_id(d, o->instance, &instance), "cannot find a new slice");
 
 	rc = rc ? rc : mig_said(t, c->about(instance, &a), "cannot look at a new slice");
 	mig_ask_profiles(c, d, &g);
 	for (size_t i = 0; i < g.profile_count; i++)
 		slices = g.profiles[i].id == a.profile ? g.profiles[i].slices : slices;
-	for (unsigned kind = 0; !rc && kind < PART_KINDS; kind++) {
-		struct mig_part_kind k = { 0 };
-
-		if (!c->part_kind(instance, kind, ENGINE_SHARED, &k) && k.slices == slices)
-			return mig_said(t, c->make_part(instance, k.id, &part), "cannot fill a slice");
-	}
-	return rc ? rc : mig_say(t, -EIO, "cannot fill a slice", "it has no part of its own size");
+	rc = rc ? rc : mig_whole_part(c, instance, slices, t, &id);
+	return rc ? rc : mig_said(t, c->make_part(instance, id, &part), "cannot fill a slice");
 }
 
 static int mig_destroy(const struct mig_calls *c, void *d, const struct mig_order *o, struct mig_told *t)

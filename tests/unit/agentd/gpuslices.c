@@ -249,6 +249,33 @@ static void test_take(void)
 	is_str(cut(), "", "leaves the GPU as it was");
 }
 
+/* A slice of another kind, by what the compute instance is. */
+static void test_kinds(void)
+{
+	static const struct {
+		const char *slice, *part;
+	} kinds[] = { { "3g.12gb", "2" }, { "7g.24gb", "4" }, { "1g.3gb+me", "7" } };
+	char path[700], part[16];
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct host_want host = want("k0", kinds[i].slice);
+		FILE *file;
+
+		is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "a slice %s (%s)", kinds[i].slice, f.text);
+		is_int(take_as("k0", "inst_k", kinds[i].slice, &f), 0, "is made (%s)", f.text);
+		snprintf(path, sizeof path, "%s/state/ci-0-1", root);
+		file = fopen(path, "re");
+		if (!file || fscanf(file, "%15s", part) != 1)
+			part[0] = '\0';
+		if (file)
+			fclose(file);
+		is_str(part, kinds[i].part, "with all that it has");
+		is_int(give("inst_k"), 0, "(it goes)");
+		is_str(cut(), "", "and leaves nothing");
+	}
+}
+
 static void test_modes(void)
 {
 	struct fail f;
@@ -455,6 +482,7 @@ int main(void)
 	test_whole();
 	test_killed();
 	test_restart();
+	test_kinds();
 	devices_release(&got);
 	bus_end(&b);
 	tree_remove(root);
