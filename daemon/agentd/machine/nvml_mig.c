@@ -188,11 +188,12 @@ static void mig_name(unsigned kind, const struct mig_kind *k, int64_t total, cha
 		{ 14, "-me" }, { 15, "+me.all" }, { 16, "+me.all" }, { 17, "+gfx" } };
 	int64_t gib = (total + (1 << 30) - 1) >> 30, mib = total >> 20;
 	int64_t eighths = mib > 0 ? (8 * (int64_t)(k->memory & 0xffffffff) + mib - 1) / mib : 0;
+	int64_t name = (eighths * gib + 4) / 8;
 	const char *attribute = "";
 
 	for (size_t i = 0; i < sizeof special / sizeof *special; i++)
 		attribute = special[i].kind == kind ? special[i].attribute : attribute;
-	snprintf(room, MIG_PROFILE, "%ug.%dgb%s", k->slices, (int)((eighths * gib + 4) / 8), attribute);
+	snprintf(room, MIG_PROFILE, "%ug.%dgb%.8s", k->slices % 1000, name < 10000 ? (int)name : 0, attribute);
 }
 
 /* "MIG 1g.10gb" or "1g.10gb", by version of the library. */
