@@ -100,7 +100,7 @@ static bool lacks(const struct host_want *w, char *room, size_t size)
 
 static void test_kept_back(struct bus *b, struct node_devices *d)
 {
-	const struct host_want hosts[2] = { { "host_a", "", "", 1, 0, 0 }, { "host_b", "", "", 1, 0, 0 } };
+	const struct host_want hosts[2] = { { "host_a", "", "", 1, 0, 0, NULL }, { "host_b", "", "", 1, 0, 0, NULL } };
 	char path[700], text[300];
 	struct fail f = { 0 };
 
