@@ -207,10 +207,10 @@ static enum health reporter_health(const struct reporter *p, const char **messag
 	const char *power = reporter_power(p);
 
 	*message = p->check->message;
-	if (*p->shares->message && health <= HEALTH_DEGRADED) {
-		health = HEALTH_DEGRADED;
+	if (*p->shares->message && (health < HEALTH_DEGRADED || !**message))
 		*message = p->shares->message;
-	}
+	if (*p->shares->message && health < HEALTH_DEGRADED)
+		health = HEALTH_DEGRADED;
 	if (!**message)
 		*message = host_gpus_problem(p->workers->setup->data, room, NODE_MESSAGE) ? room : p->workers->lacks;
 	if (!power || health > HEALTH_DRAINING)
