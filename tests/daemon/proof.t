@@ -191,8 +191,12 @@ is "$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 2 $((NOW + 60)) $((NOW + 6
 INST=$(instance vm2) OTHER=$(instance vm3)
 minutes 1
 is "$(hears)" '[[],[true,true]]' "both are looked at, and both nodes wait"
+paid=$(money "$ACME" .available_micros)
+minutes 3
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 is "$(hears)" "[[\"$INST\",\"$OTHER\"],[false,false]]" "for one measurement"
+is "$(($(money "$ACME" .available_micros) - paid)) $(as "$FOUNDRY" GET /np/v1/hosts | jq -c '[.data[] | .state] | unique')" \
+	"$((4 * (20000 + 40000))) [\"up\"]" "nobody pays for the minutes in which the market kept the nodes back, and no host is down for them"
 for i in $INST $OTHER; do as "$ACME" POST "/v2/instances/$i/terminate" >/dev/null; done
 minutes 62
 paid=$(money "$FOUNDRY" .available_micros)

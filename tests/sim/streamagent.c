@@ -108,6 +108,13 @@ static bool do_drain(struct stream *s, struct event *ev)
 	return true;
 }
 
+static bool stream_is_up(const struct stream *s, uint64_t host)
+{
+	const struct rhost *h = ref_list_find(&s->r->hosts, host);
+
+	return h && !h->down;
+}
+
 void stream_agents(struct stream *s, struct event *ev)
 {
 	struct event other = { .at = ev->at };
@@ -141,6 +148,10 @@ void stream_agents(struct stream *s, struct event *ev)
 			ev->text = "a fan stands still";
 		if (ev->u.host_state.since < 0 || rng_percent(&s->late, 5))
 			ev->u.host_state.since = ev->u.host_state.down ? s->r->minute + 2 : 0;
+		if (ev->u.host_state.watch && !ev->u.host_state.down && stream_is_up(s, ev->subject))
+			ev->u.host_state.since = s->r->minute - rng_below(&s->late, rng_percent(&s->late, 50) ? 4 : 60);
+		if (ev->u.host_state.since < 0)
+			ev->u.host_state.since = 0;
 		break;
 	case EVENT_INSTANCE_CHANGE:
 		if (rng_percent(&s->late, 60))

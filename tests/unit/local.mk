@@ -70,7 +70,7 @@ unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/un
 	tests/unit/marketd/enginelease tests/unit/marketd/engineoffers tests/unit/marketd/enginerenew \
 	tests/unit/marketd/journal tests/unit/marketd/marketcore tests/unit/marketd/tally tests/unit/marketd/route \
 	tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault tests/unit/marketd/storetorn \
-	tests/unit/marketd/uri tests/unit/marketd/watch
+	tests/unit/marketd/uri tests/unit/marketd/watch tests/unit/marketd/watchhold
 check_PROGRAMS += $(unit_tests_marketd)
 TESTS += $(unit_tests_marketd)
 tests_unit_marketd_chain_LDADD = libstore.la libengine.la libbase.la $(CRYPTO_LIBS)
@@ -107,7 +107,10 @@ tests_unit_marketd_storetorn_SOURCES = tests/unit/marketd/storetorn.c tests/unit
 tests_unit_marketd_storetorn_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)
 tests_unit_marketd_uri_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_uri_LDADD = libmarketd.la
+tests_unit_marketd_watch_SOURCES = tests/unit/marketd/watch.c tests/unit/marketd/watchmarket.h
 tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.la
+tests_unit_marketd_watchhold_SOURCES = tests/unit/marketd/watchhold.c tests/unit/marketd/watchmarket.h
+tests_unit_marketd_watchhold_LDADD = libstore.la libengine.la libmarket.la libbase.la
 
 # The agent and its drivers; what machines have, by other machines' sysfs and a stand-in for NVIDIA's library.
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cdi \

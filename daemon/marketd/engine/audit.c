@@ -101,12 +101,13 @@ static int check_leases(struct audit *a)
 	for (size_t at = 0; (t = rank_next(&a->e->all[LEASES], &at));) {
 		const struct lease *l = &t->pub;
 		struct tally *buyer = idmap_get(&a->accounts, l->buyer);
-		int64_t least = l->start > a->e->minute ? l->start : a->e->minute;
+		/* What the market held up is given back with the minute that it ends in. */
+		int64_t most = l->start > a->e->minute ? l->start : a->e->minute + 1;
 		int rc = check_parent(a, t);
 
 		if (rc)
 			return rc;
-		if (l->settled > least || l->paid_end < l->end - 1 || (!l->interruptible && l->paid_end != l->end) ||
+		if (l->settled > most || l->paid_end < l->end - 1 || (!l->interruptible && l->paid_end != l->end) ||
 			(l->interruptible && l->sold_on) || world_pool(a->e, l->pool)->pub.kind != POOL_MARKET)
 			return broken(a, "lease %" PRIu64 " has values that no lease can have", l->id);
 		if (world_account(a->e, l->buyer)->pub.beneficiary == world_account(a->e, l->seller)->pub.beneficiary)

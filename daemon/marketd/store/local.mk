@@ -5,6 +5,8 @@ libstore_la_SOURCES = \
 	daemon/marketd/store/maintain.h \
 	daemon/marketd/store/chain.c \
 	daemon/marketd/store/chain.h \
+	daemon/marketd/store/hold.c \
+	daemon/marketd/store/hold.h \
 	daemon/marketd/store/journal.c \
 	daemon/marketd/store/journal.h \
 	daemon/marketd/store/market.c \

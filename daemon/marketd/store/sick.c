@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "marketd/store/watch.h"
+
 void sick_release(struct sick *s)
 {
 	for (size_t i = 0; i < s->hosts.cap; i++)
@@ -97,4 +99,26 @@ bool sick_is(const char *why)
 bool sick_is_mild(const char *why)
 {
 	return why && strncmp(why, SICK_MILD, strlen(SICK_MILD)) == 0;
+}
+
+/* ---- Words ---------------------------------------------------------------------------------- */
+
+static const char *const words[] = {
+	NULL,
+#define HEALTH_X(name, word) word,
+	HEALTHS(HEALTH_X)
+#undef HEALTH_X
+};
+
+const char *health_word(enum health h)
+{
+	return words[h];
+}
+
+enum health health_read(const char *word)
+{
+	for (int h = 1; h < HEALTH_KINDS; h++)
+		if (strcmp(words[h], word) == 0)
+			return (enum health)h;
+	return HEALTH_UNTOLD;
 }

@@ -7,6 +7,7 @@
 
 #include "market/reason.h"
 #include "marketd/engine/idmap.h"
+#include "marketd/store/hold.h"
 #include "marketd/store/sick.h"
 
 /* A failed node keeps its host down for the pool that owns it, until another node runs there. */
@@ -323,6 +324,18 @@ static int watch_set(struct market *m, const struct host *h, const char *why, in
 	return market_apply(m, &ev, NULL, f);
 }
 
+int watch_hold(struct watch *w, struct market *m, uint64_t agent, bool held, int64_t now, struct fail *f)
+{
+	struct watched *a = watch_agent_of(w, agent);
+
+	return a ? hold_set(a, m, agent, held, now, f) : 0;
+}
+
+int watch_before_settling(const struct watch *w, struct market *m, const struct host *h, struct fail *f)
+{
+	return hold_give_back(watch_agent(w, h->agent), m, h, f);
+}
+
 static int watch_look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms,
 	int64_t now, struct fail *f)
 {
@@ -341,13 +354,17 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	look_at_failure(w, e, h, i, &x);
 	if (a->silent) /* before begun_at nobody listened */
 		is_wrong(&x, (a->heard_at > w->begun_at ? a->heard_at : w->begun_at) / 60, "its agent is silent");
-	due = awaits + w->set.await_seconds + 1;
-	if (awaits && now < due)
+	due = hold_awaits(a, awaits) + w->set.await_seconds + 1;
+	if (awaits && a->held_since)
+		; /* it will be due when the market lets it come */
+	else if (awaits && now < due)
 		a->due = due < a->due ? due : a->due;
 	else if (awaits && now_ms < grace_ends(w))
 		a->due = now;
 	else if (awaits)
 		is_wrong(&x, awaits / 60, "its node did not start");
+	if (x.down && awaits && a->held_since)
+		is_wrong(&x, hold_from(a, awaits), x.why);
 	if (x.down && !a->silent)
 		a->due = now; /* a repair does not change the agent's version, so look each time */
 	if (x.down == h->down || (h->down && !h->watched))
@@ -496,6 +513,7 @@ static void step_until(struct walk *k, int64_t minute)
 static int look_before_paying(struct walk *k, const struct instance *i, struct fail *f)
 {
 	const struct engine *e = market_engine(k->m);
+	const struct watched *a = watch_agent(k->w, engine_host(e, i->host)->agent);
 	int64_t next = engine_minute(e) + 1, awaits = watch_awaits(e, i), settles;
 
 	if (!awaits || engine_host(e, i->host)->down || watch_missed(k->w, awaits, k->now_ms))
@@ -505,7 +523,11 @@ static int look_before_paying(struct walk *k, const struct instance *i, struct f
 		step_until(k, settles - 1);
 		return 0;
 	}
-	if (60 * next < awaits + k->w->set.await_seconds &&
+	if (a && a->held_since) {
+		step_until(k, next);
+		return hold_give_back(a, k->m, engine_host(e, i->host), f);
+	}
+	if (60 * next < hold_awaits(a, awaits) + k->w->set.await_seconds &&
 		(engine_owned_until(e, i->host, i->pool, engine_minute(e)) > next || watch_redeployed(e, i))) {
 		step_until(k, next);
 		return 0;
@@ -563,26 +585,4 @@ int watch_time(struct watch *w, struct market *m, int64_t now_ms, int64_t now, s
 	if (!late && k.took)
 		rc = watch_turn(w, m, now_ms, now, f); /* a host whose time is over is on sale again */
 	return late ? late : rc;
-}
-
-/* ---- Words ---------------------------------------------------------------------------------- */
-
-static const char *const words[] = {
-	NULL,
-#define HEALTH_X(name, word) word,
-	HEALTHS(HEALTH_X)
-#undef HEALTH_X
-};
-
-const char *health_word(enum health h)
-{
-	return words[h];
-}
-
-enum health health_read(const char *word)
-{
-	for (int h = 1; h < HEALTH_KINDS; h++)
-		if (strcmp(words[h], word) == 0)
-			return (enum health)h;
-	return HEALTH_UNTOLD;
 }

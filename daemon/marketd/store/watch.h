@@ -44,6 +44,8 @@ struct watched {
 	struct agent_status status;
 	uint64_t seen;             /* engine_agent_version when its hosts were looked at */
 	int64_t due;               /* Unix seconds when to look again */
+	int64_t held_since;        /* Unix seconds: the market keeps new nodes from it; 0: it does not */
+	int64_t held_until;        /* until when it last did */
 };
 
 enum watch_lack { LACKS_NOTHING, LACKS_FOR_HOSTS, LACKS_FOR_OFFERS };
@@ -82,6 +84,13 @@ const char *watch_unfit(struct watch *w, const struct host *h, int64_t now);
 void watch_failed(struct watch *w, uint64_t host, uint64_t pool, int64_t since);
 /* Whether a failed instance failed by itself and not by its host, from its detail; NULL: no. */
 bool watch_own_fault(const char *detail);
+/*
+ * At `now` the market keeps new nodes from the agent's machine, or does no longer. Who waits for a node meanwhile does
+ * not pay for it, and the node's deadline counts from the end of it. 0 or a reason.
+ */
+int watch_hold(struct watch *w, struct market *m, uint64_t agent, bool held, int64_t now, struct fail *f);
+/* Call before an event that settles the host's leases, such as HOST_VERIFIED: who has waited has not to pay. */
+int watch_before_settling(const struct watch *w, struct market *m, const struct host *h, struct fail *f);
 const struct watched *watch_agent(const struct watch *w, uint64_t agent); /* NULL: unknown */
 
 /* Since when a waiting instance has a host that should run it, Unix seconds; 0: it has none, or it runs. */

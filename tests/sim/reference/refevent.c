@@ -224,13 +224,36 @@ static int ev_host(struct reference *r, const struct raccount *a, const struct e
 	return 0;
 }
 
+static void host_settle(struct reference *r, const struct rhost *h, int64_t upto)
+{
+	for (size_t i = 0; i < r->leases.n; i++) {
+		struct rlease *l = r->leases.at[i];
+
+		if (l->host == h->id && l->start <= r->minute)
+			ref_lease_settle(r, l, upto);
+	}
+}
+
+/* Its buyers do not pay for the minutes since then, nor for this one: the market held their node up. */
+static int host_gives_back(struct reference *r, struct rhost *h, int64_t since)
+{
+	host_settle(r, h, since < r->minute ? since : r->minute);
+	h->down = true;
+	host_settle(r, h, r->minute + 1);
+	h->down = false;
+	return 0;
+}
+
 static int ev_host_state(struct reference *r, const struct event *ev)
 {
 	struct rhost *h = ref_host(r, ev->account, ev->subject);
 	int64_t upto = ev->u.host_state.since;
+	bool backs = ev->u.host_state.watch && !ev->u.host_state.down && upto > 0;
 
 	if (!h)
 		return REASON_NOT_FOUND;
+	if (!h->down && backs)
+		return ev->text && strlen(ev->text) > WHY_BYTES ? REASON_INVALID : host_gives_back(r, h, upto);
 	if (h->down == ev->u.host_state.down && !(h->watched && !ev->u.host_state.watch))
 		return REASON_WRONG_STATE;
 	if (h->down && !h->watched && ev->u.host_state.watch)
@@ -244,12 +267,7 @@ static int ev_host_state(struct reference *r, const struct event *ev)
 		return 0;
 	if (upto == 0 || upto > r->minute)
 		upto = r->minute;
-	for (size_t i = 0; i < r->leases.n; i++) {
-		struct rlease *l = r->leases.at[i];
-
-		if (l->host == h->id && l->start <= r->minute)
-			ref_lease_settle(r, l, upto);
-	}
+	host_settle(r, h, upto);
 	h->down = ev->u.host_state.down;
 	h->broke = ev->at / 60;
 	if (!h->down)
@@ -277,12 +295,7 @@ static int ev_host_verified(struct reference *r, const struct event *ev)
 		return REASON_INVALID;
 	if (upto == 0 || upto > r->minute)
 		upto = r->minute;
-	for (size_t i = 0; i < r->leases.n; i++) {
-		struct rlease *l = r->leases.at[i];
-
-		if (l->host == h->id && l->start <= r->minute)
-			ref_lease_settle(r, l, upto);
-	}
+	host_settle(r, h, upto);
 	h->proof = ev->u.host_verified.result;
 	h->valid = until;
 	if (passed)

@@ -255,6 +255,42 @@ static void since_overdue(void)
 	close_market();
 }
 
+/* What the market itself holds up: those minutes go back, and the host stays up. */
+static void held_up(void)
+{
+	uint64_t h = sold_host(60);
+	int64_t before = money(alice);
+
+	tick(NOW + 21);
+	is_int(state(h, false, NOW + 11, false), REASON_WRONG_STATE, "an owner gives nothing back of a host that is up");
+	is_int(state(h, false, -1, true), REASON_WRONG_STATE, "nor does the watch since before all time");
+	ok(state(h, false, NOW + 11, true) == 0 && news(h) && !engine_host(market, h)->down,
+		"the watch gives back what the market held up: the host stays up, and its agent hears of it");
+	ok(money(provider) == 100 && money(alice) - before == 110, "ten are paid, those since then are not, nor is this one");
+	ok(state(h, false, NOW + 11, true) == 0 && money(alice) - before == 110, "once");
+	ok(buy(alice, X, 1, NOW + 101, NOW + 111, 10) > 0, "and it is in the book all the time");
+	tick(NOW + 111);
+	is_int(money(provider), 100 + 790 + 100, "what follows is paid");
+	close_market();
+
+	h = sold_host(20);
+	before = money(alice);
+	tick(NOW + 25);
+	ok(state(h, false, NOW + 3, true) == 0 && money(provider) == 200 && money(alice) - before == 50,
+		"what is settled stays paid");
+	close_market();
+
+	h = sold_host(60);
+	before = money(alice);
+	tick(NOW + 100);
+	is_int(state(h, false, NOW + 71, true), 0, "in the last minute of a lease");
+	tick(NOW + 101);
+	ok(money(provider) == 700 && money(alice) - before == 300, "so it is with all the rest");
+	state(h, true, 0, true);
+	is_int(state(h, false, NOW + 90, true), REASON_INVALID, "a host that is down comes up now");
+	close_market();
+}
+
 static void watched(void)
 {
 	uint64_t h = sold_host(60);
@@ -346,6 +382,7 @@ int main(void)
 	work();
 	since();
 	since_overdue();
+	held_up();
 	watched();
 	kept();
 	old_snapshot();

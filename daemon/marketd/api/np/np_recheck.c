@@ -11,6 +11,15 @@
 #include "marketd/api/judge.h"
 #include "marketd/api/nonces.h"
 #include "marketd/api/quota.h"
+#include "marketd/store/watch.h"
+
+int np_recheck_apply(struct api *api, const struct request *q, struct event *ev, struct fail *why)
+{
+	const struct host *h = engine_host(market_engine(api->market), ev->subject);
+	int rc = api->watch && h ? watch_before_settling(api->watch, api->market, h, why) : 0;
+
+	return rc ? rc : api_apply(api, q, ev, NULL, why);
+}
 
 /* Of measurements that it has. */
 static void np_recheck_say(struct api *api, const struct host *h, struct event *ev)
@@ -23,7 +32,7 @@ static void np_recheck_say(struct api *api, const struct host *h, struct event *
 	ev->subject = h->id;
 	ev->text = claims;
 	quota_reduces(api->quotas); /* what its account did does not save it */
-	api_apply(api, &own, ev, NULL, NULL);
+	np_recheck_apply(api, &own, ev, NULL);
 	free(claims);
 }
 
@@ -50,6 +59,19 @@ void np_recheck_type(struct api *api, const struct sku *s)
 
 /* ---- In the first minutes of a lease ----------------------------------------------------------- */
 
+/* Nobody is blamed for nodes that wait for it, nor pays for the wait. */
+static void np_recheck_hold(struct api *api, uint64_t agent)
+{
+	if (api->watch)
+		watch_hold(api->watch, api->market, agent, np_recheck_open(api, agent), market_now(api->market), NULL);
+}
+
+void np_recheck_close(struct api *api, const struct host *h)
+{
+	nonces_checked(api->nonces, h->id);
+	np_recheck_hold(api, h->agent);
+}
+
 /* It did not answer: nobody knows what its buyer has. */
 static void np_recheck_overdue(struct api *api)
 {
@@ -58,13 +80,16 @@ static void np_recheck_overdue(struct api *api)
 	while (nonces_overdue(api->nonces, market_now(api->market), &late)) {
 		const struct host *h = engine_host(market_engine(api->market), late.host);
 
-		nonces_checked(api->nonces, late.host);
 		if (h && !h->retired)
 			np_recheck_say(api, h,
 				&(struct event){
 					.u.host_verified = { .result = PROOF_FAILED,
 						.since = late.since,
 						.why = "it did not measure itself again when a lease began" } });
+		if (h)
+			np_recheck_close(api, h);
+		else
+			nonces_checked(api->nonces, late.host);
 	}
 }
 
@@ -90,6 +115,7 @@ static void np_recheck_draw(struct api *api, const struct host *h, const struct 
 		(int)nonces_chance(100) >= judge_recheck(s))
 		return;
 	nonces_recheck(&api->nonces, &(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+	np_recheck_hold(api, h->agent);
 }
 
 void np_recheck_look(struct api *api)

@@ -128,9 +128,9 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 	int rc = 0;
 
 	if (np_verify_counts(api, sent, v))
-		rc = api_apply(api, q, &ev, NULL, why);
+		rc = np_recheck_apply(api, q, &ev, why);
 	if (!rc && nonces_answered(api->nonces, v->host, sent->given))
-		nonces_checked(api->nonces, v->host);
+		np_recheck_close(api, engine_host(market_engine(api->market), v->host));
 	return rc;
 }
 

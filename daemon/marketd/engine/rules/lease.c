@@ -104,7 +104,7 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 	if (amount)
 		lease_notify(e, free_of_charge ? NOTICE_REFUNDED : NOTICE_SETTLED,
 			free_of_charge ? l->buyer : l->seller, l, amount - fee, to);
-	if (to < l->end)
+	if (e->minute < l->end) /* else it is over now */
 		emit_lease(e, l, false, false);
 }
 

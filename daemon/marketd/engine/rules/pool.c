@@ -274,15 +274,21 @@ void pool_settle_running(struct engine *e, const struct live_host *h, int64_t si
 	free(list);
 }
 
+/* It is up, and stays so: the market itself kept a node from it since then. */
+static bool state_gives_back(const struct live_host *h, const struct event *ev)
+{
+	return !h->pub.down && !ev->u.host_state.down && ev->u.host_state.watch && ev->u.host_state.since > 0;
+}
+
 static int state_check(const struct live_host *h, const struct event *ev, struct fail *why)
 {
-	bool down = ev->u.host_state.down, watch = ev->u.host_state.watch;
+	bool down = ev->u.host_state.down, watch = ev->u.host_state.watch, back = state_gives_back(h, ev);
 
-	if (h->pub.down == down && (watch || !h->pub.watched))
+	if (h->pub.down == down && (watch || !h->pub.watched) && !back)
 		return fail_set(why, REASON_WRONG_STATE, "host '%s' is already %s", h->pub.name, down ? "down" : "up");
 	if (h->pub.down && watch && !h->pub.watched)
 		return fail_set(why, REASON_WRONG_STATE, "host '%s' was taken down by its owner", h->pub.name);
-	if (ev->u.host_state.since < 0 || (ev->u.host_state.since && !down))
+	if (ev->u.host_state.since < 0 || (ev->u.host_state.since && !down && !back))
 		return fail_set(why, REASON_INVALID, "a host can be down since an earlier minute, but comes up now");
 	if (ev->text && strlen(ev->text) > WHY_BYTES)
 		return fail_set(why, REASON_INVALID, "a reason has at most %d bytes", WHY_BYTES);
@@ -305,6 +311,15 @@ static void emit_state(struct engine *e, const struct live_host *h)
 				.code = h->pub.down });
 }
 
+/* As if it had been down from then on, up to the end of this minute. */
+static void state_give_back(struct engine *e, struct live_host *h, int64_t since)
+{
+	pool_settle_running(e, h, since < e->minute ? since : e->minute);
+	h->pub.down = true;
+	pool_settle_running(e, h, e->minute + 1);
+	h->pub.down = false;
+}
+
 int host_set_state(struct engine *e, const struct event *ev, struct fail *why)
 {
 	int64_t since = ev->u.host_state.since;
@@ -315,6 +330,10 @@ int host_set_state(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	live_host_changed(h);
+	if (state_gives_back(h, ev)) {
+		state_give_back(e, h, since);
+		return 0;
+	}
 	h->pub.watched = ev->u.host_state.down && ev->u.host_state.watch;
 	pool_replace(&h->pub.why, ev->u.host_state.down ? ev->text : NULL);
 	if (h->pub.down == ev->u.host_state.down) /* the owner takes it over from the watch: it stays down */
