@@ -268,11 +268,18 @@ has_from "$STRANGER" "$OTHER" 41 20
 minutes 2
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 is "$(verified "$A")" "verified | - | gold" "(it is proven, and sold now and later)"
+measured_at() { as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq -c '.verification | [.at, .measured[0].median]'; }
+before=$(measured_at)
+minutes 1
 wants "$(asks 1000)"
 is "$(verified "$A")" "expired | disk_write: 900 MB/s, but its type asks for 1000 | -" "a host that does not reach a raised floor is proven no more"
+is "$(measured_at)" "$before" "what was measured of it stays as old as it is"
+wants "$(asks 2000)"
+is "$(verified "$A")" "expired | disk_write: 900 MB/s, but its type asks for 2000 | -" "its seller reads what it asks for now"
+wants "$(asks 1000)"
 is "$(book) $(quote | json .fills)" "[] false" "and leaves the book"
 like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 3 2>/dev/null)" '"state": *"expired"' "its seller hears of it"
-as "$ACME" POST /np/v1/pools/train/extend "{\"end_at\":$((NOW + 29 * 60)),\"limit_price_dollars_per_node_hour\":\"9.00\"}" >"$TMP/.made"
+as "$ACME" POST /np/v1/pools/train/extend "{\"end_at\":$((NOW + 28 * 60)),\"limit_price_dollars_per_node_hour\":\"9.00\"}" >"$TMP/.made"
 is "$(http_status)" 201 "who is there may stay"
 N=$(nonce); out=$(send "$(claims rack "$N" "$fast")")
 is "$(jq -c '.hosts[0] | [.state, .reason]' <<<"$out")" '["expired","disk_write: 900 MB/s, but its type asks for 1000"]' "to measure the same again changes nothing"
@@ -388,8 +395,11 @@ offer "$M" 1.20
 is "$(offers | jq -c '[.data[].verification.measured | length] | max') $(as "$FOUNDRY" GET "/np/v1/hosts/$M" | jq '.verification.measured | length')" "64 181" \
 	"a buyer's list has the first ones, its seller's all"
 before=$(verified "$A")
-marketd_stop; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
+marketd_stop; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1 --quota foundry:journal=1
 is "$(verified "$A")" "$before" "a restart keeps all of it"
+for floor in 1000 500 1000 500 1000 500; do wants "$(asks $floor)"; done
+as "$FOUNDRY" POST /v2/pools '{"name":"pays","workspace":"default"}' >"$TMP/.made"
+is "$(http_status) $(verified "$M")" "201 verified | - | gold" "who changes a type does so at no seller's expense"
 machine weighty
 out=$(bulky weighty)
 refused 403 quota_exceeded '' "what is kept of hosts counts as text of their account" "$out"

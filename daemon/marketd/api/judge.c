@@ -141,7 +141,7 @@ static bool judge_floor(const struct claims *c, const char *name, int64_t floor,
 	return found;
 }
 
-static bool judge_floors(const struct claims *c, const json_t *floors, char *why, size_t size)
+static bool judge_reaches_all(const struct claims *c, const json_t *floors, char *why, size_t size)
 {
 	const char *name;
 	json_t *value;
@@ -255,7 +255,7 @@ static void judge_host(const struct sku *s, const struct claims *c, const struct
 		snprintf(v->why, sizeof v->why, "%" PRId64 " of its %d GPUs computed what was asked of them",
 			*parts / GPU_PARTS, (int)s->gpus);
 	else
-		v->below = !judge_floors(c, json_object_get(more, "floors"), v->why, sizeof v->why);
+		v->below = !judge_reaches_all(c, json_object_get(more, "floors"), v->why, sizeof v->why);
 	v->passed = !*v->why;
 	*parts -= need <= *parts ? need : 0;
 	json_decref(more);
@@ -281,17 +281,23 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 	return n;
 }
 
-bool judge_short(const struct sku *s, const char *text, char *why, size_t size)
+json_t *judge_floors(const struct sku *s)
+{
+	json_t *more = judge_requires(s), *floors = json_incref(json_object_get(more, "floors"));
+
+	json_decref(more);
+	return floors;
+}
+
+bool judge_short(const json_t *floors, const char *text, char *why, size_t size)
 {
 	struct claims c = { .count = 0 };
-	json_t *more = judge_requires(s);
 	bool reaches;
 
 	if (text)
 		claims_read(text, strlen(text), &c, NULL);
-	reaches = judge_floors(&c, json_object_get(more, "floors"), why, size);
+	reaches = judge_reaches_all(&c, floors, why, size);
 	claims_release(&c);
-	json_decref(more);
 	return !reaches;
 }
 
@@ -304,7 +310,7 @@ json_t *judge_tier(const struct sku *s, const struct claims *c)
 
 	json_array_foreach(json_object_get(more, "tiers"), i, tier)
 	{
-		if (!name && judge_floors(c, json_object_get(tier, "floors"), NULL, 0))
+		if (!name && judge_reaches_all(c, json_object_get(tier, "floors"), NULL, 0))
 			name = json_incref(json_object_get(tier, "name"));
 	}
 	json_decref(more);

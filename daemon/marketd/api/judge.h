@@ -47,8 +47,10 @@ int judge_answers(const struct agent *a, const struct claims *c, struct fail *f)
 size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
 	size_t most);
 
-/* Does what was measured of a host stay below a floor that its type has now? Then why says so. */
-bool judge_short(const struct sku *s, const char *claims, char *why, size_t size);
+/* What a type asks for, to be read once for many hosts. NULL: nothing. The caller releases it. */
+json_t *judge_floors(const struct sku *s);
+/* Does what was measured of a host stay below one of them? Then why says so. */
+bool judge_short(const json_t *floors, const char *claims, char *why, size_t size);
 
 /* The name of the first tier of the type whose floors were reached, or null. */
 json_t *judge_tier(const struct sku *s, const struct claims *c);

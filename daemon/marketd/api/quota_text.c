@@ -59,6 +59,14 @@ static int64_t instance_text_before(const struct instance *i, const struct event
 		(deleted || ev->u.instance_change.user_data ? text_size(i->user_data) : 0);
 }
 
+/* Without a text it keeps what was measured, but where it failed. */
+static int64_t verified_text_before(const struct host *h, const struct event *ev)
+{
+	bool keeps = !ev->text && ev->u.host_verified.result != PROOF_FAILED;
+
+	return (keeps ? 0 : text_size(h->claims)) + text_size(h->proof_why);
+}
+
 int64_t quota_text_before(const struct engine *e, const struct event *ev)
 {
 	const struct pool *p;
@@ -84,6 +92,8 @@ int64_t quota_text_before(const struct engine *e, const struct event *ev)
 		a = engine_agent(e, ev->subject);
 		return a ? text_size(a->inventory) : 0;
 	case EVENT_HOST_VERIFIED:
+		h = engine_host(e, ev->subject);
+		return h ? verified_text_before(h, ev) : 0;
 	case EVENT_HOST_RETIRE: /* its name stays */
 		h = engine_host(e, ev->subject);
 		return h ? text_size(h->claims) + text_size(h->proof_why) : 0;

@@ -96,7 +96,7 @@ struct host {
 	char *drain_why;           /* NULL */
 	enum host_proof proof;
 	int64_t proof_until; /* it is valid in minutes before this one; 0: there is none, or it failed */
-	int64_t proof_at;    /* of the last result, Unix seconds; 0: there is none */
+	int64_t proof_at;    /* of what was measured, Unix seconds; 0: nothing was */
 	char *proof_why;     /* why it did not pass; NULL */
 	char *claims;        /* what was measured last, signed, as JSON; NULL */
 	int64_t created_at;

@@ -103,8 +103,7 @@ bool sick_is_mild(const char *why)
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-static const char *const words[] = {
-	NULL,
+static const char *const words[] = { NULL,
 #define HEALTH_X(name, word) word,
 	HEALTHS(HEALTH_X)
 #undef HEALTH_X

@@ -262,11 +262,13 @@ static void held_up(void)
 	int64_t before = money(alice);
 
 	tick(NOW + 21);
-	is_int(state(h, false, NOW + 11, false), REASON_WRONG_STATE, "an owner gives nothing back of a host that is up");
+	is_int(state(h, false, NOW + 11, false), REASON_WRONG_STATE,
+		"an owner gives nothing back of a host that is up");
 	is_int(state(h, false, -1, true), REASON_WRONG_STATE, "nor does the watch since before all time");
 	ok(state(h, false, NOW + 11, true) == 0 && news(h) && !engine_host(market, h)->down,
 		"the watch gives back what the market held up: the host stays up, and its agent hears of it");
-	ok(money(provider) == 100 && money(alice) - before == 110, "ten are paid, those since then are not, nor is this one");
+	ok(money(provider) == 100 && money(alice) - before == 110,
+		"ten are paid, those since then are not, nor is this one");
 	ok(state(h, false, NOW + 11, true) == 0 && money(alice) - before == 110, "once");
 	ok(buy(alice, X, 1, NOW + 101, NOW + 111, 10) > 0, "and it is in the book all the time");
 	tick(NOW + 111);

@@ -418,9 +418,42 @@ static void stays_with_proof(void)
 	close_market();
 }
 
+static bool measured(const char *claims, int64_t at)
+{
+	const struct host *h = engine_host(market, host_id[0]);
+
+	return h->proof_at == at && (claims ? h->claims && strcmp(h->claims, claims) == 0 : !h->claims);
+}
+
+/* Its SKU asks for another value: what was measured, and when, stays. */
+static void keeps_what_was_measured(void)
+{
+	struct event ev = EVENT(HOST_VERIFIED, .text = "{\"disk\":900}",
+		.u.host_verified = { .result = PROOF_PASSED, .until = NOW + 50 });
+	int64_t at;
+
+	open_market(1);
+	ev.account = provider;
+	ev.subject = host_id[0];
+	apply(ev);
+	at = at_now;
+	ok(measured("{\"disk\":900}", at), "what was measured is kept, with its time");
+	verified(PROOF_OUTGROWN, NOW + 50);
+	ok(measured("{\"disk\":900}", at), "also where the type has come to ask for more");
+	verified(PROOF_PASSED, NOW + 50);
+	ok(measured("{\"disk\":900}", at), "and for less again");
+	ev.text = "{\"disk\":1100}";
+	apply(ev);
+	ok(measured("{\"disk\":1100}", at_now), "what is measured anew replaces it");
+	verified(PROOF_FAILED, 0);
+	ok(measured(NULL, at_now), "a failure without measurements leaves none");
+	close_market();
+}
+
 int main(void)
 {
 	stays_with_proof();
+	keeps_what_was_measured();
 	extends();
 	fees();
 	host_down();

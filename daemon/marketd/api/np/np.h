@@ -104,7 +104,7 @@ int np_recheck_apply(struct api *api, const struct request *q, struct event *ev,
 /* The host measured, or will not. */
 void np_recheck_close(struct api *api, const struct host *h);
 /* Its floors changed: hosts whose measurements do not reach them leave the book, and those that do come back. */
-void np_recheck_type(struct api *api, const struct sku *s);
+void np_recheck_type(struct api *api, const struct request *q, const struct sku *s);
 
 /* ---- Time and trade ------------------------------------------------------------------------ */
 

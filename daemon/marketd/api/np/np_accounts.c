@@ -224,7 +224,7 @@ static int apply_sku(struct api *api, const struct request *q, struct reply *r, 
 		return api_failed(q, r, rc, rc == REASON_NAME_TAKEN ? "alias" : NULL, &why);
 	s = engine_sku(e, ev->subject ? ev->subject : effects_made(did));
 	if (!same)
-		np_recheck_type(api, s);
+		np_recheck_type(api, q, s);
 	return api_json(q, r, status, render_sku(s));
 }
 

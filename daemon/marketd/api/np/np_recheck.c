@@ -21,40 +21,33 @@ int np_recheck_apply(struct api *api, const struct request *q, struct event *ev,
 	return rc ? rc : api_apply(api, q, ev, NULL, why);
 }
 
-/* Of measurements that it has. */
-static void np_recheck_say(struct api *api, const struct host *h, struct event *ev)
+/* By what was measured of it: is it as its type asks now? Nothing is said where nothing is new. */
+static void np_recheck_host(struct api *api, const struct request *q, const struct host *h, const json_t *floors)
 {
-	char *claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
-	struct request own = api_own(api, h->account);
+	char why[WHY_BYTES + 1] = "";
+	bool outgrown = judge_short(floors, h->claims, why, sizeof why), was = h->proof == PROOF_OUTGROWN;
+	struct event ev = { .kind = EVENT_HOST_VERIFIED,
+		.account = h->account,
+		.subject = h->id,
+		.u.host_verified = { .result = outgrown ? PROOF_OUTGROWN : PROOF_PASSED,
+			.until = h->proof_until,
+			.why = outgrown ? why : NULL } };
 
-	ev->kind = EVENT_HOST_VERIFIED;
-	ev->account = h->account;
-	ev->subject = h->id;
-	ev->text = claims;
-	quota_reduces(api->quotas); /* what its account did does not save it */
-	np_recheck_apply(api, &own, ev, NULL);
-	free(claims);
+	if (!outgrown && h->proof_until <= engine_minute(market_engine(api->market)))
+		return; /* it has to be measured anew all the same */
+	if (outgrown != was || (outgrown && (!h->proof_why || strcmp(why, h->proof_why) != 0)))
+		np_recheck_apply(api, q, &ev, NULL);
 }
 
-void np_recheck_type(struct api *api, const struct sku *s)
+void np_recheck_type(struct api *api, const struct request *q, const struct sku *s)
 {
 	const struct engine *e = market_engine(api->market);
+	json_t *floors = judge_floors(s);
 
-	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
-		struct event ev = { .u.host_verified = { .result = PROOF_PASSED, .until = h->proof_until } };
-		char why[WHY_BYTES + 1] = "";
-
-		if (h->sku != s->id || h->retired || (h->proof != PROOF_PASSED && h->proof != PROOF_OUTGROWN))
-			continue;
-		if (judge_short(s, h->claims, why, sizeof why)) {
-			ev.u.host_verified.result = PROOF_OUTGROWN;
-			ev.u.host_verified.why = why;
-		} else if (h->proof_until <= engine_minute(e)) {
-			continue; /* it has to be measured anew all the same */
-		}
-		if (ev.u.host_verified.result != (int32_t)h->proof)
-			np_recheck_say(api, h, &ev);
-	}
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id))
+		if (h->sku == s->id && !h->retired && (h->proof == PROOF_PASSED || h->proof == PROOF_OUTGROWN))
+			np_recheck_host(api, q, h, floors);
+	json_decref(floors);
 }
 
 /* ---- In the first minutes of a lease ----------------------------------------------------------- */
@@ -72,7 +65,24 @@ void np_recheck_close(struct api *api, const struct host *h)
 	np_recheck_hold(api, h->agent);
 }
 
-/* It did not answer: nobody knows what its buyer has. */
+/* It did not answer: nobody knows what its buyer has. What its account did does not save it. */
+static void np_recheck_fail(struct api *api, const struct host *h, const struct recheck *late)
+{
+	char *claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
+	struct request own = api_own(api, h->account);
+	struct event ev = { .kind = EVENT_HOST_VERIFIED,
+		.account = h->account,
+		.subject = h->id,
+		.text = claims,
+		.u.host_verified = { .result = PROOF_FAILED,
+			.since = late->since,
+			.why = "it did not measure itself again when a lease began" } };
+
+	quota_reduces(api->quotas);
+	np_recheck_apply(api, &own, &ev, NULL);
+	free(claims);
+}
+
 static void np_recheck_overdue(struct api *api)
 {
 	struct recheck late;
@@ -81,11 +91,7 @@ static void np_recheck_overdue(struct api *api)
 		const struct host *h = engine_host(market_engine(api->market), late.host);
 
 		if (h && !h->retired)
-			np_recheck_say(api, h,
-				&(struct event){
-					.u.host_verified = { .result = PROOF_FAILED,
-						.since = late.since,
-						.why = "it did not measure itself again when a lease began" } });
+			np_recheck_fail(api, h, &late);
 		if (h)
 			np_recheck_close(api, h);
 		else

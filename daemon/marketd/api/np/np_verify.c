@@ -97,10 +97,15 @@ static bool np_verify_counts(const struct api *api, const struct sent *sent, con
 	const struct engine *e = market_engine(api->market);
 	const struct host *h = engine_host(e, v->host);
 	char why[WHY_BYTES + 1];
+	json_t *floors;
+	bool is_short;
 
 	if (v->passed)
 		return true;
-	if (v->below && h->proof == PROOF_OUTGROWN && judge_short(engine_sku(e, h->sku), h->claims, why, sizeof why))
+	floors = judge_floors(engine_sku(e, h->sku));
+	is_short = v->below && h->proof == PROOF_OUTGROWN && judge_short(floors, h->claims, why, sizeof why);
+	json_decref(floors);
+	if (is_short)
 		return false;
 	return nonces_answered(api->nonces, v->host, sent->given) || !np_verify_busy(e, sent->agent->id);
 }

@@ -158,6 +158,15 @@ static void verified_text(char **text, const char *now)
 	*text = must_copy(now);
 }
 
+/* New measurements, or none; without them the host keeps those of which the event says something else. */
+static void verified_claims(struct host *h, const struct event *ev)
+{
+	if (!ev->text && ev->u.host_verified.result != PROOF_FAILED)
+		return;
+	h->proof_at = ev->at;
+	verified_text(&h->claims, ev->text);
+}
+
 /* Tells its owner; and whoever has it now, where it is no longer proven. */
 static void verified_notify(struct engine *e, const struct live_host *h)
 {
@@ -190,9 +199,8 @@ int host_verified(struct engine *e, const struct event *ev, struct fail *why)
 	pool_settle_running(e, h, since && since < e->minute ? since : e->minute);
 	h->pub.proof = (enum host_proof)ev->u.host_verified.result;
 	h->pub.proof_until = ev->u.host_verified.until;
-	h->pub.proof_at = ev->at;
 	verified_text(&h->pub.proof_why, ev->u.host_verified.why);
-	verified_text(&h->pub.claims, ev->text);
+	verified_claims(&h->pub, ev);
 	if (h->pub.proof == PROOF_PASSED)
 		h->sku->marked = h->sku->crossed = true;
 	verified_notify(e, h);
