@@ -304,6 +304,44 @@ wants "$(asks 500)"
 is "$(verified "$A")" "failed | disk write: as measured | -" "(whatever its type asks for)"
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 
+# ---- A host that its type has outgrown is as good as it was ------------------------------------------------------------
+# disk VALUE: measures that and sends it. outgrown: a host that was proven with 900 where its type asks for 1000 now.
+disk() { N=$(nonce); send "$(claims rack "$N" "$(check 'disk write' ok "$1" MB/s)")" >"$TMP/.made"; }
+version() { as "$S" GET /np/v1/agent/work | json .version; }
+minutes 60
+disk 900
+has_from "$ACME" "$POOL" 125 10
+wants "$(asks 1000)"
+minutes 127
+is "$(says_work)" '["expired",true]' "what was sold before its type asked for more begins after its proof has ended"
+paid=$(money "$FOUNDRY" .available_micros)
+before=$(measured_at)
+was=$(version)
+disk 700
+is "$(says_work) $(verified "$A")" '["expired",false] expired | disk_write: 700 MB/s, but its type asks for 1000 | -' "it is as good as it was"
+isnt "$(version)" "$was" "which its agent hears at once"
+is "$(measured_at)" "$before" "and stays known by its best"
+minutes 12
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((8 * 20000)) "it is paid for from then on"
+disk 950
+isnt "$(measured_at)" "$before" "(a better one replaces that)"
+disk 720
+disk 540
+is "$(verified "$A")" "failed | disk_write: 540 MB/s, but its type asks for 1000 | -" "small steps lead nowhere: it has to be as good as its best was"
+wants "$(asks 500)"
+disk 900
+paid=$(money "$FOUNDRY" .available_micros)
+has_from "$ACME" "$POOL" 1 20
+wants "$(asks 1000)"
+minutes 2
+is "$(says_work)" '["expired",true]' "(drawn)"
+disk 1
+is "$(verified "$A")" "failed | disk_write: 1 MB/s, but its type asks for 1000 | -" "what is far from what it was fails, whatever its type asks for since"
+wants "$(asks 500)"
+minutes 20
+is "$(verified "$A") $(($(money "$FOUNDRY" .available_micros) - paid))" "failed | disk_write: 1 MB/s, but its type asks for 1000 | - 0" "keeps no money, and does not come back by what it once measured"
+disk 900
+
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
 # gpus COUNT: the agent's inventory lists them, h100 all of them; at NUMBER: where it is.
 at() { printf '0000:%02x:00.0' "$1"; }

@@ -109,11 +109,15 @@ static void judge_check_name(const struct claim *c, char room[40])
 	room[n] = '\0';
 }
 
+/* The less the better. */
+static bool judge_less(const struct claim *c)
+{
+	return strcmp(c->unit, "us") == 0 || strcmp(c->unit, "%") == 0;
+}
+
 static bool judge_reaches(const struct claim *c, int64_t floor)
 {
-	bool less = strcmp(c->unit, "us") == 0 || strcmp(c->unit, "%") == 0;
-
-	return less ? c->value <= floor : c->value >= floor;
+	return judge_less(c) ? c->value <= floor : c->value >= floor;
 }
 
 /* Every one that was measured must reach it, and one must have been. */
@@ -299,6 +303,53 @@ bool judge_short(const json_t *floors, const char *text, char *why, size_t size)
 	reaches = judge_reaches_all(&c, floors, why, size);
 	claims_release(&c);
 	return !reaches;
+}
+
+/* The worst that was measured by that name; false: nothing was. */
+static bool judge_worst(const struct claims *c, const char *name, struct claim *worst)
+{
+	bool found = false;
+	char check[40];
+
+	for (size_t i = 0; i < c->count; i++) {
+		judge_check_name(&c->list[i], check);
+		if (!c->list[i].measured || strcmp(check, name) != 0 ||
+			(found && judge_reaches(&c->list[i], worst->value)))
+			continue;
+		*worst = c->list[i];
+		found = true;
+	}
+	return found;
+}
+
+/* Is it, of what was measured earlier, at least so many percent; of what is the better the less, at most so much more? */
+static bool judge_like(const struct claim *now, const struct claim *old, int percent)
+{
+	int64_t part = old->value / 100 * percent + old->value % 100 * percent / 100;
+	int64_t more = old->value > INT64_MAX / 100 ? INT64_MAX : old->value * 100 / percent;
+
+	return strcmp(now->unit, old->unit) == 0 && judge_reaches(now, judge_less(now) ? more : part);
+}
+
+bool judge_holds(const struct sku *s, const struct claims *c, const char *earlier, int percent)
+{
+	struct claims was = { .count = 0 };
+	json_t *floors = judge_floors(s), *value;
+	bool holds = true;
+	const char *name;
+
+	if (earlier)
+		claims_read(earlier, strlen(earlier), &was, NULL);
+	json_object_foreach(floors, name, value)
+	{
+		struct claim old, now;
+
+		if (!judge_floor(c, name, json_integer_value(value), NULL, 0) && judge_worst(&was, name, &old))
+			holds = holds && judge_worst(c, name, &now) && judge_like(&now, &old, percent);
+	}
+	claims_release(&was);
+	json_decref(floors);
+	return holds;
 }
 
 /* ---- For people -------------------------------------------------------------------------------- */

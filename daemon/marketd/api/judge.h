@@ -51,6 +51,11 @@ size_t judge_hosts(const struct engine *e, const struct agent *a, const struct c
 json_t *judge_floors(const struct sku *s);
 /* Does what was measured of a host stay below one of them? Then why says so. */
 bool judge_short(const json_t *floors, const char *claims, char *why, size_t size);
+/*
+ * Of a host whose earlier measurements miss a floor too: does what was measured now reach so many percent of them, for
+ * each floor that it misses?
+ */
+bool judge_holds(const struct sku *s, const struct claims *c, const char *earlier, int percent);
 
 /* The name of the first tier of the type whose floors were reached, or null. */
 json_t *judge_tier(const struct sku *s, const struct claims *c);

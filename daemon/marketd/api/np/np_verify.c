@@ -17,7 +17,7 @@
 #include "marketd/api/quota.h"
 #include "marketd/api/render.h"
 
-enum { CLOCK_SECONDS = 300 };
+enum { CLOCK_SECONDS = 300, AS_BEFORE_PERCENT = 75 };
 
 /* What an agent sent. */
 struct sent {
@@ -88,29 +88,38 @@ static bool np_verify_busy(const struct engine *e, uint64_t agent)
 	return false;
 }
 
+/* Its type has come to ask for more than was measured of it: what it sold before was less. */
+static bool np_verify_outgrown(const struct host *h, const struct sku *s)
+{
+	json_t *floors = judge_floors(s);
+	char why[WHY_BYTES + 1];
+	bool outgrown = h->proof == PROOF_OUTGROWN && judge_short(floors, h->claims, why, sizeof why);
+
+	json_decref(floors);
+	return outgrown;
+}
+
 /*
- * What fails beside a node says nothing: the node may take what was measured. Nor does what fails only because the
- * type has come to ask for more: the host is out of the book already, and what it sold was less.
+ * A host that its type has outgrown need not reach what it asks for now, but be as good as it was: that goes on for as
+ * long as a proof. It stays known by the best that was measured, or many small steps would lead down.
  */
-static bool np_verify_counts(const struct api *api, const struct sent *sent, const struct verdict *v)
+static bool np_verify_as_before(const struct api *api, const struct sent *sent, const struct verdict *v,
+	struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct host *h = engine_host(e, v->host);
-	char why[WHY_BYTES + 1];
-	json_t *floors;
-	bool is_short;
+	const struct sku *s = engine_sku(e, h->sku);
 
-	if (v->passed)
-		return true;
-	floors = judge_floors(engine_sku(e, h->sku));
-	is_short = v->below && h->proof == PROOF_OUTGROWN && judge_short(floors, h->claims, why, sizeof why);
-	json_decref(floors);
-	if (is_short)
+	if (!v->below || !np_verify_outgrown(h, s) || !judge_holds(s, &sent->claims, h->claims, AS_BEFORE_PERCENT))
 		return false;
-	return nonces_answered(api->nonces, v->host, sent->given) || !np_verify_busy(e, sent->agent->id);
+	ev->u.host_verified.result = PROOF_OUTGROWN;
+	ev->u.host_verified.until = engine_minute(e) + 1 + v->minutes;
+	if (!judge_holds(s, &sent->claims, h->claims, 100))
+		ev->text = NULL;
+	return true;
 }
 
-/* Since the lease began of which the first minutes are looked at, where it fails there. */
+/* Since the lease began that was drawn, where it fails for that. */
 static struct event np_verify_event(const struct api *api, const struct sent *sent, const struct verdict *v)
 {
 	const struct recheck *again = nonces_answered(api->nonces, v->host, sent->given);
@@ -119,11 +128,22 @@ static struct event np_verify_event(const struct api *api, const struct sent *se
 		.subject = v->host,
 		.text = sent->text };
 
-	ev.u.host_verified.result = v->passed ? PROOF_PASSED : PROOF_FAILED;
-	ev.u.host_verified.until = v->passed ? engine_minute(market_engine(api->market)) + 1 + v->minutes : 0;
-	ev.u.host_verified.since = !v->passed && again ? again->since : 0;
 	ev.u.host_verified.why = v->passed ? NULL : v->why;
+	if (v->passed) {
+		ev.u.host_verified.result = PROOF_PASSED;
+		ev.u.host_verified.until = engine_minute(market_engine(api->market)) + 1 + v->minutes;
+	} else if (!np_verify_as_before(api, sent, v, &ev)) {
+		ev.u.host_verified.result = PROOF_FAILED;
+		ev.u.host_verified.since = again ? again->since : 0;
+	}
 	return ev;
+}
+
+/* What fails beside a node says nothing, but for a lease that was drawn: the node may take what was measured. */
+static bool np_verify_counts(const struct api *api, const struct sent *sent, const struct event *ev)
+{
+	return ev->u.host_verified.result != PROOF_FAILED || nonces_answered(api->nonces, ev->subject, sent->given) ||
+		!np_verify_busy(market_engine(api->market), sent->agent->id);
 }
 
 static int np_verify_apply(struct api *api, const struct request *q, const struct sent *sent, const struct verdict *v,
@@ -132,7 +152,7 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 	struct event ev = np_verify_event(api, sent, v);
 	int rc = 0;
 
-	if (np_verify_counts(api, sent, v))
+	if (np_verify_counts(api, sent, &ev))
 		rc = np_recheck_apply(api, q, &ev, why);
 	if (!rc && nonces_answered(api->nonces, v->host, sent->given))
 		np_recheck_close(api, engine_host(market_engine(api->market), v->host));
@@ -148,7 +168,7 @@ static int np_verify_room(struct api *api, const struct request *q, const struct
 	for (size_t i = 0; i < count; i++) {
 		struct event ev = np_verify_event(api, sent, &list[i]);
 
-		if (np_verify_counts(api, sent, &list[i]))
+		if (np_verify_counts(api, sent, &ev))
 			quota_need_add(api, &need, &ev);
 	}
 	return count ? quota_grant(api, q, &need, why) : 0;
