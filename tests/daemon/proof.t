@@ -121,9 +121,13 @@ told np.OfferList "$(offers)" "(as documented)"
 unlike "$(offers)" "foundry|\"host_|\"a\"" "which names nobody"
 is "$(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq -c '.verification.measured[0] | [.check, .median, .unit]')" '["disk write",900,"MB/s"]' "its seller sees the values"
 told np.HostVerification "$(as "$FOUNDRY" GET "/np/v1/hosts/$A/verification")" "and all of it, as it was signed"
-N=$(nonce); send "$(claims rack "$N" "$fast,$(check foundry ok 1 MB/s),$(check 'disk read' ok 1 foundry),{\"device\":\"foundry\",$(check 'disk fsync' ok 1 us | cut -c 2-)")" >"$TMP/.made"
-is "$(offers | jq -c '.data[0].verification.measured | [.[].check]') $(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq '.verification.measured | length')" '["disk write"] 4' \
-	"nor does what its machine calls things: a buyer sees what types can ask for, the seller all"
+on() { printf '{"device":"%s",%s' "$1" "$(check "$2" ok "$3" MB/s | cut -c 2-)"; }
+N=$(nonce); send "$(claims rack "$N" "$fast,$(check foundry ok 1 MB/s),$(check 'disk read' ok 1 foundry),$(on foundry 'disk fsync' 1),$(
+	on 203.0.113.9:443 'disk fsync' 2),$(check 'disk 203.0.113.9:443 write' ok 903 MB/s),$(check 'gpu 18005551234 sums' ok 4 MB/s),$(
+	on 0000:5e:00.0 'gpu 12 memory' 5),$(on 0000:5e:00.0.1 'gpu 1 read' 6),$(on 0000:5e:00.0 'opencl 7 sums' 8)")" >"$TMP/.made"
+is "$(offers | jq -c '.data[0].verification.measured | [.[] | [.check, .device, .median]]') $(as "$FOUNDRY" GET "/np/v1/hosts/$A" | jq '.verification.measured | length')" \
+	'[["disk write","",900],["disk write","",903],["gpu sums","",4],["gpu 12 memory","0000:5e:00.0",5],["gpu 7 sums","0000:5e:00.0",8]] 10' \
+	"nor does what its machine calls things: a buyer reads words of the market, and addresses on a bus; the seller all"
 is "$(quote | json .fills)" true "a buyer gets it"
 
 # ---- Who pays ------------------------------------------------------------------------------------------------------

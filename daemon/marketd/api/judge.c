@@ -368,17 +368,50 @@ json_t *judge_tier(const struct sku *s, const struct claims *c)
 	return name ? name : json_null();
 }
 
-/* Nothing of it is text that the seller chose: buyers are not told whose host it is. */
-static bool judge_public(const struct claim *c)
+/* As in Linux: 4 to 8 digits of a domain, bus, device, function. */
+static bool judge_address(const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t domain = strspn(text, hex);
+
+	text += domain;
+	return domain >= 4 && domain <= 8 && *text == ':' && strspn(text + 1, hex) == 2 && text[3] == ':' &&
+		strspn(text + 4, hex) == 2 && text[6] == '.' && text[7] >= '0' && text[7] <= '7' && !text[8];
+}
+
+/* The number in the name of a check, "0" in "gpu 0 sums"; "": there is none, or more than a number of a part. */
+static void judge_number(const char *check, char room[4])
+{
+	static const char digits[] = "0123456789";
+	const char *first = check + strcspn(check, digits);
+	size_t len = strspn(first, digits);
+
+	room[0] = '\0';
+	if (len && len <= 3 && !first[len + strcspn(first + len, digits)])
+		snprintf(room, 4, "%.*s", (int)len, first);
+}
+
+/*
+ * A check in words of the market: "gpu 0 sums". Nothing of it, nor of the device, is text that the seller chose: buyers
+ * are not told whose host it is. false: no type can ask for it.
+ */
+static bool judge_public(const struct claim *c, char check[48])
 {
 	static const char *const units[] = { "MB/s", "M/s", "reads/s", "kbit/s", "us", "%", "lanes" };
 	bool known = false;
-	char name[40];
+	char name[40], number[4], *rest;
 
 	judge_check_name(c, name);
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		known = known || strcmp(c->unit, units[i]) == 0;
-	return known && judge_name(name) && !c->device[strspn(c->device, "0123456789abcdef:.")];
+	if (!known || !judge_name(name) || (*c->device && !judge_address(c->device)))
+		return false;
+	judge_number(c->check, number);
+	rest = strchr(name, '_');
+	if (rest)
+		*rest++ = '\0';
+	snprintf(check, 48, "%s%s%s%s%s", name, *number ? " " : "", number, rest ? " " : "", rest ? rest : "");
+	return true;
 }
 
 json_t *judge_measured(const struct claims *c, size_t most, bool buyers)
@@ -387,11 +420,12 @@ json_t *judge_measured(const struct claims *c, size_t most, bool buyers)
 
 	for (size_t i = 0; i < c->count && json_array_size(list) < most; i++) {
 		const struct claim *one = &c->list[i];
+		char check[48];
 
-		if (one->measured && (!buyers || judge_public(one)))
+		if (one->measured && (!buyers || judge_public(one, check)))
 			json_array_append_new(list,
-				json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:I}", "check", one->check, "median",
-					(json_int_t)one->value, "least", (json_int_t)one->least, "most",
+				json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:I}", "check", buyers ? check : one->check,
+					"median", (json_int_t)one->value, "least", (json_int_t)one->least, "most",
 					(json_int_t)one->most, "unit", one->unit, "device", one->device, "at",
 					(json_int_t)one->at));
 	}
