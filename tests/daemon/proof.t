@@ -139,6 +139,10 @@ paid=$(money "$ACME" .available_micros)
 minutes 2
 is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[true,false]' "in the first minutes of a lease its host measures again"
 N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
+is "$(jq -c '[.hosts[] | [.state, .reason]]' <<<"$out") $(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification | [.state, .now]]')" \
+	'[["verified","disk_write: 100 MB/s, but its type asks for 500"],["verified",null]] [["verified",true],["verified",false]]' "one slow answer is not the last: it measures again"
+minutes 6
+N=$(nonce); out=$(send "$(claims rack "$N" "$slow")")
 is "$(jq -c '[.hosts[] | [.state, .reason]]' <<<"$out")" '[["failed","disk_write: 100 MB/s, but its type asks for 500"],["failed","disk_write: 100 MB/s, but its type asks for 500"]]' "and fails"
 is "$(book)" '[]' "it leaves the book"
 out=$(as "$ACME" POST /np/v1/pools/train/extend "{\"end_at\":$((NOW + 2 * HOUR)),\"limit_price_dollars_per_node_hour\":\"9.00\"}")
@@ -217,7 +221,7 @@ is "$(($(money "$FOUNDRY" .available_micros) - paid))" 0 "nor from giving all of
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 is "$(takes)" filled "(and again)"
 INST=$(instance vm5)
-minutes 1
+minutes 8
 runs "$INST"
 N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
 is "$(verified "$A")" "failed | disk_write: 100 MB/s, but its type asks for 500 | -" "nor who answers too late to tell another story"
@@ -262,6 +266,28 @@ minutes 9
 is "$(verified "$A")" "verified | - | gold" "(a short lease is over)"
 minutes 3
 is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "who did not answer in it fails all the same"
+
+# ---- A slow answer ---------------------------------------------------------------------------------------------------
+minutes 50
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+paid=$(money "$FOUNDRY" .available_micros)
+INST=$(instance vm6)
+has_from "$ACME" "$POOL" 1 20
+minutes 2
+N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
+is "$(hears)" '[[],[true,false]]' "after a slow answer its machine measures again, and the node waits on"
+minutes 2
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(hears) $(verified "$A")" "[[\"$INST\"],[false,false]] verified | - | gold" "the last answer counts"
+runs "$INST"
+minutes 18
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((16 * 20000)) "from the next minute on it is paid for"
+paid=$(money "$FOUNDRY" .available_micros)
+has_from "$ACME" "$POOL" 1 20
+minutes 2
+N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
+minutes 22
+is "$(verified "$A") $(($(money "$FOUNDRY" .available_micros) - paid))" "failed | disk_write: 100 MB/s, but its type asks for 500 | - 0" "also where no other came"
 
 # ---- A type that asks for more --------------------------------------------------------------------------------------
 minutes 50
@@ -339,6 +365,9 @@ has_from "$ACME" "$POOL" 1 20
 wants "$(asks 1000)"
 minutes 2
 is "$(says_work)" '["expired",true]' "(drawn)"
+disk 1
+is "$(verified "$A")" "expired | disk_write: 900 MB/s, but its type asks for 1000 | -" "(it may try again)"
+minutes 6
 disk 1
 is "$(verified "$A")" "failed | disk_write: 1 MB/s, but its type asks for 1000 | -" "what is far from what it was fails, whatever its type asks for since"
 wants "$(asks 500)"

@@ -131,6 +131,13 @@ const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int
 	return r && given >= r->due - RECHECK_SECONDS ? r : NULL;
 }
 
+void nonces_missed(struct nonces *n, uint64_t host, const char *why)
+{
+	for (size_t i = 0; n && i < n->asked_count; i++)
+		if (n->asked[i].host == host)
+			snprintf(n->asked[i].why, sizeof n->asked[i].why, "%s", why);
+}
+
 void nonces_checked(struct nonces *n, uint64_t host)
 {
 	for (size_t i = 0; n && i < n->asked_count; i++)

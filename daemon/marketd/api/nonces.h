@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "marketd/store/market.h"
+
 enum { NONCE_TEXT = 33, NONCE_SECONDS = 900, RECHECK_SECONDS = 600 };
 
 struct nonces;
@@ -17,6 +19,7 @@ struct nonces;
 struct recheck {
 	uint64_t host;
 	int64_t since, due; /* the minute in which the lease began; Unix seconds, RECHECK_SECONDS after it was asked */
+	char why[WHY_BYTES + 1]; /* what its last answer misses; "": there was none */
 };
 
 void nonces_free(struct nonces *n);
@@ -31,6 +34,8 @@ int nonces_recheck(struct nonces **n, const struct recheck *add);
 const struct recheck *nonces_rechecked(const struct nonces *n, uint64_t host); /* NULL: nothing is asked of it */
 /* What a measurement answers whose nonce was given at that time, not before; or NULL. */
 const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int64_t given);
+/* Its answer misses that; another one may come. */
+void nonces_missed(struct nonces *n, uint64_t host, const char *why);
 void nonces_checked(struct nonces *n, uint64_t host);
 bool nonces_overdue(const struct nonces *n, int64_t now, struct recheck *out); /* one that was not answered */
 

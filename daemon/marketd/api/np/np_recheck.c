@@ -76,7 +76,7 @@ static void np_recheck_fail(struct api *api, const struct host *h, const struct 
 		.text = claims,
 		.u.host_verified = { .result = PROOF_FAILED,
 			.since = late->since,
-			.why = "it did not measure itself again when a lease began" } };
+			.why = *late->why ? late->why : "it did not measure itself again when a lease began" } };
 
 	quota_reduces(api->quotas);
 	np_recheck_apply(api, &own, &ev, NULL);
@@ -120,7 +120,10 @@ static void np_recheck_draw(struct api *api, const struct host *h, const struct 
 	if (!l || l->start <= from || from == 0 || l->since < l->start || !np_recheck_empty(e, h->agent, from) ||
 		(int)nonces_chance(100) >= judge_recheck(s))
 		return;
-	nonces_recheck(&api->nonces, &(struct recheck){ h->id, l->start, market_now(api->market) + RECHECK_SECONDS });
+	nonces_recheck(&api->nonces,
+		&(struct recheck){ .host = h->id,
+			.since = l->start,
+			.due = market_now(api->market) + RECHECK_SECONDS });
 	np_recheck_hold(api, h->agent);
 }
 
