@@ -289,6 +289,45 @@ N=$(nonce); send "$(claims rack "$N" "$slow")" >"$TMP/.made"
 minutes 22
 is "$(verified "$A") $(($(money "$FOUNDRY" .available_micros) - paid))" "failed | disk_write: 100 MB/s, but its type asks for 500 | - 0" "also where no other came"
 
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+paid=$(money "$FOUNDRY" .available_micros)
+INST=$(instance vm7)
+has_from "$ACME" "$POOL" 1 20
+minutes 3
+is "$(hears)" '[[],[true,false]]' "(a node waits)"
+as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+minutes 20
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((17 * 20000)) "who ends a node that the market kept back does not pay for the wait either"
+paid=$(money "$FOUNDRY" .available_micros)
+INST=$(instance vm8)
+has_from "$ACME" "$POOL" 1 20
+minutes 3
+for down in true false; do as "$FOUNDRY" PATCH "/np/v1/hosts/$A" "{\"down\":$down}" >/dev/null; done
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+runs "$INST"
+minutes 20
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((17 * 20000)) "nor does a seller come to it by taking the host down and up"
+
+# A node that never comes on a host that is down keeps no other from being looked at.
+has_from "$STRANGER" "$OTHER" 1 1
+has_from "$ACME" "$POOL" 1 60
+INST=$(instance vm9)
+minutes 1
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(hears)" "[[\"$INST\"],[false,false]]" "(a node is to come on the second host)"
+has_from "$STRANGER" "$OTHER" 2 1
+minutes 2
+is "$(hears)" "[[\"$INST\"],[false,false]]" "while it may, the first is not looked at"
+as "$FOUNDRY" PATCH "/np/v1/hosts/$B" '{"down":true}' >/dev/null
+has_from "$STRANGER" "$OTHER" 2 3
+minutes 2
+is "$(hears)" '[[],[true,false]]' "a node that waits on a host that is down keeps no other from that"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+as "$ACME" POST "/v2/instances/$INST/terminate" >/dev/null
+as "$FOUNDRY" PATCH "/np/v1/hosts/$B" '{"down":false}' >/dev/null
+minutes 60
+
 # ---- A type that asks for more --------------------------------------------------------------------------------------
 minutes 50
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"

@@ -13,6 +13,7 @@
 #include "market/reason.h"
 #include "marketd/api/quota.h"
 #include "marketd/api/tally.h"
+#include "marketd/store/watch.h"
 
 enum { RETRY_S = 60 }; /* what a day has too much of comes back slowly */
 
@@ -202,12 +203,25 @@ int api_apply_to(struct api *api, const struct request *q, enum event_kind kind,
 	return api_apply(api, q, &ev, NULL, why);
 }
 
+/* Who waited on this host for a node that the market kept back has not to pay for that, before the event settles. */
+static const struct host *api_waited(const struct engine *e, const struct event *ev)
+{
+	const struct instance *i = ev->kind == EVENT_INSTANCE_STOP ? engine_instance(e, ev->subject) : NULL;
+
+	if (ev->kind == EVENT_HOST_STATE || ev->kind == EVENT_HOST_VERIFIED)
+		return engine_host(e, ev->subject);
+	return i && i->host ? engine_host(e, i->host) : NULL;
+}
+
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why)
 {
 	const struct effects *ignored;
+	const struct host *waited;
 	int rc = quota_check(api, q, ev, why);
 
 	rc = rc ? rc : tally_check(api, ev, why);
+	waited = rc || !api->watch ? NULL : api_waited(market_engine(api->market), ev);
+	rc = waited ? watch_before_settling(api->watch, api->market, waited, why) : rc;
 	if (rc)
 		return rc;
 	did = did ? did : &ignored;

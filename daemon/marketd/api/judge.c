@@ -322,7 +322,7 @@ static bool judge_worst(const struct claims *c, const char *name, struct claim *
 	return found;
 }
 
-/* Is it, of what was measured earlier, at least so many percent; of what is the better the less, at most so much more? */
+/* At least so many percent of what was measured earlier; of what is the better the less, at most so much more? */
 static bool judge_like(const struct claim *now, const struct claim *old, int percent)
 {
 	int64_t part = old->value / 100 * percent + old->value % 100 * percent / 100;

@@ -5,8 +5,6 @@ libstore_la_SOURCES = \
 	daemon/marketd/store/maintain.h \
 	daemon/marketd/store/chain.c \
 	daemon/marketd/store/chain.h \
-	daemon/marketd/store/hold.c \
-	daemon/marketd/store/hold.h \
 	daemon/marketd/store/journal.c \
 	daemon/marketd/store/journal.h \
 	daemon/marketd/store/market.c \
@@ -25,7 +23,9 @@ libstore_la_SOURCES = \
 	daemon/marketd/store/sick.c \
 	daemon/marketd/store/sick.h \
 	daemon/marketd/store/watch.c \
-	daemon/marketd/store/watch.h
+	daemon/marketd/store/watch.h \
+	daemon/marketd/store/watchhold.c \
+	daemon/marketd/store/watchhold.h
 libstore_la_CFLAGS = $(AM_CFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS)
 # Who links it also links libengine.la, libmarket.la and libbase.la.
 libstore_la_LIBADD = $(SQLITE_LIBS) $(CRYPTO_LIBS)

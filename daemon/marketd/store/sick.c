@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/store/watch.h"
-
 void sick_release(struct sick *s)
 {
 	for (size_t i = 0; i < s->hosts.cap; i++)

@@ -13,6 +13,17 @@
 #include "marketd/engine/event.h"
 #include "marketd/engine/idmap.h"
 
+/* X(name, word): an agent's own health. */
+#define HEALTHS(X) X(OK, "ok") X(DEGRADED, "degraded") X(DRAINING, "draining") X(UNHEALTHY, "unhealthy")
+
+enum health {
+	HEALTH_UNTOLD,
+#define HEALTH_X(name, word) HEALTH_##name,
+	HEALTHS(HEALTH_X)
+#undef HEALTH_X
+		HEALTH_KINDS
+};
+
 enum { SICK_SECONDS = 600 }; /* it must have been well for so long */
 
 struct sick_host {
@@ -48,5 +59,8 @@ const struct sick_host *sick_find(struct sick *s, uint64_t host, int64_t now);
 #define SICK_MILD "unfit for new nodes: "
 bool sick_is(const char *why);
 bool sick_is_mild(const char *why);
+
+const char *health_word(enum health h); /* NULL: unknown */
+enum health health_read(const char *word);
 
 #endif

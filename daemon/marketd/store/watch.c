@@ -7,7 +7,6 @@
 
 #include "market/reason.h"
 #include "marketd/engine/idmap.h"
-#include "marketd/store/hold.h"
 #include "marketd/store/sick.h"
 
 /* A failed node keeps its host down for the pool that owns it, until another node runs there. */
@@ -324,16 +323,30 @@ static int watch_set(struct market *m, const struct host *h, const char *why, in
 	return market_apply(m, &ev, NULL, f);
 }
 
+int watch_before_settling(const struct watch *w, struct market *m, const struct host *h, struct fail *f)
+{
+	const struct instance *i = engine_host_instance(market_engine(m), h->id);
+	const struct watched *a = watch_agent(w, h->agent);
+
+	return hold_give_back(a ? &a->hold : NULL, m, h, i ? watch_awaits(market_engine(m), i) : 0, f);
+}
+
 int watch_hold(struct watch *w, struct market *m, uint64_t agent, bool held, int64_t now, struct fail *f)
 {
 	struct watched *a = watch_agent_of(w, agent);
+	const struct host *h;
+	uint64_t id = 0;
+	int rc = 0;
 
-	return a ? hold_set(a, m, agent, held, now, f) : 0;
-}
-
-int watch_before_settling(const struct watch *w, struct market *m, const struct host *h, struct fail *f)
-{
-	return hold_give_back(watch_agent(w, h->agent), m, h, f);
+	if (!a || held == (a->hold.since != 0))
+		return 0;
+	while (!held && !rc && (h = engine_host_of_agent(market_engine(m), agent, id))) {
+		id = h->id;
+		rc = watch_before_settling(w, m, h, f);
+	}
+	hold_set(&a->hold, held, now);
+	a->due = 0; /* look at once */
+	return rc;
 }
 
 static int watch_look_at(struct watch *w, struct market *m, struct watched *a, uint64_t host, int64_t now_ms,
@@ -354,17 +367,15 @@ static int watch_look_at(struct watch *w, struct market *m, struct watched *a, u
 	look_at_failure(w, e, h, i, &x);
 	if (a->silent) /* before begun_at nobody listened */
 		is_wrong(&x, (a->heard_at > w->begun_at ? a->heard_at : w->begun_at) / 60, "its agent is silent");
-	due = hold_awaits(a, awaits) + w->set.await_seconds + 1;
-	if (awaits && a->held_since)
-		; /* it will be due when the market lets it come */
-	else if (awaits && now < due)
+	due = hold_awaits(&a->hold, awaits) + w->set.await_seconds + 1;
+	if (awaits && now < due)
 		a->due = due < a->due ? due : a->due;
 	else if (awaits && now_ms < grace_ends(w))
 		a->due = now;
 	else if (awaits)
 		is_wrong(&x, awaits / 60, "its node did not start");
-	if (x.down && awaits && a->held_since)
-		is_wrong(&x, hold_from(a, awaits), x.why);
+	if (x.down && awaits && a->hold.since)
+		is_wrong(&x, hold_from(&a->hold, awaits), x.why);
 	if (x.down && !a->silent)
 		a->due = now; /* a repair does not change the agent's version, so look each time */
 	if (x.down == h->down || (h->down && !h->watched))
@@ -523,11 +534,11 @@ static int look_before_paying(struct walk *k, const struct instance *i, struct f
 		step_until(k, settles - 1);
 		return 0;
 	}
-	if (a && a->held_since) {
+	if (a && a->hold.since) {
 		step_until(k, next);
-		return hold_give_back(a, k->m, engine_host(e, i->host), f);
+		return watch_before_settling(k->w, k->m, engine_host(e, i->host), f);
 	}
-	if (60 * next < hold_awaits(a, awaits) + k->w->set.await_seconds &&
+	if (60 * next < hold_awaits(a ? &a->hold : NULL, awaits) + k->w->set.await_seconds &&
 		(engine_owned_until(e, i->host, i->pool, engine_minute(e)) > next || watch_redeployed(e, i))) {
 		step_until(k, next);
 		return 0;

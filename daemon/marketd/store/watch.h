@@ -8,22 +8,13 @@
 #define MARKETD_STORE_WATCH_H
 
 #include "marketd/store/market.h"
+#include "marketd/store/sick.h"
+#include "marketd/store/watchhold.h"
 
 /* How long to wait; 0: the default in brackets. */
 struct watch_settings {
 	int64_t silent_ms;         /* for a silent agent [45 s]; after a start a third longer */
 	int64_t await_seconds;     /* for a node to run, from when it was due [180] */
-};
-
-/* X(name, word): an agent's own health. */
-#define HEALTHS(X) X(OK, "ok") X(DEGRADED, "degraded") X(DRAINING, "draining") X(UNHEALTHY, "unhealthy")
-
-enum health {
-	HEALTH_UNTOLD,
-#define HEALTH_X(name, word) HEALTH_##name,
-	HEALTHS(HEALTH_X)
-#undef HEALTH_X
-	HEALTH_KINDS
 };
 
 struct agent_status {
@@ -44,8 +35,7 @@ struct watched {
 	struct agent_status status;
 	uint64_t seen;             /* engine_agent_version when its hosts were looked at */
 	int64_t due;               /* Unix seconds when to look again */
-	int64_t held_since;        /* Unix seconds: the market keeps new nodes from it; 0: it does not */
-	int64_t held_until;        /* until when it last did */
+	struct hold hold;          /* whether the market keeps new nodes from it */
 };
 
 enum watch_lack { LACKS_NOTHING, LACKS_FOR_HOSTS, LACKS_FOR_OFFERS };
@@ -89,7 +79,7 @@ bool watch_own_fault(const char *detail);
  * not pay for it, and the node's deadline counts from the end of it. 0 or a reason.
  */
 int watch_hold(struct watch *w, struct market *m, uint64_t agent, bool held, int64_t now, struct fail *f);
-/* Call before an event that settles the host's leases, such as HOST_VERIFIED: who has waited has not to pay. */
+/* Call before an event that settles the host's leases, or ends a node: who has waited so has not to pay. */
 int watch_before_settling(const struct watch *w, struct market *m, const struct host *h, struct fail *f);
 const struct watched *watch_agent(const struct watch *w, uint64_t agent); /* NULL: unknown */
 
@@ -109,8 +99,5 @@ int watch_turn(struct watch *w, struct market *m, int64_t now_ms, int64_t now, s
  * was away and could not hear that it came.
  */
 int watch_time(struct watch *w, struct market *m, int64_t now_ms, int64_t now, struct fail *f);
-
-const char *health_word(enum health h); /* NULL: unknown */
-enum health health_read(const char *word);
 
 #endif

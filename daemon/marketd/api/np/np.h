@@ -97,10 +97,8 @@ json_t *np_verify_wanted(const struct api *api, const struct host *h);
 void np_recheck_minute(struct api *api);
 /* Draws leases whose hosts are looked at, once a minute: before an agent hears of their nodes. */
 void np_recheck_look(struct api *api);
-/* The agent's machine is to be measured in the first minutes of a lease: its new nodes wait until it was. */
+/* The agent's machine is to be measured as a lease began: its new nodes wait until it was. */
 bool np_recheck_open(const struct api *api, uint64_t agent);
-/* A HOST_VERIFIED, as api_apply. */
-int np_recheck_apply(struct api *api, const struct request *q, struct event *ev, struct fail *why);
 /* The host measured, or will not. */
 void np_recheck_close(struct api *api, const struct host *h);
 /* Its floors changed: hosts whose measurements do not reach them leave the book, and those that do come back. */

@@ -13,14 +13,6 @@
 #include "marketd/api/quota.h"
 #include "marketd/store/watch.h"
 
-int np_recheck_apply(struct api *api, const struct request *q, struct event *ev, struct fail *why)
-{
-	const struct host *h = engine_host(market_engine(api->market), ev->subject);
-	int rc = api->watch && h ? watch_before_settling(api->watch, api->market, h, why) : 0;
-
-	return rc ? rc : api_apply(api, q, ev, NULL, why);
-}
-
 /* By what was measured of it: is it as its type asks now? Nothing is said where nothing is new. */
 static void np_recheck_host(struct api *api, const struct request *q, const struct host *h, const json_t *floors)
 {
@@ -36,7 +28,7 @@ static void np_recheck_host(struct api *api, const struct request *q, const stru
 	if (!outgrown && h->proof_until <= engine_minute(market_engine(api->market)))
 		return; /* it has to be measured anew all the same */
 	if (outgrown != was || (outgrown && (!h->proof_why || strcmp(why, h->proof_why) != 0)))
-		np_recheck_apply(api, q, &ev, NULL);
+		api_apply(api, q, &ev, NULL, NULL);
 }
 
 void np_recheck_type(struct api *api, const struct request *q, const struct sku *s)
@@ -50,7 +42,7 @@ void np_recheck_type(struct api *api, const struct request *q, const struct sku 
 	json_decref(floors);
 }
 
-/* ---- In the first minutes of a lease ----------------------------------------------------------- */
+/* ---- As a lease begins -------------------------------------------------------------------------- */
 
 /* Nobody is blamed for nodes that wait for it, nor pays for the wait. */
 static void np_recheck_hold(struct api *api, uint64_t agent)
@@ -79,7 +71,7 @@ static void np_recheck_fail(struct api *api, const struct host *h, const struct 
 			.why = *late->why ? late->why : "it did not measure itself again when a lease began" } };
 
 	quota_reduces(api->quotas);
-	np_recheck_apply(api, &own, &ev, NULL);
+	api_apply(api, &own, &ev, NULL, NULL);
 	free(claims);
 }
 
@@ -99,13 +91,16 @@ static void np_recheck_overdue(struct api *api)
 	}
 }
 
-/* Can its agent know of a node on the machine? What came after that minute no agent has heard of. */
+/*
+ * Can its agent know of a node on the machine, which it then does not measure? What came after that minute no agent has
+ * heard of, and what waits on a host that is down may wait for ever.
+ */
 static bool np_recheck_empty(const struct engine *e, uint64_t agent, int64_t from)
 {
 	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id)) {
 		const struct instance *i = engine_host_instance(e, h->id);
 
-		if (i && (i->status == INSTANCE_RUNNING || i->placed_at < 60 * (from + 1)))
+		if (i && (i->status == INSTANCE_RUNNING || (!h->down && i->placed_at < 60 * (from + 1))))
 			return false;
 	}
 	return true;

@@ -178,7 +178,7 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 		return 0;
 	}
 	if (np_verify_counts(api, sent, &ev))
-		rc = np_recheck_apply(api, q, &ev, why);
+		rc = api_apply(api, q, &ev, NULL, why);
 	if (!rc && nonces_answered(api->nonces, v->host, sent->given))
 		np_recheck_close(api, engine_host(market_engine(api->market), v->host));
 	return rc;

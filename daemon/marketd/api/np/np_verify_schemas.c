@@ -56,7 +56,8 @@ static const struct schema_field work_verification[] = {
 	STATE,
 	SINCE,
 	UNTIL,
-	{ "now", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "measure at once: new nodes wait for that" },
+	{ "now", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0,
+		"measure at once: what is sold waits for a proof, or nodes wait for a lease that was drawn" },
 	{ 0 },
 };
 
