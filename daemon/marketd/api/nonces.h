@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the market waits for from agents that measure: the nonce that each was given last, good once and for a while; and
- * leases that were drawn as they began: their machine has to measure again before a new node starts on it. In memory
- * only: after a restart an agent asks anew.
+ * What the market waits for from agents that measure: the nonce that each was given last, good once and for a while;
+ * and leases that were drawn as they began: their machine has to measure again before a new node starts on it.
+ * In memory only: after a restart an agent asks anew.
  */
 #ifndef MARKETD_API_NONCES_H
 #define MARKETD_API_NONCES_H
