@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agentd/machine/iommu.h"
 #include "agentd/os/opening.h"
 
 static const struct {
@@ -35,6 +36,11 @@ void drivers_terms(const struct driver *d, const struct driver_setup *s, struct 
 bool drivers_give_devices(const struct driver *d)
 {
 	return d->devices != DEVICES_NONE;
+}
+
+bool drivers_give_functions(const struct driver *d)
+{
+	return d->devices == DEVICES_FUNCTIONS;
 }
 
 bool drivers_give_shares(const struct driver *d)
@@ -104,8 +110,22 @@ static json_t *drivers_words_of(unsigned holds)
 	return list;
 }
 
+/* Whether guests can have this machine's GPUs; "": yes, or nobody asks, for it has none. */
+static void drivers_no_functions(const struct driver *d, const struct driver_setup *s, struct fail *why)
+{
+	const char *root = s->sysfs_root ? s->sysfs_root : "";
+
+	*why = (struct fail){ 0 };
+	if (!drivers_give_functions(d))
+		return;
+	if (iommu_any(root, why) == -ENODEV)
+		*why = (struct fail){ 0 };
+	else if (!why->code && !*root && geteuid() != 0)
+		fail_set(why, -EPERM, "only root can give them: run nanopod-agentd as root");
+}
+
 static void drivers_print_one(const struct driver *d, const struct driver_setup *s, int rc, unsigned holds,
-	const char *why, FILE *out)
+	const char *why, const char *no_gpus, FILE *out)
 {
 	fprintf(out, "%-8s %s\n", d->name, d->about);
 	if (rc && !drivers_lacks_image(rc, holds)) {
@@ -118,6 +138,8 @@ static void drivers_print_one(const struct driver *d, const struct driver_setup 
 		if (holds & holds_words[i].bit)
 			fprintf(out, " %s", holds_words[i].word);
 	fputs(holds ? "\n" : " nothing\n", out);
+	if (*no_gpus)
+		fprintf(out, "         gives nodes no GPUs: %s\n", no_gpus);
 	for (size_t i = 0; (holds & HOLDS_NETWORK) && i < s->open_count; i++) {
 		char text[OPENING_TEXT];
 
@@ -151,20 +173,21 @@ int drivers_verb(drivers all, const char *name, const struct driver_setup *setup
 	}
 	list = json_array();
 	for (; *all; all++) {
-		struct fail why = { 0 };
+		struct fail why = { 0 }, no_gpus;
 		unsigned holds = 0;
 		int rc;
 
 		if (!any && strcmp((*all)->name, name) != 0)
 			continue;
 		rc = (*all)->probe(setup, &holds, &why);
+		drivers_no_functions(*all, setup, &no_gpus);
 		if (!json)
-			drivers_print_one(*all, setup, rc, holds, why.text, out);
+			drivers_print_one(*all, setup, rc, holds, why.text, no_gpus.text, out);
 		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:b, s:o, s:o, s:s?, s:s?}", "name", (*all)->name, "about", (*all)->about,
-				"works", rc == 0 || drivers_lacks_image(rc, holds), "holds", drivers_words_of(holds),
-				"allow_net", drivers_openings(holds, setup), "why", *why.text ? why.text : NULL,
-				"image",
+			json_pack("{s:s, s:s, s:b, s:o, s:o, s:s?, s:s?, s:s?}", "name", (*all)->name, "about",
+				(*all)->about, "works", rc == 0 || drivers_lacks_image(rc, holds), "holds",
+				drivers_words_of(holds), "allow_net", drivers_openings(holds, setup), "why",
+				*why.text ? why.text : NULL, "no_gpus", *no_gpus.text ? no_gpus.text : NULL, "image",
 				drivers_lacks_image(rc, holds)          ? "missing"
 					: !rc && (holds & HOLDS_SYSTEM) ? "ready"
 									: NULL));

@@ -25,6 +25,8 @@ void drivers_terms(const struct driver *d, const struct driver_setup *s, struct 
 
 /* Can it give a node GPUs and other devices? */
 bool drivers_give_devices(const struct driver *d);
+/* Does it give them as functions of the PCI bus, for which this machine needs an IOMMU? */
+bool drivers_give_functions(const struct driver *d);
 /* Can it give one GPU to several nodes? */
 bool drivers_give_shares(const struct driver *d);
 

@@ -243,7 +243,8 @@ static json_t *reporter_hosts(const struct reporter *p)
 			health = HEALTH_DRAINING;
 			reason = power;
 		} else if (health < HEALTH_DRAINING && own &&
-			wanted_gpus_lack(&w->hosts[i], gpus, words, sizeof words)) {
+			wanted_gpus_lack(&w->hosts[i], p->workers->setup, p->workers->driver, gpus, words,
+				sizeof words)) {
 			health = HEALTH_DRAINING;
 			reason = words;
 		}

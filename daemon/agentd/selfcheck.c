@@ -25,6 +25,7 @@ static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 		.data = c->data,
 		.driver = c->driver->name,
 		.devices = drivers_give_devices(c->driver),
+		.functions = drivers_give_functions(c->driver),
 		.shares = drivers_give_shares(c->driver) };
 	struct inventory *v = NULL;
 	int rc;

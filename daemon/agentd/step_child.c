@@ -12,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentd/device/guest_gpus.h"
 #include "agentd/device/host_gpus.h"
+#include "agentd/machine/iommu.h"
 #include "base/clock.h"
 
 enum { LOCK_WAIT_MS = 15000, SSH_ANSWER_MS = 2000, STOP_GRACE_MS = 10000 };
@@ -155,6 +157,17 @@ int step_child_try_ssh(const char *address, unsigned port, struct fail *f)
 
 /* ---- Steps -------------------------------------------------------------------------------- */
 
+/* Of guests' GPUs the machine may say more: no IOMMU, or what shares a group. */
+static int step_child_lacks(const struct step_child *h, size_t has, struct fail *f)
+{
+	struct fail why = { 0 };
+
+	if (drivers_give_functions(h->driver))
+		iommu_any(h->spec.setup->sysfs_root, &why);
+	return fail_set(f, -ENODEV, "its type promises %u GPU%s, and this host has %zu%s%s", h->gpus,
+		h->gpus == 1 ? "" : "s", has, *why.text ? ": " : "", why.text);
+}
+
 /* A node is made and started only with the GPUs of its host, and with as many as its buyer pays for. */
 static int step_child_make(const struct step_child *h, struct fail *f)
 {
@@ -173,9 +186,10 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 			d->name);
 	if (d->devices == DEVICES_NODES || d->devices == DEVICES_FUNCTIONS)
 		rc = host_gpus_take(s->data, s->sysfs_root, &who, &devices, f);
+	if (!rc && d->devices == DEVICES_FUNCTIONS)
+		rc = guest_gpus_take(s->data, s->sysfs_root, spec.id, &devices, f);
 	if (!rc && d->devices != DEVICES_MACHINE && devices.gpu_count < h->gpus)
-		rc = fail_set(f, -ENODEV, "its type promises %u GPU%s, and this host has %zu", h->gpus,
-			h->gpus == 1 ? "" : "s", devices.gpu_count);
+		rc = step_child_lacks(h, devices.gpu_count, f);
 	if (devices.gpu_count)
 		spec.devices = &devices;
 	if (!rc)

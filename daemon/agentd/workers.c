@@ -559,7 +559,7 @@ int64_t workers_turn(struct workers *c)
 void workers_take_again(struct workers *c)
 {
 	if (wanted_gpus_own(c->driver))
-		c->changed |= wanted_gpus_fix(c->work, c->setup, c->log, c->lacks);
+		c->changed |= wanted_gpus_fix(c->work, c->setup, c->driver, c->log, c->lacks);
 	if (roster_take(c->roster, c->work, &c->share, wallclock_now(c->clock)))
 		c->look_due_ms = 0; /* a look binds those that run */
 }

@@ -122,7 +122,7 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
 	tests/unit/agentd/sharecheck tests/unit/agentd/spawn \
-	tests/unit/agentd/verifier tests/unit/agentd/verify
+	tests/unit/agentd/verifier tests/unit/agentd/verify tests/unit/agentd/vfio
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
 EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/cdi/*)
@@ -152,6 +152,10 @@ tests_unit_agentd_gpuslices_LDADD = libdevice.la $(JANSSON_LIBS)
 tests_unit_agentd_gpustep_SOURCES = tests/unit/agentd/gpustep.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_gpustep_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpustep_LDADD = libagent.la $(JANSSON_LIBS)
+tests_unit_agentd_vfio_SOURCES = tests/unit/agentd/vfio.c tests/unit/agentd/inventorytree.h \
+	tests/unit/agentd/fakebus.h
+tests_unit_agentd_vfio_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_vfio_LDADD = libdevice.la libdrivervm.la $(JANSSON_LIBS)
 tests_unit_agentd_guard_LDADD = libos.la libbase.la
 tests_unit_agentd_health_SOURCES = tests/unit/agentd/health.c tests/unit/agentd/inventorytree.h
 tests_unit_agentd_health_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

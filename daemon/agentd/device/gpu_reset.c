@@ -112,8 +112,7 @@ static int reset_by_function(const char *root, const struct pci *p, struct fail 
 		return rc;
 	rc = function_reset(root, p->address, f);
 	/* Without one it was cut off here before. */
-	back = *p->driver ? function_bind(root, p->address, p->driver, false, &why)
-			  : function_free(root, p->address, &why);
+	back = *p->driver ? function_bind(root, p->address, p->driver, &why) : function_free(root, p->address, &why);
 	if (!rc && back && f)
 		*f = why;
 	return rc ? rc : back;
@@ -136,6 +135,17 @@ static int reset_in_turn(const char *data, const char *root, const struct reset_
 		rc = reset_by_function(root, &g->pci, f);
 	close(turn);
 	return rc;
+}
+
+int gpu_reset_unused(const char *root, const char *address, struct fail *f)
+{
+	struct gpu g;
+	struct pci p;
+
+	if (pci_read(root, address, &p) != 0)
+		return fail_set(f, -ENODEV, "the GPU at %s is gone", address);
+	gpu_read(root, &p, &g);
+	return reset_wait_unused(root, &g, f);
 }
 
 int gpu_reset(const char *data, const char *root, const char *address, struct fail *f)

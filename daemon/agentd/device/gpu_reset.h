@@ -12,4 +12,7 @@
  */
 int gpu_reset(const char *data, const char *root, const char *address, struct fail *f);
 
+/* Waits a little for processes that have it open. -EBUSY: one still has, and which. */
+int gpu_reset_unused(const char *root, const char *address, struct fail *f);
+
 #endif

@@ -12,6 +12,7 @@
 #include "agentd/device/gpu_needs.h"
 #include "agentd/device/gpu_reset.h"
 #include "agentd/device/gpu_slices.h"
+#include "agentd/device/guest_gpus.h"
 #include "agentd/machine/gpu.h"
 #include "agentd/os/pci_function.h"
 #include "agentd/os/statefile.h"
@@ -24,6 +25,8 @@ enum { RESET_MS = 90000, PAUSE_MS = 100 };
 /* A GPU that a node gives back. */
 struct given {
 	char address[PCI_ADDRESS];
+	bool guest;  /* a guest had it, or was to have it */
+	bool lent;   /* and its drivers have not all of it again */
 	bool shared; /* another node stays with a share of it, so it cannot be reset */
 	bool slice;
 	struct fail why;
@@ -93,6 +96,8 @@ static int give_end(const char *data, const char *node, const struct given *list
 				gpu_book_set(gpu, "node", "");
 				json_object_del(gpu, "ending");
 				json_object_del(gpu, "leaving");
+				if (!list[k].lent)
+					guest_gpus_forget(gpu);
 			}
 		}
 	rc = rc ? rc : gpu_book_save(&b, f);
@@ -110,10 +115,16 @@ int host_gpus_give_back(const char *data, const char *root, const char *node, st
 	if (rc || !count)
 		return rc;
 	for (size_t i = 0; i < count; i++)
+		list[i].guest = !list[i].slice && !list[i].shared &&
+			guest_gpus_reset(data, root, node, list[i].address, &list[i].why) <= 0;
+	for (size_t i = 0; i < count; i++)
 		if (list[i].slice && gpu_slices_any(data, list[i].address))
 			gpu_slices_undo(data, root, list[i].address, node, &list[i].why);
 		else if (list[i].shared)
 			gpu_holders_gone(data, root, list[i].address, node, &list[i].why);
+		else if (list[i].guest)
+			list[i].lent = guest_gpus_return(data, root, node, list[i].address,
+					       list[i].why.code ? NULL : &list[i].why) != 0;
 		else if (gpu_slices_end(data, root, list[i].address, &list[i].why) == 0)
 			gpu_reset(data, root, list[i].address, &list[i].why);
 	return give_end(data, node, list, count, f);

@@ -10,6 +10,7 @@
 #define AGENTD_DEVICE_HOST_GPUS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agentd/os/devices.h"
@@ -23,6 +24,7 @@ struct host_want {
 	int64_t memory; /* of each; 0: any */
 	unsigned parts; /* not whole GPUs, but one such part of each: 4 is a quarter. 0: whole */
 	const char *slice; /* or a slice of this profile; NULL or "": none */
+	bool guests;       /* its nodes are guests, so the GPU's IOMMU groups must hold nothing else */
 };
 
 /* A node that comes to its host's GPUs. */
@@ -43,7 +45,7 @@ int host_gpus_fix(const char *data, const char *root, const struct host_want *ho
  * Which GPUs the host lacks, or has but for one that is kept back, as a sentence with the reason; false: none. gpus:
  * host_gpus_json().
  */
-bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size);
+bool host_gpus_lack(const json_t *gpus, const char *root, const struct host_want *w, char *room, size_t size);
 
 /*
  * Takes the host's GPUs for the node (again, too). Adds them to *out; with nodes, what the node needs of them, too, and

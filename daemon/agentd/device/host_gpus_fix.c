@@ -11,11 +11,12 @@
 #include "agentd/device/gpu_slices.h"
 #include "agentd/device/host_gpus.h"
 #include "agentd/machine/gpu.h"
+#include "agentd/machine/iommu.h"
 #include "agentd/os/statefile.h"
 
 enum {
 	MEMORY_PART = 10, /* of what was promised a driver may show less, as the market allows, too */
-	LACK_TEXT = 240,
+	LACK_TEXT = 480,
 };
 
 static bool fix_has_vendor(const struct gpu *g, const char *word)
@@ -150,6 +151,7 @@ static int fix_give(struct gpu_book *b, const struct gpu *g, json_t *gpu, const 
 static bool fix_may_have(struct gpu_book *b, const char *root, const char *address, const struct host_want *w,
 	bool join, struct gpu *g)
 {
+	struct iommu_slot slot;
 	json_t *share;
 	struct pci p;
 
@@ -157,7 +159,8 @@ static bool fix_may_have(struct gpu_book *b, const char *root, const char *addre
 		(*fix_slice(w) && !fix_parts(b, address, w)) || pci_read(root, address, &p) != 0 || !gpu_is(&p))
 		return false;
 	gpu_read(root, &p, g);
-	return fix_fits(g, w);
+	return fix_fits(g, w) &&
+		(!w->guests || (iommu_slot(root, address, NULL, 0, &slot, NULL) == 0 && slot.gpus <= w->count));
 }
 
 /* ---- Making room ----------------------------------------------------------------------------- */
@@ -292,11 +295,12 @@ static void lack_why(const json_t *gpu, char why[static LACK_TEXT])
 			gpu_book_word(gpu, "address"));
 }
 
-bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, size_t size)
+bool host_gpus_lack(const json_t *gpus, const char *root, const struct host_want *w, char *room, size_t size)
 {
 	const json_t *kept = NULL;
 	unsigned has = lack_count(gpus, w, &kept);
 	char what[64], found[16], why[LACK_TEXT];
+	struct fail f = { 0 };
 
 	if (has >= w->count)
 		return false;
@@ -310,6 +314,8 @@ bool host_gpus_lack(const json_t *gpus, const struct host_want *w, char *room, s
 			w->parts ? w->parts : w->count);
 	snprintf(found, sizeof found, has ? "%u" : "none", has);
 	lack_why(kept ? kept : lack_other(gpus, w), why);
+	if (!*why && w->guests && iommu_any(root, &f) != 0)
+		snprintf(why, sizeof why, ": %.400s", f.text);
 	snprintf(room, size, "the host '%s' was promised %s%s%s, and this machine has %s for it%s", w->host, what,
 		*w->model ? " of type " : "", w->model, found, why);
 	return true;
@@ -356,7 +362,7 @@ static int fix_host(struct gpu_book *b, const char *root, const struct fix_hosts
 		fail_set(f, rc, "out of memory");
 	*changed = *changed || has != had;
 	free(list);
-	if (!rc && host_gpus_lack(b->gpus, w, text, sizeof text))
+	if (!rc && host_gpus_lack(b->gpus, root, w, text, sizeof text))
 		rc = fail_set(f, -ENODEV, "%s", text);
 	return rc;
 }

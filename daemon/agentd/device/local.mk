@@ -16,10 +16,14 @@ libdevice_la_SOURCES = \
 	daemon/agentd/device/gpu_reset.h \
 	daemon/agentd/device/gpu_slices.c \
 	daemon/agentd/device/gpu_slices.h \
+	daemon/agentd/device/guest_gpus.c \
+	daemon/agentd/device/guest_gpus.h \
 	daemon/agentd/device/host_gpus.c \
 	daemon/agentd/device/host_gpus.h \
 	daemon/agentd/device/host_gpus_fix.c \
 	daemon/agentd/device/hosthealth.c \
-	daemon/agentd/device/hosthealth.h
+	daemon/agentd/device/hosthealth.h \
+	daemon/agentd/device/vfio.c \
+	daemon/agentd/device/vfio.h
 libdevice_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libdevice_la_LIBADD = libinventory.la libos.la libconf.la libbase.la $(JANSSON_LIBS)

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agentd/machine/iommu.h"
 #include "agentd/machine/nvml.h"
 #include "agentd/machine/nvml_mig.h"
 #include "agentd/machine/nvml_processes.h"
@@ -442,6 +443,29 @@ static void inventory_ask_slices(const struct inventory_setup *s, const char *ro
 	free(m);
 }
 
+/* Which GPUs a guest can have; false: none. */
+static bool inventory_guests(struct inventory *v, const char *root)
+{
+	struct fail why = { 0 };
+	struct iommu_slot slot;
+	bool any = false;
+
+	if (this_machine(root) && geteuid() != 0)
+		fail_set(&why, -EPERM, "only root can give them: run nanopod-agentd as root");
+	if (why.code || iommu_on(root, &why) != 0) {
+		if (v->gpu_count)
+			inventory_note(v, "virtual machines get no GPUs here: %s", why.text);
+		return false;
+	}
+	for (size_t i = 0; i < v->gpu_count; i++) {
+		v->unfit[i] = iommu_slot(root, v->gpus[i].pci.address, NULL, 0, &slot, &why) != 0;
+		if (v->unfit[i] && !v->gpus[i].integrated)
+			inventory_note(v, "%s", why.text);
+		any = any || (!v->unfit[i] && !v->gpus[i].integrated);
+	}
+	return any;
+}
+
 int inventory_read(const struct inventory_setup *s, struct inventory **out)
 {
 	const char *root = this_machine(s->root) ? "" : s->root;
@@ -458,7 +482,7 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	inventory_ask_nvml(s, v);
 	capacity_read(root, s->data, &v->capacity);
 	snprintf(v->driver, sizeof v->driver, "%s", s->driver ? s->driver : "");
-	v->devices = s->devices;
+	v->devices = s->devices && (!s->functions || inventory_guests(v, root));
 	v->shares = s->shares ? inventory_shares(v, root) : 0;
 	inventory_ask_slices(s, root, v);
 	v->node_memory = s->node_memory;

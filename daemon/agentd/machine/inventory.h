@@ -53,6 +53,7 @@ struct inventory {
 	struct capacity capacity;
 	char driver[16];     /* that makes nodes here; "": not known */
 	bool devices;        /* and can give them GPUs */
+	bool unfit[INVENTORY_GPUS]; /* but not this one: its nodes are guests */
 	int shares;          /* or shares of NVIDIA's: 1; 0: it cannot; -1: nobody could look */
 	int64_t node_memory; /* what each takes beside its own */
 	bool no_rate;        /* and cannot limit their network */
@@ -65,6 +66,7 @@ struct inventory_setup {
 	const char *data;                      /* the agent's folder; NULL: the disk that nodes get is not known */
 	const char *driver;                    /* NULL: not known */
 	bool shares;                           /* the driver can give several nodes one GPU */
+	bool functions;                        /* the driver's nodes are guests: GPUs need an IOMMU */
 	bool devices, no_rate;                 /* no_rate, node_memory: as in driver_terms */
 	int64_t node_memory;
 };

@@ -186,7 +186,7 @@ static json_t *show_capacity_gpus(const struct inventory *v)
 		show_put_slices(o, g);
 		same = show_same_gpu(list, o);
 		count = json_object_get(same, "count");
-		if (g->integrated)
+		if (g->integrated || (v->devices && v->unfit[i]))
 			;
 		else if (same)
 			json_integer_set(count, json_integer_value(count) + 1);

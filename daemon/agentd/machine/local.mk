@@ -19,6 +19,8 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/inventory.h \
 	daemon/agentd/machine/inventory_match.c \
 	daemon/agentd/machine/inventory_show.c \
+	daemon/agentd/machine/iommu.c \
+	daemon/agentd/machine/iommu.h \
 	daemon/agentd/machine/nvml.c \
 	daemon/agentd/machine/nvml.h \
 	daemon/agentd/machine/nvml_mig.c \

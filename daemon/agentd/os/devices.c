@@ -106,6 +106,20 @@ int devices_add_gpu(struct node_devices *d, const struct device_gpu *g)
 	return rc;
 }
 
+int devices_add_function(struct node_devices *d, const struct device_function *n)
+{
+	struct device_function *to;
+	int rc;
+
+	for (size_t i = 0; i < d->function_count; i++)
+		if (strcmp(d->functions[i].address, n->address) == 0)
+			return 0;
+	to = devices_room(&d->functions, &d->function_count, sizeof *to, DEVICES_MAX, &rc);
+	if (to)
+		*to = *n;
+	return rc;
+}
+
 int devices_merge(struct node_devices *d, const struct node_devices *more)
 {
 	int rc = 0;
@@ -122,6 +136,8 @@ int devices_merge(struct node_devices *d, const struct node_devices *more)
 		rc = devices_add_folder(d, more->folders[i].text);
 	for (size_t i = 0; !rc && i < more->gpu_count; i++)
 		rc = devices_add_gpu(d, &more->gpus[i]);
+	for (size_t i = 0; !rc && i < more->function_count; i++)
+		rc = devices_add_function(d, &more->functions[i]);
 	return rc;
 }
 
@@ -133,6 +149,7 @@ void devices_release(struct node_devices *d)
 	free(d->env);
 	free(d->folders);
 	free(d->gpus);
+	free(d->functions);
 	*d = (struct node_devices){ 0 };
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { DEVICES_PATH = 256, DEVICES_TEXT = 512, DEVICES_MAX = 512, DEVICES_GPUS = 64, DEVICES_ADDRESS = 20 };
@@ -43,6 +44,13 @@ struct device_gpu {
 	char model[64], uuid[64]; /* uuid "": unknown */
 };
 
+/* A function of the PCI bus that a guest gets; vfio-pci has it. */
+struct device_function {
+	char address[DEVICES_ADDRESS];
+	int group;      /* of the IOMMU */
+	uint64_t space; /* bytes of address space that it needs, at most */
+};
+
 struct node_devices {
 	struct device_node *nodes;
 	struct device_mount *mounts;
@@ -50,7 +58,8 @@ struct node_devices {
 	struct device_text *env;     /* "NAME=value" */
 	struct device_text *folders; /* of libraries: the node's ld cache lists them */
 	struct device_gpu *gpus;
-	size_t node_count, mount_count, link_count, env_count, folder_count, gpu_count;
+	struct device_function *functions; /* those of a slot one after another */
+	size_t node_count, mount_count, link_count, env_count, folder_count, gpu_count, function_count;
 };
 
 /* Each returns 0, -ENOMEM, or -E2BIG above the ceiling. What is there already (by its path inside) stays as it is. */
@@ -60,6 +69,7 @@ int devices_add_link(struct node_devices *d, const char *target, const char *pat
 int devices_add_env(struct node_devices *d, const char *text);
 int devices_add_folder(struct node_devices *d, const char *path);
 int devices_add_gpu(struct node_devices *d, const struct device_gpu *g);
+int devices_add_function(struct node_devices *d, const struct device_function *n);
 int devices_merge(struct node_devices *d, const struct node_devices *more);
 void devices_release(struct node_devices *d);
 

@@ -73,7 +73,7 @@ void function_driver(const char *root, const char *address, char room[FUNCTION_N
 
 static int function_write(const char *path, const char *text, struct fail *f)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK), error = 0;
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_TRUNC), error = 0;
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		error = errno;
@@ -112,16 +112,22 @@ int function_unbind(const char *root, const char *address, struct fail *f)
 	return rc;
 }
 
-int function_bind(const char *root, const char *address, const char *driver, bool only, struct fail *f)
+int function_override(const char *root, const char *address, const char *driver, struct fail *f)
+{
+	char path[FUNCTION_PATH];
+
+	return function_write(function_path(path, root, FUNCTIONS "/%s/driver_override", address),
+		*driver ? driver : "\n", f);
+}
+
+int function_bind(const char *root, const char *address, const char *driver, struct fail *f)
 {
 	char path[FUNCTION_PATH], now[FUNCTION_NAME];
-	int rc = 0;
+	int rc;
 
 	function_driver(root, address, now);
-	if (only)
-		rc = function_write(function_path(path, root, FUNCTIONS "/%s/driver_override", address), driver, f);
-	if (rc || strcmp(now, driver) == 0)
-		return rc;
+	if (strcmp(now, driver) == 0)
+		return 0;
 	rc = function_write(function_path(path, root, "/sys/bus/pci/drivers/%s/bind", driver), address, f);
 	if (!rc && !function_has(root, address, driver))
 		rc = fail_set(f, -EIO, "the driver '%s' does not take %s", driver, address);
@@ -134,7 +140,7 @@ int function_free(const char *root, const char *address, struct fail *f)
 	int rc = 0;
 
 	if (access(function_path(path, root, FUNCTIONS "/%s/driver_override", address), F_OK) == 0)
-		rc = function_write(path, "\n", f);
+		rc = function_override(root, address, "", f);
 	function_driver(root, address, now);
 	if (rc || *now)
 		return rc;

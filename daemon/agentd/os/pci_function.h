@@ -23,8 +23,10 @@ void function_driver(const char *root, const char *address, char room[FUNCTION_N
 
 /* 0 also where it has no driver. */
 int function_unbind(const char *root, const char *address, struct fail *f);
-/* 0 also where that driver has it; another's must be taken away first. only: no other driver may take it. */
-int function_bind(const char *root, const char *address, const char *driver, bool only, struct fail *f);
+/* From now on only this driver may take it; "": any that fits. Who has it keeps it. */
+int function_override(const char *root, const char *address, const char *driver, struct fail *f);
+/* 0 also where that driver has it; another's must be taken away first. */
+int function_bind(const char *root, const char *address, const char *driver, struct fail *f);
 /* Any driver that fits may take it, and is asked to. */
 int function_free(const char *root, const char *address, struct fail *f);
 /* -ENOTSUP: the kernel knows no way that would spare its neighbours. */

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
-enum { SPAWN_ARGS = 96 };
+enum { SPAWN_ARGS = 256 };
 
 struct spawn {
 	const char *const *argv;   /* ends with NULL; argv[0] is searched in a fixed list of system folders */

@@ -40,6 +40,7 @@ static int command_line_verb_inventory(const struct flags *o, drivers all)
 		.data = o->data,
 		.driver = d ? d->name : NULL,
 		.devices = d && drivers_give_devices(d),
+		.functions = d && drivers_give_functions(d),
 		.shares = d && drivers_give_shares(d) };
 	struct driver_terms terms;
 	struct datadir_setup place;

@@ -68,6 +68,7 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 	if (d || drivers_choose(all, o->driver, &place.setup, &d, NULL) == 0) {
 		setup.driver = d->name;
 		setup.devices = drivers_give_devices(d);
+		setup.functions = drivers_give_functions(d);
 		setup.shares = drivers_give_shares(d);
 		drivers_terms(d, &place.setup, &terms);
 		setup.node_memory = terms.node_memory;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/vm/launch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -15,6 +16,7 @@
 #include "agentd/os/cgroup.h"
 #include "agentd/os/spawn.h"
 #include "agentd/vm/accel.h"
+#include "agentd/vm/passthrough.h"
 #include "agentd/vm/qemu.h"
 
 enum { WORDS = 2048 };
@@ -53,6 +55,7 @@ static int launch_become(void *arg)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ? -errno : 0;
 }
 
+static_assert(PASSTHROUGH_WORDS + 80 < SPAWN_ARGS, "all words fit");
 static const char sandbox[] = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
 int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f)
@@ -68,10 +71,16 @@ int vmlaunch(const struct vmlaunch *v, pid_t *pid, struct fail *f)
 		"-netdev", v->net, "-device", nic, "-object", "rng-random,id=r0,filename=/dev/urandom", "-device",
 		"virtio-rng-pci,rng=r0,addr=6", "-chardev", "socket,id=qmp,path=run/qmp,server=on,wait=off", "-mon",
 		"chardev=qmp,mode=control", NULL };
+	struct passthrough gpus;
 	size_t n = 0;
+	int rc = passthrough_words(v->devices, &gpus, f);
 
+	if (rc)
+		return rc;
 	while (argv[n])
 		n++;
+	for (size_t i = 0; i < gpus.count; i++)
+		argv[n++] = gpus.text[i];
 	if (v->state >= 0) {
 		argv[n++] = "-incoming";
 		argv[n++] = "fd:3";

@@ -33,6 +33,7 @@ struct vmlaunch {
 	int state;                 /* the frozen guest's file to continue from; -1: boot */
 	uid_t uid;                 /* the user to run as, where the agent is root */
 	int ns;                    /* network namespace to run in; -1: ours */
+	const struct node_devices *devices; /* whose functions the guest gets; NULL: none */
 	const struct node_spec *group; /* runs in the groups of this node; NULL: none */
 };
 

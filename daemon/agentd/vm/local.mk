@@ -18,6 +18,8 @@ libdrivervm_la_SOURCES = \
 	daemon/agentd/vm/launch.h \
 	daemon/agentd/vm/life.c \
 	daemon/agentd/vm/life.h \
+	daemon/agentd/vm/passthrough.c \
+	daemon/agentd/vm/passthrough.h \
 	daemon/agentd/vm/qemu.c \
 	daemon/agentd/vm/qemu.h \
 	daemon/agentd/vm/qmp.c \

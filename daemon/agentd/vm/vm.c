@@ -17,6 +17,7 @@
 #include "agentd/os/spawn.h"
 #include "agentd/vm/freeze.h"
 #include "agentd/vm/life.h"
+#include "agentd/vm/passthrough.h"
 #include "agentd/vm/qemu.h"
 #include "base/file.h"
 
@@ -108,7 +109,8 @@ static int vm_make_disk(const struct vmnode *v, const struct vmaccel *accel, str
 	vmimage_at(path, i.path, "base.ext4");
 	if (stat(path, &st) == 0 && v->disk < st.st_size)
 		return fail_set(f, -EINVAL, "the image needs a disk of %lld MiB", (long long)(st.st_size >> 20) + 1);
-	clone = vmfreeze_make(s, &i, accel, &v->shape, &frozen, &why) == 0;
+	clone = passthrough_any(v) ? fail_set(&why, -ENOTSUP, "%s", PASSTHROUGH_NO_CLONE) == 0
+				   : vmfreeze_make(s, &i, accel, &v->shape, &frozen, &why) == 0;
 	if (!clone)
 		vmlife_note(v->n, why.text);
 	rc = vmnode_share(v, clone ? frozen.path : i.path, clone ? vmlife_clone : vmlife_cold, f);
@@ -272,6 +274,7 @@ static int vm_tidy(const struct driver_setup *s, struct fail *f)
 const struct driver driver_vm = {
 	.name = "vm",
 	.about = "QEMU: a full Debian with its own kernel",
+	.devices = DEVICES_FUNCTIONS,
 	.probe = vm_probe,
 	.terms = vm_terms,
 	.create = vm_create,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agentd/os/devices.h"
 #include "agentd/os/disk.h"
 #include "agentd/os/spawn.h"
 #include "agentd/vm/guest_identity.h"
@@ -24,8 +25,9 @@ enum {
 	OVER_TCG = 352,
 	INODE = 256,
 	MAPS = 1024,
-	TABLES_MIB = 68, /* the journal, and groups that are there from the start */
-	CLUSTERS = 4096  /* QEMU's own tables take less than this part of a disk */
+	TABLES_MIB = 68,    /* the journal, and groups that are there from the start */
+	IOMMU_TABLES = 512, /* eight bytes for each page, at most */
+	CLUSTERS = 4096     /* QEMU's own tables take less than this part of a disk */
 };
 static const int64_t usual_disk = (int64_t)16 << 30;
 
@@ -59,6 +61,8 @@ int vmnode_of(const struct node_spec *n, bool kvm, struct vmnode *out, struct fa
 		return fail_set(f, -EINVAL, "a virtual machine needs at least %d MiB of memory", LEAST_MIB);
 	v.disk = vm_node_disk_size(n->disk ? n->disk : usual_disk);
 	v.group.memory = (int64_t)v.shape.mib * MIB + vmnode_memory_beside(kvm);
+	if (n->devices && n->devices->function_count)
+		v.group.memory += v.group.memory / IOMMU_TABLES;
 	*out = v;
 	return 0;
 }

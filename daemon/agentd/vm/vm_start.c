@@ -14,6 +14,7 @@
 #include "agentd/vm/qmp.h"
 #include "agentd/vm/guest.h"
 #include "agentd/vm/life.h"
+#include "agentd/vm/passthrough.h"
 #include "agentd/vm/qemu.h"
 #include "agentd/vm/socket.h"
 #include "base/clock.h"
@@ -113,6 +114,7 @@ static int vm_start_order(const struct vmnode *v, struct started *s, struct fail
 		.state = -1,
 		.uid = v->uid,
 		.ns = s->ns,
+		.devices = v->n->devices,
 		.group = v->hub ? v->n : NULL,
 		.keeps_disk = v->n->disk_taken,
 		.tap = v->hub ? v->net.port : NULL };
@@ -147,7 +149,7 @@ static int vm_start_launch(const struct vmnode *v, struct started *s, pid_t *pid
 	vmimage_at(run, v->dir, "run");
 	if (rc)
 		return rc;
-	rc = qmp_open(q, run, "qmp", *pid, QMP_MS, f);
+	rc = qmp_open(q, run, "qmp", *pid, QMP_MS + passthrough_ms(v), f);
 	return rc ? vm_start_last_words(s, rc, f) : 0;
 }
 
@@ -249,7 +251,9 @@ static int vm_start_first_boot(const struct vmnode *v, struct fail *f)
 	int rc = 0;
 
 	if (vmnode_says(v, VMNODE_MADE, "clone\n")) {
-		if (vm_start_clone_it(v, &why) == 0)
+		if (passthrough_any(v))
+			fail_set(&why, -ENOTSUP, "%s", PASSTHROUGH_NO_CLONE);
+		else if (vm_start_clone_it(v, &why) == 0)
 			return vmnode_put(v, VMNODE_BOOTED, "clone\n", f);
 		vmlife_note(v->n, why.text);
 		rc = vm_start_make_cold(v, f);
@@ -280,6 +284,8 @@ static int vm_start_surroundings(const struct vmnode *v, struct fail *f)
 		rc = net_rate(v->n, f);
 	if (!rc)
 		rc = cgroup_make(&v->group, 0, f);
+	if (!rc)
+		rc = passthrough_open(v, f);
 	return rc;
 }
 

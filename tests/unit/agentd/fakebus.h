@@ -16,9 +16,17 @@
 
 enum { BUS_FILES = 32 };
 
+/* What a test tells the child, in memory that both have. */
+struct bus_orders {
+	char refused[32]; /* the function that vfio-pci does not take */
+	pid_t victim;     /* is killed */
+	int after;        /* so many messages */
+};
+
 struct bus {
 	const char *root;
 	const char *lock; /* a file: if it is locked as a driver leaves a device, "turns/DEVICE" is made */
+	struct bus_orders *orders; /* NULL: none */
 	pid_t pid;
 	char path[BUS_FILES][600];
 	int fd[BUS_FILES];
@@ -67,6 +75,25 @@ static TAP_UNUSED bool bus_is_locked(const struct bus *b)
 	return locked;
 }
 
+/* The kernel gives a function only to the driver of its override. */
+static TAP_UNUSED bool bus_may(const struct bus *b, const char *address, const char *driver)
+{
+	char path[700], only[100] = "";
+	FILE *f;
+
+	if (b->orders && strcmp(driver, "vfio-pci") == 0 && strcmp(b->orders->refused, address) == 0)
+		return false;
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%.20s/driver_override", b->root, address);
+	f = fopen(path, "re");
+	if (f) {
+		if (!fgets(only, sizeof only, f))
+			*only = '\0';
+		fclose(f);
+	}
+	only[strcspn(only, "\n")] = '\0';
+	return !*only || strcmp(only, "(null)") == 0 || strcmp(only, driver) == 0;
+}
+
 static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, const char *native)
 {
 	const char *path = b->path[i], *last = strrchr(path, '/') + 1;
@@ -82,6 +109,8 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 		const char *from = strstr(path, "/drivers/") + 9;
 
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "/"), from);
+		if (!bus_may(b, said, name))
+			return;
 		bus_drives(b->root, said, name);
 	} else if (strcmp(last, "drivers_probe") == 0) {
 		bus_drives(b->root, said, native);
@@ -91,6 +120,13 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 	} else if (strcmp(last, "settle") == 0) {
 		tree_put(b->root, "settled", "");
 	}
+}
+
+static TAP_UNUSED void bus_take(struct bus *b, int i, const char *said, const char *native)
+{
+	bus_act(b, i, said, native);
+	if (b->orders && b->orders->victim && --b->orders->after == 0)
+		kill(b->orders->victim, SIGKILL);
 }
 
 /* Links in sysfs lead from a device to its driver's files: root/sys/bus/pci/devices/X/driver/unbind. */
@@ -111,13 +147,13 @@ static TAP_UNUSED void bus_begin(struct bus *b, const char *native)
 				char said[64] = "";
 
 				if (read(b->fd[i], said, sizeof said - 1) > 0)
-					bus_act(b, i, said, native);
+					bus_take(b, i, said, native);
 			}
 	}
 }
 
-/* Was the device reset before this call, and since the last? The child takes what came together in the files' order. */
-static TAP_UNUSED bool bus_has_reset(const struct bus *b, const char *address)
+/* Until all that was written before is done. The child takes what came together in the files' order. */
+static TAP_UNUSED void bus_settle(const struct bus *b)
 {
 	char path[700];
 
@@ -128,6 +164,14 @@ static TAP_UNUSED bool bus_has_reset(const struct bus *b, const char *address)
 		if (waitpid(b->pid, NULL, WNOHANG) != 0)
 			exit(99);
 	unlink(path);
+}
+
+/* Was the device reset before this call, and since the last? */
+static TAP_UNUSED bool bus_has_reset(const struct bus *b, const char *address)
+{
+	char path[700];
+
+	bus_settle(b);
 	snprintf(path, sizeof path, "%s/resets/%s", b->root, address);
 	return unlink(path) == 0;
 }

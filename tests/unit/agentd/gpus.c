@@ -48,8 +48,8 @@ static void forget(const char *node)
 
 static void test_fix(const char *root, struct node_devices *d)
 {
-	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0, 0, NULL }, { "host_b", "", "", 1, 0, 0, NULL },
-		{ "host_c", "", "", 1, 0, 0, NULL } };
+	struct host_want hosts[3] = { { "host_a", "intel", "", 1, 0, 0, NULL, false },
+		{ "host_b", "", "", 1, 0, 0, NULL, false }, { "host_c", "", "", 1, 0, 0, NULL, false } };
 	struct fail f = { 0 };
 
 	hosts[0].vendor = "amd";
@@ -92,7 +92,7 @@ static void test_between(struct bus *b, struct node_devices *d)
 static bool lacks(const struct host_want *w, char *room, size_t size)
 {
 	json_t *list = host_gpus_json(data, NULL);
-	bool is = host_gpus_lack(list, w, room, size);
+	bool is = host_gpus_lack(list, "", w, room, size);
 
 	json_decref(list);
 	return is;
@@ -100,7 +100,8 @@ static bool lacks(const struct host_want *w, char *room, size_t size)
 
 static void test_kept_back(struct bus *b, struct node_devices *d)
 {
-	const struct host_want hosts[2] = { { "host_a", "", "", 1, 0, 0, NULL }, { "host_b", "", "", 1, 0, 0, NULL } };
+	const struct host_want hosts[2] = { { "host_a", "", "", 1, 0, 0, NULL, false },
+		{ "host_b", "", "", 1, 0, 0, NULL, false } };
 	char path[700], text[300];
 	struct fail f = { 0 };
 
@@ -132,26 +133,26 @@ static void test_reasons(void)
 		"host", "h0", "node", "inst_s", "parts", 4, "memory", (json_int_t)24 << 30);
 	char text[300];
 
-	ok(host_gpus_lack(list, &w, text, sizeof text), "half a GPU beside quarters");
+	ok(host_gpus_lack(list, "", &w, text, sizeof text), "half a GPU beside quarters");
 	has_str(text, "none for it: nodes have shares of the GPU at 0000:01:00.0 until they end",
 		"waits for those nodes");
 	w.parts = 0;
 	w.vendor = "amd";
-	ok(host_gpus_lack(list, &w, text, sizeof text), "another vendor's GPU");
+	ok(host_gpus_lack(list, "", &w, text, sizeof text), "another vendor's GPU");
 	ok(!strstr(text, "0000:0"), "is not what they keep from it (%s)", text);
 	w.vendor = "nvidia";
 	w.memory = 80LL << 30;
-	ok(host_gpus_lack(list, &w, text, sizeof text), "nor is one with more memory");
+	ok(host_gpus_lack(list, "", &w, text, sizeof text), "nor is one with more memory");
 	ok(!strstr(text, "0000:0"), "than it has (%s)", text);
 	w.memory = 0;
 	json_array_append_new(list,
 		json_pack("{s:s, s:s, s:s, s:s, s:s}", "address", "0000:03:00.0", "host", "", "node", "", "model",
 			"rtx4090", "quarantine", "it does not answer"));
 	w.vendor = "";
-	ok(host_gpus_lack(list, &w, text, sizeof text), "where one is kept back");
+	ok(host_gpus_lack(list, "", &w, text, sizeof text), "where one is kept back");
 	has_str(text, "the GPU at 0000:03:00.0 is kept back: it does not answer", "that is named: it can be released");
 	w.model = "h100";
-	ok(host_gpus_lack(list, &w, text, sizeof text), "but for a GPU of another model");
+	ok(host_gpus_lack(list, "", &w, text, sizeof text), "but for a GPU of another model");
 	ok(!strstr(text, "0000:0"), "no reason is known (%s)", text);
 	json_decref(list);
 }
@@ -159,7 +160,8 @@ static void test_reasons(void)
 /* A node of a host that the market dropped vanished without giving its GPU back: another host gets it, reset. */
 static void test_dead(struct bus *b, struct node_devices *d)
 {
-	struct host_want hosts[2] = { { "host_b", "", "", 1, 0, 0, NULL }, { "host_d", "", "ArcA770", 1, 0, 0, NULL } };
+	struct host_want hosts[2] = { { "host_b", "", "", 1, 0, 0, NULL, false },
+		{ "host_d", "", "ArcA770", 1, 0, 0, NULL, false } };
 	struct fail f = { 0 };
 	json_t *list;
 	char *said;

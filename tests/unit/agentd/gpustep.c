@@ -27,6 +27,25 @@ static const struct driver step_driver = {
 	.name = "step", .devices = DEVICES_NODES, .create = step_make, .start = step_make, .destroy = step_make
 };
 
+static int guest_make(const struct node_spec *n, struct fail *f)
+{
+	(void)f;
+	snprintf(seen, SEEN, "%s", n->devices ? n->devices->functions[0].address : "none");
+	return 0;
+}
+
+static int guest_probe(const struct driver_setup *s, unsigned *holds, struct fail *f)
+{
+	(void)s;
+	(void)f;
+	*holds = HOLDS_KERNEL;
+	return 0;
+}
+
+static const struct driver guest_driver = {
+	.name = "guest", .about = "a guest", .devices = DEVICES_FUNCTIONS, .probe = guest_probe, .create = guest_make
+};
+
 /* As workers.c does: a step holds the node's lock until its process ends. */
 static int step_run(struct step_child *h, enum step step)
 {
@@ -39,7 +58,7 @@ static int step_run(struct step_child *h, enum step step)
 		int rc = step_child_do(h, NULL, &f);
 
 		if (rc)
-			diag("%s", f.text);
+			snprintf(seen, SEEN, "%.250s", f.text);
 		_exit(rc != 0);
 	}
 	waitpid(pid, &status, 0);
@@ -102,9 +121,8 @@ static void test_step(const struct driver_setup *setup, const char *root)
 	is_int(step_child_init(&h, n, NULL, setup), 0, "(a step)");
 	h.driver = &step_driver;
 	h.gpus = 2;
-	*seen = '\0';
 	ok(step_run(&h, STEP_CREATE) != 0, "a host with one GPU makes no node that was promised two");
-	is_str(seen, "", "(nor asks its driver)");
+	is_str(seen, "its type promises 2 GPUs, and this host has 1", "(nor asks its driver)");
 	h.gpus = 1;
 	is_int(step_run(&h, STEP_CREATE), 0, "it is made");
 	is_str(seen, "/dev/dri/renderD128", "with its host's GPU");
@@ -119,10 +137,63 @@ static void test_step(const struct driver_setup *setup, const char *root)
 	node_free(n);
 }
 
+/* What `drivers` prints of the driver that makes guests; free() it. */
+static char *said_of_guests(const struct driver_setup *setup)
+{
+	static const struct driver *const all[] = { &guest_driver, NULL };
+	size_t size = 0;
+	char *said = NULL;
+	FILE *out = open_memstream(&said, &size);
+
+	if (out) {
+		drivers_verb(all, "guest", setup, false, out);
+		fclose(out);
+	}
+	return said;
+}
+
+static void test_guest(const struct driver_setup *setup, const char *root)
+{
+	static const char at[] = "sys/bus/pci/devices/0000:03:00.0";
+	struct node *n = node_new("inst_2");
+	struct step_child h;
+	struct fail f = { 0 };
+	char path[200], *said = said_of_guests(setup);
+
+	has_str(said, "gives nodes no GPUs: the GPU at 0000:03:00.0 is in no IOMMU group",
+		"without an IOMMU the list of drivers says so");
+	free(said);
+	snprintf(n->host, sizeof n->host, "host_2");
+	node_folder(setup->data, n->id, &f);
+	is_int(step_child_init(&h, n, NULL, setup), 0, "(a step)");
+	h.driver = &guest_driver;
+	h.gpus = 1;
+	ok(step_run(&h, STEP_CREATE) != 0, "no guest with GPUs is made");
+	has_str(seen, "this host has 0: the GPU at 0000:03:00.0 is in no IOMMU group", "and its owner reads why");
+	h.host = "host_1";
+	ok(step_run(&h, STEP_CREATE) != 0, "nor where the host has one from before");
+	has_str(seen, "the GPU at 0000:03:00.0 is in no IOMMU group", "for the same reason");
+	snprintf(path, sizeof path, "%s/iommu_group", at);
+	tree_put(root, path, "-> ../../../../kernel/iommu_groups/7");
+	snprintf(path, sizeof path, "%s/driver", at);
+	tree_put(root, path, "-> ../../../../bus/pci/drivers/vfio-pci");
+	snprintf(path, sizeof path, "%s/driver_override", at);
+	tree_put(root, path, "(null)");
+	tree_put(root, "sys/bus/pci/drivers/vfio-pci/", "");
+	tree_put(root, "sys/kernel/iommu_groups/7/devices/0000:03:00.0", "");
+	is_int(step_run(&h, STEP_CREATE), 0, "with an IOMMU it is made");
+	is_str(seen, "0000:03:00.0", "with its host's GPU as a function of the bus");
+	said = said_of_guests(setup);
+	ok(said && !strstr(said, "GPUs"), "and the list of drivers says nothing");
+	free(said);
+	node_forget(setup->data, n->id);
+	node_free(n);
+}
+
 int main(void)
 {
 	struct driver_setup setup = { .prefix = "step", .listen = "127.0.0.1", .first_port = 40000 };
-	struct host_want want = { "host_1", "intel", "", 1, 0, 0, NULL };
+	struct host_want want = { "host_1", "intel", "", 1, 0, 0, NULL, false };
 	char root[512], data[600], path[1200];
 	struct work *w = NULL;
 	struct fail f = { 0 };
@@ -150,6 +221,7 @@ int main(void)
 	}
 	is_int(host_gpus_fix(data, root, &want, 1, &f), 0, "the host gets it (%s)", f.text);
 	test_step(&setup, root);
+	test_guest(&setup, root);
 	work_free(w);
 	tree_remove(root);
 	return done();

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agentd/device/guest_gpus.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "agentd/device/gpu_book.h"
+#include "agentd/device/gpu_reset.h"
+#include "agentd/device/vfio.h"
+#include "agentd/machine/iommu.h"
+#include "agentd/os/statefile.h"
+
+/* In the book: "functions" of a GPU, and "lent" once all of them were ready for a guest. */
+struct guest_gpu {
+	char address[PCI_ADDRESS];
+	struct vfio_function functions[IOMMU_SLOT];
+	size_t count;
+	bool lent;
+};
+
+struct guest_gpus {
+	struct guest_gpu list[DEVICES_GPUS];
+	char addresses[DEVICES_GPUS][PCI_ADDRESS];
+	size_t count;
+};
+
+/* ---- The book ------------------------------------------------------------------------------- */
+
+/* Their groups may have other numbers since the machine was started again. */
+static void guest_read(const json_t *gpu, const char *root, struct guest_gpu *out)
+{
+	json_t *one;
+	size_t i;
+
+	*out = (struct guest_gpu){ .lent = json_is_true(json_object_get(gpu, "lent")) };
+	snprintf(out->address, sizeof out->address, "%s", gpu_book_word(gpu, "address"));
+	json_array_foreach(json_object_get(gpu, "functions"), i, one)
+	{
+		struct vfio_function *v = &out->functions[out->count];
+		struct pci p;
+
+		if (out->count == IOMMU_SLOT || !function_address_good(gpu_book_word(one, "address")))
+			continue;
+		statefile_text(one, "address", v->address, sizeof v->address);
+		statefile_text(one, "driver", v->driver, sizeof v->driver);
+		statefile_text(one, "override", v->override, sizeof v->override);
+		v->group = pci_read(root, v->address, &p) == 0 ? p.iommu_group : -1;
+		out->count++;
+	}
+}
+
+static void guest_write(json_t *gpu, const struct guest_gpu *g)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < g->count; i++)
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s}", "address", g->functions[i].address, "driver",
+				g->functions[i].driver, "override", g->functions[i].override));
+	json_object_set_new(gpu, "functions", list);
+}
+
+void guest_gpus_forget(json_t *gpu)
+{
+	json_object_del(gpu, "functions");
+	json_object_del(gpu, "lent");
+}
+
+static int guest_load(const char *data, const char *root, const char *node, struct guest_gpus *out, struct fail *f)
+{
+	struct gpu_book b = { .data = data, .lock = -1 };
+	json_t *gpu;
+	size_t i;
+	int rc = gpu_book_load(&b, f);
+
+	out->count = 0;
+	json_array_foreach(rc ? NULL : b.gpus, i, gpu)
+	{
+		if (out->count == DEVICES_GPUS || !gpu_book_is(gpu, "node", node) || gpu_book_parts(gpu) ||
+			!function_address_good(gpu_book_word(gpu, "address")))
+			continue;
+		guest_read(gpu, root, &out->list[out->count]);
+		memcpy(out->addresses[out->count], out->list[out->count].address, PCI_ADDRESS);
+		out->count++;
+	}
+	gpu_book_close(&b);
+	return rc;
+}
+
+/* Only the lock's holder changes a file; nobody resets or binds under it. */
+static int guest_save(const char *data, const char *node, const struct guest_gpus *g, bool lent, struct fail *f)
+{
+	struct gpu_book b;
+	json_t *gpu;
+	size_t i;
+	int rc = gpu_book_open(&b, data, f);
+
+	json_array_foreach(rc ? NULL : b.gpus, i, gpu) for (size_t k = 0; k < g->count; k++)
+	{
+		if (!gpu_book_is(gpu, "node", node) || !gpu_book_is(gpu, "address", g->addresses[k]))
+			continue;
+		guest_write(gpu, &g->list[k]);
+		json_object_set_new(gpu, "lent", json_boolean(lent || g->list[k].lent));
+	}
+	rc = rc ? rc : gpu_book_save(&b, f);
+	gpu_book_close(&b);
+	return rc;
+}
+
+/* ---- Taking --------------------------------------------------------------------------------- */
+
+static int guest_add(const struct iommu_slot *slot, struct node_devices *out, struct fail *f)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < slot->count; i++) {
+		const struct iommu_function *s = &slot->functions[i];
+		struct device_function d = { .group = s->group, .space = s->bars + s->bar_max };
+
+		memcpy(d.address, s->address, sizeof s->address);
+		rc = devices_add_function(out, &d);
+	}
+	return rc ? fail_errno(f, rc, -rc, "cannot give so many functions to a guest") : 0;
+}
+
+/* Is what the book says of an earlier call about the card that is there? */
+static bool guest_is_known(const struct guest_gpu *g, const struct iommu_slot *slot)
+{
+	bool known = g->count == slot->count;
+
+	for (size_t i = 0; known && i < slot->count; i++)
+		known = strcmp(g->functions[i].address, slot->functions[i].address) == 0;
+	return known;
+}
+
+/* What the GPU's slot has, and which drivers: those of the book where an earlier call began. */
+static int guest_plan(const char *root, const struct guest_gpus *all, struct guest_gpu *g, struct node_devices *out,
+	struct fail *f)
+{
+	struct iommu_slot slot;
+	int rc = iommu_slot(root, g->address, (const char(*)[PCI_ADDRESS])all->addresses, all->count, &slot, f);
+	bool known = !rc && guest_is_known(g, &slot);
+
+	g->count = rc ? g->count : slot.count;
+	for (size_t i = 0; !rc && !known && i < slot.count; i++) {
+		struct vfio_function *v = &g->functions[i];
+
+		*v = (struct vfio_function){ .group = slot.functions[i].group };
+		memcpy(v->address, slot.functions[i].address, sizeof v->address);
+		vfio_remember(root, v);
+	}
+	return rc ? rc : guest_add(&slot, out, f);
+}
+
+/* NVIDIA's library opens all GPUs, and the kernel waits with who takes away one that is open. */
+static int guest_take_one(const char *data, const char *root, const struct guest_gpu *g, struct fail *f)
+{
+	int turn = gpu_book_turn(data, LOCK_EX, f), rc;
+
+	if (turn < 0)
+		return turn;
+	rc = gpu_reset_unused(root, g->address, f);
+	rc = rc ? rc : vfio_take(root, g->functions, g->count, f);
+	close(turn);
+	return rc;
+}
+
+int guest_gpus_take(const char *data, const char *root, const char *node, struct node_devices *out, struct fail *f)
+{
+	struct guest_gpus g;
+	int rc = guest_load(data, root, node, &g, f);
+
+	if (rc || !g.count)
+		return rc;
+	for (size_t i = 0; !rc && i < g.count; i++)
+		rc = guest_plan(root, &g, &g.list[i], out, f);
+	rc = rc ? rc : vfio_ready(root, f);
+	rc = rc ? rc : guest_save(data, node, &g, false, f);
+	for (size_t i = 0; !rc && i < g.count; i++)
+		rc = guest_take_one(data, root, &g.list[i], f);
+	return rc ? rc : guest_save(data, node, &g, true, f);
+}
+
+/* ---- Returning ------------------------------------------------------------------------------ */
+
+/* 0; 1: it was not taken for a guest. */
+static int guest_find(const char *data, const char *root, const char *node, const char *address, struct guest_gpu *out,
+	struct fail *f)
+{
+	struct guest_gpus all;
+	int rc = guest_load(data, root, node, &all, f);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < all.count; i++)
+		if (strcmp(all.addresses[i], address) == 0 && all.list[i].count) {
+			*out = all.list[i];
+			return 0;
+		}
+	return 1;
+}
+
+/* vfio-pci has it, unless an earlier call or a restart of the machine came between, after which nobody loaded that. */
+int guest_gpus_reset(const char *data, const char *root, const char *node, const char *address, struct fail *f)
+{
+	struct guest_gpu g;
+	int rc = guest_find(data, root, node, address, &g, f);
+
+	if (rc || !g.lent)
+		return rc;
+	rc = vfio_ready(root, f);
+	rc = rc ? rc : guest_take_one(data, root, &g, f);
+	return rc ? rc : vfio_reset(root, g.functions, g.count, f);
+}
+
+int guest_gpus_return(const char *data, const char *root, const char *node, const char *address, struct fail *f)
+{
+	struct guest_gpu g;
+	int rc = guest_find(data, root, node, address, &g, f);
+
+	return rc ? rc : vfio_give_back(root, g.functions, g.count, f);
+}
