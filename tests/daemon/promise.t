@@ -72,7 +72,12 @@ says "no room for a node of type 'richmond' \(8 h100 GPUs, 208 vCPUs, 2 TiB memo
 as "$S" PUT /np/v1/agent/inventory "$(capacity 256 $((4096 * GIB)) $((40960 * GIB)) '8 h100' | jq -c '.capacity.devices = false | .capacity.driver = "process"')" >/dev/null
 out=$(host "$S" liar-1 richmond)
 refused 422 no_room instance_sku "nor one whose driver gives nodes no devices" "$out"
-says "its driver process gives nodes no GPUs" "and is told so"
+says "its driver process gives nodes no GPUs; run nanopod-agentd with a driver that does" "and is told so"
+as "$S" PUT /np/v1/agent/inventory "$(capacity 256 $((4096 * GIB)) $((40960 * GIB)) '8 h100' | jq -c '.capacity.devices = false |
+	.capacity.driver = "vm" | .capacity.no_gpus = "the IOMMU is off: turn on VT-d in the BIOS and boot with intel_iommu=on"')" >/dev/null
+out=$(host "$S" liar-1 richmond)
+refused 422 no_room instance_sku "nor one whose guests can have none" "$out"
+says "its driver vm gives nodes no GPUs: the IOMMU is off: turn on VT-d in the BIOS and boot with intel_iommu=on" "and is told what to turn on"
 as "$S" PUT /np/v1/agent/inventory "$(capacity 256 $((4 * GIB)) $((40960 * GIB)) | jq -c '.capacity.driver = "vm" | .capacity.node_memory_bytes = 1048576')" >/dev/null
 out=$(host "$S" liar-1 cpu)
 refused 422 no_room instance_sku "nor one that has the node's memory, and not what its driver takes beside it" "$out"

@@ -453,8 +453,10 @@ static bool inventory_guests(struct inventory *v, const char *root)
 	if (this_machine(root) && geteuid() != 0)
 		fail_set(&why, -EPERM, "only root can give them: run nanopod-agentd as root");
 	if (why.code || iommu_on(root, &why) != 0) {
-		if (v->gpu_count)
+		if (v->gpu_count) {
 			inventory_note(v, "virtual machines get no GPUs here: %s", why.text);
+			snprintf(v->no_gpus, sizeof v->no_gpus, "%.230s", why.text);
+		}
 		return false;
 	}
 	for (size_t i = 0; i < v->gpu_count; i++) {
@@ -463,6 +465,8 @@ static bool inventory_guests(struct inventory *v, const char *root)
 			inventory_note(v, "%s", why.text);
 		any = any || (!v->unfit[i] && !v->gpus[i].integrated);
 	}
+	if (!any)
+		snprintf(v->no_gpus, sizeof v->no_gpus, "%.230s", why.text);
 	return any;
 }
 

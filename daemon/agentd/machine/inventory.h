@@ -53,6 +53,8 @@ struct inventory {
 	struct capacity capacity;
 	char driver[16];     /* that makes nodes here; "": not known */
 	bool devices;        /* and can give them GPUs */
+	char no_gpus
+		[INVENTORY_NOTE];   /* why its nodes, which are guests, can have none; "": they can, or are no guests */
 	bool unfit[INVENTORY_GPUS]; /* but not this one: its nodes are guests */
 	int shares;          /* or shares of NVIDIA's: 1; 0: it cannot; -1: nobody could look */
 	int64_t node_memory; /* what each takes beside its own */

@@ -210,6 +210,8 @@ static json_t *show_capacity(const struct inventory *v)
 	json_object_set_new(o, "gpus", show_capacity_gpus(v));
 	inventory_show_put_text(o, "driver", v->driver);
 	json_object_set_new(o, "devices", json_boolean(v->devices));
+	if (*v->no_gpus)
+		inventory_show_put_text(o, "no_gpus", v->no_gpus);
 	if (v->shares >= 0)
 		json_object_set_new(o, "shares", json_string(v->shares ? "nvidia" : ""));
 	show_put_int(o, "node_memory_bytes", v->node_memory);

@@ -289,10 +289,9 @@ static int tally_refuse(const struct tally *r, const struct promise *p, const st
 	promise_text(p, promised);
 	if (p->gpus && !r->has.devices)
 		return fail_set(why, REASON_NO_ROOM,
-			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s gives nodes no GPUs; run "
-			"nanopod-agentd "
-			"with a driver that does",
-			whose, s->alias, promised, *r->has.driver ? " " : "", r->has.driver);
+			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s gives nodes no GPUs%s%s", whose,
+			s->alias, promised, *r->has.driver ? " " : "", r->has.driver, *r->has.no_gpus ? ": " : "; run ",
+			*r->has.no_gpus ? r->has.no_gpus : "nanopod-agentd with a driver that does");
 	if (part == TALLY_RATE)
 		return fail_set(why, REASON_NO_ROOM,
 			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s limits no network; run "

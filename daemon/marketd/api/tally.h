@@ -35,6 +35,7 @@ struct capacity {
 	char driver[32];
 	char shares[16];     /* the vendor whose GPUs several nodes can share; "": none */
 	bool devices;        /* the driver can give GPUs to nodes */
+	char no_gpus[240];   /* or what its machine lacks for that; "": it says nothing */
 	bool no_rate;        /* and cannot limit a node's network */
 	int64_t node_memory; /* what each node takes beside its own */
 };

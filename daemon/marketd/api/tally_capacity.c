@@ -66,6 +66,16 @@ static void capacity_add_gpu(struct capacity *c, const json_t *o)
 		c->gpus[c->kinds++] = g;
 }
 
+/* A sentence of the agent, for its owner: printable ASCII. */
+static void capacity_sentence(char *out, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; text && text[n] && n + 1 < size; n++)
+		out[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
+	out[n] = '\0';
+}
+
 bool tally_capacity(const json_t *inventory, struct capacity *out)
 {
 	const json_t *o = json_object_get(inventory, "capacity"), *gpu;
@@ -80,6 +90,7 @@ bool tally_capacity(const json_t *inventory, struct capacity *out)
 	out->node_memory = capacity_number(o, "node_memory_bytes", BYTES_MAX);
 	out->no_rate = json_is_false(json_object_get(o, "network"));
 	out->devices = json_is_true(json_object_get(o, "devices"));
+	capacity_sentence(out->no_gpus, sizeof out->no_gpus, json_string_value(json_object_get(o, "no_gpus")));
 	promise_word(out->shares, sizeof out->shares, json_string_value(json_object_get(o, "shares")));
 	promise_word(out->driver, sizeof out->driver, json_string_value(json_object_get(o, "driver")));
 	json_array_foreach(json_object_get(o, "gpus"), i, gpu) capacity_add_gpu(out, gpu);

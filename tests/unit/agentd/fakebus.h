@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "inventorytree.h"
@@ -136,6 +137,8 @@ static TAP_UNUSED void bus_begin(struct bus *b, const char *native)
 	b->pid = fork();
 	if (b->pid)
 		return;
+	/* A test that crashes would leave it behind, and who reads its output would wait. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		struct pollfd p[BUS_FILES];
 

@@ -167,6 +167,7 @@ static void test_inventory(const char *root, bool devices, long long cards, cons
 {
 	struct inventory_setup s = { .root = root, .nvml = "", .driver = "vm", .devices = true, .functions = true };
 	struct inventory *v = NULL;
+	const char *why;
 	bool told = !note;
 	struct buf b;
 	json_t *j, *capacity;
@@ -179,6 +180,8 @@ static void test_inventory(const char *root, bool devices, long long cards, cons
 		devices ? "the market hears that guests can have GPUs" : "the market hears that guests have no GPUs");
 	is_int(json_integer_value(json_object_get(json_array_get(json_object_get(capacity, "gpus"), 0), "count")),
 		cards, "how many");
+	why = json_string_value(json_object_get(capacity, "no_gpus"));
+	ok(devices ? !why : why && strstr(note, why), "and why not");
 	for (size_t i = 0; note && i < v->note_count; i++)
 		told = told || strstr(v->notes[i], note);
 	ok(told, "and the owner %s", note ? note : "has nothing to read");
@@ -468,7 +471,9 @@ int main(void)
 	bus_begin(&b, "nvidia");
 	test_no_host(root);
 	test_no_iommu(root);
-	test_inventory(root, false, 2, "virtual machines get no GPUs here: the IOMMU is off");
+	test_inventory(root, false, 2,
+		"virtual machines get no GPUs here: the IOMMU is off: turn on VT-d in the BIOS and boot with "
+		"intel_iommu=on");
 	join(root, "0000:00:01.1", 12);
 	join(root, gpu, 12);
 	join(root, sound, 12);

@@ -263,6 +263,9 @@ static void test_reading(void)
 			has.kinds == 1 && has.gpus[0].count == 5,
 		"equal GPUs are one kind");
 	is_str(has.driver, "a?b", "a driver's name is a word");
+	ok(reads("{\"capacity\":{\"no_gpus\":\"VT-d is\\u001b off\"}}", &has), "(a machine whose guests get no GPUs)");
+	is_str(has.no_gpus, "VT-d is? off", "says why, in printable letters");
+	ok(reads("{\"capacity\":{\"devices\":true,\"gpus\":[{\"model\":\"x\",\"count\":5}]}}", &has), "(another)");
 	tally_init(&r, &has);
 	tally_take(&r, &vast, "a");
 	tally_take(&r, &vast, "b");
