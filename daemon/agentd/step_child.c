@@ -173,7 +173,12 @@ static int step_child_make(const struct step_child *h, struct fail *f)
 {
 	const struct driver_setup *s = h->spec.setup;
 	const struct driver *d = h->driver;
-	const struct host_taker who = { h->host, h->spec.id, h->parts, h->slice, d->devices == DEVICES_NODES };
+	const struct host_taker who = { .host = h->host,
+		.node = h->spec.id,
+		.parts = h->parts,
+		.slice = h->slice,
+		.nodes = d->devices == DEVICES_NODES,
+		.guest = d->devices == DEVICES_FUNCTIONS };
 	struct node_devices devices = { 0 };
 	struct node_spec spec = h->spec;
 	int rc = 0;

@@ -13,12 +13,12 @@
 #include "agentd/machine/iommu.h"
 #include "agentd/os/statefile.h"
 
-/* In the book: "functions" of a GPU, and "lent" once all of them were ready for a guest. */
+/* In the book: "functions" of a GPU, none before the first changes, and "lent" once all were ready for a guest. */
 struct guest_gpu {
 	char address[PCI_ADDRESS];
 	struct vfio_function functions[IOMMU_SLOT];
 	size_t count;
-	bool lent;
+	bool taken, lent;
 };
 
 struct guest_gpus {
@@ -35,7 +35,8 @@ static void guest_read(const json_t *gpu, const char *root, struct guest_gpu *ou
 	json_t *one;
 	size_t i;
 
-	*out = (struct guest_gpu){ .lent = json_is_true(json_object_get(gpu, "lent")) };
+	*out = (struct guest_gpu){ .taken = json_is_array(json_object_get(gpu, "functions")),
+		.lent = json_is_true(json_object_get(gpu, "lent")) };
 	snprintf(out->address, sizeof out->address, "%s", gpu_book_word(gpu, "address"));
 	json_array_foreach(json_object_get(gpu, "functions"), i, one)
 	{
@@ -61,6 +62,12 @@ static void guest_write(json_t *gpu, const struct guest_gpu *g)
 			json_pack("{s:s, s:s, s:s}", "address", g->functions[i].address, "driver",
 				g->functions[i].driver, "override", g->functions[i].override));
 	json_object_set_new(gpu, "functions", list);
+}
+
+void guest_gpus_begin(json_t *gpu)
+{
+	if (!json_is_array(json_object_get(gpu, "functions")))
+		json_object_set_new(gpu, "functions", json_array());
 }
 
 void guest_gpus_forget(json_t *gpu)
@@ -196,7 +203,7 @@ static int guest_find(const char *data, const char *root, const char *node, cons
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < all.count; i++)
-		if (strcmp(all.addresses[i], address) == 0 && all.list[i].count) {
+		if (strcmp(all.addresses[i], address) == 0 && all.list[i].taken) {
 			*out = all.list[i];
 			return 0;
 		}

@@ -25,7 +25,9 @@ int guest_gpus_reset(const char *data, const char *root, const char *node, const
 /* And gives its functions back to their drivers. */
 int guest_gpus_return(const char *data, const char *root, const char *node, const char *address, struct fail *f);
 
-/* The element's GPU is not lent any more. */
+/* The element's GPU is a guest's from now on, */
+void guest_gpus_begin(json_t *gpu);
+/* and not lent any more. */
 void guest_gpus_forget(json_t *gpu);
 
 #endif

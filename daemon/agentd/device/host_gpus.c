@@ -326,6 +326,8 @@ static int take_of_host(const struct gpu_book *b, const struct take_facts *t, co
 				  gpu_book_parts(gpu) ? "a share" : "all", gpu_book_word(gpu, "address"));
 		if (rc)
 			return rc;
+		if (who->guest)
+			guest_gpus_begin(gpu);
 	}
 	return *any ? gpu_book_save(b, f) : 0; /* before a node can use one */
 }

@@ -33,6 +33,7 @@ struct host_taker {
 	unsigned parts;    /* as its contract says */
 	const char *slice; /* so, too; NULL or "": none */
 	bool nodes;        /* device nodes and files are wanted, not only which GPUs it has */
+	bool guest;        /* it is one: guest_gpus_take() follows, and nothing happens to the GPUs before */
 };
 
 /*

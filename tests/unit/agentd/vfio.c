@@ -192,8 +192,10 @@ static void test_inventory(const char *root, bool devices, long long cards, cons
 
 /* ---- Lending -------------------------------------------------------------------------------- */
 
-static int take(const char *root, const char *node, struct node_devices *d, struct fail *f)
+/* As the agent does; kill: it is killed before anything of the card changes. */
+static int take_until(const char *root, const char *node, bool kill, struct node_devices *d, struct fail *f)
 {
+	const struct host_taker who = { .host = "host_a", .node = node, .guest = true };
 	char path[700];
 	int rc;
 
@@ -203,8 +205,13 @@ static int take(const char *root, const char *node, struct node_devices *d, stru
 	mkdir(path, 0700);
 	devices_release(d);
 	*f = (struct fail){ 0 };
-	rc = host_gpus_take(data, root, &(struct host_taker){ "host_a", node, 0, NULL, false }, d, f);
-	return rc ? rc : guest_gpus_take(data, root, node, d, f);
+	rc = host_gpus_take(data, root, &who, d, f);
+	return rc || kill ? rc : guest_gpus_take(data, root, node, d, f);
+}
+
+static int take(const char *root, const char *node, struct node_devices *d, struct fail *f)
+{
+	return take_until(root, node, false, d, f);
 }
 
 static const json_t *element_of(const json_t *list, const char *address)
@@ -284,6 +291,9 @@ static void test_half(struct bus *b, struct node_devices *d)
 {
 	struct fail f;
 
+	is_int(take_until(b->root, "inst_3", true, d, &f), 0, "killed before a card changes (%s)", f.text);
+	is_int(host_gpus_give_back(data, b->root, "inst_3", &f), 0, "(the node ends)");
+	ok(!bus_has_reset(b, gpu) && is_home(b->root, "nvidia"), "it is nobody's, and nothing happened to it");
 	snprintf(b->orders->refused, sizeof b->orders->refused, "%s", sound);
 	is_int(take(b->root, "inst_3", d, &f), -EIO, "a bind fails half-way");
 	has_str(f.text, "'vfio-pci' does not take 0000:01:00.1", "and says which");
