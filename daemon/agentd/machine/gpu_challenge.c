@@ -3,23 +3,21 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "agentd/machine/challenge_check.h"
 #include "base/clock.h"
 #include "market/challenge.h"
 
 #define LIBRARY "libcuda.so.1"
-#define SPREAD 0x9e3779b97f4a7c15ULL
 
-enum { THREADS = 256, BLOCKS = CHALLENGE_LANES / THREADS, ROUNDS = CHALLENGE_ROUNDS_MOST, LOOKS = 64 };
+enum { THREADS = 256, BLOCKS = CHALLENGE_LANES / THREADS, ROUNDS = CHALLENGE_ROUNDS_MOST };
 
-static const size_t lanes_bytes = CHALLENGE_LANES * 8ULL, link_bytes = 64 << 20;
+static const size_t lanes_bytes = CHALLENGE_LANES * 8ULL;
 
 typedef unsigned long long device_pointer;
 
@@ -199,57 +197,53 @@ static int64_t gpu_challenge_launch(struct run *r, const char *name, device_poin
 	return clock_us() - began;
 }
 
-static int gpu_challenge_fetch(struct run *r, uint64_t at, void *to, size_t size)
+static int gpu_challenge_fetch(void *run, uint64_t at, void *to, size_t size)
 {
+	struct run *r = run;
+
 	return r->c->fetch(to, r->memory + at, size) ? fail_set(r->f, -EIO, "its memory cannot be read") : 0;
 }
 
-static int64_t gpu_challenge_per_second(uint64_t n, int64_t us)
+static int gpu_challenge_send(void *run, const void *from, size_t size)
 {
-	return (int64_t)((double)n * 1e6 / (double)(us > 0 ? us : 1));
+	struct run *r = run;
+
+	return r->c->send(r->memory, from, size) ? fail_set(r->f, -EIO, "it does not take data") : 0;
 }
 
-/* Places that nobody could know before: a GPU that only pretends to store would have to guess them. */
-static int challenge_look_by_chance(struct run *r)
+static struct challenge_device gpu_challenge_device(struct run *r)
 {
-	uint64_t chance[LOOKS], got = 0;
-	int rc = 0;
-
-	if (getrandom(chance, sizeof chance, 0) != sizeof chance)
-		return fail_set(r->f, -EIO, "no random numbers available");
-	for (size_t k = 0; !rc && k < LOOKS; k++) {
-		uint64_t at = chance[k] % r->words;
-
-		rc = gpu_challenge_fetch(r, at * 8, &got, sizeof got);
-		if (!rc && got != (at ^ r->seed) * SPREAD)
-			rc = fail_set(r->f, -EBADMSG, "its memory at %" PRIu64 " MiB does not hold what was written",
-				at >> 17);
-	}
-	return rc;
+	return (struct challenge_device){ .send = gpu_challenge_send,
+		.fetch = gpu_challenge_fetch,
+		.run = r,
+		.words = r->words,
+		.first = r->words,
+		.host = r->host,
+		.f = r->f };
 }
 
 static int challenge_fill_and_look(struct run *r, struct gpu_challenge *out)
 {
+	const struct challenge_device d = gpu_challenge_device(r);
 	int64_t write[SPEED_RUNS], read[SPEED_RUNS], us;
 	uint64_t wrong = 1;
+	int rc;
 
 	for (int i = 0; i < SPEED_RUNS; i++, r->seed = challenge_next(r->seed)) {
 		if ((us = gpu_challenge_launch(r, "fill", r->memory, r->words, 0)) < 0)
 			return (int)us;
-		write[i] = gpu_challenge_per_second(r->words * 8, us);
+		write[i] = challenge_per_second(r->words * 8, us);
 		if (r->c->set(r->wrong, 0, sizeof wrong))
 			return fail_set(r->f, -EIO, "it cannot write its memory");
 		if ((us = gpu_challenge_launch(r, "look", r->memory, r->words, r->wrong)) < 0)
 			return (int)us;
-		read[i] = gpu_challenge_per_second(r->words * 8, us);
+		read[i] = challenge_per_second(r->words * 8, us);
 		if (r->c->fetch(&wrong, r->wrong, sizeof wrong))
 			return fail_set(r->f, -EIO, "its memory cannot be read");
-		if (wrong)
-			return fail_set(r->f, -EBADMSG,
-				"of %" PRIu64 " MiB of its memory, %" PRIu64 " words do not hold what was written",
-				r->words >> 17, wrong);
-		if ((us = challenge_look_by_chance(r)) < 0)
-			return (int)us;
+		rc = challenge_wrong_words(&d, wrong);
+		rc = rc ? rc : challenge_look_by_chance(&d, r->seed);
+		if (rc)
+			return rc;
 	}
 	speed_of(write, &out->write);
 	speed_of(read, &out->read);
@@ -258,55 +252,22 @@ static int challenge_fill_and_look(struct run *r, struct gpu_challenge *out)
 
 static int gpu_challenge_sums(struct run *r, uint64_t seed, struct gpu_challenge *out)
 {
+	const struct challenge_device d = gpu_challenge_device(r);
 	int64_t runs[SPEED_RUNS], us;
-	uint64_t got = 0;
-	int rc = 0;
+	int rc;
 
 	r->seed = seed;
 	for (int i = 0; i < SPEED_RUNS; i++, r->seed = challenge_next(r->seed)) {
 		if ((us = gpu_challenge_launch(r, "sums", r->memory, ROUNDS, 0)) < 0)
 			return (int)us;
-		runs[i] = gpu_challenge_per_second((uint64_t)CHALLENGE_LANES * ROUNDS, us);
-		for (uint64_t k = 0; !rc && k < CHALLENGE_SAMPLES; k++) {
-			uint64_t lane = challenge_lane(r->seed, k);
-
-			rc = gpu_challenge_fetch(r, lane * 8, &got, sizeof got);
-			if (!rc && got != challenge_sum(r->seed, lane, ROUNDS))
-				rc = fail_set(r->f, -EBADMSG, "it computes wrong sums");
-		}
+		runs[i] = challenge_per_second((uint64_t)CHALLENGE_LANES * ROUNDS, us);
+		rc = challenge_compare_sums(&d, r->seed, ROUNDS);
 		if (rc)
 			return rc;
 	}
 	speed_of(runs, &out->sums);
 	out->rounds = ROUNDS;
 	out->answer = challenge_answer(seed, ROUNDS);
-	return 0;
-}
-
-static int gpu_challenge_link(struct run *r, struct gpu_challenge *out)
-{
-	size_t bytes = r->words * 8 < link_bytes ? r->words * 8 : link_bytes;
-	int64_t up[SPEED_RUNS], down[SPEED_RUNS], began;
-	int rc = 0;
-
-	for (int i = 0; !rc && i < SPEED_RUNS; i++) {
-		memset(r->host, i + 1, bytes);
-		began = clock_us();
-		if (r->c->send(r->memory, r->host, bytes))
-			return fail_set(r->f, -EIO, "it does not take data");
-		up[i] = gpu_challenge_per_second(bytes, clock_us() - began);
-		memset(r->host, 0, bytes);
-		began = clock_us();
-		rc = gpu_challenge_fetch(r, 0, r->host, bytes);
-		down[i] = gpu_challenge_per_second(bytes, clock_us() - began);
-		for (size_t k = 0; !rc && k < bytes; k += 4099)
-			if (r->host[k] != (char)(i + 1))
-				rc = fail_set(r->f, -EBADMSG, "data that goes to it and back is changed");
-	}
-	if (rc)
-		return rc;
-	speed_of(up, &out->upload);
-	speed_of(down, &out->download);
 	return 0;
 }
 
@@ -329,6 +290,7 @@ static int challenge_take_memory(struct run *r, struct gpu_challenge *out)
 static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 {
 	const uint64_t seed = r->seed;
+	struct challenge_device d;
 	int said = r->c->load(&r->module, program), rc;
 
 	if (said)
@@ -336,7 +298,8 @@ static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 	rc = challenge_take_memory(r, out);
 	rc = rc ? rc : challenge_fill_and_look(r, out);
 	rc = rc ? rc : gpu_challenge_sums(r, seed, out);
-	rc = rc ? rc : gpu_challenge_link(r, out);
+	d = gpu_challenge_device(r);
+	rc = rc ? rc : challenge_link(&d, &out->upload, &out->download);
 	if (r->wrong)
 		r->c->free(r->wrong);
 	if (r->memory)
@@ -347,7 +310,7 @@ static int challenge_in_context(struct run *r, struct gpu_challenge *out)
 
 int gpu_challenge_run(struct cuda *c, int index, uint64_t seed, struct gpu_challenge *out, struct fail *f)
 {
-	struct run r = { .c = c, .seed = seed, .host = malloc(link_bytes), .f = f };
+	struct run r = { .c = c, .seed = seed, .host = malloc(CHALLENGE_LINK_BYTES), .f = f };
 	struct gpu_challenge made = { .memory = 0 };
 	void *context = NULL;
 	size_t total = 0;

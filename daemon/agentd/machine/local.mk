@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libinventory.la
 libinventory_la_SOURCES = \
 	daemon/agentd/machine/capacity.c \
 	daemon/agentd/machine/capacity.h \
+	daemon/agentd/machine/challenge_check.c \
+	daemon/agentd/machine/challenge_check.h \
 	daemon/agentd/machine/gpu.c \
 	daemon/agentd/machine/gpu.h \
 	daemon/agentd/machine/gpu_bandwidth.c \

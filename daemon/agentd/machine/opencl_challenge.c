@@ -5,21 +5,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "agentd/machine/challenge_check.h"
 #include "base/clock.h"
 #include "market/challenge.h"
 
-#define SPREAD 0x9e3779b97f4a7c15ULL
-
 enum {
 	PIECES = 256,
-	LOOKS = 64,
 	FIRST_ROUNDS = 256,
 	MOST_ROUNDS = 65536,
 	LONG_ENOUGH_US = 100 * 1000,
 	READ_WRITE = 1,
-	LINK_BYTES = 64 << 20,
 	OPENCL_ERROR_MEMORY = -4,
 	OPENCL_ERROR_SIZE = -61,
 };
@@ -79,12 +75,33 @@ static int opencl_fetch(struct opencl_run *r, void *memory, uint64_t at, void *t
 	return opencl_said(r, r->c->fetch(r->queue, memory, 1, at, size, to, 0, NULL, NULL), "give its memory back");
 }
 
-/* A device that only pretends may be faster than an int64_t can say. */
-static int64_t opencl_per_second(uint64_t n, int64_t us)
+static int opencl_fetch_piece(void *run, uint64_t at, void *to, size_t size)
 {
-	double rate = (double)n * 1e6 / (double)(us > 0 ? us : 1);
+	struct opencl_run *r = run;
+	uint64_t base = 0;
+	size_t i = 0;
 
-	return rate < 1e18 ? (int64_t)rate : (int64_t)1e18;
+	for (; at - base >= r->words[i] * 8; base += r->words[i++] * 8)
+		;
+	return opencl_fetch(r, r->pieces[i], at - base, to, size);
+}
+
+static int opencl_send_first(void *run, const void *from, size_t size)
+{
+	struct opencl_run *r = run;
+
+	return opencl_said(r, r->c->send(r->queue, r->pieces[0], 1, 0, size, from, 0, NULL, NULL), "take data");
+}
+
+static struct challenge_device opencl_challenge_device(struct opencl_run *r)
+{
+	return (struct challenge_device){ .send = opencl_send_first,
+		.fetch = opencl_fetch_piece,
+		.run = r,
+		.words = r->all,
+		.first = r->words[0],
+		.host = r->host,
+		.f = r->f };
 }
 
 /* ---- Memory --------------------------------------------------------------------------------- */
@@ -99,7 +116,7 @@ static int opencl_pass(struct opencl_run *r, void *kernel, void *extra, int64_t 
 	for (size_t i = 0; !rc && i < r->count; base += r->words[i++])
 		rc = opencl_launch(r, kernel, r->pieces[i], r->words[i], base, extra);
 	rc = rc ? rc : opencl_said(r, r->c->finish(r->queue), "end the program");
-	*rate = opencl_per_second(r->all * 8, clock_us() - began);
+	*rate = challenge_per_second(r->all * 8, clock_us() - began);
 	return rc;
 }
 
@@ -114,30 +131,9 @@ static int opencl_count_wrong(struct opencl_run *r, uint64_t *wrong)
 	return rc;
 }
 
-/* Places that nobody could know before: a device that only pretends to store would have to guess them. */
-static int opencl_look_by_chance(struct opencl_run *r)
-{
-	uint64_t chance[LOOKS], got = 0;
-	int rc = 0;
-
-	if (getrandom(chance, sizeof chance, 0) != sizeof chance)
-		return fail_set(r->f, -EIO, "no random numbers available");
-	for (size_t k = 0; !rc && k < LOOKS; k++) {
-		uint64_t at = chance[k] % r->all, base = 0;
-		size_t i = 0;
-
-		for (; at - base >= r->words[i]; base += r->words[i++])
-			;
-		rc = opencl_fetch(r, r->pieces[i], (at - base) * 8, &got, sizeof got);
-		if (!rc && got != (at ^ r->seed) * SPREAD)
-			rc = fail_set(r->f, -EBADMSG, "its memory at %" PRIu64 " MiB does not hold what was written",
-				at >> 17);
-	}
-	return rc;
-}
-
 static int opencl_memory_once(struct opencl_run *r, int64_t *write, int64_t *read)
 {
+	const struct challenge_device d = opencl_challenge_device(r);
 	uint64_t wrong = 0;
 	int rc = opencl_pass(r, r->fill, NULL, write);
 
@@ -149,11 +145,8 @@ static int opencl_memory_once(struct opencl_run *r, int64_t *write, int64_t *rea
 			  "take data");
 	rc = rc ? rc : opencl_pass(r, r->look, r->wrong, read);
 	rc = rc ? rc : opencl_count_wrong(r, &wrong);
-	if (!rc && wrong)
-		rc = fail_set(r->f, -EBADMSG,
-			"of %" PRIu64 " MiB of its memory, %" PRIu64 " words do not hold what was written",
-			r->all >> 17, wrong);
-	return rc ? rc : opencl_look_by_chance(r);
+	rc = rc ? rc : challenge_wrong_words(&d, wrong);
+	return rc ? rc : challenge_look_by_chance(&d, r->seed);
 }
 
 /* Takes so many bytes in pieces that it allows; fewer where it has no more. */
@@ -200,20 +193,13 @@ static int opencl_memory(struct opencl_run *r, struct gpu_challenge *out)
 
 static int opencl_sums_once(struct opencl_run *r, uint64_t rounds, int64_t *took)
 {
+	const struct challenge_device d = opencl_challenge_device(r);
 	int64_t began = clock_us();
-	uint64_t got = 0;
 	int rc = opencl_launch(r, r->sums, r->pieces[0], rounds, 0, NULL);
 
 	rc = rc ? rc : opencl_said(r, r->c->finish(r->queue), "end the program");
 	*took = clock_us() - began;
-	for (uint64_t k = 0; !rc && k < CHALLENGE_SAMPLES; k++) {
-		uint64_t lane = challenge_lane(r->seed, k);
-
-		rc = opencl_fetch(r, r->pieces[0], lane * 8, &got, sizeof got);
-		if (!rc && got != challenge_sum(r->seed, lane, rounds))
-			rc = fail_set(r->f, -EBADMSG, "it computes wrong sums");
-	}
-	return rc;
+	return rc ? rc : challenge_compare_sums(&d, r->seed, rounds);
 }
 
 /* As many rounds as take a while: a processor has far fewer lanes at once than a GPU. */
@@ -231,42 +217,13 @@ static int opencl_sums(struct opencl_run *r, uint64_t seed, struct gpu_challenge
 		rc = opencl_sums_once(r, rounds *= 4, &took);
 	for (int i = 0; !rc && i < SPEED_RUNS; i++, r->seed = challenge_next(r->seed)) {
 		rc = opencl_sums_once(r, rounds, &took);
-		runs[i] = opencl_per_second(CHALLENGE_LANES * rounds, took);
+		runs[i] = challenge_per_second(CHALLENGE_LANES * rounds, took);
 	}
 	if (rc)
 		return rc;
 	speed_of(runs, &out->sums);
 	out->rounds = (int64_t)rounds;
 	out->answer = challenge_answer(seed, rounds);
-	return 0;
-}
-
-/* ---- The link between the machine and the device ---------------------------------------------- */
-
-static int opencl_link(struct opencl_run *r, struct gpu_challenge *out)
-{
-	size_t bytes = r->words[0] * 8 < LINK_BYTES ? r->words[0] * 8 : LINK_BYTES;
-	int64_t up[SPEED_RUNS], down[SPEED_RUNS], began;
-	int rc = 0;
-
-	for (int i = 0; !rc && i < SPEED_RUNS; i++) {
-		memset(r->host, i + 1, bytes);
-		began = clock_us();
-		rc = opencl_said(r, r->c->send(r->queue, r->pieces[0], 1, 0, bytes, r->host, 0, NULL, NULL),
-			"take data");
-		up[i] = opencl_per_second(bytes, clock_us() - began);
-		memset(r->host, 0, bytes);
-		began = clock_us();
-		rc = rc ? rc : opencl_fetch(r, r->pieces[0], 0, r->host, bytes);
-		down[i] = opencl_per_second(bytes, clock_us() - began);
-		for (size_t k = 0; !rc && k < bytes; k += 4099)
-			if (r->host[k] != (char)(i + 1))
-				rc = fail_set(r->f, -EBADMSG, "data that goes to it and back is changed");
-	}
-	if (rc)
-		return rc;
-	speed_of(up, &out->upload);
-	speed_of(down, &out->download);
 	return 0;
 }
 
@@ -300,24 +257,27 @@ static int opencl_prepare(struct opencl_run *r, void *id)
 int opencl_challenge_run(struct opencl *c, size_t index, uint64_t seed, int64_t most, struct gpu_challenge *out,
 	struct fail *f)
 {
-	const struct opencl_device *d = &c->devices[index];
-	struct opencl_run r = { .c = c, .seed = seed, .f = f, .host = malloc(LINK_BYTES) };
-	struct gpu_challenge made = { .memory = (int64_t)d->memory };
-	uint64_t want = d->memory / 10 * 9;
+	const struct opencl_device *claimed = &c->devices[index];
+	struct opencl_run r = { .c = c, .seed = seed, .f = f, .host = malloc(CHALLENGE_LINK_BYTES) };
+	struct gpu_challenge made = { .memory = (int64_t)claimed->memory };
+	uint64_t want = claimed->memory / 10 * 9;
+	struct challenge_device d;
 	int rc;
 
 	if (!r.host)
 		return fail_set(f, -ENOMEM, "out of memory");
-	if (!d->memory || d->memory > absurd || d->alloc_max > absurd)
-		rc = fail_set(f, -EPROTO, "it claims %" PRIu64 " MiB of memory, which cannot be", d->memory >> 20);
+	if (!claimed->memory || claimed->memory > absurd || claimed->alloc_max > absurd)
+		rc = fail_set(f, -EPROTO, "it claims %" PRIu64 " MiB of memory, which cannot be",
+			claimed->memory >> 20);
 	else
-		rc = opencl_prepare(&r, d->id);
+		rc = opencl_prepare(&r, claimed->id);
 	if (most > 0 && (uint64_t)most < want)
 		want = (uint64_t)most;
-	rc = rc ? rc : opencl_take_memory(&r, want, d->alloc_max ? d->alloc_max : want);
+	rc = rc ? rc : opencl_take_memory(&r, want, claimed->alloc_max ? claimed->alloc_max : want);
 	rc = rc ? rc : opencl_memory(&r, &made);
 	rc = rc ? rc : opencl_sums(&r, seed, &made);
-	rc = rc ? rc : opencl_link(&r, &made);
+	d = opencl_challenge_device(&r);
+	rc = rc ? rc : challenge_link(&d, &made.upload, &made.download);
 	for (size_t i = 0; i < r.count; i++)
 		c->release_buffer(r.pieces[i]);
 	free(r.host);
