@@ -98,7 +98,7 @@ agentd_clock $((LATER + 60))
 ok "it runs" wait_for 120 node_is cut-0 running || life_say m2
 is "$(life_in cut-0 'ls /dev/nvidia0 /dev/nvidia-caps')" "$(printf '/dev/nvidia0\n\n/dev/nvidia-caps:\nnvidia-cap11\nnvidia-cap12')" \
 	"with the device nodes of its slice"
-is "$(life_in cut-0 'echo $CUDA_VISIBLE_DEVICES')" MIG-fake-0-1-1 "and its name"
+is "$(life_in cut-0 'echo $CUDA_VISIBLE_DEVICES')" MIG-fake-0-1 "and its name"
 is "$(cd "$FAKE_NVML_STATE" && echo gi-* ci-* mig-0)" "gi-0-1 ci-0-1 mig-0" "which was made for it"
 like "$("$AGENTD" --data "$TMP/m2" gpus)" "0000:01:00.0  mig:1g.3gb rtx4090 .*inst_" "'nanopod-agentd gpus' lists it"
 run_is 0 "nanopod nodes" "$NANOPOD" nodes -o wide

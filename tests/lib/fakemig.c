@@ -2,7 +2,7 @@
 /*
  * The part of fakenvml.c that cuts GPUs into slices (MIG), by the library's published contract: a GPU has 7 slices of
  * processors and 8 of memory. All is kept in FAKE_NVML_STATE: `mig`: GPUs can be cut; `mig-N`: GPU N is switched on;
- * `gi-N-ID` and `ci-N-ID`: its GPU instances, as "PROFILE SERIAL", and their compute instances. Faults, while the file
+ * `gi-N-ID` and `ci-N-ID`: its GPU instances, as the number of a profile, and their compute instances. Faults, while the file
  * is there: `mig-full` nothing is made; `mig-used` nothing destroyed or switched; `mig-reset` the mode needs a reset;
  * `mig-mute` names, `mig-deaf` profiles are told only while the GPU is switched on; `mig-kill` has a word of on off
  * make fill drain destroy: whoever started this library's process is killed after that step.
@@ -159,13 +159,13 @@ bool fakemig_on(int gpu)
 	return has(name);
 }
 
-/* The index of the instance's profile; -1: there is no such instance. *serial: of all that were ever made. */
-static int instance_kind(int gpu, unsigned id, unsigned *serial)
+/* The index of the instance's profile; -1: there is no such instance. */
+static int instance_kind(int gpu, unsigned id)
 {
 	char path[1024], name[64];
 	unsigned profile = 0;
 	FILE *f = fopen(state(named("gi", gpu, id, name), path), "re");
-	bool good = f && fscanf(f, "%u %u", &profile, serial) == 2;
+	bool good = f && fscanf(f, "%u", &profile) == 1;
 
 	if (f)
 		fclose(f);
@@ -175,22 +175,19 @@ static int instance_kind(int gpu, unsigned id, unsigned *serial)
 	return -1;
 }
 
+/* The driver makes it of the GPU and the place in it: what is made anew in the same place has the same one. */
 bool fakemig_uuid(void *d, char *room, unsigned size)
 {
-	unsigned serial = 0;
-
-	if ((uintptr_t)d < MIG_DEVICE || instance_kind(gpu_of(d), id_of(d), &serial) < 0)
+	if ((uintptr_t)d < MIG_DEVICE || instance_kind(gpu_of(d), id_of(d)) < 0)
 		return false;
-	snprintf(room, size, "MIG-fake-%d-%u-%u", gpu_of(d), id_of(d), serial);
+	snprintf(room, size, "MIG-fake-%d-%u", gpu_of(d), id_of(d));
 	return true;
 }
 
 static bool any_instance(int gpu)
 {
-	unsigned serial;
-
 	for (unsigned id = 0; id < IDS; id++)
-		if (instance_kind(gpu, id, &serial) >= 0)
+		if (instance_kind(gpu, id) >= 0)
 			return true;
 	return false;
 }
@@ -248,13 +245,11 @@ int nvmlDeviceGetGpuInstanceProfileInfoV(void *d, unsigned kind, struct kind2 *o
 
 int nvmlDeviceGetGpuInstances(void *d, unsigned id, void **list, unsigned *count)
 {
-	unsigned serial;
-
 	*count = 0;
 	if (!fakemig_on(gpu_of(d)))
 		return UNSUPPORTED;
 	for (unsigned i = 0; i < IDS; i++) {
-		int kind = instance_kind(gpu_of(d), i, &serial);
+		int kind = instance_kind(gpu_of(d), i);
 
 		if (kind >= 0 && profiles[kind].id == id)
 			list[(*count)++] = handle_of(GPU_INSTANCE, gpu_of(d), i);
@@ -264,8 +259,7 @@ int nvmlDeviceGetGpuInstances(void *d, unsigned id, void **list, unsigned *count
 
 int nvmlGpuInstanceGetInfo(void *gi, struct about *out)
 {
-	unsigned serial;
-	int kind = instance_kind(gpu_of(gi), id_of(gi), &serial);
+	int kind = instance_kind(gpu_of(gi), id_of(gi));
 
 	if (kind < 0)
 		return BAD;
@@ -275,9 +269,7 @@ int nvmlGpuInstanceGetInfo(void *gi, struct about *out)
 
 int nvmlDeviceGetGpuInstanceById(void *d, unsigned id, void **out)
 {
-	unsigned serial;
-
-	if (instance_kind(gpu_of(d), id, &serial) < 0)
+	if (instance_kind(gpu_of(d), id) < 0)
 		return MISSING;
 	*out = handle_of(GPU_INSTANCE, gpu_of(d), id);
 	return 0;
@@ -285,10 +277,10 @@ int nvmlDeviceGetGpuInstanceById(void *d, unsigned id, void **out)
 
 static bool has_room(int gpu, int kind)
 {
-	unsigned slices = profiles[kind].slices, memory = profiles[kind].memory, same = 1, serial;
+	unsigned slices = profiles[kind].slices, memory = profiles[kind].memory, same = 1;
 
 	for (unsigned i = 0; i < IDS; i++) {
-		int other = instance_kind(gpu, i, &serial);
+		int other = instance_kind(gpu, i);
 
 		if (other < 0)
 			continue;
@@ -299,13 +291,11 @@ static bool has_room(int gpu, int kind)
 	return slices <= 7 && memory <= 8 && same <= profiles[kind].count && !has("mig-full");
 }
 
-/* Numbers of instances are used again, their UUIDs are not. */
 int nvmlDeviceCreateGpuInstance(void *d, unsigned id, void **out)
 {
-	char path[1024], text[64], name[64];
-	unsigned free_id = 1, serial = 0;
+	char text[64], name[64];
+	unsigned free_id = 1;
 	int kind = 0;
-	FILE *f;
 
 	while (kind < PROFILES && profiles[kind].id != id)
 		kind++;
@@ -313,16 +303,9 @@ int nvmlDeviceCreateGpuInstance(void *d, unsigned id, void **out)
 		return kind == PROFILES ? BAD : UNSUPPORTED;
 	if (!has_room(gpu_of(d), kind))
 		return FULL;
-	while (instance_kind(gpu_of(d), free_id, &serial) >= 0)
+	while (instance_kind(gpu_of(d), free_id) >= 0)
 		free_id++;
-	f = fopen(state("mig-serial", path), "re");
-	if (!f || fscanf(f, "%u", &serial) != 1)
-		serial = 0;
-	if (f)
-		fclose(f);
-	snprintf(text, sizeof text, "%u", ++serial);
-	put("mig-serial", text);
-	snprintf(text, sizeof text, "%u %u", id, serial);
+	snprintf(text, sizeof text, "%u", id);
 	put(named("gi", gpu_of(d), free_id, name), text);
 	*out = handle_of(GPU_INSTANCE, gpu_of(d), free_id);
 	killer("make");
@@ -343,8 +326,7 @@ int nvmlGpuInstanceDestroy(void *gi)
 int nvmlGpuInstanceGetComputeInstanceProfileInfo(void *gi, unsigned kind, unsigned engine, struct part_kind *out)
 {
 	static const unsigned sizes[] = { 1, 2, 3, 4, 7 };
-	unsigned serial;
-	int of = instance_kind(gpu_of(gi), id_of(gi), &serial);
+	int of = instance_kind(gpu_of(gi), id_of(gi));
 
 	if (of < 0 || engine != 0)
 		return BAD;

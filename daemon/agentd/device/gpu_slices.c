@@ -224,6 +224,24 @@ static int slices_has(const struct slices *s, const char *profile, const char *n
 	return 0;
 }
 
+/* The UUID of a slice tells its place: who had one there before has none now, and the machine may have lost it unseen. */
+static int slices_note(struct slices *s, const char *node, const char *uuid, struct fail *f)
+{
+	const char *other;
+	json_t *had;
+	void *next;
+
+	json_object_foreach_safe(s->nodes, next, other, had)
+	{
+		const char *text = json_string_value(had);
+
+		if (text && strcmp(text, uuid) == 0)
+			json_object_del(s->nodes, other);
+	}
+	json_object_set_new(s->nodes, node, json_string(uuid));
+	return slices_save(s, f);
+}
+
 static int slices_new(struct slices *s, const char *profile, const char *node, struct mig_instance *out, struct fail *f)
 {
 	unsigned id = 0, same;
@@ -238,10 +256,7 @@ static int slices_new(struct slices *s, const char *profile, const char *node, s
 			*out = s->is.instances[i];
 	if (!rc && !*out->uuid)
 		rc = fail_set(f, -EIO, "the GPU at %s: a new slice has no UUID", s->address);
-	if (!rc) {
-		json_object_set_new(s->nodes, node, json_string(out->uuid));
-		rc = slices_save(s, f);
-	}
+	rc = rc ? rc : slices_note(s, node, out->uuid, f);
 	same = id;
 	if (rc)
 		slices_do(s, MIG_DESTROY, "", &same, NULL);
