@@ -5,7 +5,8 @@
  * `gi-N-ID` and `ci-N-ID`: its GPU instances, as the number of a profile, and their compute instances. Faults, while the file
  * is there: `mig-full` nothing is made; `mig-used` nothing destroyed or switched; `mig-reset` the mode needs a reset;
  * `mig-mute` names, `mig-deaf` profiles are told only while the GPU is switched on; `mig-kill` has a word of on off
- * make fill drain destroy: whoever started this library's process is killed after that step.
+ * make fill drain destroy: whoever started this library's process is killed after that step; `mig-blind` has a word of
+ * count device uuid: that question fails once.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -33,7 +34,7 @@ struct about {
 };
 
 bool fakemig_on(int gpu);
-bool fakemig_uuid(void *d, char *room, unsigned size);
+int fakemig_uuid(void *d, char *room, unsigned size);
 int nvmlDeviceSetMigMode(void *d, unsigned mode, int *done);
 int nvmlDeviceGetGpuInstanceProfileInfo(void *d, unsigned kind, struct kind *out);
 int nvmlDeviceGetGpuInstanceProfileInfoV(void *d, unsigned kind, struct kind2 *out);
@@ -53,6 +54,7 @@ int nvmlDeviceGetComputeInstanceId(void *m, unsigned *out);
 
 enum {
 	BAD = 2,
+	UNKNOWN = 999,
 	UNSUPPORTED = 3,
 	MISSING = 6,
 	RESET = 16,
@@ -118,20 +120,27 @@ static const char *named(const char *what, int gpu, unsigned id, char room[64])
 	return room;
 }
 
-static void killer(const char *step)
+/* The fault is for this step, and happens once. */
+static bool is_fault(const char *fault, const char *step)
 {
 	char path[1024], word[32] = "";
-	FILE *f = fopen(state("mig-kill", path), "re");
+	FILE *f = fopen(state(fault, path), "re");
+	bool is = f && fscanf(f, "%31s", word) == 1 && strcmp(word, step) == 0;
 
-	if (!f)
+	if (f)
+		fclose(f);
+	if (is)
+		drop(fault);
+	return is;
+}
+
+static void killer(const char *step)
+{
+	if (!is_fault("mig-kill", step))
 		return;
-	if (fscanf(f, "%31s", word) == 1 && strcmp(word, step) == 0) {
-		drop("mig-kill");
-		kill(getppid(), SIGKILL);
-		for (;;)
-			pause();
-	}
-	fclose(f);
+	kill(getppid(), SIGKILL);
+	for (;;)
+		pause();
 }
 
 static int gpu_of(void *handle)
@@ -175,13 +184,20 @@ static int instance_kind(int gpu, unsigned id)
 	return -1;
 }
 
-/* The driver makes it of the GPU and the place in it: what is made anew in the same place has the same one. */
-bool fakemig_uuid(void *d, char *room, unsigned size)
+/*
+ * As the library returns; -1: this is no slice. The driver makes it of the GPU and the place in it: what is made anew
+ * in the same place has the same one.
+ */
+int fakemig_uuid(void *d, char *room, unsigned size)
 {
-	if ((uintptr_t)d < MIG_DEVICE || instance_kind(gpu_of(d), id_of(d)) < 0)
-		return false;
+	if ((uintptr_t)d < MIG_DEVICE)
+		return -1;
+	if (instance_kind(gpu_of(d), id_of(d)) < 0)
+		return MISSING;
+	if (is_fault("mig-blind", "uuid"))
+		return UNKNOWN;
 	snprintf(room, size, "MIG-fake-%d-%u", gpu_of(d), id_of(d));
-	return true;
+	return 0;
 }
 
 static bool any_instance(int gpu)
@@ -381,7 +397,7 @@ int nvmlComputeInstanceDestroy(void *ci)
 int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *out)
 {
 	*out = fakemig_on(gpu_of(d)) ? IDS : 0;
-	return 0;
+	return is_fault("mig-blind", "count") ? UNKNOWN : 0;
 }
 
 int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **out)
@@ -390,6 +406,8 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **out)
 
 	if (!has(named("ci", gpu_of(d), i, name)))
 		return MISSING;
+	if (is_fault("mig-blind", "device"))
+		return UNKNOWN;
 	*out = handle_of(MIG_DEVICE, gpu_of(d), i);
 	return 0;
 }

@@ -54,7 +54,7 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *count, struct use
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *count, struct use *out);
 
 bool fakemig_on(int gpu);
-bool fakemig_uuid(void *d, char *room, unsigned size);
+int fakemig_uuid(void *d, char *room, unsigned size);
 
 enum { INVALID = 2, NOT_SUPPORTED = 3, NO_PERMISSION = 4, NOT_FOUND = 6, NOT_LOADED = 9, LOST = 15 };
 
@@ -147,8 +147,10 @@ int nvmlDeviceGetName(void *d, char *room, unsigned size)
 
 int nvmlDeviceGetUUID(void *d, char *room, unsigned size)
 {
-	if (fakemig_uuid(d, room, size))
-		return 0;
+	int said = fakemig_uuid(d, room, size);
+
+	if (said >= 0)
+		return said;
 	snprintf(room, size, "GPU-fake-%d", number(d));
 	return 0;
 }

@@ -250,10 +250,8 @@ static struct mig_instance *mig_find(struct mig_gpu *g, unsigned id)
 	return NULL;
 }
 
-/* All instances, and the UUIDs of those that can be used. */
 static int mig_ask_instances(const struct mig_calls *c, void *d, struct mig_gpu *g, struct mig_told *t)
 {
-	unsigned most = 0;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < g->profile_count; i++) {
@@ -270,18 +268,30 @@ static int mig_ask_instances(const struct mig_calls *c, void *d, struct mig_gpu 
 					.profile = a.profile };
 		}
 	}
-	if (!rc && c->devices(d, &most))
-		most = 0;
-	for (unsigned i = 0; !rc && i < most && i < MIG_INSTANCES; i++) {
-		struct mig_instance *at;
-		unsigned id, part;
-		void *m;
+	return rc;
+}
 
-		if (c->device_at(d, i, &m) || c->instance_of(m, &id) || c->part_of(m, &part) || !(at = mig_find(g, id)))
+/* Of those that can be used. All or an error: a slice without a UUID is nobody's, and who comes next destroys it. */
+static int mig_ask_uuids(const struct mig_calls *c, void *d, struct mig_gpu *g, struct mig_told *t)
+{
+	unsigned most = 0;
+	int rc = mig_said(t, c->devices(d, &most), "cannot count the GPU's slices");
+
+	for (unsigned i = 0; !rc && i < most && i < MIG_INSTANCES; i++) {
+		struct mig_instance *at = NULL;
+		unsigned id = 0, part = 0;
+		void *m = NULL;
+		int said = c->device_at(d, i, &m);
+
+		if (said == NVML_MISSING)
 			continue;
-		at->part = part;
-		if (c->uuid(m, at->uuid, sizeof at->uuid))
-			at->uuid[0] = '\0';
+		said = said ? said : c->instance_of(m, &id);
+		said = said ? said : c->part_of(m, &part);
+		if (!said && (at = mig_find(g, id))) {
+			at->part = part;
+			said = c->uuid(m, at->uuid, sizeof at->uuid);
+		}
+		rc = mig_said(t, said, "cannot look at a slice");
 	}
 	return rc;
 }
@@ -298,7 +308,10 @@ static int mig_ask(const struct mig_calls *c, void *d, struct mig_gpu *g, struct
 		return mig_said(t, said, "it does not tell whether the GPU has slices");
 	g->on = now == 1;
 	mig_ask_profiles(c, d, g);
-	return g->on ? mig_ask_instances(c, d, g, t) : 0;
+	if (!g->on)
+		return 0;
+	said = mig_ask_instances(c, d, g, t);
+	return said ? said : mig_ask_uuids(c, d, g, t);
 }
 
 /* ---- Orders, in the child ------------------------------------------------------------------- */

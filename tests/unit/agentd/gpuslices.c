@@ -431,6 +431,24 @@ static void test_restart(void)
 	is_str(cut(), "", "(nothing is left)");
 }
 
+/* A question that the library does not answer once says nothing about whose a slice is. */
+static void test_blind(void)
+{
+	static const char *const questions[] = { "count", "device", "uuid" };
+	struct fail f;
+
+	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+		is_int(take("h0", "inst_a", &f), 0, "(a node: %s)", f.text);
+		tree_put(root, "state/mig-blind", questions[i]);
+		is_int(take("h1", "inst_b", &f), 0, "another, where '%s' fails once (%s)", questions[i], f.text);
+		is_str(env("CUDA_VISIBLE_DEVICES"), "MIG-fake-0-2", "does not get the place of the first");
+		is_int(take("h0", "inst_a", &f), 0, "(the first: %s)", f.text);
+		is_str(env("CUDA_VISIBLE_DEVICES"), "MIG-fake-0-1", "which has its slice");
+		is_int(give("inst_a") + give("inst_b"), 0, "(both go)");
+		is_str(cut(), "", "(nothing is left)");
+	}
+}
+
 static void caps(void)
 {
 	char path[200], text[100];
@@ -482,6 +500,7 @@ int main(void)
 	test_whole();
 	test_killed();
 	test_restart();
+	test_blind();
 	test_kinds();
 	devices_release(&got);
 	bus_end(&b);
