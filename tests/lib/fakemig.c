@@ -6,7 +6,7 @@
  * is there: `mig-full` nothing is made; `mig-used` nothing destroyed or switched; `mig-reset` the mode needs a reset;
  * `mig-mute` names, `mig-deaf` profiles are told only while the GPU is switched on; `mig-kill` has a word of on off
  * make fill drain destroy: whoever started this library's process is killed after that step; `mig-blind` has a word of
- * count device uuid: that question fails once.
+ * count device uuid: that question fails once; `mig-busy` has a word of on off drain: that step finds a user once.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -214,7 +214,9 @@ int nvmlDeviceSetMigMode(void *d, unsigned mode, int *done)
 
 	if (!has("mig"))
 		return UNSUPPORTED;
-	*done = has("mig-reset") ? RESET : has("mig-used") || any_instance(gpu_of(d)) ? USED : 0;
+	*done = has("mig-reset")                                                                          ? RESET
+		: has("mig-used") || any_instance(gpu_of(d)) || is_fault("mig-busy", mode ? "on" : "off") ? USED
+													  : 0;
 	if (*done)
 		return 0;
 	snprintf(name, sizeof name, "mig-%d", gpu_of(d));
@@ -387,7 +389,7 @@ int nvmlComputeInstanceDestroy(void *ci)
 {
 	char name[64];
 
-	if (has("mig-used"))
+	if (has("mig-used") || is_fault("mig-busy", "drain"))
 		return USED;
 	drop(named("ci", gpu_of(ci), id_of(ci), name));
 	killer("drain");

@@ -105,6 +105,25 @@ static int give_end(const char *data, const char *node, const struct given *list
 	return rc;
 }
 
+/* A guest's was reset before. Only what is returned counts: what failed at first leaves a sentence, too. */
+static void give_one(const char *data, const char *root, const char *node, struct given *g)
+{
+	struct fail why = { 0 };
+	int rc;
+
+	if (g->slice && gpu_slices_any(data, g->address))
+		rc = gpu_slices_undo(data, root, g->address, node, &why);
+	else if (g->shared)
+		rc = gpu_holders_gone(data, root, g->address, node, &why);
+	else if (g->guest)
+		rc = guest_gpus_return(data, root, node, g->address, &why);
+	else if ((rc = gpu_slices_end(data, root, g->address, &why)) == 0)
+		rc = gpu_reset(data, root, g->address, &why);
+	g->lent = g->guest && rc;
+	if (rc && !g->why.code)
+		g->why = why;
+}
+
 /* Not under the lock: a reset may take a minute. */
 int host_gpus_give_back(const char *data, const char *root, const char *node, struct fail *f)
 {
@@ -118,15 +137,7 @@ int host_gpus_give_back(const char *data, const char *root, const char *node, st
 		list[i].guest = !list[i].slice && !list[i].shared &&
 			guest_gpus_reset(data, root, node, list[i].address, &list[i].why) <= 0;
 	for (size_t i = 0; i < count; i++)
-		if (list[i].slice && gpu_slices_any(data, list[i].address))
-			gpu_slices_undo(data, root, list[i].address, node, &list[i].why);
-		else if (list[i].shared)
-			gpu_holders_gone(data, root, list[i].address, node, &list[i].why);
-		else if (list[i].guest)
-			list[i].lent = guest_gpus_return(data, root, node, list[i].address,
-					       list[i].why.code ? NULL : &list[i].why) != 0;
-		else if (gpu_slices_end(data, root, list[i].address, &list[i].why) == 0)
-			gpu_reset(data, root, list[i].address, &list[i].why);
+		give_one(data, root, node, &list[i]);
 	return give_end(data, node, list, count, f);
 }
 

@@ -449,6 +449,24 @@ static void test_blind(void)
 	}
 }
 
+/* What fails at first, and then does not, keeps nothing back. */
+static void test_late(void)
+{
+	static const char *const faults[][2] = { { "state/mig-busy", "drain" }, { "state/mig-busy", "off" },
+		{ "state/mig-blind", "count" } };
+	char text[300] = "";
+	struct fail f;
+
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+		is_int(take("h0", "inst_a", &f), 0, "(a node: %s)", f.text);
+		tree_put(root, faults[i][0], faults[i][1]);
+		is_int(give("inst_a"), 0, "where '%s' fails at first", faults[i][1]);
+		is_str(cut(), "", "its slice is gone");
+		ok(!host_gpus_problem(data, text, sizeof text), "and nothing is kept back (%s)", text);
+		host_gpus_release(data, addresses[0], NULL);
+	}
+}
+
 static void caps(void)
 {
 	char path[200], text[100];
@@ -501,6 +519,7 @@ int main(void)
 	test_killed();
 	test_restart();
 	test_blind();
+	test_late();
 	test_kinds();
 	devices_release(&got);
 	bus_end(&b);
