@@ -7,13 +7,16 @@
  * `mig-mute` names, `mig-deaf` profiles are told only while the GPU is switched on; `mig-kill` has a word of on off
  * make fill drain destroy: whoever started this library's process is killed after that step; `mig-blind` has a word of
  * count device uuid: that question fails once; `mig-busy` has a word of on off drain: that step finds a user once.
+ * `mig-turn` has the path of a lock: a switch while nobody holds it makes `mig-unasked`.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 struct kind {
@@ -208,15 +211,34 @@ static bool any_instance(int gpu)
 	return false;
 }
 
+/* A switch resets the GPU, so it has its turn among those who look. */
+static void check_turn(void)
+{
+	char path[1024], lock[1024] = "";
+	FILE *f = fopen(state("mig-turn", path), "re");
+	int fd = -1;
+
+	if (!f)
+		return;
+	if (fscanf(f, "%1023s", lock) == 1)
+		fd = open(lock, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+		put("mig-unasked", "");
+	if (fd >= 0)
+		close(fd);
+	fclose(f);
+}
+
 int nvmlDeviceSetMigMode(void *d, unsigned mode, int *done)
 {
+	bool used = has("mig-used") || is_fault("mig-busy", mode ? "on" : "off");
 	char name[32];
 
 	if (!has("mig"))
 		return UNSUPPORTED;
-	*done = has("mig-reset")                                                                          ? RESET
-		: has("mig-used") || any_instance(gpu_of(d)) || is_fault("mig-busy", mode ? "on" : "off") ? USED
-													  : 0;
+	check_turn();
+	*done = used || any_instance(gpu_of(d)) ? USED : 0;
+	*done = has("mig-reset") ? RESET : *done;
 	if (*done)
 		return 0;
 	snprintf(name, sizeof name, "mig-%d", gpu_of(d));

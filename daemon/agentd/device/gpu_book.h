@@ -34,7 +34,8 @@ void gpu_book_close(struct gpu_book *b); /* after a failed open, too; twice is o
 
 /*
  * NVIDIA's library and its program for resets open all GPUs, and one that is open is not reset: who looks (how:
- * LOCK_SH) and who resets (LOCK_EX) wait for each other. Never under the book's lock. A descriptor to close, or -errno.
+ * LOCK_SH) and who resets, or switches a mode by a reset (LOCK_EX), wait for each other. Never under the book's lock. A
+ * descriptor to close, or -errno.
  */
 int gpu_book_turn(const char *data, int how, struct fail *f);
 

@@ -124,6 +124,24 @@ static int slices_do(struct slices *s, enum mig_act act, const char *profile, un
 	return rc ? fail_set(f, rc, "the GPU at %s: %.200s", s->address, why.text) : 0;
 }
 
+/* The driver resets a GPU to switch its mode: in turn with who looks, and with time for programs that close it. */
+static int slices_switch(struct slices *s, enum mig_act to, struct fail *f)
+{
+	int64_t until = clock_ms() + LEAVE_MS;
+
+	for (;; poll(NULL, 0, PAUSE_MS)) {
+		int turn = gpu_book_turn(s->data, LOCK_EX, f), rc;
+		unsigned none = 0;
+
+		if (turn < 0)
+			return turn;
+		rc = slices_do(s, to, "", &none, f);
+		close(turn);
+		if (rc != -EBUSY || clock_ms() >= until)
+			return rc;
+	}
+}
+
 /* The driver may be busy with another GPU: a look that fails is repeated. */
 static int slices_look(struct slices *s, struct fail *f)
 {
@@ -201,7 +219,6 @@ static int slices_sweep(struct slices *s, struct fail *f)
 /* Notes the mode that the GPU has before it is changed, so that it can be put back by whoever comes next. */
 static int slices_cut(struct slices *s, struct fail *f)
 {
-	unsigned none = 0;
 	int rc = 0;
 
 	if (!s->nodes) {
@@ -209,7 +226,7 @@ static int slices_cut(struct slices *s, struct fail *f)
 		s->nodes = json_object_get(json_object_get(s->all, s->address), "nodes");
 		rc = s->nodes ? slices_save(s, f) : fail_set(f, -ENOMEM, "out of memory");
 	}
-	return rc || s->is.on ? rc : slices_do(s, MIG_ON, "", &none, f);
+	return rc || s->is.on ? rc : slices_switch(s, MIG_ON, f);
 }
 
 /* 1: *out is the node's slice, which it had already. */
@@ -286,12 +303,8 @@ int gpu_slices_make(const char *data, const char *root, const char *address, con
 static int slices_put_back(struct slices *s, struct fail *f)
 {
 	bool was_on = statefile_int(json_object_get(s->all, s->address), "before", 0) == 1;
-	int64_t until = clock_ms() + LEAVE_MS;
-	unsigned none = 0;
-	int rc = 0;
+	int rc = was_on || !s->is.on ? 0 : slices_switch(s, MIG_OFF, f);
 
-	while (!was_on && s->is.on && (rc = slices_do(s, MIG_OFF, "", &none, f)) == -EBUSY && clock_ms() < until)
-		poll(NULL, 0, PAUSE_MS);
 	if (rc)
 		return rc;
 	json_object_del(s->all, s->address);

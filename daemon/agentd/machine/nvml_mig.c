@@ -143,7 +143,7 @@ static int mig_said(struct mig_told *t, int said, const char *what)
 	} words[] = {
 		{ NVML_UNSUPPORTED, -ENOTSUP, "this GPU cannot" },
 		{ NVML_FORBIDDEN, -EPERM, "only root may" },
-		{ NVML_RESET, -EBUSY, "it needs a reset of the GPU, or a restart of this machine" },
+		{ NVML_RESET, -EIO, "it needs a reset of the GPU, or a restart of this machine" },
 		{ NVML_BUSY, -EBUSY, "a process uses it" },
 		{ NVML_FULL, -ENOSPC, "the GPU has no room for it" },
 	};

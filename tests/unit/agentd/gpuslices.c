@@ -276,6 +276,25 @@ static void test_kinds(void)
 	}
 }
 
+/* The driver resets a GPU to switch its mode, which needs that nobody has it open. */
+static void test_turn(void)
+{
+	char path[700];
+	struct fail f;
+
+	snprintf(path, sizeof path, "%s/gpus.turn", data);
+	tree_put(root, "state/mig-turn", path);
+	tree_put(root, "state/mig-busy", "on");
+	is_int(take("h0", "inst_a", &f), 0, "where a program just looks at the GPU, the mode is switched after it (%s)",
+		f.text);
+	tree_put(root, "state/mig-busy", "off");
+	is_int(give("inst_a"), 0, "and back");
+	is_str(cut(), "", "(nothing is left)");
+	snprintf(path, sizeof path, "%s/state/mig-unasked", root);
+	ok(access(path, F_OK) != 0, "while nobody else of the agent looks");
+	remove_file("state/mig-turn");
+}
+
 static void test_modes(void)
 {
 	struct fail f;
@@ -286,7 +305,7 @@ static void test_modes(void)
 	is_str(cut(), "mig-0", "it stays on");
 	remove_file("state/mig-0");
 	tree_put(root, "state/mig-reset", "");
-	is_int(take("h0", "inst_a", &f), -EBUSY, "where the mode needs a reset of the GPU, there is no slice");
+	is_int(take("h0", "inst_a", &f), -EIO, "where the mode needs a reset of the GPU, there is no slice");
 	has_str(f.text, "cannot switch MIG on: it needs a reset of the GPU, or a restart of this machine", "and why");
 	remove_file("state/mig-reset");
 	is_int(give("inst_a"), 0, "(it goes)");
@@ -513,6 +532,7 @@ int main(void)
 	test_told();
 	test_fix();
 	test_take();
+	test_turn();
 	test_modes();
 	test_used();
 	test_whole();
