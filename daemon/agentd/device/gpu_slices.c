@@ -11,6 +11,7 @@
 
 #include "agentd/contract.h"
 #include "agentd/device/gpu_book.h"
+#include "agentd/machine/gpu.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 
@@ -129,7 +130,7 @@ static int slices_switch(struct slices *s, enum mig_act to, struct fail *f)
 {
 	int64_t until = clock_ms() + LEAVE_MS;
 
-	for (;; poll(NULL, 0, PAUSE_MS)) {
+	for (; s->is.on != (to == MIG_ON); poll(NULL, 0, PAUSE_MS)) {
 		int turn = gpu_book_turn(s->data, LOCK_EX, f), rc;
 		unsigned none = 0;
 
@@ -140,6 +141,7 @@ static int slices_switch(struct slices *s, enum mig_act to, struct fail *f)
 		if (rc != -EBUSY || clock_ms() >= until)
 			return rc;
 	}
+	return 0;
 }
 
 /* The driver may be busy with another GPU: a look that fails is repeated. */
@@ -217,16 +219,13 @@ static int slices_sweep(struct slices *s, struct fail *f)
 /* ---- Made -------------------------------------------------------------------------------------- */
 
 /* Notes the mode that the GPU has before it is changed, so that it can be put back by whoever comes next. */
-static int slices_cut(struct slices *s, struct fail *f)
+static int slices_begin(struct slices *s, struct fail *f)
 {
-	int rc = 0;
-
-	if (!s->nodes) {
-		json_object_set_new(s->all, s->address, json_pack("{s:i, s:{}}", "before", s->is.on ? 1 : 0, "nodes"));
-		s->nodes = json_object_get(json_object_get(s->all, s->address), "nodes");
-		rc = s->nodes ? slices_save(s, f) : fail_set(f, -ENOMEM, "out of memory");
-	}
-	return rc || s->is.on ? rc : slices_switch(s, MIG_ON, f);
+	if (s->nodes)
+		return 0;
+	json_object_set_new(s->all, s->address, json_pack("{s:i, s:{}}", "before", s->is.on ? 1 : 0, "nodes"));
+	s->nodes = json_object_get(json_object_get(s->all, s->address), "nodes");
+	return s->nodes ? slices_save(s, f) : fail_set(f, -ENOMEM, "out of memory");
 }
 
 /* 1: *out is the node's slice, which it had already. */
@@ -288,7 +287,8 @@ int gpu_slices_make(const char *data, const char *root, const char *address, con
 
 	*out = (struct mig_instance){ .uuid = "" };
 	rc = rc ? rc : slices_look(&s, f);
-	rc = rc ? rc : slices_cut(&s, f);
+	rc = rc ? rc : slices_begin(&s, f);
+	rc = rc ? rc : slices_switch(&s, MIG_ON, f);
 	if (!rc && !slices_has(&s, profile, node, out)) {
 		json_object_del(s.nodes, node); /* what it had is gone, or of another size */
 		slices_sweep(&s, NULL);         /* what stays takes room, as making the new one says */
@@ -303,7 +303,7 @@ int gpu_slices_make(const char *data, const char *root, const char *address, con
 static int slices_put_back(struct slices *s, struct fail *f)
 {
 	bool was_on = statefile_int(json_object_get(s->all, s->address), "before", 0) == 1;
-	int rc = was_on || !s->is.on ? 0 : slices_switch(s, MIG_OFF, f);
+	int rc = slices_switch(s, was_on ? MIG_ON : MIG_OFF, f);
 
 	if (rc)
 		return rc;
@@ -354,5 +354,31 @@ int gpu_slices_end(const char *data, const char *root, const char *address, stru
 
 	if (!rc && gpu_slices_any(data, address))
 		rc = fail_set(f, -EBUSY, "the GPU at %s is still cut into slices, which other nodes have", address);
+	return rc;
+}
+
+/* A GPU that has no slices, or whose library nobody has, is whole. */
+int gpu_slices_off(const char *data, const char *root, const char *address, struct fail *f)
+{
+	struct slices s = { .data = data, .root = root, .address = address };
+	struct fail why = { 0 };
+	struct pci p;
+	int rc;
+
+	if (pci_read(root, address, &p) != 0 || p.vendor != GPU_NVIDIA)
+		return 0;
+	rc = slices_open(&s, f);
+	if (!rc && (rc = slices_look(&s, &why)) != 0)
+		rc = rc == -ENOENT || rc == -ENOTSUP ? 0 : fail_set(f, rc, "%s", why.text);
+	else if (!rc && s.is.instance_count)
+		rc = fail_set(f, -EBUSY,
+			"the GPU at %s is cut into slices, which its owner made: 'nvidia-smi mig -i %s -dci' and "
+			"'nvidia-smi mig -i %s -dgi' destroy them",
+			address, address, address);
+	else if (!rc && s.is.on) {
+		rc = slices_begin(&s, f);
+		rc = rc ? rc : slices_switch(&s, MIG_OFF, f);
+	}
+	slices_close(&s);
 	return rc;
 }

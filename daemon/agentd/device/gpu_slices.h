@@ -38,7 +38,13 @@ int gpu_slices_undo(const char *data, const char *root, const char *address, con
 /* Is the GPU cut? Then its slices need no reset: destroying one clears its memory. */
 bool gpu_slices_any(const char *data, const char *address);
 
-/* Before a node gets the whole GPU. -EBUSY: it is still cut. */
+/* Before a node gets the whole GPU, and after it. -EBUSY: it is still cut. */
 int gpu_slices_end(const char *data, const char *root, const char *address, struct fail *f);
+
+/*
+ * After gpu_slices_end(), for a node that gets the whole GPU: switches MIG off where the owner has it on, for such a GPU
+ * can only be used in slices. The next end switches it on again. -EBUSY: the owner made slices.
+ */
+int gpu_slices_off(const char *data, const char *root, const char *address, struct fail *f);
 
 #endif

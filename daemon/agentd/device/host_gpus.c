@@ -353,6 +353,7 @@ static int take_prepare(const char *data, const char *root, const json_t *gpu, c
 
 	if (!*slice) {
 		rc = gpu_slices_end(data, root, address, f);
+		rc = rc ? rc : gpu_slices_off(data, root, address, f);
 		return rc ? rc : gpu_needs(root, address, out, f);
 	}
 	rc = gpu_slices_make(data, root, address, slice, node, &made, f);

@@ -375,6 +375,30 @@ static void test_whole(void)
 	is_str(cut(), "", "(all of it)");
 }
 
+/* MIG is on, and the GPU is sold whole. */
+static void test_whole_on(void)
+{
+	struct host_want host = { .host = "w", .vendor = "", .model = "", .count = 1 };
+	struct fail f = { 0 };
+
+	tree_put(root, "state/mig-0", "");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(a whole GPU: %s)", f.text);
+	tree_put(root, "state/gi-0-1", "19");
+	is_int(take_as("w", "inst_w", "", &f), -EBUSY, "one that its owner has cut");
+	has_str(f.text, "the GPU at 0000:01:00.0 is cut into slices, which its owner made", "is no node's");
+	is_str(cut(), "mig-0 gi-0-1", "and stays so");
+	remove_file("state/gi-0-1");
+	is_int(take_as("w", "inst_w", "", &f), 0, "where MIG is on (%s)", f.text);
+	is_str(cut(), "", "it is switched off for a node that has all of the GPU");
+	is_int(take_as("w", "inst_w", "", &f), 0, "(the node starts again: %s)", f.text);
+	is_str(cut(), "", "and is off then, too");
+	is_int(give("inst_w"), 0, "the node goes");
+	is_str(cut(), "mig-0", "and MIG is on again");
+	remove_file("state/mig-0");
+	host = want("h0", "1g.3gb");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(slices again: %s)", f.text);
+}
+
 /* ---- Killed ------------------------------------------------------------------------------------------ */
 
 /* The step of another process, which is killed once that was done. */
@@ -536,6 +560,7 @@ int main(void)
 	test_modes();
 	test_used();
 	test_whole();
+	test_whole_on();
 	test_killed();
 	test_restart();
 	test_blind();
