@@ -3,7 +3,8 @@
  * The part of fakenvml.c that cuts GPUs into slices (MIG), by the library's published contract: a GPU has 7 slices of
  * processors and 8 of memory. All is kept in FAKE_NVML_STATE: `mig`: GPUs can be cut; `mig-N`: GPU N is switched on;
  * `gi-N-ID` and `ci-N-ID`: its GPU instances, as the number of a profile, and their compute instances. Faults, while the file
- * is there: `mig-full` nothing is made; `mig-used` nothing destroyed or switched; `mig-reset` the mode needs a reset;
+ * is there: `mig-full` nothing is made; `mig-used` nothing destroyed or switched, or only not the
+ * instance whose number it has; `mig-reset` the mode needs a reset;
  * `mig-mute` names, `mig-deaf` profiles are told only while the GPU is switched on; `mig-kill` has a word of on off
  * make fill drain destroy: whoever started this library's process is killed after that step; `mig-blind` has a word of
  * count device uuid: that question fails once; `mig-busy` has a word of on off drain: that step finds a user once.
@@ -134,6 +135,18 @@ static bool is_fault(const char *fault, const char *step)
 		fclose(f);
 	if (is)
 		drop(fault);
+	return is;
+}
+
+static bool is_used(unsigned id)
+{
+	char path[1024];
+	unsigned only;
+	FILE *f = fopen(state("mig-used", path), "re");
+	bool is = f && (fscanf(f, "%u", &only) != 1 || only == id);
+
+	if (f)
+		fclose(f);
 	return is;
 }
 
@@ -356,7 +369,7 @@ int nvmlGpuInstanceDestroy(void *gi)
 {
 	char name[64];
 
-	if (has("mig-used") || has(named("ci", gpu_of(gi), id_of(gi), name)))
+	if (is_used(id_of(gi)) || has(named("ci", gpu_of(gi), id_of(gi), name)))
 		return USED;
 	drop(named("gi", gpu_of(gi), id_of(gi), name));
 	killer("destroy");
@@ -411,7 +424,7 @@ int nvmlComputeInstanceDestroy(void *ci)
 {
 	char name[64];
 
-	if (has("mig-used") || is_fault("mig-busy", "drain"))
+	if (is_used(id_of(ci)) || is_fault("mig-busy", "drain"))
 		return USED;
 	drop(named("ci", gpu_of(ci), id_of(ci), name));
 	killer("drain");

@@ -200,18 +200,19 @@ static bool slices_fits(const struct slices *s, const struct mig_instance *m, co
 	return p && p->id == m->profile;
 }
 
-/* Destroys those that nobody has. The first that stays is the failure; the others are gone all the same. */
-static int slices_sweep(struct slices *s, struct fail *f)
+/* Destroys those that nobody has. The first that stays is the failure, or, where `only` is its UUID, that one alone. */
+static int slices_sweep(struct slices *s, const char *only, struct fail *f)
 {
 	const struct mig_gpu before = s->is;
 	int first = 0;
 
 	for (size_t i = 0; i < before.instance_count; i++) {
-		unsigned id = before.instances[i].id;
-		int rc = *slices_whose(s, &before.instances[i]) ? 0
-								: slices_do(s, MIG_DESTROY, "", &id, first ? NULL : f);
+		const struct mig_instance *m = &before.instances[i];
+		bool counts = !first && (!*only || strcmp(only, m->uuid) == 0);
+		unsigned id = m->id;
+		int rc = *slices_whose(s, m) ? 0 : slices_do(s, MIG_DESTROY, "", &id, counts ? f : NULL);
 
-		first = first ? first : rc;
+		first = counts ? rc : first;
 	}
 	return first;
 }
@@ -291,7 +292,7 @@ int gpu_slices_make(const char *data, const char *root, const char *address, con
 	rc = rc ? rc : slices_switch(&s, MIG_ON, f);
 	if (!rc && !slices_has(&s, profile, node, out)) {
 		json_object_del(s.nodes, node); /* what it had is gone, or of another size */
-		slices_sweep(&s, NULL);         /* what stays takes room, as making the new one says */
+		slices_sweep(&s, "", NULL);     /* what stays takes room, as making the new one says */
 		rc = slices_new(&s, profile, node, out, f);
 	}
 	slices_close(&s);
@@ -314,13 +315,17 @@ static int slices_put_back(struct slices *s, struct fail *f)
 
 static int slices_remove(struct slices *s, const char *node, struct fail *f)
 {
+	const char *uuid = json_string_value(json_object_get(s->nodes, node));
 	int64_t until = clock_ms() + LEAVE_MS;
 	int rc = slices_look(s, f), saved;
+	char own[NVML_TEXT];
 
 	if (rc)
 		return rc;
+	snprintf(own, sizeof own, "%s",
+		uuid ? uuid : ""); /* where it had none, what a killed step left may be its own */
 	json_object_del(s->nodes, node);
-	while ((rc = slices_sweep(s, f)) == -EBUSY && clock_ms() < until)
+	while ((rc = slices_sweep(s, own, f)) == -EBUSY && clock_ms() < until)
 		poll(NULL, 0, PAUSE_MS);
 	saved = slices_save(s, rc ? NULL : f);
 	rc = rc ? rc : saved;

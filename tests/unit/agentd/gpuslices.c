@@ -510,6 +510,30 @@ static void test_late(void)
 	}
 }
 
+/* A slice that cannot be destroyed is kept back with its own node's share, not with those of all who end later. */
+static void test_stuck(void)
+{
+	char text[300];
+	struct fail f;
+
+	is_int(take("h0", "inst_a", &f) + take("h1", "inst_b", &f), 0, "(two nodes: %s)", f.text);
+	tree_put(root, "state/mig-used", "1");
+	is_int(give("inst_b"), 0, "a node ends while another's slice is used");
+	ok(!host_gpus_problem(data, text, sizeof text), "which says nothing about its own");
+	is_int(give("inst_a"), 0, "the other ends");
+	ok(host_gpus_problem(data, text, sizeof text), "and is kept back");
+	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
+	is_int(take("h1", "inst_b", &f), 0, "a node comes beside what is still stuck (%s)", f.text);
+	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2", "and has a slice");
+	is_int(give("inst_b"), 0, "it ends");
+	ok(!host_gpus_problem(data, text, sizeof text), "and its slice, which is gone, is not kept back");
+	is_str(cut(), "mig-0 gi-0-1 ci-0-1", "(only the other's is there)");
+	remove_file("state/mig-used");
+	is_int(take("h1", "inst_b", &f), 0, "(another: %s)", f.text);
+	is_int(give("inst_b"), 0, "(it ends)");
+	is_str(cut(), "", "nothing is left once nobody uses it");
+}
+
 static void caps(void)
 {
 	char path[200], text[100];
@@ -565,6 +589,7 @@ int main(void)
 	test_restart();
 	test_blind();
 	test_late();
+	test_stuck();
 	test_kinds();
 	devices_release(&got);
 	bus_end(&b);
