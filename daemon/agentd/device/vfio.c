@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "agentd/machine/iommu.h"
 #include "agentd/machine/sysfs.h"
 #include "agentd/os/spawn.h"
 
@@ -180,32 +181,33 @@ int vfio_reset(const char *root, const struct vfio_function *list, size_t count,
 
 /* ---- Giving back ---------------------------------------------------------------------------- */
 
-static int vfio_give_back_one(const char *root, const struct vfio_function *v, struct fail *f)
+static int vfio_leave(const char *root, const struct vfio_function *v, struct fail *f)
 {
 	char now[FUNCTION_NAME];
 	int rc = vfio_unused(root, v, f);
 
 	rc = rc ? rc : function_override(root, v->address, v->override, f);
 	function_driver(root, v->address, now);
-	/* One that had vfio-pci before, too: the kernel makes its device file anew, which the guest's user owned. */
-	if (!rc && strcmp(now, VFIO_DRIVER) == 0)
-		rc = function_unbind(root, v->address, f);
-	if (rc || !*v->driver)
-		return rc;
-	return function_bind(root, v->address, v->driver, f);
+	return rc || strcmp(now, VFIO_DRIVER) != 0 ? rc : function_unbind(root, v->address, f);
 }
 
+/*
+ * All leave before the first goes back, where that is vfio-pci, too: the kernel makes a group's device file, which the
+ * guest's user owned, anew only once nobody has a function of it.
+ */
 int vfio_give_back(const char *root, const struct vfio_function *list, size_t count, struct fail *f)
 {
-	int first = 0;
+	struct fail why[IOMMU_SLOT] = { 0 };
+	int first = 0, rc[IOMMU_SLOT];
 
+	for (size_t i = 0; i < count; i++)
+		rc[i] = vfio_leave(root, &list[i], &why[i]);
 	for (size_t i = 0; i < count; i++) {
-		struct fail why = { 0 };
-		int rc = vfio_give_back_one(root, &list[i], &why);
-
-		if (rc && !first)
-			first = fail_set(f, rc, "cannot give %s back to %s: %s", list[i].address,
-				*list[i].driver ? list[i].driver : "nobody", why.text);
+		if (!rc[i] && *list[i].driver)
+			rc[i] = function_bind(root, list[i].address, list[i].driver, &why[i]);
+		if (rc[i] && !first)
+			first = fail_set(f, rc[i], "cannot give %s back to %s: %s", list[i].address,
+				*list[i].driver ? list[i].driver : "nobody", why[i].text);
 	}
 	return first;
 }

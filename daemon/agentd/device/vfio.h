@@ -37,7 +37,7 @@ int vfio_take(const char *root, const struct vfio_function *list, size_t count, 
  */
 int vfio_reset(const char *root, const struct vfio_function *list, size_t count, struct fail *f);
 
-/* To the drivers that they had. All are tried; the first failure is told. */
+/* To the drivers that they had: the functions of one slot. All are tried; the first failure is told. */
 int vfio_give_back(const char *root, const struct vfio_function *list, size_t count, struct fail *f);
 
 #endif

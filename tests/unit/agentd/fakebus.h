@@ -6,6 +6,7 @@
 #ifndef TESTS_FAKEBUS_H
 #define TESTS_FAKEBUS_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -95,6 +96,36 @@ static TAP_UNUSED bool bus_may(const struct bus *b, const char *address, const c
 	return !*only || strcmp(only, "(null)") == 0 || strcmp(only, driver) == 0;
 }
 
+/* The device file of an IOMMU group is there while vfio-pci has a function of it, and made anew after that. */
+static TAP_UNUSED void bus_group(const struct bus *b, const char *address)
+{
+	char path[900], group[300], driver[300];
+	bool used = false;
+	struct dirent *e;
+	ssize_t n;
+	DIR *d;
+
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%.20s/iommu_group", b->root, address);
+	n = readlink(path, group, sizeof group - 1);
+	if (n <= 0)
+		return;
+	group[n] = '\0';
+	snprintf(path, sizeof path, "%s/sys/kernel/iommu_groups/%s/devices", b->root, strrchr(group, '/') + 1);
+	for (d = opendir(path); d && !used && (e = readdir(d));) {
+		snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%.20s/driver", b->root, e->d_name);
+		n = readlink(path, driver, sizeof driver - 1);
+		driver[n < 0 ? 0 : n] = '\0';
+		used = strstr(driver, "/vfio-pci");
+	}
+	if (d)
+		closedir(d);
+	snprintf(path, sizeof path, "%s/dev/vfio/%s", b->root, strrchr(group, '/') + 1);
+	if (!used)
+		unlink(path);
+	else if (access(path, F_OK) != 0)
+		tree_put(b->root, path + strlen(b->root) + 1, "new");
+}
+
 static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, const char *native)
 {
 	const char *path = b->path[i], *last = strrchr(path, '/') + 1;
@@ -106,6 +137,7 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 		if (bus_is_locked(b))
 			tree_put(b->root, log, "");
 		unlink(link);
+		bus_group(b, said);
 	} else if (strcmp(last, "bind") == 0) {
 		const char *from = strstr(path, "/drivers/") + 9;
 
@@ -113,6 +145,7 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 		if (!bus_may(b, said, name))
 			return;
 		bus_drives(b->root, said, name);
+		bus_group(b, said);
 	} else if (strcmp(last, "drivers_probe") == 0) {
 		bus_drives(b->root, said, native);
 	} else if (strcmp(last, "reset") == 0) {

@@ -14,6 +14,7 @@
 #include "agentd/device/vfio.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/iommu.h"
+#include "agentd/machine/sysfs.h"
 #include "agentd/vm/passthrough.h"
 #include "fakebus.h"
 
@@ -267,7 +268,7 @@ static void test_lend(struct bus *b, struct node_devices *d)
 
 static void test_before(struct bus *b, struct node_devices *d)
 {
-	char path[700];
+	char path[700], text[60] = "";
 	struct fail f;
 
 	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/driver", b->root, gpu);
@@ -281,6 +282,17 @@ static void test_before(struct bus *b, struct node_devices *d)
 	is_int(host_gpus_give_back(data, b->root, "inst_2", &f), 0, "(its node ends)");
 	is_str(driver_of(b->root, gpu), "vfio-pci", "stays so");
 	is_str(override_of(b->root, gpu), "vfio-pci", "with its owner's override");
+	put(b->root, sound, "driver_override", "vfio-pci");
+	bus_drives(b->root, sound, "vfio-pci");
+	is_int(take(b->root, "inst_2", d, &f), 0, "one with all its functions (%s)", f.text);
+	tree_put(b->root, "dev/vfio/12", "a user of the node may open it");
+	is_int(host_gpus_give_back(data, b->root, "inst_2", &f), 0, "(its node ends)");
+	snprintf(path, sizeof path, "%s/dev/vfio/12", b->root);
+	sysfs_text(path, text, sizeof text);
+	is_str(text, "new", "is nobody's: the kernel has made its device file anew");
+	put(b->root, sound, "driver_override", "(null)");
+	bus_drives(b->root, sound, "snd_hda_intel");
+	unlink(path);
 	put(b->root, gpu, "driver_override", "(null)");
 	bus_drives(b->root, gpu, "nvidia");
 	bus_has_reset(b, gpu);
