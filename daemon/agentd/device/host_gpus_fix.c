@@ -151,7 +151,6 @@ static int fix_give(struct gpu_book *b, const struct gpu *g, json_t *gpu, const 
 static bool fix_may_have(struct gpu_book *b, const char *root, const char *address, const struct host_want *w,
 	bool join, struct gpu *g)
 {
-	struct iommu_slot slot;
 	json_t *share;
 	struct pci p;
 
@@ -159,8 +158,42 @@ static bool fix_may_have(struct gpu_book *b, const char *root, const char *addre
 		(*fix_slice(w) && !fix_parts(b, address, w)) || pci_read(root, address, &p) != 0 || !gpu_is(&p))
 		return false;
 	gpu_read(root, &p, g);
-	return fix_fits(g, w) &&
-		(!w->guests || (iommu_slot(root, address, NULL, 0, &slot, NULL) == 0 && slot.gpus <= w->count));
+	return fix_fits(g, w);
+}
+
+static bool fix_has(const struct gpu_book *b, const char *address, const struct host_want *w)
+{
+	json_t *gpu;
+	size_t i;
+
+	json_array_foreach(b->gpus, i, gpu) if (fix_is_of(gpu, w) && gpu_book_is(gpu, "address", address)) return true;
+	return false;
+}
+
+/*
+ * The GPUs that the host gets with this one, which it may have, and this one first: a guest gets all of an IOMMU group.
+ * 0: it cannot have them all.
+ */
+static size_t fix_together(struct gpu_book *b, const char *root, const char *address, const struct host_want *w,
+	char (*out)[PCI_ADDRESS])
+{
+	struct iommu_slot slot;
+	size_t count = 1;
+	struct gpu g;
+
+	memcpy(out[0], address, PCI_ADDRESS);
+	if (!w->guests)
+		return count;
+	if (iommu_slot(root, address, NULL, 0, &slot, NULL) != 0 || slot.gpu_count > IOMMU_GPUS)
+		return 0;
+	for (size_t i = 1; i < slot.gpu_count; i++) {
+		if (fix_has(b, slot.gpus[i], w))
+			continue;
+		if (!fix_may_have(b, root, slot.gpus[i], w, false, &g))
+			return 0;
+		memcpy(out[count++], slot.gpus[i], PCI_ADDRESS);
+	}
+	return count;
 }
 
 /* ---- Making room ----------------------------------------------------------------------------- */
@@ -323,25 +356,56 @@ bool host_gpus_lack(const json_t *gpus, const char *root, const struct host_want
 
 /* ---- All hosts ------------------------------------------------------------------------------- */
 
-/* Gives the host GPUs that nobody has, or shares: join, of GPUs that are cut already. */
+/* join: a share of a GPU that is cut already. */
+static int fix_give_one(struct gpu_book *b, const char *root, const char *address, const struct host_want *w, bool join)
+{
+	json_t *gpu = NULL;
+	struct pci p;
+	struct gpu g;
+
+	if (pci_read(root, address, &p) != 0)
+		return -ENODEV;
+	gpu_read(root, &p, &g);
+	if (join)
+		fix_has_share(b, address, w, &gpu);
+	else
+		gpu = fix_one_element(b, address);
+	return fix_give(b, &g, gpu, w) == 0 ? 0 : -ENOMEM;
+}
+
+/* Gives the host those that come together in so many, until it has all. */
+static int fix_give_these(struct gpu_book *b, const char *root, const struct host_want *w, bool join, size_t together,
+	char (*list)[PCI_ADDRESS], size_t count, unsigned *has)
+{
+	for (size_t i = 0; *has + together <= w->count && i < count; i++) {
+		char with[IOMMU_GPUS][PCI_ADDRESS];
+		struct gpu g;
+		int rc = 0;
+
+		if (!fix_may_have(b, root, list[i], w, join, &g) || fix_together(b, root, list[i], w, with) != together)
+			continue;
+		for (size_t k = 0; !rc && k < together; k++)
+			rc = fix_give_one(b, root, with[k], w, join);
+		if (rc)
+			return rc;
+		*has += (unsigned)together;
+	}
+	return 0;
+}
+
+/*
+ * Gives the host GPUs that nobody has, or shares: join, of GPUs that are cut already. Those first of which no host has
+ * one without the others.
+ */
 static int fix_give_host(struct gpu_book *b, const char *root, const struct host_want *w, bool join,
 	char (*list)[PCI_ADDRESS], size_t count, unsigned *has)
 {
-	for (size_t i = 0; *has < w->count && i < count; i++) {
-		json_t *gpu = NULL;
-		struct gpu g;
+	size_t lacks = w->count - *has, most = !w->guests ? 1 : IOMMU_GPUS;
+	int rc = 0;
 
-		if (!fix_may_have(b, root, list[i], w, join, &g))
-			continue;
-		if (join)
-			fix_has_share(b, list[i], w, &gpu);
-		else
-			gpu = fix_one_element(b, list[i]);
-		if (fix_give(b, &g, gpu, w) != 0)
-			return -ENOMEM;
-		++*has;
-	}
-	return 0;
+	for (size_t together = lacks < most ? lacks : most; !rc && together; together--)
+		rc = fix_give_these(b, root, w, join, together, list, count, has);
+	return rc;
 }
 
 /* Gives the host what it lacks. */

@@ -98,6 +98,13 @@ struct iommu_look {
 	struct iommu_slot *slot;
 };
 
+static void iommu_add_gpu(struct iommu_slot *slot, const char *address)
+{
+	if (slot->gpu_count < IOMMU_GPUS)
+		snprintf(slot->gpus[slot->gpu_count], PCI_ADDRESS, "%s", address);
+	slot->gpu_count++;
+}
+
 static void iommu_look_at(struct iommu_look *l, const char *member)
 {
 	struct pci p;
@@ -106,8 +113,8 @@ static void iommu_look_at(struct iommu_look *l, const char *member)
 		return;
 	if (!iommu_is_guests(l->root, member, l->guest, l->guest_count))
 		l->first = l->strangers++ ? l->first : p;
-	else
-		l->slot->gpus += gpu_is(&p);
+	else if (gpu_is(&p))
+		iommu_add_gpu(l->slot, member);
 }
 
 static int iommu_look_in(struct iommu_look *l, int group, struct fail *f)
@@ -154,7 +161,7 @@ static int iommu_read_slot(const char *root, const char *address, struct iommu_s
 int iommu_slot(const char *root, const char *address, const char (*guest)[PCI_ADDRESS], size_t guest_count,
 	struct iommu_slot *out, struct fail *f)
 {
-	struct iommu_slot slot = { .gpus = 1 };
+	struct iommu_slot slot = { .count = 0 };
 	struct iommu_look l = { .root = root,
 		.address = address,
 		.guest = guest,
@@ -163,6 +170,7 @@ int iommu_slot(const char *root, const char *address, const char (*guest)[PCI_AD
 	char more[48] = "";
 	int rc = iommu_read_slot(root, address, &slot, f);
 
+	iommu_add_gpu(&slot, address);
 	for (size_t i = 0; !rc && i < slot.count; i++) {
 		bool again = false;
 

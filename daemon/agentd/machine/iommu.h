@@ -9,7 +9,7 @@
 #include "agentd/machine/pci.h"
 #include "base/fail.h"
 
-enum { IOMMU_SLOT = 8 };
+enum { IOMMU_SLOT = 8, IOMMU_GPUS = 16 };
 
 struct iommu_function {
 	char address[PCI_ADDRESS];
@@ -20,7 +20,8 @@ struct iommu_function {
 /* count 0: the GPU is gone. */
 struct iommu_slot {
 	struct iommu_function functions[IOMMU_SLOT];
-	size_t count, gpus; /* gpus: with others of the same groups */
+	char gpus[IOMMU_GPUS][PCI_ADDRESS]; /* those of the same groups, this one first; more are left out */
+	size_t count, gpu_count;
 };
 
 /* 0: there is an IOMMU. -ENOTSUP: there is none, and what to turn on. */

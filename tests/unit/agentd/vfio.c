@@ -100,7 +100,7 @@ static void test_groups(const char *root)
 	struct fail f = { 0 };
 
 	is_int(iommu_slot(root, gpu, both, 1, &slot, &f), 0, "a card and its bridge are alone (%s)", f.text);
-	ok(slot.count == 2 && slot.gpus == 1 && slot.functions[1].group == 12 &&
+	ok(slot.count == 2 && slot.gpu_count == 1 && slot.functions[1].group == 12 &&
 			strcmp(slot.functions[1].address, sound) == 0,
 		"the guest gets its sound, too");
 	ok(slot.functions[0].bar_max == 32LL << 30, "which part of it is the largest");
@@ -119,7 +119,7 @@ static void test_groups(const char *root)
 	is_int(iommu_slot(root, gpu, both, 1, &slot, &f), -EBUSY, "another node's card in the group");
 	has_str(f.text, "0000:02:00.0 (display, driver nvidia)", "is a stranger");
 	is_int(iommu_slot(root, gpu, both, 2, &slot, &f), 0, "this node's is not");
-	is_int(slot.gpus, 2, "and both are counted");
+	is_int(slot.gpu_count, 2, "and both are counted");
 	put(root, "0000:00:01.1", "driver", "-> ../../../../bus/pci/drivers/nvidia-nvswitch");
 	is_int(iommu_slot(root, gpu, both, 2, &slot, &f), -EBUSY, "a bridge with a driver that moves data");
 	has_str(f.text, "0000:00:01.1 (bridge, driver nvidia-nvswitch)", "is a stranger, too");
@@ -128,18 +128,29 @@ static void test_groups(const char *root)
 	join(root, gpu2, 13);
 }
 
+/* The addresses of the GPUs that hosts have. */
+static const char *had(void)
+{
+	static char text[200];
+	json_t *list = host_gpus_json(data, NULL), *one;
+	size_t i;
+
+	text[0] = '\0';
+	json_array_foreach(list, i, one) if (!gpu_book_is(one, "host", "")) snprintf(text + strlen(text),
+		sizeof text - strlen(text), "%s%s", *text ? " " : "", gpu_book_word(one, "address"));
+	json_decref(list);
+	return text;
+}
+
 static void test_hosts(const char *root)
 {
 	struct host_want hosts[2] = { { "host_a", "nvidia", "", 1, 0, 0, NULL, true },
 		{ "host_b", "", "", 1, 0, 0, NULL, true } };
 	struct fail f = { 0 };
-	json_t *list;
 
 	join(root, nic, 12);
 	is_int(host_gpus_fix(data, root, hosts, 1, &f), 0, "a host whose nodes are guests (%s)", f.text);
-	list = host_gpus_json(data, NULL);
-	is_str(gpu_book_word(json_array_get(list, 0), "address"), gpu2, "gets a GPU that a guest can have");
-	json_decref(list);
+	is_str(had(), gpu2, "gets a GPU that a guest can have");
 	is_int(host_gpus_fix(data, root, hosts, 2, &f), -ENODEV, "there is no second one");
 	is_int(host_gpus_fix(data, root, hosts, 0, &f), 0, "(they go)");
 	leave(root, nic, 12);
@@ -153,6 +164,33 @@ static void test_hosts(const char *root)
 	leave(root, gpu2, 12);
 	join(root, gpu2, 13);
 	is_int(host_gpus_fix(data, root, hosts, 1, &f), 0, "(the first card is the host's)");
+}
+
+/* Of three cards the second and third are in one group, as behind one switch. */
+static void test_together(const char *root)
+{
+	static const char third[] = "0000:04:00.0";
+	struct host_want host = { "host_c", "nvidia", "", 2, 0, 0, NULL, true };
+	struct fail f = { 0 };
+	char path[700];
+
+	function(root, third, "0x030000", "nvidia");
+	join(root, third, 13);
+	is_int(host_gpus_fix(data, root, &host, 0, &f), 0, "(no host)");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "a host of two cards (%s)", f.text);
+	is_str(had(), "0000:02:00.0 0000:04:00.0", "has those of a group, which no guest could have one of");
+	is_int(host_gpus_fix(data, root, &host, 0, &f), 0, "(it goes)");
+	host.count = 3;
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "one of three (%s)", f.text);
+	is_str(had(), "0000:02:00.0 0000:04:00.0 0000:01:00.0", "has all");
+	is_int(host_gpus_fix(data, root, &host, 0, &f), 0, "(it goes)");
+	host.count = 1;
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "one of one (%s)", f.text);
+	is_str(had(), "0000:01:00.0", "has that which is alone");
+	is_int(host_gpus_fix(data, root, &host, 0, &f), 0, "(it goes)");
+	leave(root, third, 13);
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/vendor", root, third);
+	unlink(path);
 }
 
 static void test_no_host(const char *root)
@@ -506,6 +544,7 @@ int main(void)
 	join(root, nic, 13);
 	test_inventory(root, true, 1, "shares IOMMU group 13 with 0000:03:00.0");
 	leave(root, nic, 13);
+	test_together(root);
 	test_hosts(root);
 	test_lend(&b, &d);
 	test_before(&b, &d);
