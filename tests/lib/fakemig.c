@@ -2,13 +2,14 @@
 /*
  * The part of fakenvml.c that cuts GPUs into slices (MIG), by the library's published contract: a GPU has 7 slices of
  * processors and 8 of memory. All is kept in FAKE_NVML_STATE: `mig`: GPUs can be cut; `mig-N`: GPU N is switched on;
- * `gi-N-ID` and `ci-N-ID`: its GPU instances, as the number of a profile, and their compute instances. Faults, while the file
- * is there: `mig-full` nothing is made; `mig-used` nothing destroyed or switched, or only not the
- * instance whose number it has; `mig-reset` the mode needs a reset;
- * `mig-mute` names, `mig-deaf` profiles are told only while the GPU is switched on; `mig-kill` has a word of on off
- * make fill drain destroy: whoever started this library's process is killed after that step; `mig-blind` has a word of
- * count device uuid: that question fails once; `mig-busy` has a word of on off drain: that step finds a user once.
- * `mig-turn` has the path of a lock: a switch while nobody holds it makes `mig-unasked`.
+ * `gi-N-ID` and `ci-N-ID`: its GPU instances, as the number of a profile, and their compute instances.
+ *
+ * Faults, while the file is there: `mig-full` nothing is made; `mig-used` nothing is destroyed or switched, or not the
+ * instance whose number it has; `mig-reset` the mode needs a reset; `mig-mute` names, `mig-deaf` profiles are told only
+ * while the GPU is switched on. Once: `mig-kill` has a word of on off make fill drain destroy: whoever started this
+ * library's process is killed after that step; `mig-blind` has a word of count device uuid: that question fails;
+ * `mig-busy` has a word of on off drain: that step finds a user. `mig-turn` has the path of a lock: a switch while
+ * nobody holds it makes `mig-unasked`.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -241,7 +241,7 @@ static int slices_has(const struct slices *s, const char *profile, const char *n
 	return 0;
 }
 
-/* The UUID of a slice tells its place: who had one there before has none now, and the machine may have lost it unseen. */
+/* The UUID of a slice tells its place: who had one there before has none now, as after a restart of the machine. */
 static int slices_note(struct slices *s, const char *node, const char *uuid, struct fail *f)
 {
 	const char *other;

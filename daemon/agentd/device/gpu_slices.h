@@ -42,7 +42,7 @@ bool gpu_slices_any(const char *data, const char *address);
 int gpu_slices_end(const char *data, const char *root, const char *address, struct fail *f);
 
 /*
- * After gpu_slices_end(), for a node that gets the whole GPU: switches MIG off where the owner has it on, for such a GPU
+ * After gpu_slices_end(), for a node that gets the whole GPU: switches MIG off where the owner has it on, since then it
  * can only be used in slices. The next end switches it on again. -EBUSY: the owner made slices.
  */
 int gpu_slices_off(const char *data, const char *root, const char *address, struct fail *f);
