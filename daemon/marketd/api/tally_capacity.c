@@ -112,6 +112,27 @@ static bool merge_says(const json_t *value, char kind)
 	}
 }
 
+/* The slices that GPUs of this model had; NULL where not all told the same: nobody knows which is which. */
+static json_t *merge_slices(const json_t *before, const char *model)
+{
+	json_t *all = NULL;
+	const json_t *old;
+	size_t i;
+
+	json_array_foreach(before, i, old)
+	{
+		const char *is = json_string_value(json_object_get(old, "model"));
+		json_t *slices = json_object_get(old, "slices");
+
+		if (!is || strcasecmp(is, model) != 0)
+			continue;
+		if (!merge_says(slices, 'a') || (all && !json_equal(all, slices)))
+			return NULL;
+		all = slices;
+	}
+	return all;
+}
+
 /* A GPU whose driver does not answer has what it had. No machine lists so many that this takes long. */
 static void merge_gpus(json_t *now, const json_t *before)
 {
@@ -128,9 +149,14 @@ static void merge_gpus(json_t *now, const json_t *before)
 
 		if (a && b && strcasecmp(a, b) == 0 && !merge_says(json_object_get(gpu, "memory_bytes"), 'i'))
 			json_object_set(gpu, "memory_bytes", json_object_get(old, "memory_bytes"));
-		if (a && b && strcasecmp(a, b) == 0 && !merge_says(json_object_get(gpu, "slices"), 'a') &&
-			merge_says(json_object_get(old, "slices"), 'a'))
-			json_object_set(gpu, "slices", json_object_get(old, "slices"));
+	}
+	json_array_foreach(gpus, i, gpu)
+	{
+		const char *model = json_string_value(json_object_get(gpu, "model"));
+		json_t *had = model ? merge_slices(before, model) : NULL;
+
+		if (had && !merge_says(json_object_get(gpu, "slices"), 'a'))
+			json_object_set(gpu, "slices", had);
 	}
 }
 

@@ -315,6 +315,14 @@ static void test_merging(void)
 		"{\"disk_bytes\":3,\"gpus\":[{\"memory_bytes\":9,\"model\":\"H100\"},{\"model\":\"a100\"}],\"vcpus\":"
 		"2}",
 		"a GPU whose driver is silent has the memory that it had");
+	is_merged("{\"capacity\":{\"gpus\":[{\"model\":\"h100\",\"slices\":[1]}]}}",
+		"{\"capacity\":{\"gpus\":[{\"model\":\"h100\",\"slices\":[1]},{\"model\":\"h100\"}]}}",
+		"{\"gpus\":[{\"model\":\"h100\",\"slices\":[1]},{\"model\":\"h100\",\"slices\":[1]}]}",
+		"and the slices that all of its model had");
+	is_merged("{\"capacity\":{\"gpus\":[{\"model\":\"h100\",\"slices\":[1]},{\"model\":\"h100\"}]}}",
+		"{\"capacity\":{\"gpus\":[{\"model\":\"h100\",\"slices\":[1]},{\"model\":\"h100\"}]}}",
+		"{\"gpus\":[{\"model\":\"h100\",\"slices\":[1]},{\"model\":\"h100\"}]}",
+		"but none where another of its model never told any");
 }
 
 /* n GPUs, and how many of them have a memory. */
