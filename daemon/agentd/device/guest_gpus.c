@@ -133,33 +133,34 @@ static int guest_add(const struct iommu_slot *slot, struct node_devices *out, st
 	return rc ? fail_errno(f, rc, -rc, "cannot give so many functions to a guest") : 0;
 }
 
-/* Is what the book says of an earlier call about the card that is there? */
-static bool guest_is_known(const struct guest_gpu *g, const struct iommu_slot *slot)
+/* What the function had before it was lent: as the book says where an earlier call began. */
+static void guest_remember(const char *root, const struct guest_gpu *before, const struct iommu_function *is,
+	struct vfio_function *out)
 {
-	bool known = g->count == slot->count;
-
-	for (size_t i = 0; known && i < slot->count; i++)
-		known = strcmp(g->functions[i].address, slot->functions[i].address) == 0;
-	return known;
+	*out = (struct vfio_function){ .group = is->group };
+	memcpy(out->address, is->address, sizeof out->address);
+	for (size_t i = 0; i < before->count; i++)
+		if (strcmp(before->functions[i].address, is->address) == 0) {
+			memcpy(out->driver, before->functions[i].driver, sizeof out->driver);
+			memcpy(out->override, before->functions[i].override, sizeof out->override);
+			return;
+		}
+	vfio_remember(root, out);
 }
 
-/* What the GPU's slot has, and which drivers: those of the book where an earlier call began. */
 static int guest_plan(const char *root, const struct guest_gpus *all, struct guest_gpu *g, struct node_devices *out,
 	struct fail *f)
 {
+	const struct guest_gpu before = *g;
 	struct iommu_slot slot;
 	int rc = iommu_slot(root, g->address, (const char(*)[PCI_ADDRESS])all->addresses, all->count, &slot, f);
-	bool known = !rc && guest_is_known(g, &slot);
 
-	g->count = rc ? g->count : slot.count;
-	for (size_t i = 0; !rc && !known && i < slot.count; i++) {
-		struct vfio_function *v = &g->functions[i];
-
-		*v = (struct vfio_function){ .group = slot.functions[i].group };
-		memcpy(v->address, slot.functions[i].address, sizeof v->address);
-		vfio_remember(root, v);
-	}
-	return rc ? rc : guest_add(&slot, out, f);
+	if (rc)
+		return rc;
+	g->count = slot.count;
+	for (size_t i = 0; i < slot.count; i++)
+		guest_remember(root, &before, &slot.functions[i], &g->functions[i]);
+	return guest_add(&slot, out, f);
 }
 
 /* NVIDIA's library opens all GPUs, and the kernel waits with who takes away one that is open. */

@@ -352,6 +352,18 @@ static void test_half(struct bus *b, struct node_devices *d)
 	is_int(host_gpus_give_back(data, b->root, "inst_3", &f), 0, "the node fails");
 	ok(is_home(b->root, "nvidia"), "and all has its driver again");
 	ok(!bus_has_reset(b, gpu), "without a reset");
+	snprintf(b->orders->refused, sizeof b->orders->refused, "%s", sound);
+	is_int(take(b->root, "inst_3", d, &f), -EIO, "(a bind fails half-way)");
+	b->orders->refused[0] = '\0';
+	put(b->root, sound, "vendor", "0xffff");
+	is_int(take(b->root, "inst_3", d, &f), 0, "a function that is gone when it is tried again (%s)", f.text);
+	put(b->root, sound, "vendor", "0x10de");
+	is_int(host_gpus_give_back(data, b->root, "inst_3", &f), 0, "(the node ends)");
+	is_str(driver_of(b->root, gpu), "nvidia", "changes nothing about the driver that the card had first");
+	is_str(override_of(b->root, gpu), "", "nor about its override");
+	put(b->root, sound, "driver_override", "(null)");
+	bus_drives(b->root, sound, "snd_hda_intel");
+	bus_has_reset(b, gpu);
 	join(b->root, nic, 12);
 	is_int(take(b->root, "inst_3", d, &f), -EBUSY, "a card that came into the group since");
 	has_str(f.text, "(network, driver igb)", "is named");
