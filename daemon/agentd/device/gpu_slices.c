@@ -370,7 +370,7 @@ int gpu_slices_off(const char *data, const char *root, const char *address, stru
 	struct pci p;
 	int rc;
 
-	if (pci_read(root, address, &p) != 0 || p.vendor != GPU_NVIDIA)
+	if (pci_read(root, address, &p) != 0 || p.vendor != GPU_NVIDIA || strcmp(p.driver, "nvidia") != 0)
 		return 0;
 	rc = slices_open(&s, f);
 	if (!rc && (rc = slices_look(&s, &why)) != 0)

@@ -395,6 +395,12 @@ static void test_whole_on(void)
 	is_int(give("inst_w"), 0, "the node goes");
 	is_str(cut(), "mig-0", "and MIG is on again");
 	remove_file("state/mig-0");
+	tree_put(root, "state/down", "");
+	bus_drives(root, addresses[0], "nouveau");
+	is_int(take_as("w", "inst_w", "", &f), 0, "where another driver has it, nobody asks NVIDIA's (%s)", f.text);
+	bus_drives(root, addresses[0], "nvidia");
+	remove_file("state/down");
+	is_int(give("inst_w"), 0, "(the node goes)");
 	host = want("h0", "1g.3gb");
 	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(slices again: %s)", f.text);
 }
