@@ -50,9 +50,11 @@ static int take_as(const char *host, const char *node, const char *slice, struct
 	return host_gpus_take(data, root, &who, &got, f);
 }
 
+static const char *sold = "1g.3gb";
+
 static int take(const char *host, const char *node, struct fail *f)
 {
-	return take_as(host, node, "1g.3gb", f);
+	return take_as(host, node, sold, f);
 }
 
 static int give(const char *node)
@@ -460,6 +462,30 @@ static void test_killed(void)
 	is_str(cut(), "", "and nothing is left of either");
 }
 
+static void test_killed_whole(void)
+{
+	struct host_want hosts[2] = { { .host = "w", .vendor = "", .model = "", .count = 1 } };
+	struct fail f = { 0 };
+
+	sold = "";
+	tree_put(root, "state/mig-0", "");
+	is_int(host_gpus_fix(data, root, hosts, 1, &f), 0, "(a whole GPU with MIG on: %s)", f.text);
+	killed_at("off", "w", "inst_w", true);
+	is_int(take("w", "inst_w", &f), 0, "the step is done again (%s)", f.text);
+	is_str(cut(), "", "and the node has the whole GPU");
+	killed_at("on", "w", "inst_w", false);
+	is_int(give("inst_w"), 0, "its end is done again");
+	is_str(cut(), "mig-0", "and MIG is on as before");
+	killed_at("off", "w", "inst_w", true);
+	is_int(give("inst_w"), 0, "a node that is given up after that");
+	is_str(cut(), "mig-0", "leaves it on, too");
+	remove_file("state/mig-0");
+	sold = "1g.3gb";
+	hosts[0] = want("h0", sold);
+	hosts[1] = want("h1", sold);
+	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "(two slices: %s)", f.text);
+}
+
 /* The machine started again, so the driver knows of no slice; numbers and UUIDs are used again. */
 static void test_restart(void)
 {
@@ -592,6 +618,7 @@ int main(void)
 	test_whole();
 	test_whole_on();
 	test_killed();
+	test_killed_whole();
 	test_restart();
 	test_blind();
 	test_late();
