@@ -9,6 +9,7 @@
 
 #include "agentd/device/gpu_book.h"
 #include "agentd/device/gpu_reset.h"
+#include "agentd/device/gpu_slices.h"
 #include "agentd/device/vfio.h"
 #include "agentd/machine/iommu.h"
 #include "agentd/os/statefile.h"
@@ -176,6 +177,18 @@ static int guest_take_one(const char *data, const char *root, const struct guest
 	return rc;
 }
 
+/* A guest gets a GPU that is not cut: some keep that mode, also where the guest before chose it. */
+static int guest_uncut(const char *data, const char *root, const char *address, struct fail *f)
+{
+	struct pci p;
+	int rc;
+
+	if (pci_read(root, address, &p) != 0 || strcmp(p.driver, "nvidia") != 0)
+		return 0;
+	rc = gpu_slices_end(data, root, address, f);
+	return rc ? rc : gpu_slices_off(data, root, address, f);
+}
+
 int guest_gpus_take(const char *data, const char *root, const char *node, struct node_devices *out, struct fail *f)
 {
 	struct guest_gpus g;
@@ -186,6 +199,8 @@ int guest_gpus_take(const char *data, const char *root, const char *node, struct
 	for (size_t i = 0; !rc && i < g.count; i++)
 		rc = guest_plan(root, &g, &g.list[i], out, f);
 	rc = rc ? rc : vfio_ready(root, f);
+	for (size_t i = 0; !rc && i < g.count; i++)
+		rc = guest_uncut(data, root, g.list[i].address, f);
 	rc = rc ? rc : guest_save(data, node, &g, false, f);
 	for (size_t i = 0; !rc && i < g.count; i++)
 		rc = guest_take_one(data, root, &g.list[i], f);

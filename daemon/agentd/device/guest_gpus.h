@@ -12,7 +12,8 @@
 #include "base/fail.h"
 
 /*
- * Gives vfio-pci all functions of the GPUs that the node has (host_gpus_take), and adds them to *out; again, too.
+ * Gives vfio-pci all functions of the GPUs that the node has (host_gpus_take), none of which is cut into slices then,
+ * and adds them to *out; again, too.
  * -ENOTSUP: no IOMMU or no vfio-pci; -EBUSY: something else shares a group, or a process has a GPU open.
  */
 int guest_gpus_take(const char *data, const char *root, const char *node, struct node_devices *out, struct fail *f);

@@ -115,11 +115,12 @@ static void give_one(const char *data, const char *root, const char *node, struc
 		rc = gpu_slices_undo(data, root, g->address, node, &why);
 	else if (g->shared)
 		rc = gpu_holders_gone(data, root, g->address, node, &why);
+	else if (g->guest && (rc = guest_gpus_return(data, root, node, g->address, &why)) != 0)
+		g->lent = true;
 	else if (g->guest)
-		rc = guest_gpus_return(data, root, node, g->address, &why);
+		rc = gpu_slices_end(data, root, g->address, &why);
 	else if ((rc = gpu_slices_end(data, root, g->address, &why)) == 0)
 		rc = gpu_reset(data, root, g->address, &why);
-	g->lent = g->guest && rc;
 	if (rc && !g->why.code)
 		g->why = why;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "agentd/device/gpu_slices.h"
+#include "agentd/device/guest_gpus.h"
 #include "agentd/device/host_gpus.h"
 #include "agentd/machine/inventory.h"
 #include "fakebus.h"
@@ -486,6 +487,35 @@ static void test_killed_whole(void)
 	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "(two slices: %s)", f.text);
 }
 
+/* A guest gets a GPU whole, whatever mode its owner, or the guest before, left it in. */
+static void test_guest(void)
+{
+	const struct host_taker who = { .host = "g", .node = "inst_g", .guest = true };
+	struct host_want host = { "g", "nvidia", "", 1, 0, 0, NULL, true };
+	struct fail f = { 0 };
+
+	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/iommu_group", "-> ../../../../kernel/iommu_groups/12");
+	tree_put(root, "sys/kernel/iommu_groups/12/devices/0000:01:00.0", "");
+	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/driver_override", "(null)");
+	tree_put(root, "state/mig-0", "");
+	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(a GPU for guests: %s)", f.text);
+	folder_of("inst_g", true);
+	devices_release(&got);
+	is_int(host_gpus_take(data, root, &who, &got, &f), 0, "(a node: %s)", f.text);
+	is_int(guest_gpus_take(data, root, "inst_g", &got, &f), 0, "a guest gets it (%s)", f.text);
+	is_str(cut(), "", "with MIG off");
+	is_int(guest_gpus_take(data, root, "inst_g", &got, &f), 0, "(again: %s)", f.text);
+	is_str(cut(), "", "(still)");
+	is_int(give("inst_g"), 0, "it goes");
+	is_str(cut(), "mig-0", "and MIG is on again");
+	folder_of("inst_g", true);
+	is_int(host_gpus_take(data, root, &who, &got, &f), 0, "(the next: %s)", f.text);
+	is_int(guest_gpus_take(data, root, "inst_g", &got, &f), 0, "the next guest, as after one that left it on (%s)",
+		f.text);
+	is_str(cut(), "", "gets it with MIG off, too");
+	is_int(give("inst_g"), 0, "(it goes)");
+}
+
 /* The machine started again, so the driver knows of no slice; numbers and UUIDs are used again. */
 static void test_restart(void)
 {
@@ -601,6 +631,7 @@ int main(void)
 	setenv("FAKE_NVML_STATE", path, 1);
 	setenv("FAKE_NVML", "good", 1);
 	bus_driver(&b, "nvidia");
+	bus_driver(&b, "vfio-pci");
 	bus_file(&b, "sys/bus/pci/drivers_probe");
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[i]);
@@ -624,6 +655,7 @@ int main(void)
 	test_late();
 	test_stuck();
 	test_kinds();
+	test_guest();
 	devices_release(&got);
 	bus_end(&b);
 	tree_remove(root);
