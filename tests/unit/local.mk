@@ -116,6 +116,7 @@ tests_unit_marketd_watchhold_LDADD = libstore.la libengine.la libmarket.la libba
 unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/agentd/cdi \
 	tests/unit/agentd/cgroup tests/unit/agentd/confine tests/unit/agentd/console \
 	tests/unit/agentd/gpus tests/unit/agentd/gpushare tests/unit/agentd/gpuslices \
+	tests/unit/agentd/gpuslicefaults \
 	tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
 	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory \
 	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
@@ -145,8 +146,12 @@ tests_unit_agentd_gpushare_SOURCES = tests/unit/agentd/gpushare.c tests/unit/age
 	tests/unit/agentd/fakebus.h
 tests_unit_agentd_gpushare_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpushare_LDADD = libdevice.la $(JANSSON_LIBS)
-tests_unit_agentd_gpuslices_SOURCES = tests/unit/agentd/gpuslices.c tests/unit/agentd/inventorytree.h \
-	tests/unit/agentd/fakebus.h
+tests_unit_agentd_gpuslicefaults_SOURCES = tests/unit/agentd/gpuslicefaults.c tests/unit/agentd/slicetree.h \
+	tests/unit/agentd/inventorytree.h tests/unit/agentd/fakebus.h
+tests_unit_agentd_gpuslicefaults_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_gpuslicefaults_LDADD = libdevice.la $(JANSSON_LIBS)
+tests_unit_agentd_gpuslices_SOURCES = tests/unit/agentd/gpuslices.c tests/unit/agentd/slicetree.h \
+	tests/unit/agentd/inventorytree.h tests/unit/agentd/fakebus.h
 tests_unit_agentd_gpuslices_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_gpuslices_LDADD = libdevice.la $(JANSSON_LIBS)
 tests_unit_agentd_gpustep_SOURCES = tests/unit/agentd/gpustep.c tests/unit/agentd/inventorytree.h
@@ -194,6 +199,7 @@ tests_unit_agentd_verify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=speed_round_trip -Wl
 tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS)
 # What these open as they run.
 EXTRA_tests_unit_agentd_gpushare_DEPENDENCIES = tests/lib/fakenvml.la
+EXTRA_tests_unit_agentd_gpuslicefaults_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_gpuslices_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_health_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la

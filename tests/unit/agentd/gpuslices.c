@@ -1,70 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slices of GPUs: never more than a GPU holds, made with the node and gone with it, whatever step is killed; the GPU's
- * mode is put back; what cannot be destroyed is kept back.
+ * Slices of GPUs: never more than a GPU holds, made with the node and gone with it; the GPU's mode is put back; what
+ * cannot be destroyed is kept back.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 
-#include "agentd/device/gpu_slices.h"
 #include "agentd/device/guest_gpus.h"
-#include "agentd/device/host_gpus.h"
 #include "agentd/machine/inventory.h"
-#include "fakebus.h"
-
-static const char *const addresses[] = { "0000:01:00.0", "0000:02:00.0" };
-static char root[512], data[600];
-
-static void remove_file(const char *name)
-{
-	char path[1200];
-
-	snprintf(path, sizeof path, "%s/%s", root, name);
-	unlink(path);
-}
-
-static void folder_of(const char *node, bool there)
-{
-	char path[700];
-
-	snprintf(path, sizeof path, "%s/nodes", data);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
-	if (there)
-		mkdir(path, 0700);
-	else
-		rmdir(path);
-}
-
-static struct node_devices got;
-
-static int take_as(const char *host, const char *node, const char *slice, struct fail *f)
-{
-	const struct host_taker who = { .host = host, .node = node, .slice = slice, .nodes = true };
-
-	folder_of(node, true);
-	devices_release(&got);
-	got = (struct node_devices){ 0 };
-	*f = (struct fail){ 0 };
-	return host_gpus_take(data, root, &who, &got, f);
-}
-
-static const char *sold = "1g.3gb";
-
-static int take(const char *host, const char *node, struct fail *f)
-{
-	return take_as(host, node, sold, f);
-}
-
-static int give(const char *node)
-{
-	int rc = host_gpus_give_back(data, root, node, NULL);
-
-	folder_of(node, false);
-	return rc;
-}
+#include "slicetree.h"
 
 /* The node may open it. */
 static bool opens(const char *path)
@@ -73,34 +18,6 @@ static bool opens(const char *path)
 		if (strcmp(got.nodes[i].inside, path) == 0)
 			return true;
 	return false;
-}
-
-static const char *env(const char *name)
-{
-	for (size_t i = 0; i < got.env_count; i++)
-		if (strncmp(got.env[i].text, name, strlen(name)) == 0)
-			return got.env[i].text + strlen(name) + 1;
-	return "";
-}
-
-/* What the GPUs are: "on gi-0-1 ci-0-1"; "": they are not cut. */
-static const char *cut(void)
-{
-	static char text[600];
-	static const char *const kinds[] = { "mig", "gi-0", "ci-0", "gi-1", "ci-1" };
-
-	text[0] = '\0';
-	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-		for (int id = 0; id < 9; id++) {
-			char path[700], name[32];
-
-			snprintf(name, sizeof name, "%s-%d", kinds[k], id);
-			snprintf(path, sizeof path, "%s/state/%s", root, name);
-			if (access(path, F_OK) == 0)
-				snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? " " : "",
-					name);
-		}
-	return text;
 }
 
 /* Which GPU each host has a slice of: "h0=0 h1=1". */
@@ -122,11 +39,6 @@ static const char *given(void)
 	}
 	json_decref(list);
 	return text;
-}
-
-static struct host_want want(const char *host, const char *slice)
-{
-	return (struct host_want){ .host = host, .vendor = "nvidia", .model = "", .count = 1, .slice = slice };
 }
 
 /* ---- What GPUs can be cut into ------------------------------------------------------------------ */
@@ -408,85 +320,6 @@ static void test_whole_on(void)
 	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(slices again: %s)", f.text);
 }
 
-/* ---- Killed ------------------------------------------------------------------------------------------ */
-
-/* The step of another process, which is killed once that was done. */
-static void killed_at(const char *at, const char *host, const char *node, bool comes)
-{
-	int status = 0;
-	pid_t child;
-
-	tree_put(root, "state/mig-kill", at);
-	child = fork();
-	if (child == 0) {
-		struct fail f;
-
-		_exit(comes ? take(host, node, &f) : host_gpus_give_back(data, root, node, NULL));
-	}
-	waitpid(child, &status, 0);
-	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "(killed after '%s')", at);
-}
-
-static void test_killed(void)
-{
-	static const char *const comes[] = { "on", "make", "fill" }, *const goes[] = { "drain", "destroy", "off" };
-	struct host_want hosts[] = { want("h0", "1g.3gb"), want("h1", "1g.3gb") };
-	struct fail f = { 0 };
-
-	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "(two slices: %s)", f.text);
-	for (size_t i = 0; i < 3; i++) {
-		killed_at(comes[i], "h0", "inst_a", true);
-		is_int(take("h0", "inst_a", &f), 0, "the step is done again (%s)", f.text);
-		is_str(cut(), "mig-0 gi-0-1 ci-0-1", "and the node has one slice, the only one");
-		is_int(give("inst_a"), 0, "it goes");
-		is_str(cut(), "", "and leaves nothing");
-		killed_at(comes[i], "h0", "inst_a", true);
-		is_int(give("inst_a"), 0, "a node that is given up after that");
-		is_str(cut(), "", "leaves nothing either");
-	}
-	for (size_t i = 0; i < 3; i++) {
-		is_int(take("h0", "inst_a", &f), 0, "(a node: %s)", f.text);
-		killed_at(goes[i], "h0", "inst_a", false);
-		is_int(give("inst_a"), 0, "its end is done again");
-		is_str(cut(), "", "and leaves nothing");
-	}
-	is_int(take("h1", "inst_b", &f), 0, "(a neighbour: %s)", f.text);
-	killed_at("make", "h0", "inst_a", true);
-	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1", "(what a killed step left)");
-	folder_of("inst_a", false);
-	is_int(take("h0", "inst_c", &f), 0, "the next node of the host (%s)", f.text);
-	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2",
-		"has a slice beside the neighbour's, and nothing is left over");
-	folder_of("inst_c", false);
-	is_int(take("h1", "inst_b", &f), 0, "(the neighbour starts again: %s)", f.text);
-	is_int(give("inst_b"), 0, "it goes, where another vanished without giving its slice back");
-	is_str(cut(), "", "and nothing is left of either");
-}
-
-static void test_killed_whole(void)
-{
-	struct host_want hosts[2] = { { .host = "w", .vendor = "", .model = "", .count = 1 } };
-	struct fail f = { 0 };
-
-	sold = "";
-	tree_put(root, "state/mig-0", "");
-	is_int(host_gpus_fix(data, root, hosts, 1, &f), 0, "(a whole GPU with MIG on: %s)", f.text);
-	killed_at("off", "w", "inst_w", true);
-	is_int(take("w", "inst_w", &f), 0, "the step is done again (%s)", f.text);
-	is_str(cut(), "", "and the node has the whole GPU");
-	killed_at("on", "w", "inst_w", false);
-	is_int(give("inst_w"), 0, "its end is done again");
-	is_str(cut(), "mig-0", "and MIG is on as before");
-	killed_at("off", "w", "inst_w", true);
-	is_int(give("inst_w"), 0, "a node that is given up after that");
-	is_str(cut(), "mig-0", "leaves it on, too");
-	remove_file("state/mig-0");
-	sold = "1g.3gb";
-	hosts[0] = want("h0", sold);
-	hosts[1] = want("h1", sold);
-	is_int(host_gpus_fix(data, root, hosts, 2, &f), 0, "(two slices: %s)", f.text);
-}
-
 /* A guest gets a GPU whole, whatever mode its owner, or the guest before, left it in. */
 static void test_guest(void)
 {
@@ -516,130 +349,12 @@ static void test_guest(void)
 	is_int(give("inst_g"), 0, "(it goes)");
 }
 
-/* The machine started again, so the driver knows of no slice; numbers and UUIDs are used again. */
-static void test_restart(void)
-{
-	static const char *const gone[] = { "gi-0-1", "gi-0-2", "ci-0-1", "ci-0-2", "mig-0" };
-	struct fail f;
-	char name[64];
-
-	is_int(take("h0", "inst_a", &f) + take("h1", "inst_b", &f), 0, "(two nodes: %s)", f.text);
-	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
-		snprintf(name, sizeof name, "state/%s", gone[i]);
-		remove_file(name);
-	}
-	is_int(take("h1", "inst_b", &f), 0, "after a restart of the machine a node starts (%s)", f.text);
-	is_str(cut(), "mig-0 gi-0-1 ci-0-1", "with a new slice");
-	is_int(take("h0", "inst_a", &f), 0, "and another (%s)", f.text);
-	is_str(env("CUDA_VISIBLE_DEVICES"), "MIG-fake-0-2", "which is not that of the first");
-	is_int(give("inst_a") + give("inst_b"), 0, "(both go)");
-	is_str(cut(), "", "(nothing is left)");
-}
-
-/* A question that the library does not answer once says nothing about whose a slice is. */
-static void test_blind(void)
-{
-	static const char *const questions[] = { "count", "device", "uuid" };
-	struct fail f;
-
-	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
-		is_int(take("h0", "inst_a", &f), 0, "(a node: %s)", f.text);
-		tree_put(root, "state/mig-blind", questions[i]);
-		is_int(take("h1", "inst_b", &f), 0, "another, where '%s' fails once (%s)", questions[i], f.text);
-		is_str(env("CUDA_VISIBLE_DEVICES"), "MIG-fake-0-2", "does not get the place of the first");
-		is_int(take("h0", "inst_a", &f), 0, "(the first: %s)", f.text);
-		is_str(env("CUDA_VISIBLE_DEVICES"), "MIG-fake-0-1", "which has its slice");
-		is_int(give("inst_a") + give("inst_b"), 0, "(both go)");
-		is_str(cut(), "", "(nothing is left)");
-	}
-}
-
-/* What fails at first, and then does not, keeps nothing back. */
-static void test_late(void)
-{
-	static const char *const faults[][2] = { { "state/mig-busy", "drain" }, { "state/mig-busy", "off" },
-		{ "state/mig-blind", "count" } };
-	char text[300] = "";
-	struct fail f;
-
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-		is_int(take("h0", "inst_a", &f), 0, "(a node: %s)", f.text);
-		tree_put(root, faults[i][0], faults[i][1]);
-		is_int(give("inst_a"), 0, "where '%s' fails at first", faults[i][1]);
-		is_str(cut(), "", "its slice is gone");
-		ok(!host_gpus_problem(data, text, sizeof text), "and nothing is kept back (%s)", text);
-		host_gpus_release(data, addresses[0], NULL);
-	}
-}
-
-/* A slice that cannot be destroyed is kept back with its own node's share, not with those of all who end later. */
-static void test_stuck(void)
-{
-	char text[300];
-	struct fail f;
-
-	is_int(take("h0", "inst_a", &f) + take("h1", "inst_b", &f), 0, "(two nodes: %s)", f.text);
-	tree_put(root, "state/mig-used", "1");
-	is_int(give("inst_b"), 0, "a node ends while another's slice is used");
-	ok(!host_gpus_problem(data, text, sizeof text), "which says nothing about its own");
-	is_int(give("inst_a"), 0, "the other ends");
-	ok(host_gpus_problem(data, text, sizeof text), "and is kept back");
-	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
-	is_int(take("h1", "inst_b", &f), 0, "a node comes beside what is still stuck (%s)", f.text);
-	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2", "and has a slice");
-	is_int(give("inst_b"), 0, "it ends");
-	ok(!host_gpus_problem(data, text, sizeof text), "and its slice, which is gone, is not kept back");
-	is_str(cut(), "mig-0 gi-0-1 ci-0-1", "(only the other's is there)");
-	remove_file("state/mig-used");
-	is_int(take("h1", "inst_b", &f), 0, "(another: %s)", f.text);
-	is_int(give("inst_b"), 0, "(it ends)");
-	is_str(cut(), "", "nothing is left once nobody uses it");
-}
-
-static void caps(void)
-{
-	char path[200], text[100];
-
-	tree_put(root, "proc/devices", "Character devices:\n195 nvidia\n235 nvidia-caps\n\nBlock devices:\n259 blkext");
-	for (int id = 1; id < 8; id++) {
-		snprintf(path, sizeof path, "proc/driver/nvidia/capabilities/gpu0/mig/gi%d/access", id);
-		snprintf(text, sizeof text, "DeviceFileMinor: %d\nDeviceFileMode: 292\nDeviceFileModify: 1",
-			10 * id + 1);
-		tree_put(root, path, text);
-		snprintf(path, sizeof path, "proc/driver/nvidia/capabilities/gpu0/mig/gi%d/ci0/access", id);
-		snprintf(text, sizeof text, "DeviceFileMinor: %d\nDeviceFileMode: 292\nDeviceFileModify: 1",
-			10 * id + 2);
-		tree_put(root, path, text);
-	}
-}
-
 int main(void)
 {
 	struct bus b = { .root = root };
-	char path[900], to[600];
 
 	plan_none;
-	tree_unpack("rtx4090x2", root, sizeof root);
-	snprintf(data, sizeof data, "%s/agent", root);
-	mkdir(data, 0700);
-	snprintf(path, sizeof path, "-> %s/tests/lib/.libs/fakenvml.so", getcwd(to, sizeof to));
-	tree_put(root, "lib/libnvidia-ml.so.1", path);
-	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/power/runtime_status", "active");
-	tree_put(root, "sys/devices/pci0000:00/0000:00:01.2/0000:02:00.0/power_state", "D0");
-	tree_put(root, "state/processes", "");
-	snprintf(path, sizeof path, "%s/state", root);
-	setenv("FAKE_NVML_STATE", path, 1);
-	setenv("FAKE_NVML", "good", 1);
-	bus_driver(&b, "nvidia");
-	bus_driver(&b, "vfio-pci");
-	bus_file(&b, "sys/bus/pci/drivers_probe");
-	for (size_t i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset", addresses[i]);
-		bus_file(&b, path);
-		bus_drives(root, addresses[i], "nvidia");
-	}
-	bus_begin(&b, "nvidia");
-	caps();
+	slices_begin_tree(&b);
 	test_told();
 	test_fix();
 	test_take();
@@ -648,16 +363,8 @@ int main(void)
 	test_used();
 	test_whole();
 	test_whole_on();
-	test_killed();
-	test_killed_whole();
-	test_restart();
-	test_blind();
-	test_late();
-	test_stuck();
 	test_kinds();
 	test_guest();
-	devices_release(&got);
-	bus_end(&b);
-	tree_remove(root);
+	slices_end_tree(&b);
 	return done();
 }
