@@ -20,6 +20,7 @@ struct stay {
 	int64_t lived, shown; /* minutes that have passed; those with a proof that was good in one of them until then */
 	int64_t paid;         /* that left the buyer for others */
 	bool seen;            /* there was such a proof since they came */
+	bool sold_on;         /* somebody else has it now */
 	bool over;
 };
 
@@ -160,7 +161,7 @@ static const struct stay *proven_before(const struct proven *p, const struct lea
 
 		if (s->host != l->host || s->pool != l->pool)
 			continue;
-		if (is_new ? !s->over && s->end == l->start
+		if (is_new ? !s->over && !s->sold_on && s->end == l->start
 			   : s->order == l->order && s->start < l->start && l->start < s->was_end)
 			return s;
 	}
@@ -193,6 +194,7 @@ static void proven_lease(struct proven *p, const struct lease *l, bool is_new, b
 	if (!s)
 		return;
 	s->end = l->end;
+	s->sold_on = l->sold_on;
 	s->over = over;
 }
 
