@@ -483,6 +483,21 @@ N=$(nonce); send "$(claims cutter "$N" "$fast$(sums 1)")" >"$TMP/.made"
 is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.state]')" '["verified","verified","verified","failed"]' "as many slices as it holds are one GPU"
 is "$(verified "$L")" "failed | no GPU that computed what was asked of it has room for its share | -" "the next one is of another"
 
+# ---- Hosts of several types on one machine ----------------------------------------------------------------------------
+sku strict 0 '{"num_vcpus":1,"requires":{"floors":{"disk_write":800}}}' >"$TMP/.made"
+agent pair
+has 4 $((8 * GIB)) $((50 * GIB))
+I=$(host p0 strict) J=$(host p1 sure)
+disk_of() { N=$(nonce); send "$(claims "$1" "$N" "$(check 'disk write' ok "$2" MB/s)")" >"$TMP/.made"; }
+disk_of pair 900
+offer "$J" 0.60
+has_from "$ACME" "$POOL" 1 20
+minutes 2
+disk_of pair 700
+is "$(verified "$J") / $(verified "$I")" "verified | - | silver / failed | disk_write: 700 MB/s, but its type asks for 800 | -" \
+	"where the one that was drawn is good enough, nothing measures again, and the others stand by what was measured"
+minutes 20
+
 # ---- Kept -----------------------------------------------------------------------------------------------------------
 sku plain 0 '{"num_vcpus":1}' >"$TMP/.made"
 # machine NAME: one with ten hosts that ask for proof and one that does not. bulky NAME: sends 60 KiB of measurements.

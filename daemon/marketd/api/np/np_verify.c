@@ -25,6 +25,7 @@ struct sent {
 	const char *text;
 	int64_t given; /* its nonce */
 	struct claims claims;
+	bool again; /* a host of it measures again, so that no floor counts yet */
 };
 
 /* ---- From the agent -------------------------------------------------------------------------- */
@@ -146,22 +147,22 @@ static bool np_verify_counts(const struct api *api, const struct sent *sent, con
 		!np_verify_busy(market_engine(api->market), sent->agent->id);
 }
 
+static bool np_verify_slow(const struct verdict *v, const struct event *ev)
+{
+	return v->below && ev->u.host_verified.result == PROOF_FAILED;
+}
+
 /*
  * Where a lease began, one slow answer may be a bad minute of the disk or the network, or what a tenant left behind:
- * while there is time for another, the machine measures again, and the last answer counts.
+ * while there is time for another, the machine measures again, all of its hosts, and the last answer counts.
  */
-static bool np_verify_again(const struct api *api, const struct sent *sent, const struct verdict *v,
-	const struct event *ev)
+static bool np_verify_again(const struct api *api, const struct sent *sent, const struct verdict *list, size_t count)
 {
-	const struct engine *e = market_engine(api->market);
-	uint64_t agent = sent->agent->id;
+	for (size_t i = 0; i < count; i++) {
+		const struct recheck *r = nonces_answered(api->nonces, list[i].host, sent->given);
+		struct event ev = np_verify_event(api, sent, &list[i]);
 
-	if (!v->below || ev->u.host_verified.result != PROOF_FAILED)
-		return false;
-	for (const struct host *h = engine_host_of_agent(e, agent, 0); h; h = engine_host_of_agent(e, agent, h->id)) {
-		const struct recheck *r = nonces_answered(api->nonces, h->id, sent->given);
-
-		if (r && r->due - market_now(api->market) >= AGAIN_SECONDS)
+		if (r && r->due - market_now(api->market) >= AGAIN_SECONDS && np_verify_slow(&list[i], &ev))
 			return true;
 	}
 	return false;
@@ -173,7 +174,7 @@ static int np_verify_apply(struct api *api, const struct request *q, const struc
 	struct event ev = np_verify_event(api, sent, v);
 	int rc = 0;
 
-	if (np_verify_again(api, sent, v, &ev)) {
+	if (sent->again && np_verify_slow(v, &ev)) {
 		nonces_missed(api->nonces, v->host, v->why);
 		return 0;
 	}
@@ -193,7 +194,7 @@ static int np_verify_room(struct api *api, const struct request *q, const struct
 	for (size_t i = 0; i < count; i++) {
 		struct event ev = np_verify_event(api, sent, &list[i]);
 
-		if (!np_verify_again(api, sent, &list[i], &ev) && np_verify_counts(api, sent, &ev))
+		if (!(sent->again && np_verify_slow(&list[i], &ev)) && np_verify_counts(api, sent, &ev))
 			quota_need_add(api, &need, &ev);
 	}
 	return count ? quota_grant(api, q, &need, why) : 0;
@@ -211,7 +212,7 @@ static json_t *np_verify_result(const struct api *api, const struct verdict *v)
 		h->proof_until ? json_integer(h->proof_until * 60) : json_null(), "reason", render_text(why));
 }
 
-static int np_verify_judge(struct api *api, const struct request *q, struct reply *r, const struct sent *sent)
+static int np_verify_judge(struct api *api, const struct request *q, struct reply *r, struct sent *sent)
 {
 	struct verdict *list = calloc(JUDGE_HOSTS, sizeof *list);
 	json_t *data = json_array();
@@ -223,6 +224,7 @@ static int np_verify_judge(struct api *api, const struct request *q, struct repl
 		count = judge_hosts(market_engine(api->market), sent->agent, &sent->claims, list, JUDGE_HOSTS);
 	else
 		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	sent->again = np_verify_again(api, sent, list, count);
 	rc = rc ? rc : np_verify_room(api, q, sent, list, count, &why);
 	for (size_t i = 0; !rc && i < count; i++) {
 		rc = np_verify_apply(api, q, sent, &list[i], &why);
