@@ -13,6 +13,9 @@ enum { CHALLENGE_LANES = 1024 * 256, CHALLENGE_SAMPLES = 64, CHALLENGE_NONCE = 6
 /* Rounds of an answer that counts: fewer are no work, more would keep who compares them too long. */
 enum { CHALLENGE_ROUNDS_LEAST = 256, CHALLENGE_ROUNDS_MOST = 65536 };
 
+/* Of one machine so many count: the market computes what each of them did, a few milliseconds long. */
+enum { CHALLENGE_GPUS = 32 };
+
 /* The seed of one test ("opencl 0000:19:00.0") of one nonce: the first 8 bytes, lowest first, of a SHA-256 of both. */
 uint64_t challenge_seed(const char *nonce, const char *test);
 

@@ -184,13 +184,13 @@ static bool judge_lists(const json_t *inventory, const char *device)
 	return false;
 }
 
-/* The first sums of each GPU that its agent lists, at most JUDGE_GPUS. Returns how many. */
-static size_t judge_gpus(const struct agent *a, const struct claims *c, const struct claim *list[JUDGE_GPUS])
+/* The first sums of each GPU that its agent lists, at most CHALLENGE_GPUS. Returns how many. */
+static size_t judge_gpus(const struct agent *a, const struct claims *c, const struct claim *list[CHALLENGE_GPUS])
 {
 	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->count && n < JUDGE_GPUS; i++) {
+	for (size_t i = 0; i < c->count && n < CHALLENGE_GPUS; i++) {
 		const struct claim *one = &c->list[i];
 		bool again = !judge_sums(one);
 
@@ -205,7 +205,7 @@ static size_t judge_gpus(const struct agent *a, const struct claims *c, const st
 
 int judge_answers(const struct agent *a, const struct claims *c, struct fail *f)
 {
-	const struct claim *list[JUDGE_GPUS];
+	const struct claim *list[CHALLENGE_GPUS];
 	size_t count = judge_gpus(a, c, list);
 
 	for (size_t i = 0; i < count; i++) {
@@ -268,7 +268,7 @@ static void judge_host(const struct sku *s, const struct claims *c, const struct
 size_t judge_hosts(const struct engine *e, const struct agent *a, const struct claims *c, struct verdict *list,
 	size_t most)
 {
-	const struct claim *computed[JUDGE_GPUS];
+	const struct claim *computed[CHALLENGE_GPUS];
 	int64_t parts = (int64_t)judge_gpus(a, c, computed) * GPU_PARTS;
 	struct capacity has = { .kinds = 0 };
 	size_t n = 0;

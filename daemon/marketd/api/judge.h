@@ -16,11 +16,7 @@
 #include "market/claims.h"
 #include "marketd/store/market.h"
 
-enum {
-	JUDGE_HOURS = 7 * 24,
-	JUDGE_HOSTS = 1024,
-	JUDGE_GPUS = 32, /* of one machine; the market computes what each of them did, a few milliseconds long */
-};
+enum { JUDGE_HOURS = 7 * 24, JUDGE_HOSTS = 1024 };
 
 struct verdict {
 	uint64_t host;

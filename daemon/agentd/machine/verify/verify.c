@@ -26,8 +26,8 @@ static const struct {
 	{ "clock", verify_clock, "", 1 },
 	{ "ssh", verify_ssh, "check the network: 'ip route', 'ping'", 1 },
 	{ "drivers", verify_drivers, "nanopod host drivers", 1 },
-	{ "opencl", verify_opencl, "clinfo; if it hangs too, restart the machine", VERIFY_DEVICES + 2 },
-	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine", VERIFY_DEVICES + 2 },
+	{ "opencl", verify_opencl, "clinfo; if it hangs too, restart the machine", CHALLENGE_GPUS + 2 },
+	{ "gpu", verify_gpus, "nvidia-smi; if it hangs too, restart the machine", CHALLENGE_GPUS + 2 },
 };
 
 /* ---- One check, in a child ------------------------------------------------------------------------- */

@@ -9,9 +9,7 @@
 #include "agentd/machine/gpu_challenge.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/verify/verify_part.h"
-
-/* So many count at a market. */
-enum { VERIFY_DEVICES = 32 };
+#include "market/challenge.h"
 
 /* What a library says of one. */
 struct device {
@@ -23,9 +21,9 @@ struct device {
 struct device_told {
 	int rc; /* 0; as the library's open and run; or it gave no answer */
 	struct fail why;
-	int there; /* CUDA: how many GPUs it has; of more than VERIFY_DEVICES only the first are listed */
+	int there; /* CUDA: how many GPUs it has; of more than CHALLENGE_GPUS only the first are listed */
 	size_t count;
-	struct device list[VERIFY_DEVICES];
+	struct device list[CHALLENGE_GPUS];
 	struct gpu_challenge got;
 };
 

@@ -24,7 +24,7 @@ static void verify_cuda_work(const struct device_task *t, struct device_told *to
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	told->rc = gpu_challenge_open(t->setup->cuda, &c, &n, &told->why);
 	told->there = told->rc ? 0 : n;
-	for (int i = 0; !told->rc && t->index < 0 && i < n && i < VERIFY_DEVICES; i++) {
+	for (int i = 0; !told->rc && t->index < 0 && i < n && i < CHALLENGE_GPUS; i++) {
 		struct device *d = &told->list[told->count++];
 
 		d->is_gpu = true;

@@ -7,7 +7,7 @@
 #include "agentd/machine/opencl_challenge.h"
 #include "agentd/machine/verify/verify_device.h"
 
-_Static_assert((int)OPENCL_DEVICES <= (int)VERIFY_DEVICES, "all that OpenCL shows are listed");
+_Static_assert((int)OPENCL_DEVICES <= (int)CHALLENGE_GPUS, "all that OpenCL shows are listed");
 
 static void verify_opencl_work(const struct device_task *t, struct device_told *told)
 {
