@@ -526,15 +526,16 @@ static int look_before_paying(struct walk *k, const struct instance *i, struct f
 	const struct engine *e = market_engine(k->m);
 	const struct watched *a = watch_agent(k->w, engine_host(e, i->host)->agent);
 	int64_t next = engine_minute(e) + 1, awaits = watch_awaits(e, i), settles;
+	bool held = a && a->hold.since;
 
-	if (!awaits || engine_host(e, i->host)->down || watch_missed(k->w, awaits, k->now_ms))
+	if (!awaits || engine_host(e, i->host)->down || (!held && watch_missed(k->w, awaits, k->now_ms)))
 		return 0;
 	settles = watch_settles(e, i);
 	if (settles > next) {
 		step_until(k, settles - 1);
 		return 0;
 	}
-	if (a && a->hold.since) {
+	if (held) {
 		step_until(k, next);
 		return watch_before_settling(k->w, k->m, engine_host(e, i->host), f);
 	}

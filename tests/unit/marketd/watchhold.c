@@ -92,6 +92,25 @@ static void test_runs(void)
 	is_int(money(seller) - earned, 10 * 1000, "a node that ran meanwhile is paid for");
 }
 
+/* The market was away: it heard of no node, and there was none, because it had kept it back. */
+static void test_away(void)
+{
+	uint64_t mine = make_pool("away"), one;
+	int64_t start = now / 60 + 1, before = money(buyer), earned = money(seller);
+
+	buy_node(mine, start, 10);
+	one = make_instance(mine, "away");
+	until_minute(start);
+	ok(one && engine_instance(market_engine(m), one)->host == hosts[0], "(a node is to come)");
+	hold(0, true);
+	pass(60, true);
+	now += 60 * 20;
+	watch_paused(w, 0, now_ms, now - 60 * 20, now);
+	watch_time(w, m, now_ms, now, &f);
+	hold(0, false);
+	ok(one && !down(0) && money(seller) == earned && money(buyer) == before, "nobody pays for it while the market is away either");
+}
+
 /* The clock jumps, and what the market held up is settled on the way. */
 static void test_jump(void)
 {
@@ -123,6 +142,7 @@ int main(void)
 	test_wait();
 	test_end();
 	test_runs();
+	test_away();
 	test_jump();
 	is_int(engine_check(market_engine(m), &f), 0, "the market keeps its invariants (%s)", f.text);
 	watch_free(w);
