@@ -309,6 +309,21 @@ runs "$INST"
 minutes 20
 is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((17 * 20000)) "nor does a seller come to it by taking the host down and up"
 
+# The market is away for half an hour.
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+paid=$(money "$FOUNDRY" .available_micros)
+INST=$(instance vm10)
+has_from "$ACME" "$POOL" 1 60
+minutes 2
+is "$(hears)" '[[],[true,false]]' "(a node waits)"
+NOW=$((NOW + 1800)); v2_clock $NOW
+is "$(hears) $(verified "$A")" '[[],[true,false]] verified | - | gold' "while the market is away, nobody has to answer"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(hears) $(verified "$A")" "[[\"$INST\"],[false,false]] verified | - | gold" "but then"
+runs "$INST"
+minutes 30
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((28 * 20000)) "and nobody pays for the wait"
+
 # A node that never comes on a host that is down keeps no other from being looked at.
 has_from "$STRANGER" "$OTHER" 1 1
 has_from "$ACME" "$POOL" 1 60

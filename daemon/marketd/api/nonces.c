@@ -128,7 +128,7 @@ const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int
 {
 	const struct recheck *r = nonces_rechecked(n, host);
 
-	return r && given >= r->due - RECHECK_SECONDS ? r : NULL;
+	return r && given >= r->asked ? r : NULL;
 }
 
 void nonces_missed(struct nonces *n, uint64_t host, const char *why)
@@ -147,10 +147,16 @@ void nonces_checked(struct nonces *n, uint64_t host)
 		}
 }
 
-bool nonces_overdue(const struct nonces *n, int64_t now, struct recheck *out)
+void nonces_minute(struct nonces *n)
 {
 	for (size_t i = 0; n && i < n->asked_count; i++)
-		if (n->asked[i].due <= now) {
+		n->asked[i].left--;
+}
+
+bool nonces_overdue(const struct nonces *n, struct recheck *out)
+{
+	for (size_t i = 0; n && i < n->asked_count; i++)
+		if (n->asked[i].left <= 0) {
 			*out = n->asked[i];
 			return true;
 		}

@@ -13,13 +13,15 @@
 
 #include "marketd/store/market.h"
 
-enum { NONCE_TEXT = 33, NONCE_SECONDS = 900, RECHECK_SECONDS = 600 };
+enum { NONCE_TEXT = 33, NONCE_SECONDS = 900, RECHECK_MINUTES = 10 };
 
 struct nonces;
 
 struct recheck {
 	uint64_t host;
-	int64_t since, due; /* the minute in which the lease began; Unix seconds, RECHECK_SECONDS after it was asked */
+	int64_t since; /* the minute in which the lease began */
+	int64_t asked; /* Unix seconds */
+	int left;      /* minutes: of RECHECK_MINUTES, those that the market listened are over */
 	char why[WHY_BYTES + 1]; /* what its last answer misses; "": there was none */
 };
 
@@ -38,7 +40,8 @@ const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int
 /* Its answer misses that; another one may come. */
 void nonces_missed(struct nonces *n, uint64_t host, const char *why);
 void nonces_checked(struct nonces *n, uint64_t host);
-bool nonces_overdue(const struct nonces *n, int64_t now, struct recheck *out); /* one that was not answered */
+void nonces_minute(struct nonces *n);                                /* call when the market listened for one more */
+bool nonces_overdue(const struct nonces *n, struct recheck *out); /* one that was not answered */
 
 /* Below a number from 1 on, by chance. */
 uint32_t nonces_chance(uint32_t below);

@@ -75,11 +75,13 @@ static void np_recheck_fail(struct api *api, const struct host *h, const struct 
 	free(claims);
 }
 
+/* Minutes in which the market was away, or could keep nothing, are none in which a machine did not answer. */
 static void np_recheck_overdue(struct api *api)
 {
 	struct recheck late;
 
-	while (nonces_overdue(api->nonces, market_now(api->market), &late)) {
+	nonces_minute(api->nonces);
+	while (nonces_overdue(api->nonces, &late)) {
 		const struct host *h = engine_host(market_engine(api->market), late.host);
 
 		if (h && !h->retired)
@@ -118,7 +120,8 @@ static void np_recheck_draw(struct api *api, const struct host *h, const struct 
 	nonces_recheck(&api->nonces,
 		&(struct recheck){ .host = h->id,
 			.since = l->start,
-			.due = market_now(api->market) + RECHECK_SECONDS });
+			.asked = market_now(api->market),
+			.left = RECHECK_MINUTES });
 	np_recheck_hold(api, h->agent);
 }
 
