@@ -137,6 +137,7 @@ static int open_market(struct server *s, struct fail *f)
 	rc = rc ? rc : quotas_new(&s->api.quotas, s->o->quotas, s->o->quota_count);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
+	np_recheck_begin(&s->api);
 	rc = watch_time(s->api.watch, s->market, s->api.now_ms, clock_of(s), f);
 	return rc == 0 ? market_commit(s->market, f) : rc;
 }

@@ -324,6 +324,30 @@ runs "$INST"
 minutes 30
 is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((28 * 20000)) "and nobody pays for the wait"
 
+# The market starts anew.
+paid=$(money "$FOUNDRY" .available_micros)
+INST=$(instance vm11)
+has_from "$ACME" "$POOL" 1 20
+minutes 5
+is "$(hears)" '[[],[true,false]]' "(a node waits)"
+marketd_kill; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
+is "$(hears)" "[[\"$INST\"],[false,false]]" "a market that starts anew keeps no node back"
+minutes 1
+runs "$INST"
+minutes 20
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((15 * 20000)) "and nobody pays for what they waited before"
+paid=$(money "$FOUNDRY" .available_micros)
+INST=$(instance vm12)
+has_from "$ACME" "$POOL" 1 20
+minutes 3
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+minutes 1
+marketd_kill; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
+minutes 1
+runs "$INST"
+minutes 20
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((17 * 20000)) "but for what they waited since the machine measured"
+
 # A node that never comes on a host that is down keeps no other from being looked at.
 has_from "$STRANGER" "$OTHER" 1 1
 has_from "$ACME" "$POOL" 1 60

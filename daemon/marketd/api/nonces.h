@@ -2,7 +2,7 @@
 /*
  * What the market waits for from agents that measure: the nonce that each was given last, good once and for a while;
  * and leases that were drawn as they began: their machine has to measure again before a new node starts on it.
- * In memory only: after a restart an agent asks anew.
+ * In memory only: after a restart an agent asks anew, and no lease that began before is looked at.
  */
 #ifndef MARKETD_API_NONCES_H
 #define MARKETD_API_NONCES_H
@@ -19,9 +19,9 @@ struct nonces;
 
 struct recheck {
 	uint64_t host;
-	int64_t since; /* the minute in which the lease began */
-	int64_t asked; /* Unix seconds */
-	int left;      /* minutes: of RECHECK_MINUTES, those that the market listened are over */
+	int64_t since;           /* the minute in which the lease began */
+	int64_t asked;           /* Unix seconds */
+	int left;                /* minutes: of RECHECK_MINUTES, those that the market listened are over */
 	char why[WHY_BYTES + 1]; /* what its last answer misses; "": there was none */
 };
 
@@ -40,7 +40,7 @@ const struct recheck *nonces_answered(const struct nonces *n, uint64_t host, int
 /* Its answer misses that; another one may come. */
 void nonces_missed(struct nonces *n, uint64_t host, const char *why);
 void nonces_checked(struct nonces *n, uint64_t host);
-void nonces_minute(struct nonces *n);                                /* call when the market listened for one more */
+void nonces_minute(struct nonces *n);                             /* call when the market listened for one more */
 bool nonces_overdue(const struct nonces *n, struct recheck *out); /* one that was not answered */
 
 /* Below a number from 1 on, by chance. */

@@ -111,6 +111,29 @@ static void test_away(void)
 	ok(one && !down(0) && money(seller) == earned && money(buyer) == before, "nobody pays for it while the market is away either");
 }
 
+/* The market starts anew, and is told that it may have kept the node back before. */
+static void test_anew(bool told)
+{
+	uint64_t mine = make_pool(told ? "told" : "untold"), one;
+	int64_t start = now / 60 + 1, before = money(buyer);
+
+	buy_node(mine, start, 10);
+	one = make_instance(mine, "anew");
+	until_minute(start);
+	hold(0, true);
+	pass(200, true);
+	watch_anew();
+	if (told)
+		watch_hold(w, m, agents[0], true, now - 600, &f);
+	watch_time(w, m, now_ms, now, &f);
+	hold(0, false);
+	pass(100, true);
+	is_int(down(0), !told, told ? "after a start nobody is blamed for it" : "whoever is late without that is");
+	report(one, INSTANCE_RUNNING);
+	until_minute(start + 10);
+	is_int(before - money(buyer), (told ? 10 - 4 : 10 - 5) * 1000, "nor pays for it");
+}
+
 /* The clock jumps, and what the market held up is settled on the way. */
 static void test_jump(void)
 {
@@ -143,6 +166,8 @@ int main(void)
 	test_end();
 	test_runs();
 	test_away();
+	test_anew(true);
+	test_anew(false);
 	test_jump();
 	is_int(engine_check(market_engine(m), &f), 0, "the market keeps its invariants (%s)", f.text);
 	watch_free(w);

@@ -93,6 +93,11 @@ const struct lease *np_proof_lease(const struct engine *e, const struct host *h)
 json_t *np_verification(const struct engine *e, const struct host *h);
 /* For its agent: whether the market waits for measurements of the host; NULL: its type asks for none. */
 json_t *np_verify_wanted(const struct api *api, const struct host *h);
+/*
+ * Call once after a start, before time goes on: which leases were drawn is forgotten. Who waits on a machine that may
+ * have had to measure does not pay for that, and nobody is blamed.
+ */
+void np_recheck_begin(struct api *api);
 /* Call when a minute began: looks again at some leases that began, and at who did not answer. */
 void np_recheck_minute(struct api *api);
 /* Draws leases whose hosts are looked at, once a minute: before an agent hears of their nodes. */

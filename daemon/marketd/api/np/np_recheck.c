@@ -125,12 +125,45 @@ static void np_recheck_draw(struct api *api, const struct host *h, const struct 
 	np_recheck_hold(api, h->agent);
 }
 
+/* Began a lease on it that may have been drawn, and has nothing been measured since? */
+static bool np_recheck_lost(const struct engine *e, const struct host *h)
+{
+	const struct sku *s = engine_sku(e, h->sku);
+	const struct lease *l = np_proof_lease(e, h);
+
+	return !h->retired && h->agent && s && s->proof && l && l->since >= l->start &&
+		l->start > engine_minute(e) - RECHECK_MINUTES && h->proof_at < 60 * l->start && judge_recheck(s) > 0;
+}
+
+void np_recheck_begin(struct api *api)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t least = 60 * (engine_minute(e) - RECHECK_MINUTES);
+
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id))
+		if (np_recheck_lost(e, h))
+			watch_hold(api->watch, api->market, h->agent, true, least, NULL);
+}
+
+/* What may have been open before the start is not any more. */
+static void np_recheck_forget(struct api *api)
+{
+	const struct host *h;
+	uint64_t id = 0;
+
+	for (; (h = engine_host_after(market_engine(api->market), 0, id)); id = h->id)
+		if (!h->retired && h->agent)
+			np_recheck_hold(api, h->agent);
+}
+
 void np_recheck_look(struct api *api)
 {
 	const struct engine *e = market_engine(api->market);
 	int64_t from = api->verified_minute;
 
 	api->verified_minute = engine_minute(e);
+	if (from == 0)
+		np_recheck_forget(api);
 	if (from == api->verified_minute)
 		return;
 	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
