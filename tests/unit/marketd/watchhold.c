@@ -108,7 +108,8 @@ static void test_away(void)
 	watch_paused(w, 0, now_ms, now - 60 * 20, now);
 	watch_time(w, m, now_ms, now, &f);
 	hold(0, false);
-	ok(one && !down(0) && money(seller) == earned && money(buyer) == before, "nobody pays for it while the market is away either");
+	ok(one && !down(0) && money(seller) == earned && money(buyer) == before,
+		"nobody pays for it while the market is away either");
 }
 
 /* The market starts anew, and is told that it may have kept the node back before. */
