@@ -346,7 +346,7 @@ marketd_kill; marketd_start --test-clock=$NOW --rate 0 --quota foundry:text=1
 minutes 1
 runs "$INST"
 minutes 20
-is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((17 * 20000)) "but for what they waited since the machine measured"
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((16 * 20000)) "also where it had let the node go, and that had not come yet"
 
 # A node that never comes on a host that is down keeps no other from being looked at.
 has_from "$STRANGER" "$OTHER" 1 1

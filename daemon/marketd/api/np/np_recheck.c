@@ -13,6 +13,8 @@
 #include "marketd/api/quota.h"
 #include "marketd/store/watch.h"
 
+enum { LOST_MINUTES = 2 * RECHECK_MINUTES };
+
 /* By what was measured of it: is it as its type asks now? Nothing is said where nothing is new. */
 static void np_recheck_host(struct api *api, const struct request *q, const struct host *h, const json_t *floors)
 {
@@ -125,20 +127,20 @@ static void np_recheck_draw(struct api *api, const struct host *h, const struct 
 	np_recheck_hold(api, h->agent);
 }
 
-/* Began a lease on it that may have been drawn, and has nothing been measured since? */
+/* Began a lease on it that may have been drawn, so lately that a node which was kept back may still have to come? */
 static bool np_recheck_lost(const struct engine *e, const struct host *h)
 {
 	const struct sku *s = engine_sku(e, h->sku);
 	const struct lease *l = np_proof_lease(e, h);
 
-	return !h->retired && h->agent && s && s->proof && l && l->since >= l->start &&
-		l->start > engine_minute(e) - RECHECK_MINUTES && h->proof_at < 60 * l->start && judge_recheck(s) > 0;
+	return !h->retired && !h->down && h->agent && s && s->proof && l && l->since >= l->start &&
+		l->start > engine_minute(e) - LOST_MINUTES && judge_recheck(s) > 0;
 }
 
 void np_recheck_begin(struct api *api)
 {
 	const struct engine *e = market_engine(api->market);
-	int64_t least = 60 * (engine_minute(e) - RECHECK_MINUTES);
+	int64_t least = 60 * (engine_minute(e) - LOST_MINUTES);
 
 	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id))
 		if (np_recheck_lost(e, h))
