@@ -348,6 +348,18 @@ runs "$INST"
 minutes 20
 is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((16 * 20000)) "also where it had let the node go, and that had not come yet"
 
+# A type that asks no more, after a short lease.
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+has_from "$ACME" "$POOL" 1 2
+minutes 1
+is "$(hears)" '[[],[true,false]]' "(drawn)"
+wants '{"requires":null}'
+minutes 3
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[true,null]' "who has to measure hears it, also where its type asks no more"
+N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
+is "$(as "$S" GET /np/v1/agent/work | jq -c '[.hosts[].verification.now]')" '[null,null]' "once"
+wants "$(asks 500)"
+
 # A node that never comes on a host that is down keeps no other from being looked at.
 has_from "$STRANGER" "$OTHER" 1 1
 has_from "$ACME" "$POOL" 1 60

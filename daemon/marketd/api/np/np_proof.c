@@ -68,9 +68,9 @@ json_t *np_verify_wanted(const struct api *api, const struct host *h)
 	const struct engine *e = market_engine(api->market);
 	const struct sku *s = engine_sku(e, h->sku);
 	const struct lease *l = np_proof_lease(e, h);
-	bool now = np_proof_unpaid(h, l) || nonces_rechecked(api->nonces, h->id);
+	bool asked = nonces_rechecked(api->nonces, h->id) != NULL, now = asked || np_proof_unpaid(h, l);
 
-	if (!s || (!s->proof && !l)) /* what was sold asks for proof even if its type asks no more */
+	if (!s || (!s->proof && !l && !asked)) /* what was sold asks for proof even if its type asks no more */
 		return NULL;
 	return json_pack("{s:s, s:o, s:o, s:b}", "state", np_proof_state(e, h), "at",
 		h->proof_at ? json_integer(h->proof_at) : json_null(), "until",
