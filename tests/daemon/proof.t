@@ -465,6 +465,25 @@ minutes 20
 is "$(verified "$A") $(($(money "$FOUNDRY" .available_micros) - paid))" "failed | disk_write: 1 MB/s, but its type asks for 1000 | - 0" "keeps no money, and does not come back by what it once measured"
 disk 900
 
+paid=$(money "$FOUNDRY" .available_micros)
+has_from "$ACME" "$POOL" 1 40
+wants "$(asks 1000)"
+minutes 12
+is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "(one of those does not answer)"
+disk 900
+is "$(verified "$A")" "expired | disk_write: 900 MB/s, but its type asks for 1000 | -" "who failed by silence alone can be as good as before"
+minutes 30
+is "$(($(money "$FOUNDRY" .available_micros) - paid))" $((29 * 20000)) "and is paid from then on"
+wants "$(asks 500)"
+disk 900
+has_from "$ACME" "$POOL" 5 20
+disk 100
+minutes 16
+disk 100
+is "$(verified "$A")" "failed | disk_write: 100 MB/s, but its type asks for 500 | -" "but who failed by what it is comes to nothing by silence"
+minutes 10
+disk 900
+
 # ---- GPUs ------------------------------------------------------------------------------------------------------------
 # gpus COUNT: the agent's inventory lists them, h100 all of them; at NUMBER: where it is.
 at() { printf '0000:%02x:00.0' "$1"; }

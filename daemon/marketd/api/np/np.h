@@ -104,6 +104,7 @@ void np_recheck_minute(struct api *api);
 void np_recheck_look(struct api *api);
 /* The agent's machine is to be measured as a lease began: its new nodes wait until it was. */
 bool np_recheck_open(const struct api *api, uint64_t agent);
+extern const char np_recheck_silent[]; /* why it failed, where it did not answer */
 /* The host measured, or will not. */
 void np_recheck_close(struct api *api, const struct host *h);
 /* Its floors changed: hosts whose measurements do not reach them leave the book, and those that do come back. */

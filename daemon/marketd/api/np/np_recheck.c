@@ -15,6 +15,8 @@
 
 enum { LOST_MINUTES = 2 * RECHECK_MINUTES };
 
+const char np_recheck_silent[] = "it did not measure itself again when a lease began";
+
 /* By what was measured of it: is it as its type asks now? Nothing is said where nothing is new. */
 static void np_recheck_host(struct api *api, const struct request *q, const struct host *h, const json_t *floors)
 {
@@ -63,6 +65,7 @@ void np_recheck_close(struct api *api, const struct host *h)
 static void np_recheck_fail(struct api *api, const struct host *h, const struct recheck *late)
 {
 	char *claims = h->claims ? strdup(h->claims) : NULL; /* the event outlives what the host had */
+	char before[WHY_BYTES + 1] = "";
 	struct request own = api_own(api, h->account);
 	struct event ev = { .kind = EVENT_HOST_VERIFIED,
 		.account = h->account,
@@ -70,8 +73,10 @@ static void np_recheck_fail(struct api *api, const struct host *h, const struct 
 		.text = claims,
 		.u.host_verified = { .result = PROOF_FAILED,
 			.since = late->since,
-			.why = *late->why ? late->why : "it did not measure itself again when a lease began" } };
+			.why = *late->why ? late->why : np_recheck_silent } };
 
+	if (!*late->why && h->proof == PROOF_FAILED && h->proof_why) /* silence mends nothing */
+		ev.u.host_verified.why = strcpy(before, h->proof_why);
 	quota_reduces(api->quotas);
 	api_apply(api, &own, &ev, NULL, NULL);
 	free(claims);

@@ -89,12 +89,17 @@ static bool np_verify_busy(const struct engine *e, uint64_t agent)
 	return false;
 }
 
-/* Its type has come to ask for more than was measured of it: what it sold before was less. */
+/*
+ * Its type has come to ask for more than was measured of it: what it sold before was less. Who failed by silence keeps
+ * what was measured before, and can come back to it.
+ */
 static bool np_verify_outgrown(const struct host *h, const struct sku *s)
 {
+	bool silent = h->proof == PROOF_FAILED && h->claims && h->proof_why &&
+		strcmp(h->proof_why, np_recheck_silent) == 0;
 	json_t *floors = judge_floors(s);
 	char why[WHY_BYTES + 1];
-	bool outgrown = h->proof == PROOF_OUTGROWN && judge_short(floors, h->claims, why, sizeof why);
+	bool outgrown = (h->proof == PROOF_OUTGROWN || silent) && judge_short(floors, h->claims, why, sizeof why);
 
 	json_decref(floors);
 	return outgrown;
