@@ -5,6 +5,7 @@
  */
 #include "marketd/api/np/np.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,8 +76,10 @@ static void np_recheck_fail(struct api *api, const struct host *h, const struct 
 			.since = late->since,
 			.why = *late->why ? late->why : np_recheck_silent } };
 
-	if (!*late->why && h->proof == PROOF_FAILED && h->proof_why) /* silence mends nothing */
-		ev.u.host_verified.why = strcpy(before, h->proof_why);
+	if (!*late->why && h->proof == PROOF_FAILED && h->proof_why) { /* silence mends nothing */
+		snprintf(before, sizeof before, "%s", h->proof_why);
+		ev.u.host_verified.why = before;
+	}
 	quota_reduces(api->quotas);
 	api_apply(api, &own, &ev, NULL, NULL);
 	free(claims);
