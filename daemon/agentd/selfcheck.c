@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/selfcheck.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agentd/device/gpu_slices.h"
 #include "agentd/machine/capacity.h"
 #include "agentd/machine/inventory.h"
 #include "agentd/machine/probe.h"
+#include "agentd/os/gpu_turn.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
 
-enum { DEADLINE_MS = 30000, INVENTORY_MS = 6 * 3600 * 1000, WEEK_MS = 7 * 24 * 3600 * 1000 };
+enum { DEADLINE_MS = 30000, AGAIN_MS = 5000, INVENTORY_MS = 6 * 3600 * 1000, WEEK_MS = 7 * 24 * 3600 * 1000 };
 
 /* The market believes that a machine has less when it still has ten minutes later. */
 enum { SHRANK_MS = 11 * 60 * 1000 };
@@ -28,11 +31,16 @@ static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 		.functions = drivers_give_functions(c->driver),
 		.shares = drivers_give_shares(c->driver) };
 	struct inventory *v = NULL;
-	int rc;
+	int turn, rc;
 
 	setup.node_memory = c->terms.node_memory;
 	setup.no_rate = c->terms.no_rate;
+	rc = gpu_turn_look(c->data, 0, &turn, f);
+	if (rc)
+		return rc;
 	rc = inventory_read(&setup, &v);
+	if (turn >= 0)
+		close(turn);
 	if (!rc && c->data) /* before the market can sell them */
 		rc = gpu_slices_keep(c->data, v, f);
 	if (!rc)
@@ -52,9 +60,16 @@ static int selfcheck_read_health(void *arg, struct buf *out, struct fail *f)
 		.market_now = wallclock_now(c->clock),
 		.local_now = time(NULL) };
 	struct health_report report = { 0 };
+	int turn, rc = gpu_turn_look(c->data, 0, &turn, f);
 
-	(void)f;
+	/* While a GPU is reset, the log and the rest are looked at all the same. */
+	if (rc)
+		setup.nvml = "";
 	health_check(&setup, &report);
+	if (rc)
+		health_keep(&c->report, &report);
+	if (turn >= 0)
+		close(turn);
 	if (c->probing)
 		probe_run(c->data, c->probing == PROBE_LONG, &report);
 	return buf_add(out, &report, sizeof report);
@@ -117,6 +132,8 @@ static void selfcheck_take(struct selfcheck *c)
 		free(before);
 		c->inventory_new = c->inventory != NULL;
 	}
+	if (c->inventories && c->job.rc == -EBUSY) /* a GPU was being reset */
+		c->inventory_due_ms = clock_ms() + AGAIN_MS;
 	job_release(&c->job, c->loop);
 }
 

@@ -61,6 +61,6 @@ agentd_start m1 --driver fake --grace 0 --first-port $PORTS
 for id in $(living); do as "$ACME" POST "/v2/instances/$id/terminate" >/dev/null; done
 empty() { [ -z "$(running)" ] && [ -z "$(ls "$TMP/m1/nodes")" ] && [ -z "$(ls "$TMP/m1/fake")" ]; }
 ok "when none is wanted, none is left" wait_for 40 empty
-whole() { [ "$(ls "$TMP/m1" | tr '\n' ' ')" = "agent.json fake gpus.lock key lock nodes probe.json " ]; }
+whole() { [ "$(ls "$TMP/m1" | tr '\n' ' ')" = "agent.json fake gpus.lock gpus.turn key lock nodes probe.json " ]; }
 ok "and no halves of files" wait_for 40 whole || diag "$(ls "$TMP/m1")"
 done_testing

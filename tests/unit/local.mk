@@ -117,7 +117,7 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/cgroup tests/unit/agentd/confine tests/unit/agentd/console \
 	tests/unit/agentd/gpus tests/unit/agentd/gpushare tests/unit/agentd/gpuslices \
 	tests/unit/agentd/gpuslicefaults \
-	tests/unit/agentd/gpustep tests/unit/agentd/guard tests/unit/agentd/health \
+	tests/unit/agentd/gpustep tests/unit/agentd/gputurn tests/unit/agentd/guard tests/unit/agentd/health \
 	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory \
 	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
@@ -172,6 +172,10 @@ tests_unit_agentd_inventory_SOURCES = tests/unit/agentd/inventory.c tests/unit/a
 tests_unit_agentd_inventory_LDADD = libinventory.la
 tests_unit_agentd_join_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_join_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=verb_http -Wl,--wrap=verb_http_session
+tests_unit_agentd_gputurn_SOURCES = tests/unit/agentd/gputurn.c tests/unit/agentd/inventorytree.h
+tests_unit_agentd_gputurn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_gputurn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=inventory_read -Wl,--wrap=health_check
+tests_unit_agentd_gputurn_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_join_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_keys_LDADD = libagent.la
 tests_unit_agentd_mount_LDADD = libos.la libbase.la
@@ -201,6 +205,7 @@ tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSS
 EXTRA_tests_unit_agentd_gpushare_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_gpuslicefaults_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_gpuslices_DEPENDENCIES = tests/lib/fakenvml.la
+EXTRA_tests_unit_agentd_gputurn_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_health_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_inventory_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_nvml_DEPENDENCIES = tests/lib/fakenvml.la tests/lib/fakenvmllacks.la

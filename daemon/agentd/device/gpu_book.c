@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agentd/contract.h"
+#include "agentd/os/gpu_turn.h"
 #include "agentd/os/statefile.h"
 
 int gpu_book_load(struct gpu_book *b, struct fail *f)
@@ -31,17 +32,17 @@ int gpu_book_load(struct gpu_book *b, struct fail *f)
 	return b->gpus ? 0 : fail_set(f, -EINVAL, "'%s' is damaged", path);
 }
 
-static int book_lock(const char *data, const char *name, int how, struct fail *f)
+static int book_lock(const char *data, struct fail *f)
 {
 	char path[STATEFILE_PATH];
-	int fd, rc = statefile_path(path, data, name, NULL);
+	int fd, rc = statefile_path(path, data, "gpus.lock", NULL);
 
 	if (rc)
 		return fail_set(f, rc, "the path of '%s' is too long", data);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
-	while (flock(fd, how) != 0)
+	while (flock(fd, LOCK_EX) != 0)
 		if (errno != EINTR) {
 			rc = fail_errno(f, -errno, errno, "cannot lock '%s'", path);
 			close(fd);
@@ -53,13 +54,13 @@ static int book_lock(const char *data, const char *name, int how, struct fail *f
 int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f)
 {
 	*b = (struct gpu_book){ .data = data, .lock = -1 };
-	b->lock = book_lock(data, "gpus.lock", LOCK_EX, f);
+	b->lock = book_lock(data, f);
 	return b->lock < 0 ? b->lock : gpu_book_load(b, f);
 }
 
 int gpu_book_turn(const char *data, int how, struct fail *f)
 {
-	return book_lock(data, "gpus.turn", how, f);
+	return gpu_turn(data, how, GPU_TURN_MS, f);
 }
 
 int gpu_book_save(const struct gpu_book *b, struct fail *f)

@@ -32,11 +32,7 @@ int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f);
 int gpu_book_save(const struct gpu_book *b, struct fail *f);
 void gpu_book_close(struct gpu_book *b); /* after a failed open, too; twice is once */
 
-/*
- * NVIDIA's library and its program for resets open all GPUs, and one that is open is not reset: who looks (how:
- * LOCK_SH) and who resets, or switches a mode by a reset (LOCK_EX), wait for each other. Never under the book's lock. A
- * descriptor to close, or -errno.
- */
+/* As gpu_turn(), with time for several resets. Never under the book's lock. */
 int gpu_book_turn(const char *data, int how, struct fail *f);
 
 const char *gpu_book_word(const json_t *gpu, const char *name); /* "" where it has none */

@@ -156,6 +156,24 @@ static void health_check_gpus(const struct health_setup *s, struct health_report
 	free(v);
 }
 
+void health_keep(const struct health_report *before, struct health_report *r)
+{
+	static const char *const told[] = { "nvml", "ecc", "temperature" };
+
+	for (size_t i = 0; i < before->count; i++) {
+		const struct health_finding *f = &before->list[i];
+		bool keeps = false;
+
+		for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+			keeps = keeps || strcmp(f->check, told[k]) == 0;
+		for (size_t k = 0; k < r->count; k++)
+			keeps = keeps &&
+				(strcmp(r->list[k].check, f->check) != 0 || strcmp(r->list[k].gpu, f->gpu) != 0);
+		if (keeps)
+			health_found(r, f->health, f->check, f->gpu, f->action, "%s", f->text);
+	}
+}
+
 /* ---- All ----------------------------------------------------------------------------------------------- */
 
 void health_check(const struct health_setup *s, struct health_report *out)

@@ -20,4 +20,7 @@ struct health_setup {
 /* May block until the deadline: call it in a child. Allocates nothing that outlives it. */
 void health_check(const struct health_setup *s, struct health_report *out);
 
+/* After a look that could not ask NVIDIA's library ("" above): what that said before still holds. */
+void health_keep(const struct health_report *before, struct health_report *r);
+
 #endif

@@ -12,6 +12,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/devices.h daemon/agentd/os/disk.c daemon/agentd/os/disk.h \
 	daemon/agentd/os/node_hostkey.c \
 	daemon/agentd/os/node_hostkey.h \
+	daemon/agentd/os/gpu_turn.c \
+	daemon/agentd/os/gpu_turn.h \
 	daemon/agentd/os/job.c \
 	daemon/agentd/os/job.h \
 	daemon/agentd/os/opening.c \

@@ -8,12 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentd/os/gpu_turn.h"
 #include "agentd/os/statefile.h"
 #include "agentd/power/change.h"
 #include "agentd/power/power_devices.h"
 #include "base/clock.h"
 
-enum { LOCK_STEP_MS = 50, LOCK_MS = 10000 };
+enum { LOCK_STEP_MS = 50, LOCK_MS = 10000, TURN_MS = 120000 };
 
 static void hold_sleep(int64_t ms)
 {
@@ -103,11 +104,14 @@ int hold_change(struct hold *h, struct fail *f)
 
 int hold_apply(struct hold *h, struct fail *f)
 {
-	int lock = -1, rc = hold_lock(h->data, LOCK_MS, &lock, f);
+	int lock = -1, turn = -1, rc = hold_lock(h->data, LOCK_MS, &lock, f);
 
 	rc = rc ? rc : envelope_load(h->data, &h->e, f);
+	rc = rc ? rc : gpu_turn_look(h->data, TURN_MS, &turn, f);
 	rc = rc ? rc : hold_plan(h, f);
 	rc = rc ? rc : hold_change(h, f);
+	if (turn >= 0)
+		close(turn);
 	if (lock >= 0)
 		close(lock);
 	return rc;

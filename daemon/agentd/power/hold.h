@@ -19,13 +19,14 @@ struct hold {
 /* Waits for the lock. 0 with a descriptor to close; -EBUSY: another process changes or measures limits. */
 int hold_lock(const char *data, int64_t wait_ms, int *fd, struct fail *f);
 
+/* These two open the GPUs: the caller has its turn (os/gpu_turn.h). */
 /* Finds the devices and plans for h->e. -ENODEV: a GPU of the settings is gone; else as budget_plan(). */
 int hold_plan(struct hold *h, struct fail *f);
 
 /* After hold_plan(), with the lock: changes the limits and reads them back. As change_make(). */
 int hold_change(struct hold *h, struct fail *f);
 
-/* All of it, by the settings on disk. -ENOENT: nothing is set. */
+/* All of it, in its turn, by the settings on disk. -ENOENT: nothing is set. */
 int hold_apply(struct hold *h, struct fail *f);
 
 #endif

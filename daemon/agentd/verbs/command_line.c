@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agentd/flags.h"
 #include "agentd/ns/image.h"
@@ -44,12 +45,17 @@ static int command_line_verb_inventory(const struct flags *o, drivers all)
 		.shares = d && drivers_give_shares(d) };
 	struct driver_terms terms;
 	struct datadir_setup place;
+	int turn, status;
 
 	datadir_setup(&place, o, NULL);
 	drivers_terms(d, &place.setup, &terms);
 	setup.node_memory = terms.node_memory;
 	setup.no_rate = terms.no_rate;
-	return inventory_verb(&setup, o->json, stdout, stderr);
+	status = verb_turn(o, &turn);
+	status = status ? status : inventory_verb(&setup, o->json, stdout, stderr);
+	if (turn >= 0)
+		close(turn);
+	return status;
 }
 
 static int command_line_verb(const struct flags *o, drivers all)

@@ -11,18 +11,26 @@
 
 #include "agentd/market/verb_http.h"
 #include "agentd/machine/inventory.h"
+#include "agentd/os/gpu_turn.h"
 #include "agentd/os/statefile.h"
 #include "agentd/datadir.h"
 #include "agentd/device/gpu_slices.h"
 #include "agentd/market/work.h"
 #include "market/client.h"
 
-enum { TOKEN_MAX = 512 };
+enum { TOKEN_MAX = 512, TURN_MS = 30000, STATUS_BUSY = 5 };
 
 int verb_fail(int status, const char *text)
 {
 	fprintf(stderr, "nanopod-agentd: %s\n", text);
 	return status;
+}
+
+int verb_turn(const struct flags *o, int *turn)
+{
+	struct fail f = { 0 };
+
+	return gpu_turn_look(o->data, TURN_MS, turn, &f) ? verb_fail(STATUS_BUSY, f.text) : 0;
 }
 
 static int join_fail_exit(int rc, const struct fail *f)
@@ -63,6 +71,7 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 	struct inventory *v = NULL;
 	json_t *j = NULL;
 	struct buf text;
+	int turn;
 
 	datadir_setup(&place, o, NULL);
 	if (d || drivers_choose(all, o->driver, &place.setup, &d, NULL) == 0) {
@@ -75,8 +84,11 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 		setup.no_rate = terms.no_rate;
 	}
 	buf_init(&text, INVENTORY_JSON_MAX);
-	if (inventory_read(&setup, &v) == 0 && gpu_slices_keep(o->data, v, NULL) == 0 && inventory_json(v, &text) == 0)
+	if (verb_turn(o, &turn) == 0 && inventory_read(&setup, &v) == 0 && gpu_slices_keep(o->data, v, NULL) == 0 &&
+		inventory_json(v, &text) == 0)
 		j = json_loadb(buf_text(&text), text.len, 0, NULL);
+	if (turn >= 0)
+		close(turn);
 	free(v);
 	buf_release(&text);
 	return j;

@@ -353,18 +353,29 @@ static int verb_power_sweep(const struct flags *o)
 	return fflush(stdout) != 0;
 }
 
+/* All of them open the GPUs. */
+static int verb_power_in_turn(const struct flags *o, int (*verb)(const struct flags *o))
+{
+	int turn, status = verb_turn(o, &turn);
+
+	status = status ? status : verb(o);
+	if (turn >= 0)
+		close(turn);
+	return status;
+}
+
 int verb_power(const struct flags *o)
 {
 	const char *what = o->word_count ? o->words[0] : "show";
 
 	if (strcmp(what, "show") == 0 && o->word_count <= 1)
-		return verb_power_show(o);
+		return verb_power_in_turn(o, verb_power_show);
 	if (strcmp(what, "plan") == 0)
-		return verb_power_plan(o);
+		return verb_power_in_turn(o, verb_power_plan);
 	if (strcmp(what, "set") == 0)
-		return verb_power_set(o);
+		return verb_power_in_turn(o, verb_power_set);
 	if (strcmp(what, "sweep") == 0)
-		return verb_power_sweep(o);
+		return verb_power_in_turn(o, verb_power_sweep);
 	fprintf(stderr, "nanopod-agentd: unexpected argument '%s'; available: power show, plan, set, sweep\n",
 		strcmp(what, "show") == 0 ? o->words[1] : what);
 	return STATUS_USAGE;

@@ -204,6 +204,16 @@ static int verb_verify_run(const struct flags *o, struct identity *i, const stru
 	return status;
 }
 
+static int verb_verify_bom(const struct flags *o)
+{
+	int turn, status = verb_turn(o, &turn);
+
+	status = status ? status : bom_verb(o->bom, o->sysfs_root, o->json, stdout, stderr);
+	if (turn >= 0)
+		close(turn);
+	return status;
+}
+
 int verb_verify(const struct flags *o, drivers all)
 {
 	struct identity i = { 0 };
@@ -224,7 +234,7 @@ int verb_verify(const struct flags *o, drivers all)
 	int status;
 
 	if (o->bom)
-		return bom_verb(o->bom, o->sysfs_root, o->json, stdout, stderr);
+		return verb_verify_bom(o);
 	if (o->last)
 		return verb_verify_last(o);
 	if (o->nonce && claims_nonce(o->nonce, &f))

@@ -26,4 +26,7 @@ void verb_verify_when(const struct claims *c, char *room, size_t size);
 /* Prints "nanopod-agentd: TEXT" on standard error; returns status. */
 int verb_fail(int status, const char *text);
 
+/* Waits a little for a turn to open the GPUs. 0 with a descriptor to close, or -1; else the exit status. */
+int verb_turn(const struct flags *o, int *turn);
+
 #endif
