@@ -23,12 +23,9 @@ done
 mkdir -p "$ROOT/lib" "$ROOT/sys/bus/pci/drivers/nvidia"
 ln -s "$BUILD/tests/lib/.libs/fakenvml.so" "$ROOT/lib/libnvidia-ml.so.1"
 # Its driver leaves and takes a GPU as it is told.
-bus=$ROOT/sys/bus/pci
-mkfifo "$bus/drivers/nvidia/unbind" "$bus/drivers/nvidia/bind"
-while read -rN 12 gpu; do rm -f "$bus/devices/$gpu/driver"; done <>"$bus/drivers/nvidia/unbind" &
-echo $! >"$TMP/unbind.pid"
-while read -rN 12 gpu; do ln -s ../../drivers/nvidia "$bus/devices/$gpu/driver"; done <>"$bus/drivers/nvidia/bind" &
-echo $! >"$TMP/bind.pid"
+: >"$ROOT/sys/bus/pci/drivers/nvidia/unbind"
+: >"$ROOT/sys/bus/pci/drivers/nvidia/bind"
+export FAKE_BUS=$ROOT
 operator POST /np/v1/skus '{"alias":"half","gpus":1,"properties":{"accelerator":"rtx4090","requires":{"share":"1/2"}}}' >"$TMP/.half"
 operator POST /np/v1/skus '{"alias":"whole","gpus":1,"properties":{"accelerator":"rtx4090"}}' >"$TMP/.whole"
 SKU=$(json .id <"$TMP/.half")

@@ -54,5 +54,6 @@ tests_lib_onebuffer_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -r
 
 # nanopod-agentd with a driver whose nodes are nothing: fast enough for hundreds of them.
 check_PROGRAMS += tests/lib/agentfake
-tests_lib_agentfake_SOURCES = tests/lib/agentfake.c
+tests_lib_agentfake_SOURCES = tests/lib/agentfake.c tests/lib/agentbus.c
+tests_lib_agentfake_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write
 tests_lib_agentfake_LDADD = libagent.la libdriverns.la libdriverproc.la libos.la libbase.la
