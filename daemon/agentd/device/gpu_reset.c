@@ -102,6 +102,23 @@ static int reset_by_tool(const struct reset_vendor *v, const char *address, stru
 	return spawn_words(TOOL_MS, f, v->tool[0], v->tool[1], v->tool[2], address, NULL);
 }
 
+/* A card with sound has "bus" among its ways, and the kernel refuses it: the card is not alone on its bus. */
+static int reset_function(const char *root, const char *address, struct fail *f)
+{
+	bool alone = function_resets_alone(root, address);
+	struct fail why = { 0 };
+	int rc = alone ? function_reset(root, address, f) : -ENOTSUP, bus;
+
+	if (rc == 0) {
+		function_rescan(root, address); /* a reset by its bus may have been cut off before */
+		return 0;
+	}
+	bus = function_reset_bus(root, address, &why);
+	if (bus == 0)
+		return 0;
+	return alone && bus == -ENOTSUP ? rc : fail_set(f, bus, "%s", why.text);
+}
+
 /* Without a driver nobody uses the GPU while it is reset, and the driver begins with it anew. */
 static int reset_by_function(const char *root, const struct pci *p, struct fail *f)
 {
@@ -110,7 +127,7 @@ static int reset_by_function(const char *root, const struct pci *p, struct fail 
 
 	if (rc)
 		return rc;
-	rc = function_reset(root, p->address, f);
+	rc = reset_function(root, p->address, f);
 	/* Without one it was cut off here before. */
 	back = *p->driver ? function_bind(root, p->address, p->driver, &why) : function_free(root, p->address, &why);
 	if (!rc && back && f)

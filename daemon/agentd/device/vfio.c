@@ -156,15 +156,6 @@ static int vfio_reset_bus(const char *root, const struct vfio_function *list, si
 	return rc;
 }
 
-/* The kernel's first way is tried first. A change of the power state may leave the memory as it is. */
-static bool vfio_resets_alone(const char *root, const char *address)
-{
-	char path[SYSFS_PATH], ways[128];
-
-	sysfs_path(path, root, FUNCTIONS "/%s/reset_method", address);
-	return !sysfs_text(path, ways, sizeof ways) || strncmp(ways, "pm", 2) != 0;
-}
-
 int vfio_reset(const char *root, const struct vfio_function *list, size_t count, struct fail *f)
 {
 	int rc = 0;
@@ -174,7 +165,7 @@ int vfio_reset(const char *root, const struct vfio_function *list, size_t count,
 	if (rc)
 		return rc;
 	/* A card with sound has "bus" among its ways, and the kernel refuses it: the card is not alone on its bus. */
-	if (vfio_resets_alone(root, list[0].address) && function_reset(root, list[0].address, NULL) == 0)
+	if (function_resets_alone(root, list[0].address) && function_reset(root, list[0].address, NULL) == 0)
 		return 0;
 	return vfio_reset_bus(root, list, count, f);
 }

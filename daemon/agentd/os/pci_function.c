@@ -2,6 +2,7 @@
 #include "agentd/os/pci_function.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,12 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 
 #define FUNCTIONS "/sys/bus/pci/devices"
 
 /* The kernel is done when a write returns; a stand-in for it takes a moment. */
-enum { BACK_MS = 5000, PAUSE_MS = 10 };
+enum { BACK_MS = 5000, PAUSE_MS = 10, WAYS = 128, SIBLINGS = 8 };
 
 bool function_address_good(const char *address)
 {
@@ -154,4 +156,103 @@ int function_reset(const char *root, const char *address, struct fail *f)
 	if (access(function_path(path, root, FUNCTIONS "/%s/reset", address), W_OK) != 0)
 		return fail_set(f, -ENOTSUP, "the kernel knows no way to reset %s alone", address);
 	return function_write(path, "1", f);
+}
+
+/* ---- With its bus ---------------------------------------------------------------------------- */
+
+/* "device_specific flr bus pm", in the order in which the kernel tries them; "": an old kernel does not tell. */
+static void function_ways(const char *root, const char *address, char room[WAYS])
+{
+	char path[FUNCTION_PATH];
+	struct buf b;
+
+	buf_init(&b, 4096);
+	if (buf_read_file(&b, function_path(path, root, FUNCTIONS "/%s/reset_method", address)) != 0)
+		buf_clear(&b);
+	snprintf(room, WAYS, "%.*s", (int)strcspn(buf_text(&b), "\n"), buf_text(&b));
+	buf_release(&b);
+}
+
+bool function_resets_alone(const char *root, const char *address)
+{
+	char ways[WAYS];
+
+	function_ways(root, address, ways);
+	return strncmp(ways, "pm", 2) != 0;
+}
+
+static bool function_bus_is_way(const char *ways)
+{
+	for (const char *at = ways; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strncmp(at, "bus", 3) == 0 && (at[3] == ' ' || !at[3]))
+			return true;
+	return false;
+}
+
+/* The other functions of its card. -EBUSY: something else is on its bus. */
+static int function_siblings(const char *root, const char *address, char list[SIBLINGS][FUNCTION_NAME], size_t *count,
+	struct fail *f)
+{
+	static const size_t bus = sizeof "0000:19:" - 1, slot = sizeof "0000:19:00." - 1;
+	char path[FUNCTION_PATH];
+	DIR *d = opendir(function_path(path, root, FUNCTIONS));
+	struct dirent *e;
+	int rc = d ? 0 : fail_errno(f, -errno, errno, "cannot read '%s'", path);
+
+	*count = 0;
+	while (!rc && (e = readdir(d))) {
+		if (!function_address_good(e->d_name) || strncmp(e->d_name, address, bus) != 0 ||
+			strcmp(e->d_name, address) == 0)
+			continue;
+		if (strncmp(e->d_name, address, slot) != 0 || *count == SIBLINGS)
+			rc = fail_set(f, -EBUSY, "%s is on one bus with %s, so it cannot be reset", address, e->d_name);
+		else
+			snprintf(list[(*count)++], FUNCTION_NAME, "%.16s", e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+/* The kernel forgets that it is there. */
+static int function_remove(const char *root, const char *address, struct fail *f)
+{
+	char path[FUNCTION_PATH];
+	int64_t until = clock_ms() + BACK_MS;
+	int rc = function_write(function_path(path, root, FUNCTIONS "/%s/remove", address), "1", f);
+
+	function_path(path, root, FUNCTIONS "/%s", address);
+	while (!rc && access(path, F_OK) == 0) {
+		if (clock_ms() >= until)
+			rc = fail_set(f, -EBUSY, "the kernel keeps %s", address);
+		poll(NULL, 0, PAUSE_MS);
+	}
+	return rc;
+}
+
+int function_reset_bus(const char *root, const char *address, struct fail *f)
+{
+	char ways[WAYS], path[FUNCTION_PATH], list[SIBLINGS][FUNCTION_NAME];
+	size_t count = 0;
+	int rc;
+
+	function_ways(root, address, ways);
+	if (!function_bus_is_way(ways))
+		return fail_set(f, -ENOTSUP, "the kernel knows no way to reset %s that empties its memory", address);
+	rc = function_siblings(root, address, list, &count, f);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = function_remove(root, list[i], f);
+	function_path(path, root, FUNCTIONS "/%s/reset_method", address);
+	rc = rc ? rc : function_write(path, "bus", f);
+	rc = rc ? rc : function_reset(root, address, f);
+	function_write(path, ways, NULL);
+	function_rescan(root, address);
+	return rc;
+}
+
+void function_rescan(const char *root, const char *address)
+{
+	char path[FUNCTION_PATH];
+
+	function_write(function_path(path, root, FUNCTIONS "/%s/rescan", address), "1", NULL);
 }

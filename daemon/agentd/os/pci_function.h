@@ -31,5 +31,14 @@ int function_bind(const char *root, const char *address, const char *driver, str
 int function_free(const char *root, const char *address, struct fail *f);
 /* -ENOTSUP: the kernel knows no way that would spare its neighbours. */
 int function_reset(const char *root, const char *address, struct fail *f);
+/* Is the kernel's first way one that empties the memory? A change of the power state may leave it as it was. */
+bool function_resets_alone(const char *root, const char *address);
+/*
+ * Resets the bus that it is on, for a card that is not alone there because it has sound, which leaves its driver and
+ * comes back. -ENOTSUP: the kernel does not know that way. -EBUSY: another card is on that bus.
+ */
+int function_reset_bus(const char *root, const char *address, struct fail *f);
+/* Functions of its bus come back that such a reset left behind where it was cut off. */
+void function_rescan(const char *root, const char *address);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands for the kernel behind a tree of sysfs: a child that reads what is written to bind, unbind, reset and
- * drivers_probe, which are FIFOs, and moves the links `driver` accordingly. It writes down which device was reset.
+ * drivers_probe, which are FIFOs, and moves the links `driver` accordingly. It writes down which device was reset. Who
+ * is removed is in "removed" until a rescan, and a card that has "reset.alone" can then be reset.
  */
 #ifndef TESTS_FAKEBUS_H
 #define TESTS_FAKEBUS_H
@@ -126,6 +127,38 @@ static TAP_UNUSED void bus_group(const struct bus *b, const char *address)
 		tree_put(b->root, path + strlen(b->root) + 1, "new");
 }
 
+static TAP_UNUSED void bus_remove(const struct bus *b, const char *address)
+{
+	char gpu[700], from[700], to[700];
+
+	snprintf(from, sizeof from, "%s/sys/bus/pci/devices/%.11s0/reset.alone", b->root, address);
+	snprintf(to, sizeof to, "%s/sys/bus/pci/devices/%.11s0/reset", b->root, address);
+	rmdir(to);
+	rename(from, to);
+	tree_put(b->root, "removed/", "");
+	tree_put(b->root, "were-removed", "");
+	snprintf(gpu, sizeof gpu, "%s/sys/bus/pci/devices/%.12s", b->root, address);
+	snprintf(to, sizeof to, "%s/removed/%.12s", b->root, address);
+	rename(gpu, to);
+}
+
+static TAP_UNUSED void bus_rescan(const struct bus *b)
+{
+	char from[700], to[1000];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(from, sizeof from, "%s/removed", b->root);
+	d = opendir(from);
+	while (d && (e = readdir(d))) {
+		snprintf(to, sizeof to, "%s/sys/bus/pci/devices/%s", b->root, e->d_name);
+		if (*e->d_name != '.')
+			renameat(dirfd(d), e->d_name, AT_FDCWD, to);
+	}
+	if (d)
+		closedir(d);
+}
+
 static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, const char *native)
 {
 	const char *path = b->path[i], *last = strrchr(path, '/') + 1;
@@ -151,6 +184,10 @@ static TAP_UNUSED void bus_act(const struct bus *b, int i, const char *said, con
 	} else if (strcmp(last, "reset") == 0) {
 		snprintf(log, sizeof log, "resets/%.12s", strstr(path, "/devices/") + 9);
 		tree_put(b->root, log, said);
+	} else if (strcmp(last, "remove") == 0) {
+		bus_remove(b, strstr(path, "/devices/") + 9);
+	} else if (strcmp(last, "rescan") == 0) {
+		bus_rescan(b);
 	} else if (strcmp(last, "settle") == 0) {
 		tree_put(b->root, "settled", "");
 	}

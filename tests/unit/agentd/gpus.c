@@ -12,6 +12,8 @@
 #include "agentd/device/gpu_reset.h"
 #include "fakebus.h"
 
+#define SOUND "sys/bus/pci/devices/0000:07:00.1"
+
 static char data[600];
 
 static const char *const addresses[] = { "0000:03:00.0", "0000:07:00.0" };
@@ -201,6 +203,68 @@ static void test_cut_off(struct bus *b)
 	ok(readlink(driver, path, sizeof path) > 0, "and its driver is asked for");
 }
 
+static bool has_file(const char *root, const char *path, const char *content)
+{
+	char name[800], text[100] = "";
+	FILE *f;
+
+	snprintf(name, sizeof name, "%s/%s", root, path);
+	f = fopen(name, "re");
+	if (f) {
+		if (!fgets(text, sizeof text, f))
+			*text = '\0';
+		fclose(f);
+	}
+	text[strcspn(text, "\n")] = '\0';
+	return f && strcmp(text, content) == 0;
+}
+
+/* The kernel's list of ways to reset it; was its sound taken away meanwhile? */
+static int reset_by(struct bus *b, const char *ways, bool *removed, struct fail *f)
+{
+	char path[700];
+	int rc;
+
+	snprintf(path, sizeof path, "sys/bus/pci/devices/%s/reset_method", addresses[1]);
+	tree_put(b->root, path, ways);
+	rc = gpu_reset(data, b->root, addresses[1], f);
+	bus_settle(b);
+	ok(has_file(b->root, path, ways), "(its ways are as before)");
+	snprintf(path, sizeof path, "%s/were-removed", b->root);
+	*removed = unlink(path) == 0;
+	return rc;
+}
+
+/* The kernel has "bus" among a card's ways and refuses it, since the card's sound is on that bus, too. */
+static void test_sound(struct bus *b)
+{
+	char path[700], away[720];
+	struct fail f = { 0 };
+	bool removed;
+
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/reset", b->root, addresses[1]);
+	snprintf(away, sizeof away, "%s.alone", path);
+	ok(rename(path, away) == 0 && mkdir(path, 0700) == 0, "(the kernel refuses to reset it)");
+	is_int(reset_by(b, "bus", &removed, &f), 0, "a card with sound is reset with its bus (%s)", f.text);
+	ok(bus_has_reset(b, addresses[1]) && removed, "while the sound is away");
+	ok(has_file(b->root, SOUND "/class", ""), "and that is back");
+	is_int(reset_by(b, "pm bus", &removed, &f), 0, "one that a change of its power resets first (%s)", f.text);
+	ok(bus_has_reset(b, addresses[1]) && removed, "is reset by its bus");
+	is_int(reset_by(b, "flr bus", &removed, &f), 0, "one that the kernel resets alone (%s)", f.text);
+	ok(bus_has_reset(b, addresses[1]) && !removed, "keeps its sound");
+	is_int(reset_by(b, "pm", &removed, &f), -ENOTSUP, "one that only a change of its power resets");
+	ok(!bus_has_reset(b, addresses[1]) && !removed, "is not, since its memory may stay");
+	has_str(f.text, "no way to reset 0000:07:00.0 that empties its memory", "and its owner reads so");
+	tree_put(b->root, "sys/bus/pci/devices/0000:07:01.0/", "");
+	is_int(reset_by(b, "pm bus", &removed, &f), -EBUSY, "beside another card it is not reset");
+	has_str(f.text, "on one bus with 0000:07:01.0", "which is named");
+	ok(!bus_has_reset(b, addresses[1]) && !removed, "and keeps all");
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/0000:07:01.0", b->root);
+	rmdir(path);
+	snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/reset_method", b->root, addresses[1]);
+	unlink(path);
+}
+
 static void test_gone(const char *root, struct node_devices *d)
 {
 	char path[700], away[700];
@@ -254,6 +318,10 @@ int main(void)
 		bus_file(&b, path);
 		bus_drives(root, addresses[i], "xe");
 	}
+	bus_file(&b, SOUND "/remove");
+	tree_put(root, SOUND "/class", "");
+	snprintf(path, sizeof path, "sys/bus/pci/devices/%s/rescan", addresses[1]);
+	bus_file(&b, path);
 	bus_begin(&b, "xe");
 	test_fix(root, &d);
 	test_reasons();
@@ -261,6 +329,7 @@ int main(void)
 	test_dead(&b, &d);
 	test_kept_back(&b, &d);
 	test_cut_off(&b);
+	test_sound(&b);
 	test_gone(root, &d);
 	test_user(root);
 	list = host_gpus_json(data, NULL);
