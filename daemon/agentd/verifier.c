@@ -123,6 +123,7 @@ static void verifier_rest(struct verifier *v, int64_t ms)
 {
 	free(v->text);
 	v->text = NULL;
+	v->told[0] = '\0';
 	v->step = VERIFIER_RESTS;
 	v->again_ms = v->soon_ms = clock_ms() + ms;
 }
@@ -240,6 +241,8 @@ bool verifier_sent(struct verifier *v, const struct link_event *e)
 		}
 		v->rest_ms = 0;
 		verifier_rest(v, AGAIN_MS);
+		if (v->workers->work)
+			memcpy(v->told, v->workers->work->version, sizeof v->told);
 	}
 	return true;
 }
@@ -258,8 +261,9 @@ static bool verifier_may(const struct verifier *v)
 {
 	const struct work *w = v->workers->work;
 	int64_t now = clock_ms();
+	bool anew = w && *v->told && strcmp(v->told, w->version) != 0;
 
-	for (size_t i = 0; w && v->soon_ms <= now && i < w->host_count; i++)
+	for (size_t i = 0; w && (anew || v->soon_ms <= now) && i < w->host_count; i++)
 		if (w->hosts[i].verify_now)
 			return true;
 	return v->again_ms <= now;

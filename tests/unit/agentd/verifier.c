@@ -131,7 +131,7 @@ static void how_often(void)
 {
 	static const char failed[] = "{\"hosts\":[{\"name\":\"a\"},{\"name\":\"b\",\"reason\":\"slow\"}]}";
 	static const struct log quiet = { 0 };
-	struct verifier v = { .log = &quiet };
+	struct verifier v = { .log = &quiet, .workers = &(struct workers){ .looked = true } };
 
 	is_int(rests_after(&v, 0, "{\"hosts\":[{\"name\":\"a\"}]}"), 1, "one that passes may be looked at in a minute");
 	is_int(rests_after(&v, 0, failed), 1, "one that fails, too");
@@ -146,6 +146,44 @@ static void how_often(void)
 	verifier_release(&v);
 	rests_after(&v, 0, "{\"hosts\":[{\"name\":\"a\"}]}");
 	is_int(rests_after(&v, 0, failed), 1, "and one that has passed begins anew");
+	verifier_release(&v);
+}
+
+/* No request leaves. */
+static void turns(struct verifier *v)
+{
+	v->sent = true;
+	verifier_turn(v);
+}
+
+/*
+ * After it has passed, the market's wish that it answered may still be at hand: only a newer one makes it measure at
+ * once, so that a buyer's node does not wait for nothing.
+ */
+static void how_soon(void)
+{
+	static const char passed[] = "{\"hosts\":[{\"name\":\"a\"}]}", failed[] = "{\"hosts\":[{\"reason\":\"slow\"}]}";
+	static const struct log quiet = { 0 };
+	struct work_host host = { .asks_proof = true, .verify_now = true };
+	struct work work = { .version = "7", .hosts = &host, .host_count = 1 };
+	struct roster none = { .count = 0 };
+	struct workers workers = { .roster = &none, .looked = true, .work = &work, .clock = &(struct wallclock){ 0 } };
+	struct verifier v = { .log = &quiet, .workers = &workers };
+
+	rests_after(&v, 0, passed);
+	turns(&v);
+	is_int(v.step, VERIFIER_RESTS, "what the market asked for before it had the answer is done");
+	snprintf(work.version, sizeof work.version, "8");
+	host.verify_now = false;
+	turns(&v);
+	is_int(v.step, VERIFIER_RESTS, "what it asks for in its own time has a minute's rest");
+	host.verify_now = true;
+	turns(&v);
+	is_int(v.step, VERIFIER_ASKS, "what it asks for in a lease since is begun at once");
+	rests_after(&v, 0, failed);
+	snprintf(work.version, sizeof work.version, "9");
+	turns(&v);
+	is_int(v.step, VERIFIER_RESTS, "but not by a machine that has failed");
 	verifier_release(&v);
 }
 
@@ -179,6 +217,7 @@ int main(void)
 	when();
 	what_is_here();
 	how_often();
+	how_soon();
 	what_is_said();
 	if (!mkdtemp(data))
 		abort();
