@@ -16,6 +16,7 @@
 #include "agentd/device/gpu_book.h"
 #include "agentd/device/gpu_nodes.h"
 #include "agentd/machine/sysfs.h"
+#include "agentd/machine/xid.h"
 #include "agentd/os/pci_function.h"
 #include "agentd/os/spawn.h"
 #include "base/clock.h"
@@ -176,8 +177,13 @@ int gpu_reset(const char *data, const char *root, const char *address, struct fa
 		return fail_set(f, -ENODEV, "the GPU at %s is gone", address);
 	gpu_read(root, &p, &g);
 	v = reset_vendor_of(&p);
-	if (v && v->tool[0])
-		return reset_in_turn(data, root, v, &g, f);
-	rc = reset_wait_unused(root, &g, f);
-	return rc ? rc : reset_by_function(root, &p, f);
+	if (v && v->tool[0]) {
+		rc = reset_in_turn(data, root, v, &g, f);
+	} else {
+		rc = reset_wait_unused(root, &g, f);
+		rc = rc ? rc : reset_by_function(root, &p, f);
+	}
+	if (!rc)
+		xid_note_reset(root, address);
+	return rc;
 }

@@ -12,6 +12,7 @@
 #include "agentd/device/gpu_slices.h"
 #include "agentd/device/vfio.h"
 #include "agentd/machine/iommu.h"
+#include "agentd/machine/xid.h"
 #include "agentd/os/statefile.h"
 
 /* In the book: "functions" of a GPU, none before the first changes, and "lent" once all were ready for a guest. */
@@ -236,7 +237,10 @@ int guest_gpus_reset(const char *data, const char *root, const char *node, const
 		return rc;
 	rc = vfio_ready(root, f);
 	rc = rc ? rc : guest_take_one(data, root, &g, f);
-	return rc ? rc : vfio_reset(root, g.functions, g.count, f);
+	rc = rc ? rc : vfio_reset(root, g.functions, g.count, f);
+	if (!rc)
+		xid_note_reset(root, address);
+	return rc;
 }
 
 int guest_gpus_return(const char *data, const char *root, const char *node, const char *address, struct fail *f)

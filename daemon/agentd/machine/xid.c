@@ -10,11 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentd/machine/sysfs.h"
 #include "base/str.h"
 
-enum { KMSG_LINES = 100 * 1000, LINE = 8192, MOST = 64, RECOVERY = 154 };
+enum { KMSG_LINES = 100 * 1000, LINE = 8192, MOST = 64, RECOVERY = 154, USERS = 1 };
 
 static const int64_t counts_us = INT64_C(24) * 3600 * 1000000;
+
+/* Messages of processes have another facility than the kernel's, and root alone writes such. */
+#define WAS_RESET "nanopod-agentd: was reset: GPU "
 
 #define CHECK "restart the machine; if it comes back, have the card checked"
 
@@ -79,7 +83,7 @@ static void xid_add(struct log *l, const struct xid *x, const char *gpu, int64_t
 
 	while (i < l->count && (l->list[i].xid != x || strcmp(l->list[i].gpu, gpu) != 0))
 		i++;
-	if (i == MOST)
+	if (i == MOST || (x->health < HEALTH_DRAINING && at_us >= 0 && l->now_us - at_us > counts_us))
 		return;
 	l->count += i == l->count;
 	l->list[i].xid = x;
@@ -106,6 +110,21 @@ static const char *line_of_driver(const char *line)
 	return strncmp(text, "NVRM: ", 6) == 0 ? text + 6 : NULL;
 }
 
+/* "12,340,5140901,-;nanopod-agentd: was reset: GPU 0000:19:00.0" */
+static void xid_take_reset(struct log *l, const char *line)
+{
+	const char *text = strchr(line, ';');
+	char gpu[HEALTH_GPU];
+	int priority;
+
+	if (!text || sscanf(line, "%d,", &priority) != 1 || priority / 8 != USERS ||
+		!str_starts(text + 1, WAS_RESET))
+		return;
+	text += 1 + strlen(WAS_RESET);
+	snprintf(gpu, sizeof gpu, "%.*s", (int)strcspn(text, "."), text);
+	xid_forget(l, gpu);
+}
+
 /* "6,339,5140900,-;NVRM: Xid (PCI:0000:19:00): 79, pid=…" */
 static void xid_take_line(struct log *l, const char *line)
 {
@@ -117,7 +136,9 @@ static void xid_take_line(struct log *l, const char *line)
 
 	if (at && strncmp(at, "loading NVIDIA", 14) == 0)
 		xid_forget(l, NULL);
-	if (!at || strncmp(at, "Xid (PCI:", 9) != 0 || (when >= 0 && l->now_us - when > counts_us))
+	if (!at)
+		xid_take_reset(l, line);
+	if (!at || strncmp(at, "Xid (PCI:", 9) != 0)
 		return;
 	at += 9;
 	close = at + strspn(at, "0123456789abcdefABCDEF:.");
@@ -196,4 +217,18 @@ void xid_read(const char *path, int64_t now_us, struct health_report *r)
 	free(text);
 	if (fd >= 0)
 		close(fd);
+}
+
+/* ---- Resets ----------------------------------------------------------------------------------- */
+
+void xid_note_reset(const char *root, const char *address)
+{
+	char path[SYSFS_PATH], text[100];
+	int fd = open(sysfs_path(path, root, "/dev/kmsg"), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	int n = snprintf(text, sizeof text, WAS_RESET "%.32s\n", address);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, text, (size_t)n); /* what cannot be said here, a restart of the machine says */
+	close(fd);
 }

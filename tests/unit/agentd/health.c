@@ -126,12 +126,26 @@ static void test_log(void)
 #define NEW "4,7,172000000000,-;NVRM: Xid (PCI:0000:19:00): "
 #define OLD "4,7,86000000000,-;NVRM: Xid (PCI:0000:19:00): "
 
+#define RESET(priority, gpu) priority ",8,86000000001,-;nanopod-agentd: was reset: GPU " gpu "\n"
+
 /* An Xid is an event with a time. */
 static void test_log_times(void)
 {
 	tree_unpack("cpu-only", root, sizeof root);
 	look_log(OLD "79, pid=1, GPU has fallen off the bus.\n");
-	is_int(r.health, HEALTH_OK, "what was more than a day ago is over");
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 79", "a GPU that fell off does not come back by time");
+	look_log(OLD "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)\n");
+	is_health("xid", HEALTH_DRAINING, "wants it reset", "nor one that wants a reset");
+	look_log(OLD "63, a row\n");
+	is_int(r.health, HEALTH_OK, "what is mild is over after a day");
+	look_log(OLD "79, pid=1\n" RESET("12", "0000:19:00.0"));
+	is_int(r.health, HEALTH_OK, "a GPU that the agent reset is well");
+	look_log(OLD "79, pid=1\n" RESET("12", "0000:1a:00.0"));
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 79", "another one's reset is none of it");
+	look_log(OLD "79, pid=1\n" RESET("4", "0000:19:00.0") "NVRM: nanopod-agentd: was reset: GPU 0000:19:00.0\n");
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 79", "nor is what the kernel quotes of a program");
+	look_log(RESET("12", "0000:19:00.0") OLD "79, pid=1\n");
+	is_health("xid", HEALTH_UNHEALTHY, "Xid 79", "nor a reset before it");
 	look_log(OLD "79, pid=1\n" NEW "79, pid=1\n");
 	is_health("xid", HEALTH_UNHEALTHY, "UTC: the GPU fell", "what came back is not, and says when");
 	look_log(NEW "79, pid=1\n4,8,172100000000,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54\n");
