@@ -57,6 +57,13 @@ key next
 join "$(join_token)" rack00 next m00 >"$TMP/agent"
 S=$(session "$(json .id <"$TMP/agent")" next 1 m00 | json .token)
 is "$(as "$S" GET '/np/v1/speed?bytes=3' | json .bytes)" 3 "nor another agent of the account"
+send_zeros() { # BYTES OPTION…
+	head -c "$1" /dev/zero | curl -sS --max-time 60 -o "$TMP/up" -w '%{http_code}' -H "Authorization: Bearer $S" \
+		-H 'Content-Type: application/json' "${@:2}" "$NANOPOD_URL/np/v1/speed"
+}
+is "$(send_zeros 1048577 -H 'Expect:' --data-binary @-)" 413 "what says that it is larger than a MiB is refused"
+is "$(send_zeros 1048577 -H 'Expect:' -X POST -T -)" 413 "what does not say is refused when it is"
+is "$(send_zeros 1048576 -H 'Expect:' -X POST -T -) $(json .bytes <"$TMP/up")" "200 1048576" "a MiB is taken"
 measured=1
 while [ $measured -lt 12 ]; do
 	as "$S" GET '/np/v1/speed?bytes=1000000' >"$TMP/down"
