@@ -35,7 +35,7 @@ struct verifier {
 	int64_t again_ms; /* not before (clock_ms) */
 	int64_t soon_ms;  /* nor before this where the market asks in a lease */
 	int64_t rest_ms;  /* after the next failure */
-	char told[WORK_VERSION]; /* what the market wanted when all was proven: what it asked then is done; "": not so */
+	char told[WORK_VERSION]; /* what the market wanted when all was proven, which is done; "" */
 };
 
 /* Returns when to call again at the latest (clock_ms). */

@@ -59,7 +59,7 @@ void __wrap_http_child_ask(struct http_child *c, const char *token, const char *
 	(void)c;
 	(void)token;
 	(void)whole_ms;
-	bytes_now = body ? (int64_t)strlen(body) : atoll(strchr(path, '=') + 1);
+	bytes_now = body ? (int64_t)strlen(body) : strtoll(strchr(path, '=') + 1, NULL, 10);
 	way_now = strcmp(method, "POST") == 0 ? &up : bytes_now ? &down : &empty;
 	way_now->requests++;
 	way_now->bytes += bytes_now;
