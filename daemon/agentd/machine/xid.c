@@ -117,8 +117,7 @@ static void xid_take_reset(struct log *l, const char *line)
 	char gpu[HEALTH_GPU];
 	int priority;
 
-	if (!text || sscanf(line, "%d,", &priority) != 1 || priority / 8 != USERS ||
-		!str_starts(text + 1, WAS_RESET))
+	if (!text || sscanf(line, "%d,", &priority) != 1 || priority / 8 != USERS || !str_starts(text + 1, WAS_RESET))
 		return;
 	text += 1 + strlen(WAS_RESET);
 	snprintf(gpu, sizeof gpu, "%.*s", (int)strcspn(text, "."), text);

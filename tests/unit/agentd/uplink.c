@@ -106,8 +106,8 @@ static void is_bounded(const char *name)
 {
 	static const int64_t most_us = 5 * 1000 * 1000;
 
-	ok(down.largest <= MEGABYTE && up.largest <= MEGABYTE + 32, "%s: at most a megabyte at a time (%lld, %lld)", name,
-		(long long)down.largest, (long long)up.largest);
+	ok(down.largest <= MEGABYTE && up.largest <= MEGABYTE + 32, "%s: at most a megabyte at a time (%lld, %lld)",
+		name, (long long)down.largest, (long long)up.largest);
 	ok(down.bytes <= MOST && up.bytes <= MOST + 32LL * 32, "at most 16 MiB each way (%lld, %lld)",
 		(long long)down.bytes, (long long)up.bytes);
 	ok(empty.us < most_us + line.trip_us, "empty requests begin within 5 s");
