@@ -13,8 +13,9 @@
 enum { GPU_TURN_MS = 300000 }; /* a reset takes up to a minute, and several wait in a row */
 
 /*
- * how: LOCK_SH to look, LOCK_EX to reset, or to switch a mode by a reset. Waits, so never in the agent's main process and never under a lock that this
- * waits for. A descriptor to close; -EBUSY: others had it all the time; or another negative errno.
+ * how: LOCK_SH to look, LOCK_EX to reset, or to switch a mode by a reset. Waits, so never in the agent's main process
+ * and never under a lock that this waits for. A descriptor to close; -EBUSY: others had it all the time; or another
+ * negative errno.
  */
 int gpu_turn(const char *data, int how, int64_t wait_ms, struct fail *f);
 
