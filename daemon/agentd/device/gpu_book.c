@@ -2,7 +2,6 @@
 #include "agentd/device/gpu_book.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -32,29 +31,10 @@ int gpu_book_load(struct gpu_book *b, struct fail *f)
 	return b->gpus ? 0 : fail_set(f, -EINVAL, "'%s' is damaged", path);
 }
 
-static int book_lock(const char *data, struct fail *f)
-{
-	char path[STATEFILE_PATH];
-	int fd, rc = statefile_path(path, data, "gpus.lock", NULL);
-
-	if (rc)
-		return fail_set(f, rc, "the path of '%s' is too long", data);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
-	while (flock(fd, LOCK_EX) != 0)
-		if (errno != EINTR) {
-			rc = fail_errno(f, -errno, errno, "cannot lock '%s'", path);
-			close(fd);
-			return rc;
-		}
-	return fd;
-}
-
 int gpu_book_open(struct gpu_book *b, const char *data, struct fail *f)
 {
 	*b = (struct gpu_book){ .data = data, .lock = -1 };
-	b->lock = book_lock(data, f);
+	b->lock = statefile_lock(data, "gpus.lock", LOCK_EX, -1, f);
 	return b->lock < 0 ? b->lock : gpu_book_load(b, f);
 }
 

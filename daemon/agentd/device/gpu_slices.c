@@ -2,7 +2,6 @@
 #include "agentd/device/gpu_slices.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,22 +99,6 @@ static int slices_save(struct slices *s, struct fail *f)
 	return slices_write(s->data, "mig.json", s->all, f);
 }
 
-static int slices_lock(struct slices *s, struct fail *f)
-{
-	char path[STATEFILE_PATH];
-	int rc = statefile_path(path, s->data, "mig.lock", NULL);
-
-	if (rc)
-		return fail_set(f, rc, "the path of '%s' is too long", s->data);
-	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (s->lock < 0)
-		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
-	while (flock(s->lock, LOCK_EX) != 0)
-		if (errno != EINTR)
-			return fail_errno(f, -errno, errno, "cannot lock '%s'", path);
-	return 0;
-}
-
 static int slices_do(struct slices *s, enum mig_act act, const char *profile, unsigned *instance, struct fail *f)
 {
 	const struct mig_order o = { act, s->root, s->address, profile, *instance };
@@ -160,8 +143,8 @@ static int slices_open(struct slices *s, struct fail *f)
 {
 	int rc;
 
-	s->lock = -1;
-	rc = slices_lock(s, f);
+	s->lock = statefile_lock(s->data, "mig.lock", LOCK_EX, -1, f);
+	rc = s->lock < 0 ? s->lock : 0;
 	s->all = rc ? NULL : slices_read(s->data, "mig.json", f);
 	if (!rc && !s->all)
 		return -EINVAL;

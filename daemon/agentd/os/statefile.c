@@ -4,14 +4,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/str.h"
+
+enum { LOCK_STEP_MS = 10 };
 
 /* A new name survives a crash only once its folder is synced. */
 static int statefile_sync_folder(const char *path)
@@ -114,4 +119,30 @@ int statefile_path(char room[STATEFILE_PATH], const char *dir, const char *name,
 	int n = snprintf(room, STATEFILE_PATH, last ? "%s/%s/%s" : "%s/%s", dir, name, last);
 
 	return n < STATEFILE_PATH ? 0 : -ENAMETOOLONG;
+}
+
+int statefile_lock(const char *dir, const char *name, int how, int64_t wait_ms, struct fail *f)
+{
+	int64_t until = clock_ms() + wait_ms;
+	char path[STATEFILE_PATH];
+	int fd, rc = statefile_path(path, dir, name, NULL);
+
+	if (rc)
+		return fail_set(f, rc, "the path of '%s' is too long", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return fail_errno(f, -errno, errno, "cannot open '%s'", path);
+	while (flock(fd, wait_ms < 0 ? how : how | LOCK_NB) != 0) {
+		int error = errno;
+
+		if (error == EINTR)
+			continue;
+		if (error == EWOULDBLOCK && clock_ms() < until) {
+			poll(NULL, 0, LOCK_STEP_MS);
+			continue;
+		}
+		close(fd);
+		return error == EWOULDBLOCK ? -EBUSY : fail_errno(f, -error, error, "cannot lock '%s'", path);
+	}
+	return fd;
 }

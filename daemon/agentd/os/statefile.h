@@ -29,6 +29,12 @@ bool statefile_bool(const json_t *j, const char *name);
 /* Removes the unfinished copies of NAME in dir, left when this machine or process stopped while writing. */
 void statefile_tidy(const char *dir, const char *name);
 
+/*
+ * Locks DIR/NAME, made if it is missing, as flock(2) does: how is LOCK_SH or LOCK_EX; wait_ms -1: for ever. A
+ * descriptor to close; -EBUSY, with nothing in f: others had it all the time; or another negative errno.
+ */
+int statefile_lock(const char *dir, const char *name, int how, int64_t wait_ms, struct fail *f);
+
 /* DIR/NAME, or DIR/NAME/LAST. 0 or -ENAMETOOLONG. */
 int statefile_path(char room[STATEFILE_PATH], const char *dir, const char *name, const char *last);
 

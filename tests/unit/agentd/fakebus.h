@@ -257,4 +257,18 @@ static TAP_UNUSED void bus_end(struct bus *b)
 		close(b->fd[i]);
 }
 
+/* The folder of a node below the agent's data, by which the node is known to live. */
+static TAP_UNUSED void node_folder(const char *data, const char *node, bool there)
+{
+	char path[700];
+
+	snprintf(path, sizeof path, "%.500s/nodes", data);
+	mkdir(path, 0700);
+	snprintf(path, sizeof path, "%.500s/nodes/%.100s", data, node);
+	if (there)
+		mkdir(path, 0700);
+	else
+		rmdir(path);
+}
+
 #endif

@@ -22,25 +22,12 @@ static const char *const addresses[] = { "0000:01:00.0", "0000:02:00.0" };
 static char data[600];
 static unsigned parts = 4; /* of the contracts of nodes */
 
-static void folder_of(const char *node, bool there)
-{
-	char path[700];
-
-	snprintf(path, sizeof path, "%s/nodes", data);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
-	if (there)
-		mkdir(path, 0700);
-	else
-		rmdir(path);
-}
-
 static int take(const char *root, const char *host, const char *node, struct fail *f)
 {
 	struct node_devices d = { 0 };
 	int rc;
 
-	folder_of(node, true);
+	node_folder(data, node, true);
 	*f = (struct fail){ 0 };
 	rc = host_gpus_take(data, root, &(struct host_taker){ .host = host, .node = node, .parts = parts }, &d, f);
 	rc = rc ? rc : d.gpu_count != 1;
@@ -199,8 +186,8 @@ static void test_scattered(const char *root)
 		"'whole' was promised 1 GPU, and this machine has none for it: nodes have shares of the GPU at 0000:0",
 		"and the machine says what it lacks, and why");
 	is_str(given(), "h0=0 h7=1", "each keeps its share");
-	folder_of("inst_s", false);
-	folder_of("inst_t", false);
+	node_folder(data, "inst_s", false);
+	node_folder(data, "inst_t", false);
 	remove_file(root, "agent/gpus.json");
 }
 
@@ -215,14 +202,14 @@ static void test_other_parts(struct bus *b)
 	is_int(take(root, "h0", "inst_q", &f), 0, "(with a node: %s)", f.text);
 	host.parts = parts = 0;
 	host_gpus_fix(data, root, &host, 1, &f);
-	folder_of("inst_q", false);
+	node_folder(data, "inst_q", false);
 	is_int(take(root, "h0", "inst_r", &f), -EBUSY,
 		"a node that is promised a whole GPU does not start with a share");
 	has_str(f.text, "still has a share of the GPU at 0000:01:00.0", "and says so");
 	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "the host has a whole one once that ended (%s)", f.text);
 	is_int(take(root, "h0", "inst_r", &f), 0, "and then the node, too (%s)", f.text);
 	is_int(host_gpus_give_back(data, root, "inst_r", &f), 0, "(it goes)");
-	folder_of("inst_r", false);
+	node_folder(data, "inst_r", false);
 	parts = 4;
 	bus_has_reset(b, addresses[0]);
 	remove_file(root, "agent/gpus.json");
@@ -355,8 +342,8 @@ static void test_watch_one_blind(const char *root)
 		kill(greedy, SIGTERM);
 	is_int(waitpid(greedy, &status, 0), greedy, "(which came)");
 	buf_release(&found);
-	folder_of("inst_x", false);
-	folder_of("inst_y", false);
+	node_folder(data, "inst_x", false);
+	node_folder(data, "inst_y", false);
 	holders(root, "");
 	remove_file(root, "agent/gpus.json");
 }
@@ -447,7 +434,7 @@ static void test_between(struct bus *b)
 	process_of(b->root, 4713, "/user.slice");
 	holders(b->root, "0 4711 100");
 	is_int(host_gpus_give_back(data, b->root, "inst_a", &f), 0, "a node ends beside another (%s)", f.text);
-	folder_of("inst_a", false);
+	node_folder(data, "inst_a", false);
 	unsetenv("FAKE_NVML_LOCK");
 	ok(!bus_has_reset(b, addresses[0]), "whose GPU is not reset under it");
 	ok(remove_file(b->root, "state/locked"), "nor is any, while the library looks who holds memory");
@@ -484,7 +471,7 @@ static void test_between(struct bus *b)
 	ok(bus_has_reset(b, addresses[0]), "until it was");
 	ok(remove_file(b->root, "turns/0000:01:00.0"), "while nobody could look");
 	waitpid(child, NULL, 0);
-	folder_of("inst_f", false);
+	node_folder(data, "inst_f", false);
 	is_int(take(b->root, "h3", "inst_g", &f), 0, "a node that vanished gives its share back (%s)", f.text);
 	ok(bus_has_reset(b, addresses[0]), "and the GPU is reset, since nobody shares it");
 }
@@ -506,10 +493,10 @@ static void test_failed_look(struct bus *b)
 	}
 	is_int(host_gpus_give_back(data, b->root, "inst_k", &f), 0, "after a look that failed (%s)", f.text);
 	waitpid(child, NULL, 0);
-	folder_of("inst_k", false);
+	node_folder(data, "inst_k", false);
 	is_int(take(b->root, "h0", "inst_l", &f), 0, "another follows, and the share is had (%s)", f.text);
 	is_int(host_gpus_give_back(data, b->root, "inst_l", &f), 0, "(it goes)");
-	folder_of("inst_l", false);
+	node_folder(data, "inst_l", false);
 }
 
 /* Waits until the node has begun to give its share back, as another process does. */
@@ -546,12 +533,12 @@ static void test_together(struct bus *b)
 	ok(bus_has_reset(b, addresses[0]), "resets the GPU");
 	remove_file(b->root, "state/down");
 	ok(waitpid(child, &status, 0) == child && status == 0, "the other one ends, too");
-	folder_of("inst_g", false);
-	folder_of("inst_h", false);
+	node_folder(data, "inst_g", false);
+	node_folder(data, "inst_h", false);
 	is_int(take(b->root, "h0", "inst_i", &f), 0, "and its share is had again (%s)", f.text);
 	is_int(host_gpus_give_back(data, b->root, "inst_i", &f), 0, "(it goes)");
 	ok(bus_has_reset(b, addresses[0]), "(and was alone)");
-	folder_of("inst_i", false);
+	node_folder(data, "inst_i", false);
 }
 
 int main(void)

@@ -53,11 +53,11 @@ static void test_killed(void)
 	is_int(take("h1", "inst_b", &f), 0, "(a neighbour: %s)", f.text);
 	killed_at("make", "h0", "inst_a", true);
 	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1", "(what a killed step left)");
-	folder_of("inst_a", false);
+	node_folder(data, "inst_a", false);
 	is_int(take("h0", "inst_c", &f), 0, "the next node of the host (%s)", f.text);
 	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2",
 		"has a slice beside the neighbour's, and nothing is left over");
-	folder_of("inst_c", false);
+	node_folder(data, "inst_c", false);
 	is_int(take("h1", "inst_b", &f), 0, "(the neighbour starts again: %s)", f.text);
 	is_int(give("inst_b"), 0, "it goes, where another vanished without giving its slice back");
 	is_str(cut(), "", "and nothing is left of either");

@@ -151,7 +151,7 @@ static void test_take(void)
 	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2", "has another one");
 	ok(opens("/dev/nvidia-caps/nvidia-cap21") && !opens("/dev/nvidia-caps/nvidia-cap11"), "and no other's nodes");
 	is_int(take_as("h1", "inst_c", "2g.6gb", &f), -EBUSY, "a node that was sold another size does not get it");
-	folder_of("inst_c", false);
+	node_folder(data, "inst_c", false);
 	list = host_gpus_report(data, "inst_a");
 	said = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
 	is_str(said, "[{\"count\":1,\"memory_bytes\":3040870400,\"model\":\"rtx4090\",\"share\":\"mig:1g.3gb\"}]",
@@ -248,7 +248,7 @@ static void test_used(void)
 	is_int(take("h0", "inst_c", &f), -ENODEV, "it is kept back");
 	has_str(f.text, "cannot destroy a slice: a process uses it", "and says why");
 	ok(host_gpus_problem(data, text, sizeof text), "its owner is told");
-	folder_of("inst_c", false);
+	node_folder(data, "inst_c", false);
 	remove_file("state/mig-used");
 	is_int(take("h2", "inst_d", &f), 0, "the others go on (%s)", f.text);
 	is_str(cut(), "mig-0 gi-0-1 gi-0-2 ci-0-1 ci-0-2", "and what nobody has any more is destroyed for the next");
@@ -258,7 +258,7 @@ static void test_used(void)
 	is_int(give("inst_b"), 0, "where the last slice stays");
 	remove_file("state/mig-used");
 	is_int(take("h1", "inst_e", &f), -ENODEV, "nothing of the GPU is sold");
-	folder_of("inst_e", false);
+	node_folder(data, "inst_e", false);
 	is_int(host_gpus_release(data, addresses[0], &f), 0, "(released)");
 }
 
@@ -273,7 +273,7 @@ static void test_whole(void)
 	is_int(take_as("w", "inst_w", "", &f), 0, "and its node (%s)", f.text);
 	is_str(cut(), "", "has all of it");
 	ok(!*env("CUDA_VISIBLE_DEVICES") && !opens("/dev/nvidia-caps/nvidia-cap11"), "and nothing of slices");
-	folder_of("inst_w", false); /* it vanishes: nobody gave it back */
+	node_folder(data, "inst_w", false); /* it vanishes: nobody gave it back */
 	host = want("h0", "1g.3gb");
 	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(slices again: %s)", f.text);
 	is_int(take("h0", "inst_a", &f), 0, "after a node that vanished with all of it (%s)", f.text);
@@ -332,7 +332,7 @@ static void test_guest(void)
 	tree_put(root, "sys/bus/pci/devices/0000:01:00.0/driver_override", "(null)");
 	tree_put(root, "state/mig-0", "");
 	is_int(host_gpus_fix(data, root, &host, 1, &f), 0, "(a GPU for guests: %s)", f.text);
-	folder_of("inst_g", true);
+	node_folder(data, "inst_g", true);
 	devices_release(&got);
 	is_int(host_gpus_take(data, root, &who, &got, &f), 0, "(a node: %s)", f.text);
 	is_int(guest_gpus_take(data, root, "inst_g", &got, &f), 0, "a guest gets it (%s)", f.text);
@@ -341,7 +341,7 @@ static void test_guest(void)
 	is_str(cut(), "", "(still)");
 	is_int(give("inst_g"), 0, "it goes");
 	is_str(cut(), "mig-0", "and MIG is on again");
-	folder_of("inst_g", true);
+	node_folder(data, "inst_g", true);
 	is_int(host_gpus_take(data, root, &who, &got, &f), 0, "(the next: %s)", f.text);
 	is_int(guest_gpus_take(data, root, "inst_g", &got, &f), 0, "the next guest, as after one that left it on (%s)",
 		f.text);

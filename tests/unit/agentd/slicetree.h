@@ -20,26 +20,13 @@ static TAP_UNUSED void remove_file(const char *name)
 	unlink(path);
 }
 
-static TAP_UNUSED void folder_of(const char *node, bool there)
-{
-	char path[700];
-
-	snprintf(path, sizeof path, "%s/nodes", data);
-	mkdir(path, 0700);
-	snprintf(path, sizeof path, "%s/nodes/%s", data, node);
-	if (there)
-		mkdir(path, 0700);
-	else
-		rmdir(path);
-}
-
 static struct node_devices got;
 
 static TAP_UNUSED int take_as(const char *host, const char *node, const char *slice, struct fail *f)
 {
 	const struct host_taker who = { .host = host, .node = node, .slice = slice, .nodes = true };
 
-	folder_of(node, true);
+	node_folder(data, node, true);
 	devices_release(&got);
 	got = (struct node_devices){ 0 };
 	*f = (struct fail){ 0 };
@@ -57,7 +44,7 @@ static TAP_UNUSED int give(const char *node)
 {
 	int rc = host_gpus_give_back(data, root, node, NULL);
 
-	folder_of(node, false);
+	node_folder(data, node, false);
 	return rc;
 }
 
