@@ -69,6 +69,11 @@ in_it 'head -c 20000000 /dev/zero' | wc -c >"$TMP/got"
 took=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { print int((b - a) * 1000) }')
 is "$(cat "$TMP/got")" 20000000 "(20 MB come out of it)"
 ok "20 MB take as long as that ($took ms)" test "$took" -ge 1600
+began=$EPOCHREALTIME
+in_it 'yes 0123456789012345678901234567890123456789 | head -c 13000000 >/dev/console; echo the last line >/dev/console'
+took=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { print int((b - a) * 1000) }')
+ok "who floods its console waits ($took ms for 13 MB)" test "$took" -ge 1800
+ok "all of it comes" wait_for 60 sh -c "tail -n 3 '$D/console' | grep -q 'the last line'"
 
 # ---- What does not fit is refused, and nothing is left --------------------------------------------------------------
 is "$(cat /sys/fs/cgroup/cpuset/"${LIFE_PREFIX}n-$I"/cpuset.cpus /sys/fs/cgroup/"${LIFE_PREFIX}n-$I"/cpuset.cpus 2>/dev/null | head -n 1)" \

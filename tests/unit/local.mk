@@ -122,7 +122,7 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
-	tests/unit/agentd/sharecheck tests/unit/agentd/spawn tests/unit/agentd/uplink \
+	tests/unit/agentd/sharecheck tests/unit/agentd/spawn tests/unit/agentd/throttle tests/unit/agentd/uplink \
 	tests/unit/agentd/verifier tests/unit/agentd/verify tests/unit/agentd/vfio
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
@@ -195,6 +195,7 @@ tests_unit_agentd_sharecheck_SOURCES = tests/unit/agentd/sharecheck.c tests/unit
 tests_unit_agentd_sharecheck_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_sharecheck_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_spawn_LDADD = libos.la libbase.la
+tests_unit_agentd_throttle_LDADD = libos.la libbase.la
 tests_unit_agentd_uplink_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=http_child_new -Wl,--wrap=http_child_free \
 	-Wl,--wrap=http_child_ask -Wl,--wrap=http_child_wait -Wl,--wrap=clock_gettime
 tests_unit_agentd_uplink_LDADD = libagent.la $(JANSSON_LIBS)

@@ -20,6 +20,7 @@
 #include "agentd/ns/net.h"
 #include "agentd/ns/ns.h"
 #include "agentd/os/spawn.h"
+#include "agentd/os/throttle.h"
 #include "base/buf.h"
 #include "base/clock.h"
 
@@ -97,6 +98,9 @@ static int own_log(const struct boot *b)
 	return 0;
 }
 
+/* 2 MiB a second is more than people read and programs that run well say; a flood of it costs neighbours nothing. */
+static const struct throttle boot_console = { .burst = 8 << 20, .rate = 2 << 20, .most = 64 << 20, .kept = 32 << 20 };
+
 static int boot_prepare(void *arg)
 {
 	struct boot *b = arg;
@@ -104,6 +108,9 @@ static int boot_prepare(void *arg)
 
 	if (rc)
 		return fail_errno(b->told, rc, -rc, "cannot enter the node's control groups");
+	rc = throttle_output(1, &boot_console);
+	if (rc)
+		return fail_errno(b->told, rc, -rc, "cannot bound the node's console");
 	rc = mount_alone(b->told);
 	if (!rc)
 		rc = boot_lay_root(b);

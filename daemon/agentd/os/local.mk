@@ -30,6 +30,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/proctree.h \
 	daemon/agentd/os/spawn.c \
 	daemon/agentd/os/spawn.h \
+	daemon/agentd/os/throttle.c \
+	daemon/agentd/os/throttle.h \
 	daemon/agentd/os/wipe.c \
 	daemon/agentd/os/wipe.h
 libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
