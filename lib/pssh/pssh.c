@@ -51,7 +51,7 @@ static void settings_init(struct pssh *p)
 
 static void lists_init(struct pssh *p)
 {
-	struct list *all[] = { &p->host_list, &p->tasks, &p->waiting, &p->ready, &p->idle, &p->prompts_open };
+	struct list *all[] = { &p->host_list, &p->tasks, &p->waiting, &p->shared.ready, &p->idle, &p->prompts_open };
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		list_init(all[i]);

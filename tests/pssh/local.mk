@@ -16,6 +16,7 @@ pssh_tests = \
 	tests/pssh/resolve \
 	tests/pssh/sweep \
 	tests/pssh/tunnel \
+	tests/pssh/unheard \
 	tests/pssh/window
 
 check_PROGRAMS += $(pssh_tests)
@@ -54,5 +55,7 @@ tests_pssh_sweep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_sweep_LDADD = libpssh.la
 tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_tunnel_LDADD = libpssh.la
+tests_pssh_unheard_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_unheard_LDADD = libpssh.la
 tests_pssh_window_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_window_LDADD = libpssh.la

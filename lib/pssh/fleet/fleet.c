@@ -162,8 +162,7 @@ static void drop_conn(struct pssh_host *h)
 	list_each (pos, tmp, &c->riders) {
 		struct conn *rider = list_entry(pos, struct conn, in_riders);
 
-		if (list_empty(&rider->in_ready))
-			list_append(&p->ready, &rider->in_ready);
+		conn_wake(rider);
 	}
 	assert(p->open > 0);
 	h->conn = NULL;

@@ -144,7 +144,6 @@ struct pssh {
 	struct table hosts;              /* spec -> struct pssh_host */
 	struct list host_list, tasks;
 	struct list waiting;             /* hosts that want a connection, in order */
-	struct list ready;               /* connections to step */
 	struct list idle;                /* hosts with a connection and nothing to do, longest first */
 	struct list prompts_open;
 	uint64_t next_prompt;

@@ -176,13 +176,14 @@ static bool several_channels(const struct pssh_host *h)
 static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
 {
 	const struct pssh_event *out = NULL;
-	uint64_t reads;
+	struct link *l = &h->conn->link;
+	uint64_t news;
 	int went;
 
 	do {
 		struct list *pos, *tmp;
 
-		reads = h->conn->reads;
+		news = l->news;
 		went = 0;
 		list_each (pos, tmp, &h->runs) {
 			went |= fleet_turn_run(list_entry(pos, struct run, in_host), &out);
@@ -196,7 +197,7 @@ static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
 			if (h->conn->state != CONN_READY || (went && !events_empty(&h->fleet->events)))
 				return NULL;
 		}
-	} while (went || (h->conn->reads != reads && several_channels(h)));
+	} while (went || (l->news != news && several_channels(h)));
 	return NULL;
 }
 
@@ -211,8 +212,8 @@ static void wake_riders(struct pssh_host *h, bool first)
 			(link_wants_write(&c->link) && !link_wants_write(&h->conn->link));
 
 		first = first && c->state == CONN_VIA;
-		if (wake && list_empty(&c->in_ready))
-			list_append(&h->fleet->ready, &c->in_ready);
+		if (wake)
+			conn_wake(c);
 	}
 }
 
@@ -281,12 +282,15 @@ static void became_ready(struct pssh_host *h)
 static const struct pssh_event *fleet_turn_ready(struct pssh_host *h)
 {
 	struct conn *c = h->conn;
-	const struct pssh_event *out = fleet_turn_runs(h);
+	const struct pssh_event *out;
 	uint64_t reads;
 	int rc = 0;
 
+	c->link.looking = true;
+	out = fleet_turn_runs(h);
 	if (h->conn != c)
 		return out;
+	c->link.looking = false;
 	if (out || !events_empty(&h->fleet->events)) {
 		host_poke(h); /* there may be more to read */
 		if (out)
@@ -298,8 +302,6 @@ static const struct pssh_event *fleet_turn_ready(struct pssh_host *h)
 	}
 	reads = c->reads;
 	link_reap(&c->link);
-	if (c->reads != reads) /* what came meanwhile may be for any run */
-		host_poke(h);
 	if (!any_reader(h))
 		rc = link_pump(&c->link, c->unread);
 	c->unread = false;
@@ -350,10 +352,6 @@ static const struct pssh_event *fleet_turn_conn(struct conn *c)
 	if (c->state == CONN_GONE) {
 		fleet_conn_lost(h);
 	} else if (via && via->conn && via->conn->state == CONN_READY) {
-		if (c->via_reads != via->conn->reads) {
-			c->via_reads = via->conn->reads;
-			host_poke(via);
-		}
 		conn_arm(via->conn);
 	}
 	return out;
@@ -469,7 +467,7 @@ static void timer_due(struct pssh *p, struct loop_timer *t)
 /* The next connection to step; NULL: none is ready. */
 static struct conn *next_ready(struct pssh *p)
 {
-	struct list *first = list_first(&p->ready);
+	struct list *first = list_first(&p->shared.ready);
 	struct conn *c;
 
 	if (!first)
@@ -505,7 +503,7 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 				watch_due(p, w, ready);
 			else
 				timer_due(p, t);
-		} else if (list_empty(&p->ready) && events_empty(&p->events)) {
+		} else if (list_empty(&p->shared.ready) && events_empty(&p->events)) {
 			return NULL;
 		}
 		if (events_empty(&p->events) && clock_ms() - since > SILENCE_MS)
@@ -515,7 +513,7 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 
 int fleet_timeout(const struct pssh *p)
 {
-	if (!events_empty(&p->events) || !list_empty(&p->ready) || fleet_has_room(p))
+	if (!events_empty(&p->events) || !list_empty(&p->shared.ready) || fleet_has_room(p))
 		return 0;
 	return loop_timeout(p->shared.loop);
 }

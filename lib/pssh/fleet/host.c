@@ -576,6 +576,6 @@ bool host_is_busy(const struct pssh_host *h)
 
 void host_poke(struct pssh_host *h)
 {
-	if (h->conn && list_empty(&h->conn->in_ready))
-		list_append(&h->fleet->ready, &h->conn->in_ready);
+	if (h->conn)
+		conn_wake(h->conn);
 }

@@ -66,6 +66,13 @@ bool link_wants_write(const struct link *l)
 	return l->out.len != 0;
 }
 
+void link_news(struct link *l)
+{
+	l->news++;
+	if (!l->looking && l->wake)
+		l->wake(l->io);
+}
+
 const char *link_error(const struct link *l)
 {
 	char *text = NULL;
@@ -133,6 +140,12 @@ static void chan_opening(struct chan *ch)
 	ch->link->opener = ch;
 }
 
+static void chan_opening_over(struct link *l)
+{
+	l->opener = NULL;
+	link_news(l);
+}
+
 /* The only place that translates libssh2's codes, EAGAIN among them. */
 static int chan_settle(int rc)
 {
@@ -158,7 +171,7 @@ void chan_drop(struct chan *ch)
 		return;
 	l = ch->link;
 	if (l->opener == ch)
-		l->opener = NULL;
+		chan_opening_over(l);
 	list_remove(&ch->in_closing);
 	free(ch);
 }
@@ -173,7 +186,7 @@ static int finish_open(struct chan *ch)
 		: libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
 	if (!ch->raw && libssh2_session_last_errno(ch->link->session) == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
-	ch->link->opener = NULL;
+	chan_opening_over(ch->link);
 	return 0;
 }
 
@@ -251,7 +264,7 @@ static int open_failed(struct chan *ch, struct fail *f, const char *what)
 
 	if (rc == PSSH_EAGAIN)
 		return rc;
-	ch->link->opener = NULL;
+	chan_opening_over(ch->link);
 	return fail_set(f, rc, "%s: %s", what, link_error(ch->link));
 }
 
@@ -264,7 +277,7 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, window, PACKET, NULL, 0);
 	if (!ch->raw)
 		return open_failed(ch, f, "the server opened no session channel");
-	ch->link->opener = NULL;
+	chan_opening_over(ch->link);
 	ch->id = ch->link->confirmed;
 	if (ch->id < IDS) /* the server reuses numbers */
 		ch->link->ended &= ~((uint64_t)1 << ch->id);
@@ -280,7 +293,7 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
 	if (!ch->raw)
 		return open_failed(ch, f, "the jump host opened no channel to it");
-	ch->link->opener = NULL;
+	chan_opening_over(ch->link);
 	return 0;
 }
 

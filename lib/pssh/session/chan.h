@@ -39,6 +39,9 @@ struct link {
 	uint64_t ended;         /* a bit for each channel id: its exit status or signal came */
 	struct feed feed;
 	uint32_t confirmed;     /* the id of the channel that was opened last */
+	uint64_t news;          /* how often something happened that any channel may wait for */
+	bool looking;           /* the owner steps all channels, and again until there is no more news */
+	void (*wake)(void *io); /* has the owner step all channels; called at news while it does not look */
 	/* The link is the session's abstract, so libssh2's callbacks find both here. */
 	void *io, *asker;       /* the conn whose transport this is; the auth that answers its questions */
 };
@@ -47,6 +50,11 @@ int link_init(struct link *l, void *io); /* makes the session; 0 or PSSH_ENOMEM 
 bool link_wants_write(const struct link *l);
 /* True when one channel has been opening for so long that others should use another connection. */
 bool link_clogged(const struct link *l);
+/*
+ * Call when bytes came in, which may be for any channel whoever read them, and when another channel can open.
+ * Without it a channel would sleep on bytes that are no longer in the socket.
+ */
+void link_news(struct link *l);
 void link_reap(struct link *l);     /* continues closing channels; call at every step of the session */
 void link_release(struct link *l);  /* after it the session may be freed */
 

@@ -7,16 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "pssh/session/transport.h"
 
-/*
- * libssh2 reads as long as bytes come, so a server that never stops sending would hold it for ever.
- * TURN limits what one turn reads, CHATTER what a server may send before the keys are exchanged.
- */
-enum { TURN = 1 << 20, CHATTER = 64 * 1024, BARRED_MS = 1000 };
+enum { BARRED_MS = 1000 };
 
 static int step_resolve(struct conn *c);
 static int step_dial(struct conn *c);
@@ -74,107 +70,6 @@ void conn_fail(struct conn *c, int code, const char *fmt, ...)
 	conn_move(c, CONN_GONE);
 }
 
-/* ---- Transport ---- */
-
-static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int flags, void **abstract)
-{
-	struct link *l = *abstract;
-	struct conn *c = l->io;
-	ssize_t n;
-
-	if (c->dead || (c->state == CONN_HELLO && c->chatter >= CHATTER))
-		return -ECONNRESET;
-	if (!c->room)
-		return -EAGAIN;
-	len = feed_room(&l->feed, l->session, len);
-	if (!len)
-		return -ECONNRESET;
-	len = len > c->room ? c->room : len;
-	if (c->via_chan) {
-		n = chan_read(c->via_chan, 0, data, len);
-		if (n == 0 && !chan_eof(c->via_chan))
-			n = PSSH_EAGAIN;
-		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -ECONNRESET : n;
-	} else {
-		n = recv(fd, data, len, flags);
-		if (n < 0)
-			n = errno == EINTR ? -EAGAIN : -errno;
-	}
-	if (n > 0) {
-		feed_gave(&l->feed, data, (size_t)n);
-		c->heard = clock_ms();
-		c->reads++;
-		c->room -= (size_t)n;
-		if (c->state == CONN_HELLO) {
-			size_t room = KEXINIT_MAX - c->hello.len;
-
-			c->chatter += (size_t)n;
-			buf_add(&c->hello, data, room < (size_t)n ? room : (size_t)n);
-		}
-	}
-	if (n == 0) {
-		/* libssh2 drops what it has read once it hears of the end, so report the end only after that. */
-		c->ended = true;
-		return c->flushed || c->state < CONN_READY ? 0 : -EAGAIN;
-	}
-	c->ended = c->ended || (n < 0 && n != -EAGAIN);
-	return n;
-}
-
-/* How many bytes were sent, or -errno. */
-static ssize_t send_now(struct conn *c, const void *data, size_t len)
-{
-	ssize_t n;
-
-	if (c->dead)
-		return -EPIPE;
-	if (c->via_chan) {
-		n = chan_write(c->via_chan, data, len);
-		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -EPIPE : n;
-	} else {
-		n = send(c->fd, data, len, MSG_NOSIGNAL);
-		if (n < 0)
-			n = errno == EINTR ? -EAGAIN : -errno;
-	}
-	c->ended = c->ended || (n < 0 && n != -EAGAIN);
-	return n;
-}
-
-/* 0: everything is sent; or -errno. */
-static int conn_flush(struct conn *c)
-{
-	struct buf *out = &c->link.out;
-
-	while (out->len) {
-		ssize_t n = send_now(c, out->data, out->len);
-
-		if (n < 0)
-			return (int)n;
-		buf_drop(out, (size_t)n);
-	}
-	return 0;
-}
-
-static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len, int flags, void **abstract)
-{
-	struct link *l = *abstract;
-	struct conn *c = l->io;
-	ssize_t n;
-
-	(void)fd, (void)flags;
-	n = conn_flush(c);
-	if (n == 0)
-		n = send_now(c, data, len);
-	if (n < 0 && n != -EAGAIN)
-		return n;
-	n = n < 0 ? 0 : n;
-	if (buf_add(&c->link.out, (const char *)data + n, len - (size_t)n) != 0)
-		return -EPIPE;
-	return (ssize_t)len;
-}
-
-typedef void (*plain_fn)(void);
-
 static int conn_prefer(struct conn *c)
 {
 	struct buf order;
@@ -194,13 +89,13 @@ static int conn_prefer(struct conn *c)
 	return rc;
 }
 
-static void conn_call_back(struct conn *c, int what, plain_fn function)
+/* Before it is ready nothing but its own steps, which go on until nothing comes, reads from it. */
+static void conn_has_news(void *io)
 {
-#ifdef HAVE_LIBSSH2_SESSION_CALLBACK_SET2
-	libssh2_session_callback_set2(c->link.session, what, function);
-#else
-	libssh2_session_callback_set(c->link.session, what, (void *)function);
-#endif
+	struct conn *c = io;
+
+	if (c->state == CONN_READY)
+		conn_wake(c);
 }
 
 static int start_session(struct conn *c)
@@ -209,9 +104,9 @@ static int start_session(struct conn *c)
 
 	if (rc)
 		return fail_set(&c->why, rc, "out of memory");
+	c->link.wake = conn_has_news;
 	libssh2_session_set_blocking(c->link.session, 0);
-	conn_call_back(c, LIBSSH2_CALLBACK_RECV, (plain_fn)transport_recv);
-	conn_call_back(c, LIBSSH2_CALLBACK_SEND, (plain_fn)transport_send);
+	transport_attach(c);
 	rc = conn_prefer(c);
 	if (rc)
 		return rc;
@@ -365,7 +260,7 @@ static int step_hello(struct conn *c)
 		return PSSH_EAGAIN;
 	if (rc && hello_unlike(c))
 		return PSSH_EALGORITHM;
-	if (rc && c->chatter >= CHATTER)
+	if (rc && c->chatter >= TRANSPORT_CHATTER)
 		return fail_set(&c->why, PSSH_EPROTO, "'%s' does not speak SSH as expected: it never stops sending",
 			c->plan->name);
 	if (rc &&
@@ -509,9 +404,9 @@ void conn_free(struct conn *c)
 	}
 	loop_forget(c->shared->loop, &c->watch);
 	loop_timer_clear(c->shared->loop, &c->timer);
-	list_remove(&c->in_ready);
 	auth_free(c->auth);
 	end_session(c);
+	list_remove(&c->in_ready);
 	resolve_free(c->question);
 	dial_release(&c->dial);
 	if (c->fd >= 0)
@@ -522,12 +417,18 @@ void conn_free(struct conn *c)
 	free(c);
 }
 
+void conn_wake(struct conn *c)
+{
+	if (list_empty(&c->in_ready))
+		list_append(&c->shared->ready, &c->in_ready);
+}
+
 int conn_step(struct conn *c)
 {
 	int rc;
 
-	c->room = TURN;
-	rc = conn_flush(c);
+	c->room = TRANSPORT_TURN;
+	rc = transport_flush(c);
 	if (rc && rc != -EAGAIN) /* go on reading what has come; the end shows up then */
 		buf_clear(&c->link.out);
 	while (c->state < CONN_READY) {

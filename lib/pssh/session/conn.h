@@ -31,6 +31,7 @@ enum conn_state {
 /* What all connections of a fleet share. */
 struct conn_shared {
 	struct loop *loop;
+	struct list ready; /* connections to step */
 	struct resolver *resolver;
 	struct keyring keyring;
 	struct algorithms algorithms;
@@ -57,7 +58,7 @@ struct conn {
 	enum conn_state state;
 	struct loop_watch watch;
 	struct loop_timer timer;
-	struct list in_ready;          /* member of the owner's list of connections to step */
+	struct list in_ready; /* member of shared->ready */
 	struct fail why;
 
 	int fd;
@@ -73,7 +74,7 @@ struct conn {
 	char fingerprint[64];
 	struct buf hello;              /* the first bytes that came, until the keys are exchanged */
 	int64_t heard, kept;           /* when the server last sent something; when we last sent a keep-alive */
-	uint64_t reads, via_reads;     /* how often bytes came in; via's count when the owner last looked */
+	uint64_t reads;                /* how often bytes came in */
 	size_t room, chatter; /* bytes that this turn may still read; bytes that came during the key exchange */
 	bool ended, flushed;           /* the server sends no more; everything that it sent was read */
 	uint64_t due_reads;            /* the value of reads when the watch was last due */
@@ -89,6 +90,9 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	struct conn **out);
 void conn_free(struct conn *c);
 struct proxy *conn_take_proxy(struct conn *c);
+
+/* Has it stepped soon. */
+void conn_wake(struct conn *c);
 
 /* 0: ready; PSSH_EAGAIN: wait; else a code, and c->why. */
 int conn_step(struct conn *c);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pssh/session/transport.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+
+static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int flags, void **abstract)
+{
+	struct link *l = *abstract;
+	struct conn *c = l->io;
+	ssize_t n;
+
+	if (c->dead || (c->state == CONN_HELLO && c->chatter >= TRANSPORT_CHATTER))
+		return -ECONNRESET;
+	if (!c->room)
+		return -EAGAIN;
+	len = feed_room(&l->feed, l->session, len);
+	if (!len)
+		return -ECONNRESET;
+	len = len > c->room ? c->room : len;
+	if (c->via_chan) {
+		n = chan_read(c->via_chan, 0, data, len);
+		if (n == 0 && !chan_eof(c->via_chan))
+			n = PSSH_EAGAIN;
+		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -ECONNRESET : n;
+	} else {
+		n = recv(fd, data, len, flags);
+		if (n < 0)
+			n = errno == EINTR ? -EAGAIN : -errno;
+	}
+	if (n > 0) {
+		feed_gave(&l->feed, data, (size_t)n);
+		c->heard = clock_ms();
+		c->reads++;
+		link_news(l);
+		c->room -= (size_t)n;
+		if (c->state == CONN_HELLO) {
+			size_t room = KEXINIT_MAX - c->hello.len;
+
+			c->chatter += (size_t)n;
+			buf_add(&c->hello, data, room < (size_t)n ? room : (size_t)n);
+		}
+	}
+	if (n == 0) {
+		/* libssh2 drops what it has read once it hears of the end, so report the end only after that. */
+		c->ended = true;
+		return c->flushed || c->state < CONN_READY ? 0 : -EAGAIN;
+	}
+	c->ended = c->ended || (n < 0 && n != -EAGAIN);
+	return n;
+}
+
+/* How many bytes were sent, or -errno. */
+static ssize_t send_now(struct conn *c, const void *data, size_t len)
+{
+	ssize_t n;
+
+	if (c->dead)
+		return -EPIPE;
+	if (c->via_chan) {
+		n = chan_write(c->via_chan, data, len);
+		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -EPIPE : n;
+	} else {
+		n = send(c->fd, data, len, MSG_NOSIGNAL);
+		if (n < 0)
+			n = errno == EINTR ? -EAGAIN : -errno;
+	}
+	c->ended = c->ended || (n < 0 && n != -EAGAIN);
+	return n;
+}
+
+int transport_flush(struct conn *c)
+{
+	struct buf *out = &c->link.out;
+
+	while (out->len) {
+		ssize_t n = send_now(c, out->data, out->len);
+
+		if (n < 0)
+			return (int)n;
+		buf_drop(out, (size_t)n);
+	}
+	return 0;
+}
+
+static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len, int flags, void **abstract)
+{
+	struct link *l = *abstract;
+	struct conn *c = l->io;
+	ssize_t n;
+
+	(void)fd, (void)flags;
+	n = transport_flush(c);
+	if (n == 0)
+		n = send_now(c, data, len);
+	if (n < 0 && n != -EAGAIN)
+		return n;
+	n = n < 0 ? 0 : n;
+	if (buf_add(&c->link.out, (const char *)data + n, len - (size_t)n) != 0)
+		return -EPIPE;
+	return (ssize_t)len;
+}
+
+typedef void (*plain_fn)(void);
+
+static void transport_call_back(struct conn *c, int what, plain_fn function)
+{
+#ifdef HAVE_LIBSSH2_SESSION_CALLBACK_SET2
+	libssh2_session_callback_set2(c->link.session, what, function);
+#else
+	libssh2_session_callback_set(c->link.session, what, (void *)function);
+#endif
+}
+
+void transport_attach(struct conn *c)
+{
+	transport_call_back(c, LIBSSH2_CALLBACK_RECV, (plain_fn)transport_recv);
+	transport_call_back(c, LIBSSH2_CALLBACK_SEND, (plain_fn)transport_send);
+}
