@@ -38,9 +38,17 @@ void loop_free(struct loop *l)
 {
 	if (!l)
 		return;
-	close(l->epfd);
+	if (l->epfd >= 0)
+		close(l->epfd);
 	free(l->heap);
 	free(l);
+}
+
+void loop_leave(struct loop *l)
+{
+	close(l->epfd);
+	l->epfd = -1;
+	l->count = l->next = 0;
 }
 
 int loop_fd(const struct loop *l)

@@ -29,6 +29,8 @@ struct loop;
 
 int loop_new(struct loop **out); /* 0 or -errno */
 void loop_free(struct loop *l);
+/* In a forked child, which shares the epoll set with its parent: later calls change nothing in it. */
+void loop_leave(struct loop *l);
 int loop_fd(const struct loop *l);
 int loop_timeout(const struct loop *l); /* ms until something is due, 0 now, -1 never */
 

@@ -9,6 +9,13 @@ int entry_refuse(struct pssh *p, const char *what)
 	return fail_set(&p->why, PSSH_EINVAL, "%s", what);
 }
 
+int entry_here(struct pssh *p)
+{
+	if (!fleet_forked(p))
+		return 0;
+	return entry_refuse(p, "this fleet belongs to the parent process; a forked child makes its own by pssh_new()");
+}
+
 int entry_no_memory(struct pssh *p)
 {
 	return fail_set(&p->why, PSSH_ENOMEM, "out of memory");

@@ -7,6 +7,8 @@
 
 /* Set the sentence of pssh_error() and return its code. */
 int entry_refuse(struct pssh *p, const char *what); /* PSSH_EINVAL */
+/* 0, or PSSH_EINVAL in a forked child: for calls that would use a connection, or make what needs one. */
+int entry_here(struct pssh *p);
 int entry_no_memory(struct pssh *p);                /* PSSH_ENOMEM */
 
 /* Frees *where and puts a copy of text there, or NULL for NULL. 0 or PSSH_ENOMEM. */

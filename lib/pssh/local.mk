@@ -104,6 +104,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/fleet/event_queue.h \
 	lib/pssh/fleet/fleet.c \
 	lib/pssh/fleet/fleet.h \
+	lib/pssh/fleet/forked.c \
 	lib/pssh/fleet/host.c \
 	lib/pssh/fleet/question.c \
 	lib/pssh/fleet/strings.c \

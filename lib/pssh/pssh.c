@@ -6,6 +6,7 @@
 #include <libssh2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -75,6 +76,7 @@ int pssh_new(struct pssh **out)
 		free(p);
 		return PSSH_ELOCAL;
 	}
+	p->pid = getpid();
 	lists_init(p);
 	settings_init(p);
 	buf_init(&p->room.join, JOIN_MAX);
@@ -100,6 +102,7 @@ void pssh_free(struct pssh *p)
 {
 	if (!p)
 		return;
+	fleet_forked(p);
 	fleet_release(p);
 	keyring_release(&p->shared.keyring);
 	algorithms_release(&p->shared.algorithms);
@@ -181,7 +184,11 @@ int pssh_add_identity(struct pssh *p, const char *path)
 int pssh_set_agent(struct pssh *p, const char *socket_path)
 {
 	struct agent *agent = NULL;
-	int rc = socket_path
+	int rc = entry_here(p);
+
+	if (rc)
+		return rc;
+	rc = socket_path
 		? keyring_find_agent(&p->shared.keyring, p->shared.loop, KIND_AGENT, socket_path, &agent, &p->why)
 		: 0;
 
@@ -232,7 +239,10 @@ int pssh_set_log(struct pssh *p, enum pssh_log_level level,
 int pssh_next(struct pssh *p, const struct pssh_event **ev)
 {
 	const struct pssh_event *next;
+	int rc = entry_here(p);
 
+	if (rc)
+		return rc;
 	if (p->events.lost)
 		return entry_no_memory(p);
 	next = fleet_turn(p);
@@ -274,7 +284,9 @@ int pssh_timeout(const struct pssh *p)
 
 int pssh_answer(struct pssh *p, uint64_t prompt, const char *text)
 {
-	if (question_answer(p, prompt, text) != 0)
-		return fail_set(&p->why, PSSH_ENOENT, "that question is no longer open");
-	return 0;
+	int rc = entry_here(p);
+
+	if (!rc && question_answer(p, prompt, text) != 0)
+		rc = fail_set(&p->why, PSSH_ENOENT, "that question is no longer open");
+	return rc;
 }

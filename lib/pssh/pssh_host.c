@@ -8,7 +8,9 @@
 
 int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out)
 {
-	return host_find(p, spec, out);
+	int rc = entry_here(p);
+
+	return rc ? rc : host_find(p, spec, out);
 }
 
 int pssh_host_set_address(struct pssh_host *h, const char *address)
@@ -133,6 +135,7 @@ int pssh_host_strict(const struct pssh_host *h)
 
 void pssh_host_close(struct pssh_host *h)
 {
+	fleet_forked(h->fleet);
 	fleet_close_host(h, PSSH_ECLOSED, "closed by the caller");
 }
 

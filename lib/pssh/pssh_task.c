@@ -10,8 +10,11 @@ enum { CEILING = 1 << 20 };
 
 static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 {
-	struct pssh_task *t = calloc(1, sizeof *t);
+	int rc = entry_here(p);
+	struct pssh_task *t = rc ? NULL : calloc(1, sizeof *t);
 
+	if (rc)
+		return rc;
 	if (!t)
 		return entry_no_memory(p);
 	t->fleet = p;
@@ -93,7 +96,10 @@ unsigned pssh_tunnel_port(const struct pssh_task *t)
 int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 {
 	struct run *r;
+	int rc = entry_here(t->fleet);
 
+	if (rc)
+		return rc;
 	if (h->fleet != t->fleet)
 		return entry_refuse(t->fleet, "the host belongs to another fleet");
 	if (task_find_run(t, h, &r) == 0)
@@ -119,7 +125,10 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 int pssh_task_start(struct pssh_task *t)
 {
 	struct list *pos, *tmp;
+	int rc = entry_here(t->fleet);
 
+	if (rc)
+		return rc;
 	if (t->started)
 		return entry_refuse(t->fleet, "the task has already started");
 	t->started = true;
@@ -141,6 +150,7 @@ void pssh_task_free(struct pssh_task *t)
 	if (!t)
 		return;
 	p = t->fleet;
+	fleet_forked(p);
 	events_forget(&p->events, t);
 	list_each (pos, tmp, &t->runs)
 		host_poke(list_entry(pos, struct run, in_task)->host);
@@ -200,7 +210,10 @@ int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, u
 int pssh_task_resize(struct pssh_task *t, struct pssh_host *h, unsigned columns, unsigned rows)
 {
 	struct run *r;
+	int rc = entry_here(t->fleet);
 
+	if (rc)
+		return rc;
 	if (task_find_run(t, h, &r) != 0 || !r->exec)
 		return fail_set(&t->fleet->why, PSSH_ENOENT, "nothing runs on '%s' in this task", h->spec);
 	exec_resize(r->exec, columns, rows);
@@ -266,7 +279,10 @@ static void poke_all(struct pssh_task *t)
 static int find_input(struct pssh_task *t, struct pssh_host *h, struct input **out)
 {
 	struct run *r;
+	int rc = entry_here(t->fleet);
 
+	if (rc)
+		return rc;
 	if (!t->input.open)
 		return entry_refuse(t->fleet, "the input was not opened");
 	*out = &t->input;
@@ -349,7 +365,10 @@ static int known_signal(const char *s)
 int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
 {
 	struct list *pos, *tmp;
+	int rc = entry_here(t->fleet);
 
+	if (rc)
+		return rc;
 	if (!known_signal(signal))
 		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is not a signal that SSH knows",
 			signal ? signal : "");
@@ -362,7 +381,10 @@ int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
 int pssh_task_stop(struct pssh_task *t)
 {
 	struct list *pos, *tmp;
+	int rc = entry_here(t->fleet);
 
+	if (rc)
+		return rc;
 	t->cancelled = true;
 	list_each (pos, tmp, &t->runs)
 		fleet_end_run(list_entry(pos, struct run, in_task), PSSH_EV_ERROR, PSSH_ECANCEL, "stopped");

@@ -8,6 +8,7 @@ pssh_tests = \
 	tests/pssh/embed \
 	tests/pssh/exec \
 	tests/pssh/fault \
+	tests/pssh/fork \
 	tests/pssh/hostkey \
 	tests/pssh/jump \
 	tests/pssh/order \
@@ -39,6 +40,8 @@ tests_pssh_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_exec_LDADD = libpssh.la
 tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fault_LDADD = libpssh.la
+tests_pssh_fork_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_fork_LDADD = libpssh.la
 tests_pssh_hostkey_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_hostkey_LDADD = libpssh.la
 tests_pssh_jump_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

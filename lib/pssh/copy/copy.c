@@ -148,6 +148,12 @@ static void drop_jobs(struct copy *c)
 	c->count = 0;
 }
 
+void copy_leave(struct copy *c)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		c->jobs[i]->temp_made = false;
+}
+
 void copy_free(struct copy *c)
 {
 	struct list *pos, *tmp;

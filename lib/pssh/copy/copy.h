@@ -41,6 +41,7 @@ int copy_new_get(const char *remote, const char *local, unsigned flags, struct c
  * removes the local ones. Removing remote ones needs the server's answers: see copy_cancel.
  */
 void copy_free(struct copy *c);
+void copy_leave(struct copy *c); /* in a forked child: copy_free leaves the parent's temporary files */
 
 /*
  * Stops in good order: begins nothing new and removes temporary files (unless RESUME is set); then

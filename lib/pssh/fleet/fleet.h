@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -123,6 +124,8 @@ struct run {
 };
 
 struct pssh {
+	pid_t pid;                       /* the process that made it */
+	bool left;                       /* this is a child of that process, and fleet_leave was called */
 	struct conn_shared shared;
 	struct events events;
 	struct fail why;
@@ -212,6 +215,14 @@ void fleet_check_done(struct pssh_task *t);
 bool fleet_change_lane(struct pssh_host *h);
 void fleet_reap(struct pssh *p);                   /* frees the proxy commands that have ended */
 void fleet_release(struct pssh *p);
+
+/* ---- forked.c ---- */
+
+/*
+ * True in a child that fork() made of the process that made the fleet. Descriptors, proxy commands and
+ * files are the parent's: after this, nothing that frees memory or closes descriptors touches them.
+ */
+bool fleet_forked(struct pssh *p);
 
 /* ---- question.c ---- */
 

@@ -383,6 +383,12 @@ struct proxy *conn_take_proxy(struct conn *c)
 	return px;
 }
 
+void conn_leave(struct conn *c)
+{
+	c->dead = true;
+	proxy_leave(conn_take_proxy(c));
+}
+
 void conn_free(struct conn *c)
 {
 	struct list *pos, *tmp;

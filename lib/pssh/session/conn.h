@@ -90,6 +90,7 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	struct conn **out);
 void conn_free(struct conn *c);
 struct proxy *conn_take_proxy(struct conn *c);
+void conn_leave(struct conn *c); /* in a forked child: sends nothing from here on, and leaves the proxy command alone */
 
 /* Has it stepped soon. */
 void conn_wake(struct conn *c);

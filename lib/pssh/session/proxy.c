@@ -120,6 +120,14 @@ const char *proxy_said(struct proxy *px)
 	return line;
 }
 
+void proxy_leave(struct proxy *px)
+{
+	if (!px)
+		return;
+	close(px->err);
+	free(px);
+}
+
 int proxy_end(struct proxy *px, int force)
 {
 	force = force || px->asked > PATIENCE;
@@ -128,7 +136,6 @@ int proxy_end(struct proxy *px, int force)
 	px->asked++;
 	if (waitpid(px->pid, NULL, force ? 0 : WNOHANG) == 0)
 		return 0;
-	close(px->err);
-	free(px);
+	proxy_leave(px);
 	return 1;
 }

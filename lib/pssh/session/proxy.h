@@ -24,4 +24,7 @@ const char *proxy_said(struct proxy *px);
  */
 int proxy_end(struct proxy *px, int force);
 
+/* In a forked child, whose parent the command serves: frees px and leaves the command alone. */
+void proxy_leave(struct proxy *px);
+
 #endif

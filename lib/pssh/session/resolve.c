@@ -27,7 +27,7 @@ struct resolver {
 	pthread_cond_t work;
 	struct list asked;
 	unsigned threads, idle;
-	bool ending;
+	bool ending, left; /* left: this is a forked child */
 	int fd;
 };
 
@@ -75,6 +75,11 @@ void resolver_free(struct resolver *r)
 
 	if (!r)
 		return;
+	if (r->left) {
+		close(r->fd);
+		free(r);
+		return;
+	}
 	pthread_mutex_lock(&r->lock);
 	r->ending = true;
 	last = r->threads == 0;
@@ -82,6 +87,11 @@ void resolver_free(struct resolver *r)
 	pthread_mutex_unlock(&r->lock);
 	if (last)
 		resolver_end(r);
+}
+
+void resolver_leave(struct resolver *r)
+{
+	r->left = true;
 }
 
 int resolver_fd(const struct resolver *r)
@@ -253,7 +263,7 @@ void resolve_free(struct resolve *q)
 	if (!q)
 		return;
 	r = q->r;
-	if (!r) {
+	if (!r || r->left) {
 		question_end(q);
 		return;
 	}

@@ -13,6 +13,8 @@ struct resolve;
 
 int resolver_new(struct resolver **out);
 void resolver_free(struct resolver *r); /* threads that still wait end by themselves later */
+/* In a forked child, which has none of the threads: after it, freeing waits for no lock. */
+void resolver_leave(struct resolver *r);
 int resolver_fd(const struct resolver *r); /* readable: some questions may have been answered */
 void resolver_clear(struct resolver *r);
 

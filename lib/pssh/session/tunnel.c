@@ -157,6 +157,12 @@ void tunnel_cut(struct tunnel *t)
 		tunnel_client_free(t, list_entry(list_first(&t->clients), struct tunnel_client, link));
 }
 
+void tunnel_leave(struct tunnel *t)
+{
+	free(t->path);
+	t->path = NULL;
+}
+
 void tunnel_free(struct tunnel *t)
 {
 	if (!t)

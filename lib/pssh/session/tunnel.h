@@ -20,6 +20,7 @@ struct tunnel_watch {
 int tunnel_new(struct loop *loop, int kind, const char *listen, const char *target, void *owner, struct tunnel **out,
 	struct fail *f);
 void tunnel_free(struct tunnel *t);
+void tunnel_leave(struct tunnel *t); /* in a forked child: tunnel_free leaves the parent's socket file */
 unsigned tunnel_port(const struct tunnel *t);
 
 /* Serves all clients as far as it can without blocking. PSSH_EAGAIN, or a code if the tunnel failed as a whole. */

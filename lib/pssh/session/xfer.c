@@ -43,6 +43,11 @@ int xfer_new(struct link *l, struct copy *copy, struct xfer **out)
 	return 0;
 }
 
+void xfer_leave(struct xfer *x)
+{
+	copy_leave(x->copy);
+}
+
 void xfer_free(struct xfer *x)
 {
 	if (!x)

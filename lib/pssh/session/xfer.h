@@ -14,6 +14,7 @@ enum { XFER_DONE = 0, XFER_BEGUN = 1, XFER_PROGRESS = 2, XFER_NOTE = 3, XFER_BUS
 
 int xfer_new(struct link *l, struct copy *copy, struct xfer **out); /* takes the copy over */
 void xfer_free(struct xfer *x);
+void xfer_leave(struct xfer *x); /* in a forked child: see copy_leave */
 
 /*
  * One of the above, PSSH_EAGAIN, or the code of the copy's failure. XFER_NOTE: xfer_note() is a line
