@@ -66,4 +66,7 @@ AC_DEFUN([NP_VERSION_SCRIPT], [
 		rm -f conftest.map
 	])
 	AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "$np_cv_version_script" = yes])
+	np_nodelete=
+	NP_TRY_FLAG([np_nodelete], [-Wl,-z,nodelete])
+	AM_CONDITIONAL([HAVE_NODELETE], [test -n "$np_nodelete"])
 ])

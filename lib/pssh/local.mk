@@ -120,6 +120,10 @@ libpssh_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(PSSH_VERSION_INFO) -no-undefi
 if HAVE_VERSION_SCRIPT
 libpssh_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/lib/pssh/pssh.sym
 endif
+# Threads that look up names outlive pssh_free(), so a plugin's dlclose() must not unmap their code.
+if HAVE_NODELETE
+libpssh_la_LDFLAGS += -Wl,-z,nodelete
+endif
 libpssh_la_DEPENDENCIES = libpssh-all.la $(top_srcdir)/lib/pssh/pssh.sym
 EXTRA_DIST += lib/pssh/pssh.sym
 

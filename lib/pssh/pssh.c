@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libssh2.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,17 +66,34 @@ static void lists_init(struct pssh *p)
 	p->reap_timer.kind = KIND_REAP;
 }
 
+/*
+ * libssh2 counts its users without a lock, so two threads must not call libssh2_init() and libssh2_exit() at once.
+ * It is set up once and stays: libssh2_exit() has nothing to give back with OpenSSL 3. These are the only globals.
+ */
+static int set_up_libssh2(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool up;
+	int rc;
+
+	pthread_mutex_lock(&lock);
+	up = up || libssh2_init(0) == 0;
+	rc = up ? 0 : PSSH_ELOCAL;
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
 int pssh_new(struct pssh **out)
 {
-	struct pssh *p = calloc(1, sizeof *p);
-	int rc = PSSH_ENOMEM;
+	struct pssh *p;
+	int rc = set_up_libssh2();
 
+	if (rc)
+		return rc;
+	rc = PSSH_ENOMEM;
+	p = calloc(1, sizeof *p);
 	if (!p)
 		return rc;
-	if (libssh2_init(0) != 0) {
-		free(p);
-		return PSSH_ELOCAL;
-	}
 	p->pid = getpid();
 	lists_init(p);
 	settings_init(p);
@@ -116,7 +134,6 @@ void pssh_free(struct pssh *p)
 	free(p->room.data);
 	buf_release(&p->room.join);
 	free(p);
-	libssh2_exit();
 }
 
 const char *pssh_error(const struct pssh *p)

@@ -13,9 +13,11 @@ pssh_tests = \
 	tests/pssh/jump \
 	tests/pssh/order \
 	tests/pssh/output \
+	tests/pssh/plugin \
 	tests/pssh/regress \
 	tests/pssh/resolve \
 	tests/pssh/sweep \
+	tests/pssh/threads \
 	tests/pssh/tunnel \
 	tests/pssh/unheard \
 	tests/pssh/window
@@ -50,12 +52,19 @@ tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_order_LDADD = libpssh.la
 tests_pssh_output_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_output_LDADD = libpssh.la
+# It loads the library by itself, and its getaddrinfo() stands for libc's.
+tests_pssh_plugin_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_plugin_LDFLAGS = $(AM_LDFLAGS) -rdynamic
+tests_pssh_plugin_LDADD = -ldl $(PTHREAD_LIBS)
+tests/pssh/plugin.log: libpssh.la
 tests_pssh_regress_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_regress_LDADD = libpssh.la
 tests_pssh_resolve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_resolve_LDADD = libpssh.la
 tests_pssh_sweep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_sweep_LDADD = libpssh.la
+tests_pssh_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_threads_LDADD = libpssh.la $(PTHREAD_LIBS)
 tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_tunnel_LDADD = libpssh.la
 tests_pssh_unheard_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
