@@ -27,14 +27,13 @@ int fail_errno(struct fail *f, int code, int errno_value, const char *fmt, ...)
 {
 	va_list ap;
 	size_t n;
-	char why[128];
 
 	va_start(ap, fmt);
 	fail_vset(f, code, fmt, ap);
 	va_end(ap);
 	if (f) {
 		n = strlen(f->text);
-		snprintf(f->text + n, sizeof f->text - n, ": %s", strerror_r(errno_value, why, sizeof why));
+		snprintf(f->text + n, sizeof f->text - n, ": %s", strerror(errno_value));
 	}
 	return code;
 }

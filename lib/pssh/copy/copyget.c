@@ -359,7 +359,7 @@ static void finish_dir(struct copy *c, struct node *n)
 	struct stat st;
 
 	if (path && keep && (chmod(path, n->mode) || (n->has_times && utimensat(AT_FDCWD, path, times, 0))))
-		copy_say(c, PSSH_ELOCAL, "cannot set mode and times of '%s': %s", path, strerrordesc_np(errno));
+		copy_say(c, PSSH_ELOCAL, "cannot set mode and times of '%s': %s", path, strerror(errno));
 	else if (path && !keep && n->made && (n->mode & 0700) != 0700 && stat(path, &st) == 0)
 		(void)!chmod(path, st.st_mode & n->mode);
 	free(path);

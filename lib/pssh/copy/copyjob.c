@@ -69,7 +69,6 @@ void job_fail(struct job *j, int code, const char *fmt, ...)
 
 void job_fail_errno(struct job *j, int err, const char *fmt, ...)
 {
-	char why[128];
 	va_list ap;
 	size_t n;
 
@@ -79,7 +78,7 @@ void job_fail_errno(struct job *j, int err, const char *fmt, ...)
 	fail_vset(&j->fail, PSSH_ELOCAL, fmt, ap);
 	va_end(ap);
 	n = strlen(j->fail.text);
-	snprintf(j->fail.text + n, sizeof j->fail.text - n, ": %s", strerror_r(err, why, sizeof why));
+	snprintf(j->fail.text + n, sizeof j->fail.text - n, ": %s", strerror(err));
 }
 
 void job_fail_reply(struct job *j, const struct sftp_reply *r, const char *what, const char *path)

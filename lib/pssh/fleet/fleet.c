@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which host has a connection, which gets one next, and which events the end of a run or connection makes. */
 #include <assert.h>
+#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,14 @@ static void end_active(struct pssh_host *h, int code, const char *text)
 	}
 }
 
+/* From 0 to most, so that hosts which failed together do not all come back together. */
+static unsigned retry_jitter(unsigned most)
+{
+	unsigned n = 0;
+
+	return RAND_bytes((unsigned char *)&n, sizeof n) == 1 ? n % (most + 1) : most / 2;
+}
+
 static void plan_retry(struct pssh_host *h, int code, const char *text)
 {
 	struct pssh *p = h->fleet;
@@ -196,7 +205,7 @@ static void plan_retry(struct pssh_host *h, int code, const char *text)
 	for (unsigned i = 1; i < h->attempt && ms < p->most_ms; i++)
 		ms *= 2;
 	ms = ms > p->most_ms ? p->most_ms : ms;
-	ms = ms - ms / 4 + (ms ? arc4random_uniform(ms / 2 + 1) : 0);
+	ms = ms - ms / 4 + retry_jitter(ms / 2);
 	list_each (pos, tmp, &h->runs) {
 		struct pssh_task *t = list_entry(pos, struct run, in_host)->task;
 
