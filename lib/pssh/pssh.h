@@ -193,6 +193,12 @@ const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of
 int pssh_host_connected(const struct pssh_host *h);
 int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */
 void pssh_host_close(struct pssh_host *h);                 /* its tasks fail with PSSH_ECLOSED */
+
+/*
+ * Closes its connection and frees it. Its events that were not pulled yet are dropped; the same spec
+ * gives a new host later. A host that a task still has stays as it is: PSSH_EINVAL.
+ */
+int pssh_host_free(struct pssh_host *h);
 void pssh_host_set_data(struct pssh_host *h, void *data);
 void *pssh_host_data(const struct pssh_host *h);
 

@@ -139,6 +139,20 @@ void pssh_host_close(struct pssh_host *h)
 	fleet_close_host(h, PSSH_ECLOSED, "closed by the caller");
 }
 
+int pssh_host_free(struct pssh_host *h)
+{
+	if (!h)
+		return 0;
+	if (!list_empty(&h->runs))
+		return fail_set(&h->fleet->why, PSSH_EINVAL, "'%s' is still in a task; cancel or free the task first",
+			h->spec);
+	if (h->depth)
+		return fail_set(&h->fleet->why, PSSH_EINVAL, "'%s' is a jump host, which the library frees itself",
+			h->spec);
+	fleet_free_host(h);
+	return 0;
+}
+
 void pssh_host_set_data(struct pssh_host *h, void *data)
 {
 	h->data = data;

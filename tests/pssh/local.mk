@@ -9,6 +9,7 @@ pssh_tests = \
 	tests/pssh/exec \
 	tests/pssh/fault \
 	tests/pssh/fork \
+	tests/pssh/hostfree \
 	tests/pssh/hostkey \
 	tests/pssh/jump \
 	tests/pssh/order \
@@ -44,6 +45,8 @@ tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fault_LDADD = libpssh.la
 tests_pssh_fork_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fork_LDADD = libpssh.la
+tests_pssh_hostfree_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_hostfree_LDADD = libpssh.la
 tests_pssh_hostkey_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_hostkey_LDADD = libpssh.la
 tests_pssh_jump_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -93,3 +93,17 @@ void events_forget(struct events *q, const struct pssh_task *t)
 		q->shown = NULL;
 	}
 }
+
+void events_forget_host(struct events *q, const struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &q->queue) {
+		struct event *e = list_entry(pos, struct event, link);
+
+		if (e->ev.host == h) {
+			list_remove(&e->link);
+			free(e);
+		}
+	}
+}

@@ -25,6 +25,9 @@ void events_add(struct events *q, const struct pssh_event *ev);
 /* Hands out ev before those that wait. The caller keeps its data alive until the next call. */
 const struct pssh_event *events_direct(struct events *q, const struct pssh_event *ev);
 
+/* Drops what was not handed out about the host, which is about to be freed. */
+void events_forget_host(struct events *q, const struct pssh_host *h);
+
 bool events_empty(const struct events *q);
 const struct pssh_event *events_next(struct events *q); /* NULL: none */
 void events_forget(struct events *q, const struct pssh_task *t);

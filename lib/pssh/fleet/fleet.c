@@ -376,6 +376,15 @@ static int release_host(struct pssh_host *h)
 	return 0;
 }
 
+void fleet_free_host(struct pssh_host *h)
+{
+	events_forget_host(&h->fleet->events, h);
+	release_host(h);
+	table_remove(&h->fleet->hosts, h->spec);
+	list_remove(&h->in_hosts);
+	host_free(h);
+}
+
 void fleet_release(struct pssh *p)
 {
 	struct list *pos, *tmp;

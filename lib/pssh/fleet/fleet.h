@@ -208,6 +208,7 @@ void fleet_not_opening(struct pssh_host *h);
 bool fleet_drop_unwanted(struct pssh_host *h);
 void fleet_conn_lost(struct pssh_host *h);         /* its connection is gone; conn->why says why */
 void fleet_close_host(struct pssh_host *h, int code, const char *why);
+void fleet_free_host(struct pssh_host *h); /* no task has it, and nothing goes through it */
 void fleet_end_run(struct run *r, int type, int status, const char *text);
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms);
 void fleet_check_done(struct pssh_task *t);
