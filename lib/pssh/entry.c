@@ -31,3 +31,17 @@ int entry_set_text(struct pssh *p, char **where, const char *text)
 	*where = copy;
 	return 0;
 }
+
+int entry_add_variable(struct pssh *p, char ***env, size_t *count, const char *name, const char *value)
+{
+	if (!*name || strchr(name, '='))
+		return fail_set(&p->why, PSSH_EINVAL, "'%s' is not the name of a variable", name);
+	if (strings_add(env, count, name) != 0)
+		return entry_no_memory(p);
+	if (strings_add(env, count, value) != 0) {
+		free((*env)[--*count]); /* remove the name whose value did not fit */
+		(*env)[*count] = NULL;
+		return entry_no_memory(p);
+	}
+	return 0;
+}

@@ -9,6 +9,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/pssh.h \
 	lib/pssh/pssh_host.c \
 	lib/pssh/pssh_task.c \
+	lib/pssh/pssh_task_host.c \
 	lib/pssh/pssh_types.h \
 	lib/pssh/keys/agent.c \
 	lib/pssh/keys/agent.h \
@@ -107,6 +108,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/fleet/forked.c \
 	lib/pssh/fleet/host.c \
 	lib/pssh/fleet/question.c \
+	lib/pssh/fleet/run_own.c \
 	lib/pssh/fleet/strings.c \
 	lib/pssh/fleet/task.c \
 	lib/pssh/fleet/fleet_turn.c

@@ -247,6 +247,14 @@ void *pssh_task_data(const struct pssh_task *t);
 size_t pssh_task_left(const struct pssh_task *t);                  /* hosts that have not ended yet */
 
 /*
+ * For one host that was added and has not begun: another command (NULL: the task's), variables after
+ * the task's, and another deadline (of copies and tunnels too).
+ */
+int pssh_task_set_host_command(struct pssh_task *t, struct pssh_host *h, const char *command);
+int pssh_task_set_host_env(struct pssh_task *t, struct pssh_host *h, const char *name, const char *value);
+int pssh_task_set_host_deadline(struct pssh_task *t, struct pssh_host *h, unsigned ms);
+
+/*
  * Standard input. Without these calls the commands read end-of-file at once. After
  * pssh_task_open_input() they wait for pssh_task_write(), until pssh_task_end_input(). h NULL: all
  * hosts; the library keeps one copy, and each host takes it at its own speed. PSSH_EAGAIN: 1 MiB
@@ -263,8 +271,12 @@ int pssh_task_end_input(struct pssh_task *t, struct pssh_host *h);
  */
 int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms);
 
+/* The same for one host, which PSSH_ENOENT says is not in the task or has ended. The others go on. */
+int pssh_task_cancel_host(struct pssh_task *t, struct pssh_host *h, const char *signal, unsigned grace_ms);
+
 /* Closes the channels without waiting; every host that has not ended does so with PSSH_ECANCEL. */
 int pssh_task_stop(struct pssh_task *t);
+int pssh_task_stop_host(struct pssh_task *t, struct pssh_host *h);
 
 /* ---- Events ---------------------------------------------------------------------------- */
 

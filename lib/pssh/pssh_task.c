@@ -180,17 +180,9 @@ int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value)
 
 	if (rc)
 		return rc;
-	if (!*name || strchr(name, '='))
-		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is not the name of a variable", name);
-	if (strings_add(&t->env, &t->env_count, name) != 0)
-		return entry_no_memory(t->fleet);
-	if (strings_add(&t->env, &t->env_count, value) != 0) {
-		free(t->env[--t->env_count]); /* remove the name whose value did not fit */
-		t->env[t->env_count] = NULL;
-		return entry_no_memory(t->fleet);
-	}
+	rc = entry_add_variable(t->fleet, &t->env, &t->env_count, name, value);
 	t->want.env = t->env;
-	return 0;
+	return rc;
 }
 
 int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, unsigned rows)
@@ -350,7 +342,7 @@ int pssh_task_end_input(struct pssh_task *t, struct pssh_host *h)
 
 /* ---- Ends ---- */
 
-static int known_signal(const char *s)
+int entry_check_signal(struct pssh *p, const char *s)
 {
 	static const char *const names[] = {
 		"ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "SEGV", "TERM", "USR1", "USR2",
@@ -358,8 +350,8 @@ static int known_signal(const char *s)
 
 	for (size_t i = 0; s && i < sizeof names / sizeof *names; i++)
 		if (strcmp(s, names[i]) == 0)
-			return 1;
-	return 0;
+			return 0;
+	return fail_set(&p->why, PSSH_EINVAL, "'%s' is not a signal that SSH knows", s ? s : "");
 }
 
 int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
@@ -367,11 +359,9 @@ int pssh_task_cancel(struct pssh_task *t, const char *signal, unsigned grace_ms)
 	struct list *pos, *tmp;
 	int rc = entry_here(t->fleet);
 
+	rc = rc ? rc : entry_check_signal(t->fleet, signal);
 	if (rc)
 		return rc;
-	if (!known_signal(signal))
-		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is not a signal that SSH knows",
-			signal ? signal : "");
 	t->cancelled = true;
 	list_each (pos, tmp, &t->runs)
 		fleet_cancel_run(list_entry(pos, struct run, in_task), signal, grace_ms);

@@ -136,7 +136,7 @@ struct pssh_event {
 	const char *text;       /* never NULL */
 	uint64_t done, total;
 	unsigned attempt;
-	int cancelled;          /* pssh_task_cancel, pssh_task_stop or a deadline caused this end */
+	int cancelled; /* a call that cancels or stops, or a deadline, caused this end */
 	int echo;
 	uint64_t prompt;
 	/* Later versions add members here only. */

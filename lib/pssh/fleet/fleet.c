@@ -40,8 +40,13 @@ void fleet_end_run(struct run *r, int type, int status, const char *text)
 	struct pssh_task *t = r->task;
 	struct pssh_host *h = r->host;
 	struct pssh_event ev = {
-		.type = type, .task = t, .host = h, .status = status, .text = text, .attempt = h->attempt,
-		.cancelled = r->state == RUN_KILLING || t->cancelled || r->timed_out,
+		.type = type,
+		.task = t,
+		.host = h,
+		.status = status,
+		.text = text,
+		.attempt = h->attempt,
+		.cancelled = r->state == RUN_KILLING || t->cancelled || r->cancelled || r->timed_out,
 	};
 	char both[640];
 

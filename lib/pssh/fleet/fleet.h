@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a fleet is made of: hosts, tasks, and runs (one task on one host). host.c, task.c, fleet.c,
- * question.c and fleet_turn.c work on these types; each may call those before it in this list.
+ * What a fleet is made of: hosts, tasks, and runs (one task on one host). host.c, run_own.c, task.c,
+ * fleet.c, question.c and fleet_turn.c work on these types; each may call those before it in this list.
  */
 #ifndef PSSH_FLEET_FLEET_H
 #define PSSH_FLEET_FLEET_H
@@ -103,6 +103,16 @@ enum run_state {
 	RUN_KILLING,   /* has a channel, and its processes are being ended */
 };
 
+/* What one host does otherwise than the rest of its task. */
+struct run_own {
+	char *command; /* or NULL */
+	char **env;    /* name, value, …, NULL */
+	size_t env_count;
+	unsigned deadline;
+	bool deadline_set;
+	struct exec_want want; /* what all this comes to; its env owns no text */
+};
+
 struct run {
 	struct pssh_task *task;
 	struct pssh_host *host;
@@ -114,11 +124,12 @@ struct run {
 	struct xfer *xfer;
 	struct tunnel *tunnel;
 	struct input *own_input;
+	struct run_own *own; /* NULL: nothing */
 	struct kill_remote *kill;
 	char kill_remote_signal[8];
 	unsigned kill_remote_grace, kill_remote_tries;
 	bool kill_over; /* `kill` has nothing more to say */
-	bool timed_out;
+	bool timed_out, cancelled;       /* cancelled: alone, not with its task */
 	char said[192];                  /* what happened to the processes; "": not known yet */
 	struct loop_timer timer;         /* the task's deadline; then that of ending its processes */
 };
@@ -181,6 +192,13 @@ struct run *run_new(struct pssh_task *t, struct pssh_host *h); /* NULL: out of m
 void run_free(struct run *r);                      /* removes it from all lists */
 /* Gives it a channel on its host's ready connection. 0 or a code. */
 int run_open(struct run *r, struct fail *f);
+
+/* Makes r->own if there is none. 0 or PSSH_ENOMEM. In run_own.c, as the next three. */
+int run_own_make(struct run *r);
+void run_own_free(struct run_own *own);
+/* What to start, until the run ends: its own, else the task's. NULL: out of memory. */
+const struct exec_want *run_own_want(struct run *r);
+unsigned run_own_deadline(const struct run *r);
 
 enum { RUN_DONE = 0, RUN_BEGUN = 1, RUN_OUTPUT = 2, RUN_PROGRESS = 3, RUN_BUSY = 4 };
 /* One of these (ev filled in for all but RUN_BEGUN and RUN_BUSY), PSSH_EAGAIN or a code. */

@@ -39,7 +39,7 @@ static void run_due(struct run *r)
 		fleet_turn_begin_due(r);
 		return;
 	}
-	if (r->state == RUN_KILLING || r->timed_out || r->task->cancelled) {
+	if (r->state == RUN_KILLING || r->timed_out || r->task->cancelled || r->cancelled) {
 		if (!*r->said && !copying)
 			snprintf(r->said, sizeof r->said, "its processes may still run");
 		else if (r->kill && kill_remote_outcome(r->kill) == KILL_ENDED)

@@ -37,6 +37,7 @@ void run_free(struct run *r)
 	xfer_free(r->xfer);
 	tunnel_free(r->tunnel);
 	kill_remote_free(r->kill);
+	run_own_free(r->own);
 	if (r->own_input) {
 		input_release(r->own_input);
 		free(r->own_input);
@@ -99,6 +100,14 @@ static int open_tunnel(struct run *r, struct fail *f)
 	return rc;
 }
 
+static int open_exec(struct run *r)
+{
+	const struct exec_want *want = run_own_want(r);
+
+	return want ? exec_new(&r->host->conn->link, want, r->own_input ? r->own_input : &r->task->input, &r->exec)
+		    : PSSH_ENOMEM;
+}
+
 int run_open(struct run *r, struct fail *f)
 {
 	struct pssh_task *t = r->task;
@@ -106,7 +115,7 @@ int run_open(struct run *r, struct fail *f)
 
 	assert(r->state == RUN_WAITING && r->host->conn->state == CONN_READY);
 	if (t->kind == TASK_EXEC)
-		rc = exec_new(&r->host->conn->link, &t->want, r->own_input ? r->own_input : &t->input, &r->exec);
+		rc = open_exec(r);
 	else if (t->kind == TASK_TUNNEL)
 		rc = open_tunnel(r, f);
 	else
@@ -127,7 +136,7 @@ int run_open(struct run *r, struct fail *f)
 
 static int task_begun(struct run *r)
 {
-	unsigned ms = r->task->deadline_set ? r->task->deadline : r->host->plan.deadline[PSSH_PHASE_TASK];
+	unsigned ms = run_own_deadline(r);
 
 	r->begun = true;
 	r->order = r->host->served++;
