@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -64,6 +65,8 @@ static void lists_init(struct pssh *p)
 	p->shared.kind = KIND_CONN;
 	p->resolver_watch.kind = KIND_RESOLVER;
 	p->reap_timer.kind = KIND_REAP;
+	p->wake_watch.kind = KIND_WAKE;
+	p->wake_fd = -1;
 }
 
 /*
@@ -108,6 +111,9 @@ int pssh_new(struct pssh **out)
 	if (loop_new(&p->shared.loop) != 0 || resolver_new(&p->shared.resolver) != 0 ||
 	    loop_watch(p->shared.loop, &p->resolver_watch, resolver_fd(p->shared.resolver), LOOP_READ) != 0)
 		goto out;
+	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake_fd < 0 || loop_watch(p->shared.loop, &p->wake_watch, p->wake_fd, LOOP_READ) != 0)
+		goto out;
 	rc = 0;
 	*out = p;
 out:
@@ -125,6 +131,8 @@ void pssh_free(struct pssh *p)
 	keyring_release(&p->shared.keyring);
 	algorithms_release(&p->shared.algorithms);
 	resolver_free(p->shared.resolver);
+	if (p->wake_fd >= 0)
+		close(p->wake_fd);
 	loop_free(p->shared.loop);
 	sshconfig_free(p->config);
 	strings_free(&p->known_files, &p->known_count);
@@ -275,7 +283,11 @@ int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms)
 	int rc, sleep;
 
 	for (;;) {
-		rc = pssh_next(p, ev);
+		rc = p->woken ? 0 : pssh_next(p, ev);
+		if (rc == 0 && p->woken) {
+			p->woken = false;
+			return 0;
+		}
 		if (rc != 0 || (ms >= 0 && clock_ms() >= end))
 			return rc;
 		sleep = fleet_timeout(p);
@@ -287,6 +299,14 @@ int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms)
 		if (rc)
 			return fail_set(&p->why, PSSH_ELOCAL, "cannot wait: %s", strerror(-rc));
 	}
+}
+
+void pssh_wake(struct pssh *p)
+{
+	int kept = errno; /* a signal handler must not change it */
+
+	eventfd_write(p->wake_fd, 1); /* fails only if it is raised far enough already */
+	errno = kept;
 }
 
 int pssh_fd(const struct pssh *p)

@@ -26,8 +26,8 @@
  * then call pssh_next() until it returns 0.
  *
  * The library prints nothing, never exits, keeps no globals, and reads no file, no environment
- * and no agent unless told to. Use a fleet from one thread at a time; fleets are independent of
- * each other.
+ * and no agent unless told to. Use a fleet from one thread at a time, except for pssh_wake(); fleets
+ * are independent of each other.
  *
  * Functions that can fail return 0 or a negative code of PSSH_ERRORS. On failure they leave what
  * their last pointers point to untouched, and pssh_error() holds a sentence for a person. The
@@ -283,8 +283,14 @@ int pssh_task_stop_host(struct pssh_task *t, struct pssh_host *h);
 /* 1: *ev is the next event, valid until the next call on the fleet; 0: none now; or a code. */
 int pssh_next(struct pssh *p, const struct pssh_event **ev);
 
-/* The same, but sleeps up to ms (-1: for ever) for an event. 0 also after a signal was caught. */
+/* The same, but sleeps up to ms (-1: for ever) for an event. 0 also after a signal was caught, or pssh_wake(). */
 int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms);
+
+/*
+ * Makes a pssh_wait() that sleeps, or else the next one, return 0, and pssh_fd() readable until a
+ * call of pssh_next(). The only function that another thread or a signal handler may call on a fleet.
+ */
+void pssh_wake(struct pssh *p);
 
 int pssh_fd(const struct pssh *p);
 int pssh_timeout(const struct pssh *p);

@@ -22,6 +22,7 @@ pssh_tests = \
 	tests/pssh/threads \
 	tests/pssh/tunnel \
 	tests/pssh/unheard \
+	tests/pssh/wake \
 	tests/pssh/window
 
 check_PROGRAMS += $(pssh_tests)
@@ -75,5 +76,7 @@ tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_tunnel_LDADD = libpssh.la
 tests_pssh_unheard_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_unheard_LDADD = libpssh.la
+tests_pssh_wake_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_wake_LDADD = libpssh.la $(PTHREAD_LIBS)
 tests_pssh_window_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_window_LDADD = libpssh.la

@@ -26,7 +26,7 @@
 #include "pssh/session/xfer.h"
 
 /* What a due watch or timer is a member of. */
-enum kind { KIND_CONN = 1, KIND_HOST, KIND_RUN, KIND_RESOLVER, KIND_AGENT, KIND_TUNNEL, KIND_REAP };
+enum kind { KIND_CONN = 1, KIND_HOST, KIND_RUN, KIND_RESOLVER, KIND_AGENT, KIND_TUNNEL, KIND_REAP, KIND_WAKE };
 
 struct prompt {
 	uint64_t id;
@@ -164,7 +164,9 @@ struct pssh {
 	struct proxy **reaping;          /* proxy commands that were told to end */
 	size_t reap_count;
 	struct loop_timer reap_timer;
-	struct loop_watch resolver_watch;
+	struct loop_watch resolver_watch, wake_watch;
+	int wake_fd; /* an eventfd, which pssh_wake() raises */
+	bool woken;  /* until pssh_wait() has returned because of it */
 	struct exec_room room;
 };
 

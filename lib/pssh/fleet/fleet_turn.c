@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
@@ -395,6 +396,7 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 {
 	struct keyring_agent *held;
 	struct conn *c;
+	eventfd_t raised;
 
 	switch (w->kind) {
 	case KIND_CONN:
@@ -420,6 +422,10 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 		break;
 	case KIND_TUNNEL:
 		host_poke(((struct run *)list_entry(w, struct tunnel_watch, watch)->owner)->host);
+		break;
+	case KIND_WAKE:
+		eventfd_read(p->wake_fd, &raised);
+		p->woken = true;
 		break;
 	default:
 		break;
