@@ -9,31 +9,6 @@
  */
 #include <pssh.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-/* Settings of the user's ssh. The library reads none of them unless told to. */
-static int like_ssh(struct pssh *p)
-{
-	static const char *const keys[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
-	const char *home = getenv("HOME");
-	char path[4096];
-	int rc;
-
-	if (!home)
-		return 0;
-	/* Read it before the first pssh_host(): a host takes its settings when it is made. */
-	snprintf(path, sizeof path, "%s/.ssh/config", home);
-	rc = pssh_read_config(p, path);
-	if (rc != 0 && rc != PSSH_ENOENT)
-		return rc;
-	snprintf(path, sizeof path, "%s/.ssh/known_hosts", home);
-	rc = pssh_add_known_hosts(p, path);
-	for (size_t i = 0; rc == 0 && i < sizeof keys / sizeof *keys; i++) {
-		snprintf(path, sizeof path, "%s/.ssh/%s", home, keys[i]);
-		rc = pssh_add_identity(p, path); /* skips a file that does not exist */
-	}
-	return rc ? rc : pssh_set_agent(p, getenv("SSH_AUTH_SOCK"));
-}
 
 static int start(struct pssh *p, const char *name, const char *command)
 {
@@ -41,7 +16,8 @@ static int start(struct pssh *p, const char *name, const char *command)
 	struct pssh_task *task;
 	int rc;
 
-	if ((rc = like_ssh(p)) != 0 || (rc = pssh_host(p, name, &host)) != 0 ||
+	/* Settings of the user's ssh, which the library reads only if told to; hosts take them when made. */
+	if ((rc = pssh_like_ssh(p, NULL)) != 0 || (rc = pssh_host(p, name, &host)) != 0 ||
 		(rc = pssh_exec(p, command, &task)) != 0)
 		return rc;
 	rc = pssh_task_add(task, host);

@@ -114,6 +114,13 @@ int pssh_set_agent(struct pssh *p, const char *socket_path);
 int pssh_read_config(struct pssh *p, const char *path);
 
 /*
+ * Reads what ssh reads: config, known_hosts and the usual identities in ~/.ssh, the files in /etc/ssh,
+ * and the agent's socket from SSH_AUTH_SOCK; of the files, those that exist. Call it before the first
+ * pssh_host(). With a directory it reads that instead of ~/.ssh, and nothing of /etc/ssh.
+ */
+int pssh_like_ssh(struct pssh *p, const char *directory);
+
+/*
  * Preferred algorithms, best first, comma-separated. The default begins with curve25519, ed25519 and
  * AES, because they take a third of the processor time of libssh2's own order, and continues with
  * everything that libssh2 has except weak ones.

@@ -12,6 +12,7 @@ pssh_tests = \
 	tests/pssh/hostfree \
 	tests/pssh/hostkey \
 	tests/pssh/jump \
+	tests/pssh/likessh \
 	tests/pssh/onehost \
 	tests/pssh/order \
 	tests/pssh/output \
@@ -53,6 +54,8 @@ tests_pssh_hostkey_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_hostkey_LDADD = libpssh.la
 tests_pssh_jump_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_jump_LDADD = libpssh.la
+tests_pssh_likessh_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_likessh_LDADD = libpssh.la
 tests_pssh_onehost_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_onehost_LDADD = libpssh.la
 tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
