@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "cli/cmd/cp_local.h"
 #include "cli/frame/command.h"
 #include "cli/remote/connect.h"
 #include "cli/remote/fanout.h"
@@ -16,8 +17,6 @@
 #include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 #include "cli/remote/summary.h"
-
-enum { PATH_LONGEST = 65536 };
 
 /* One word of the command line. */
 struct place {
@@ -71,6 +70,7 @@ static const struct example examples[] = {
 	{ "nanopod cp -r site/ 'web[1-4]:/srv/site'", "a directory" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' './logs/{host}'", "one file from each host, under its name" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "as logs/n1/syslog, logs/n2/syslog …" },
+	{ "nanopod cp './conf/{host}.yaml' 'n[1-3]:/etc/app.yaml'", "to each host a file of its own" },
 	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
 	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "continue after an interruption, and verify" },
 	{ 0 },
@@ -126,29 +126,34 @@ static int check_sides(struct copy *c)
 	}
 	c->put = target;
 	if (target && strstr(c->places[c->count - 1].path, "{host}"))
-		return print_fail(c->np, STATUS_USAGE, "leave it out: every host gets the same file",
-			"'{host}' in '%s' works only for copies from hosts", option_argv(c->o)[c->count - 1]);
+		return print_fail(c->np, STATUS_USAGE,
+			"leave it out; 'nanopod cp {host}.conf HOSTS:PATH' sends each host its own file",
+			"'{host}' in the target '%s' works only for copies from hosts",
+			option_argv(c->o)[c->count - 1]);
 	return STATUS_OK;
 }
 
-/* Finds mistakes in local files before connecting to anything. */
-static int check_sources(struct copy *c)
+/* Sources in one directory need different names. */
+static int cp_names(struct copy *c)
 {
-	struct stat st;
+	int status = STATUS_OK;
 
-	for (size_t i = 0; c->put && i + 1 < c->count; i++) {
-		const char *path = c->places[i].path;
+	for (size_t i = 0; !status && i + 1 < c->count; i++)
+		for (size_t k = 0; !status && k < i; k++)
+			if (c->put || strcmp(c->places[i].hosts, c->places[k].hosts) == 0)
+				status = cp_local_twice(c->np, c->places[k].path, c->places[i].path);
+	return status;
+}
 
-		if (stat(path, &st) < 0)
-			return print_fail(c->np, errno == ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, NULL,
-				"cannot read '%s': %s", path, strerror(errno));
-		if (S_ISDIR(st.st_mode) && !option_given(c->o, "recursive"))
-			return print_fail_field(c->np, STATUS_USAGE, "--recursive",
-				"'-r' copies it with everything in it", "'%s' is a directory", path);
-		if (access(path, R_OK) < 0)
-			return print_fail(c->np, STATUS_DENIED, NULL, "cannot read '%s': %s", path, strerror(errno));
-	}
-	return STATUS_OK;
+/* Finds mistakes in local files before connecting to anything; hosts NULL: those that are the same for all hosts. */
+static int check_sources(struct copy *c, const struct pssh_list *hosts)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; c->put && !status && i + 1 < c->count; i++)
+		if ((hosts != NULL) == (strstr(c->places[i].path, "{host}") != NULL))
+			status = cp_local_check(c->np, c->places[i].path, option_given(c->o, "recursive"), hosts);
+	return status;
 }
 
 /* The hosts of a word, or of -w and the shell's selection for ":path". */
@@ -193,46 +198,6 @@ static bool ends_in_slash(const char *path)
 	return n && path[n - 1] == '/';
 }
 
-static int make_dir(struct copy *c, const char *path)
-{
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return print_fail(c->np, STATUS_FAILURE, NULL, "cannot make the directory '%s': %s", path,
-			strerror(errno));
-	return STATUS_OK;
-}
-
-/* "a/{host}/b" with the host's name in it, as the library writes it. */
-static void put_name(struct buf *b, const char *pattern, const char *host)
-{
-	const char *at;
-
-	buf_clear(b);
-	for (; (at = strstr(pattern, "{host}")) != NULL; pattern = at + 6)
-		if (buf_add(b, pattern, (size_t)(at - pattern)) != 0 || buf_adds(b, host) != 0)
-			command_nomem();
-	if (buf_adds(b, pattern) != 0)
-		command_nomem();
-}
-
-/* Makes the directories of a path; one that ends in '/' is a directory itself. */
-static int make_host_dirs(struct copy *c, const char *pattern, const struct pssh_list *hosts)
-{
-	struct buf b;
-	int status = STATUS_OK;
-
-	buf_init(&b, PATH_LONGEST);
-	for (size_t i = 0; !status && i < pssh_list_count(hosts); i++) {
-		put_name(&b, pattern, pssh_list_get(hosts, i));
-		for (char *slash = strchr(b.data + 1, '/'); !status && slash; slash = strchr(slash + 1, '/')) {
-			*slash = '\0';
-			status = is_dir(b.data) ? STATUS_OK : make_dir(c, b.data);
-			*slash = '/';
-		}
-	}
-	buf_release(&b);
-	return status;
-}
-
 /*
  * From one host: as cp does. From many "{host}" must tell their files apart, or a directory gets one directory
  * for each; anything else would write all files over one another.
@@ -242,21 +207,17 @@ static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 	const char *path = c->places[c->count - 1].path;
 	bool many = pssh_list_count(all) > 1, dir = ends_in_slash(path) || is_dir(path);
 
-	if (strstr(path, "{host}")) {
-		if (asprintf(out, "%s%s", path, c->count > 2 && !ends_in_slash(path) ? "/" : "") < 0)
-			command_nomem();
-	} else if (many && !dir) {
+	if (many && !dir && !strstr(path, "{host}"))
 		return print_fail(c->np, STATUS_USAGE,
 			"write '{host}' where each host's name goes, or end the target in '/'",
 			"'%s' would be one file for %zu hosts", path, pssh_list_count(all));
-	} else if (many) {
+	if (many && !strstr(path, "{host}")) {
 		if (asprintf(out, "%s%s{host}/", path, ends_in_slash(path) ? "" : "/") < 0)
 			command_nomem();
-	} else {
-		if (asprintf(out, "%s%s", path, c->count > 2 && !ends_in_slash(path) ? "/" : "") < 0)
-			command_nomem();
+	} else if (asprintf(out, "%s%s", path, c->count > 2 && !ends_in_slash(path) ? "/" : "") < 0) {
+		command_nomem();
 	}
-	return strstr(*out, "{host}") || ends_in_slash(*out) ? make_host_dirs(c, *out, all) : STATUS_OK;
+	return many ? cp_local_apart(c->np, all, *out) : STATUS_OK;
 }
 
 /* ---- The tasks ------------------------------------------------------------------------- */
@@ -266,7 +227,7 @@ static unsigned flags_of(const struct options *o)
 	return (option_given(o, "recursive") ? PSSH_COPY_RECURSIVE : 0) |
 		(option_given(o, "preserve") ? PSSH_COPY_PRESERVE : 0) |
 		(option_given(o, "resume") ? PSSH_COPY_RESUME : 0) |
-		(option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) | PSSH_COPY_SPARSE;
+		(option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) | PSSH_COPY_SPARSE | PSSH_COPY_PER_HOST;
 }
 
 static int cp_make(void *arg, struct fanout *f, struct pssh_task **out)
@@ -454,6 +415,8 @@ static int cp_put(struct copy *c)
 	status = cp_hosts_of(c, target, hosts);
 	c->hosts = pssh_list_count(hosts);
 	if (!status)
+		status = check_sources(c, hosts);
+	if (!status)
 		status = cp_on_hosts(c, hosts, steps, c->count - 1);
 	free(to);
 	free(steps);
@@ -514,7 +477,9 @@ static int cp_run(struct nanopod *np, const struct options *o)
 		cp_place_parse(&c.places[i], option_argv(o)[i]);
 	status = check_sides(&c);
 	if (!status)
-		status = check_sources(&c);
+		status = cp_names(&c);
+	if (!status)
+		status = check_sources(&c, NULL);
 	if (!status)
 		status = c.put ? cp_put(&c) : cp_get(&c);
 	for (size_t i = 0; i < c.count; i++)
@@ -531,9 +496,11 @@ const struct command cmd_cp = {
 	.description = "A word like 'n[1-64]:/path' is on hosts, others are local files; write './' in front of a "
 		       "local name with a ':'. ':/path' is on the hosts of -w or --reservation. A file arrives "
 		       "under a temporary name and is renamed when it is complete, so nobody sees half a "
-		       "file.\n\nFrom many hosts the target tells where each file goes: '{host}' stands for the "
-		       "host's name; a directory, or a target that ends in '/', gets a directory for each host. The "
-		       "exit status is 0 where everything was copied. With many hosts it is 10 where any failed; "
+		       "file.\n\nA target that is a directory, or ends in '/', gets the source under its own name; any "
+		       "other target is the new name. '{host}' in a local path stands for the host's name: to hosts it "
+		       "sends each its own file, from hosts it tells their files apart. From many hosts a directory "
+		       "gets a directory for each. The exit status is 0 where everything was copied. With many hosts "
+		       "it is 10 where any failed; "
 		       "with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
 	.options = options,

@@ -14,6 +14,8 @@ nanopod_SOURCES += \
 	cli/cmd/config.c \
 	cli/cmd/console.c \
 	cli/cmd/cp.c \
+	cli/cmd/cp_local.c \
+	cli/cmd/cp_local.h \
 	cli/cmd/doctor.c \
 	cli/cmd/events.c \
 	cli/cmd/extend.c \

@@ -101,6 +101,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/tunnel.h \
 	lib/pssh/session/xfer.c \
 	lib/pssh/session/xfer.h \
+	lib/pssh/fleet/copyrun.c \
 	lib/pssh/fleet/environment.c \
 	lib/pssh/fleet/event_queue.c \
 	lib/pssh/fleet/event_queue.h \

@@ -215,9 +215,10 @@ void *pssh_host_data(const struct pssh_host *h);
 int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out);
 
 /*
- * Copies to a temporary name beside the target, then renames it. In the local path of a get,
- * "{host}" stands for the host's name. A remote path is relative to the home directory and may begin
- * with "~/". A target that ends in '/' or is a directory receives the file under its own name.
+ * Copies to a temporary name beside the target, then renames it. In the local path of a get, and of a
+ * put with PSSH_COPY_PER_HOST, "{host}" stands for the host's name; a get from several hosts needs it.
+ * A remote path is relative to the home directory and may begin with "~/". A target that is a directory
+ * or ends in '/', which makes it one, receives the source under its own name; any other is the new name.
  */
 int pssh_put(struct pssh *p, const char *local, const char *remote, unsigned flags, struct pssh_task **out);
 int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned flags, struct pssh_task **out);

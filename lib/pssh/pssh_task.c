@@ -48,7 +48,6 @@ int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
 static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags,
 	struct pssh_task **out)
 {
-	struct fail note = { 0 };
 	struct pssh_task *t;
 	int rc;
 
@@ -61,14 +60,12 @@ static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local,
 	rc = entry_set_text(p, &t->local, local);
 	if (!rc)
 		rc = entry_set_text(p, &t->remote, remote);
-	if (!rc && kind == TASK_PUT)
-		rc = copy_source_new(local, flags, &t->source, &p->why);
+	if (!rc && kind == TASK_PUT && !copyrun_per_host(t))
+		rc = copyrun_source(t, local, &t->source, &p->why);
 	if (rc) {
 		task_free(t);
 		return rc;
 	}
-	for (size_t i = 0; t->source && copy_source_note(t->source, i, &note); i++)
-		log_at(&p->shared.log, LOG_WARN, "%s", note.text);
 	*out = t;
 	return 0;
 }
@@ -109,9 +106,17 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 			"the task's first input is gone; a host added now would miss it");
 	if (t->kind == TASK_TUNNEL && !list_empty(&t->runs))
 		return entry_refuse(t->fleet, "a tunnel goes through one host only");
+	rc = copyrun_joins(t, h, &t->fleet->why);
+	if (rc)
+		return rc;
 	r = run_new(t, h);
 	if (!r)
 		return entry_no_memory(t->fleet);
+	rc = copyrun_begin(r, &t->fleet->why);
+	if (rc) {
+		run_free(r);
+		return rc;
+	}
 	if (t->cancelled) {
 		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ECANCEL, "the task was already cancelled");
 	} else if (t->started) {
@@ -131,6 +136,9 @@ int pssh_task_start(struct pssh_task *t)
 		return rc;
 	if (t->started)
 		return entry_refuse(t->fleet, "the task has already started");
+	rc = copyrun_apart(t, &t->fleet->why);
+	if (rc)
+		return rc;
 	t->started = true;
 	list_each (pos, tmp, &t->runs) {
 		struct pssh_host *h = list_entry(pos, struct run, in_task)->host;

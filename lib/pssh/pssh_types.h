@@ -86,11 +86,12 @@ enum pssh_log_level { PSSH_LOG_ERROR = 1, PSSH_LOG_WARN, PSSH_LOG_INFO, PSSH_LOG
 
 /* For pssh_put() and pssh_get(). */
 enum pssh_copy_flags {
-	PSSH_COPY_RECURSIVE = 1,   /* copy directories too */
-	PSSH_COPY_PRESERVE = 2,    /* keep modes and times */
-	PSSH_COPY_RESUME = 4,      /* continue where an earlier copy stopped */
-	PSSH_COPY_CHECKSUM = 8,    /* compare SHA-256 of both sides at the end */
-	PSSH_COPY_SPARSE = 16,     /* keep holes */
+	PSSH_COPY_RECURSIVE = 1, /* copy directories too */
+	PSSH_COPY_PRESERVE = 2,  /* keep modes and times */
+	PSSH_COPY_RESUME = 4,    /* continue where an earlier copy stopped */
+	PSSH_COPY_CHECKSUM = 8,  /* compare SHA-256 of both sides at the end */
+	PSSH_COPY_SPARSE = 16,   /* keep holes */
+	PSSH_COPY_PER_HOST = 32, /* of a put: "{host}" in the local path stands for the host's name */
 };
 
 /* For pssh_task_set_output(). */

@@ -15,6 +15,7 @@
 
 enum {
 	COPY_SYNC = 1 << 16, /* besides PSSH_COPY_*: fsync each file on the receiving side */
+	COPY_WAY = 1 << 17,  /* a get: make the directories on the way to its target */
 };
 
 /*

@@ -83,6 +83,31 @@ static const char *copyget_base_of(const struct job *j)
 	return name_is_safe(base, strlen(base)) ? base : NULL;
 }
 
+static bool local_dir(struct job *j, const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+		return true;
+	job_fail_errno(j, errno, "cannot make the directory '%s'", path);
+	return false;
+}
+
+/* Makes the directories that the target needs: itself if it ended in '/', with COPY_WAY those above it. */
+static bool local_ready(struct job *j)
+{
+	struct copy *c = j->copy;
+	char *slash = c->local;
+	bool good = true;
+
+	while (good && (c->flags & COPY_WAY) && (slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		good = local_dir(j, c->local);
+		*slash = '/';
+	}
+	return good && (!c->slash || local_dir(j, c->local));
+}
+
 /* malloc'd, or NULL with the job failed. */
 static char *local_root(struct job *j, bool dir)
 {
@@ -91,14 +116,12 @@ static char *local_root(struct job *j, bool dir)
 	struct stat st;
 	char *path;
 
-	if (stat(c->local, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (!local_ready(j))
+		return NULL;
+	if (c->slash || (stat(c->local, &st) == 0 && S_ISDIR(st.st_mode))) {
 		if (!base && !dir)
 			job_fail(j, PSSH_EREMOTE, "'%s' has no name to save it under", j->source);
 		path = base ? path_join(c->local, base, strlen(base)) : strdup(c->local);
-	} else if (c->slash && !dir) {
-		if (mkdir(c->local, 0777))
-			job_fail_errno(j, errno, "cannot make the directory '%s'", c->local);
-		path = base ? path_join(c->local, base, strlen(base)) : NULL;
 	} else {
 		path = lstat(c->local, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(c->local, NULL) : NULL;
 		if (!path)

@@ -38,7 +38,7 @@ static bool is_kind(const struct sftp_attrs *a, uint32_t kind)
 
 /* ---- Where does it go? ----------------------------------------------------------------- */
 
-enum { ROOT_CLEAN, ROOT_STAT, ROOT_REAL, ROOT_TIDY, ROOT_LIST, ROOT_REMOVE };
+enum { ROOT_CLEAN, ROOT_STAT, ROOT_REAL, ROOT_MAKE, ROOT_TIDY, ROOT_LIST, ROOT_REMOVE };
 
 static void copyput_root_reply(struct job *j, const struct sftp_reply *r)
 {
@@ -48,6 +48,13 @@ static void copyput_root_reply(struct job *j, const struct sftp_reply *r)
 	size_t len;
 	bool bad;
 
+	if (r->op == OP_MKDIR) {
+		j->fresh = r->status == SFTP_OK;
+		j->link_status = r->status;
+		if (!j->fresh && !j->reason)
+			j->reason = strdup(sftp_reason(r));
+		return;
+	}
 	if (r->op != OP_REAL) {
 		take_stat(j, r);
 		return;
@@ -76,10 +83,39 @@ static bool root_done(struct job *j)
 	j->target = NULL;
 	if (!j->copy->root)
 		return job_no_memory(j), true;
-	if (j->copy->source->nodes[0]->dir)
-		return false; /* the job of that directory comes next */
+	if (j->copy->source->nodes[0]->dir || j->fresh)
+		return false; /* a tree's own job comes next; a directory just made holds nothing to tidy */
 	j->target = path_dir(j->copy->root);
 	return j->target && tidy_begin(j, ROOT_TIDY);
+}
+
+static bool root_inside(struct job *j)
+{
+	const struct copy *c = j->copy;
+
+	j->target = path_join(c->remote, c->source->base, strlen(c->source->base));
+	return root_done(j);
+}
+
+static bool root_make_send(struct job *j)
+{
+	struct sftp_attrs a = { .flags = SFTP_ATTR_MODE, .mode = 0777 };
+
+	return sftp_mkdir(&j->copy->sftp, &j->asker, OP_MKDIR, j->copy->remote, &a);
+}
+
+static bool root_make_next(struct job *j)
+{
+	j->made_root = true;
+	/* Another copy may have made it a moment before. */
+	return j->fresh ? root_inside(j) : job_go(j, ROOT_STAT);
+}
+
+static void root_not_made(struct job *j)
+{
+	const char *why = j->link_status == SFTP_NO_SUCH_FILE ? "its parent is missing" : j->reason;
+
+	job_fail(j, PSSH_EREMOTE, "cannot make the directory '%s' on the host: %s", j->copy->remote, why ? why : "");
 }
 
 static bool copyput_root_next(struct job *j)
@@ -93,14 +129,13 @@ static bool copyput_root_next(struct job *j)
 			j->status == SFTP_PERMISSION_DENIED ? "permission denied" : "the server gives no reason");
 		return true;
 	}
-	if (dir) {
-		j->target = path_join(c->remote, c->source->base, strlen(c->source->base));
-		return root_done(j);
-	}
-	if (c->slash && !tree)
-		job_fail(j, PSSH_EREMOTE, j->status ? "there is no directory '%s' on the host; make it first"
-			: "'%s' on the host is not a directory", c->remote);
-	else if (j->status == SFTP_OK && tree)
+	if (dir)
+		return root_inside(j);
+	if (c->slash && j->status && !j->made_root)
+		return job_go(j, ROOT_MAKE);
+	if (c->slash && j->status)
+		root_not_made(j);
+	else if (j->status == SFTP_OK && (c->slash || tree))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is not a directory", c->remote);
 	else if (j->status == SFTP_OK && (j->attrs.flags & SFTP_ATTR_MODE) && !is_kind(&j->attrs, S_IFREG))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", c->remote);
@@ -122,6 +157,7 @@ static const struct step root_steps[] = {
 	[ROOT_CLEAN] = { "clean", copyput_nothing_to_send, copyput_at_end },
 	[ROOT_STAT] = { "stat", copyput_root_send, copyput_root_next },
 	[ROOT_REAL] = { "realpath", real_send, root_done },
+	[ROOT_MAKE] = { "mkdir", root_make_send, root_make_next },
 	[ROOT_TIDY] = { "tidy: opendir", tidy_open_send, tidy_open_next },
 	[ROOT_LIST] = { "tidy: readdir", tidy_list_send, tidy_list_next },
 	[ROOT_REMOVE] = { "tidy: remove", tidy_remove_send, tidy_remove_next },

@@ -122,6 +122,7 @@ struct run {
 	unsigned order;                  /* which process of the connection it is, oldest first */
 	struct exec *exec;
 	struct xfer *xfer;
+	struct copy_source *source; /* of a put with a file for each host, else NULL */
 	struct tunnel *tunnel;
 	struct input *own_input;
 	struct run_own *own; /* NULL: nothing */
@@ -194,6 +195,13 @@ struct run *run_new(struct pssh_task *t, struct pssh_host *h); /* NULL: out of m
 void run_free(struct run *r);                      /* removes it from all lists */
 /* Gives it a channel on its host's ready connection. 0 or a code. */
 int run_open(struct run *r, struct fail *f);
+/* Copies; all but the first set *f where they fail. */
+bool copyrun_per_host(const struct pssh_task *t); /* each host has a source of its own */
+int copyrun_source(struct pssh_task *t, const char *path, struct copy_source **out, struct fail *f);
+int copyrun_begin(struct run *r, struct fail *f);             /* the host joins its task */
+int copyrun_apart(const struct pssh_task *t, struct fail *f); /* no two hosts write one file here */
+int copyrun_joins(const struct pssh_task *t, const struct pssh_host *h, struct fail *f);
+int copyrun_open(struct run *r, struct fail *f);
 
 /* Makes r->own if there is none. 0 or PSSH_ENOMEM. In run_own.c, as the next three. */
 int run_own_make(struct run *r);

@@ -35,6 +35,7 @@ void run_free(struct run *r)
 	}
 	exec_free(r->exec);
 	xfer_free(r->xfer);
+	copy_source_free(r->source);
 	tunnel_free(r->tunnel);
 	kill_remote_free(r->kill);
 	run_own_free(r->own);
@@ -46,48 +47,6 @@ void run_free(struct run *r)
 	list_remove(&r->in_host);
 	r->task->left--;
 	free(r);
-}
-
-/* Replaces "{host}" in a local path. A '/' in the name becomes '_', so it cannot leave the directory. */
-static char *local_path(const char *template, const struct pssh_host *h)
-{
-	struct buf b;
-	const char *at;
-	char *path;
-	int rc = 0;
-
-	buf_init(&b, 65536);
-	while (!rc && (at = strstr(template, "{host}"))) {
-		rc = buf_add(&b, template, (size_t)(at - template));
-		for (const char *c = h->alias; *c && !rc; c++)
-			rc = buf_addc(&b, *c == '/' ? '_' : *c);
-		template = at + 6;
-	}
-	path = rc || buf_adds(&b, template) ? NULL : buf_steal(&b);
-	buf_release(&b);
-	return path;
-}
-
-static int open_copy(struct run *r, struct fail *f)
-{
-	struct pssh_task *t = r->task;
-	struct copy *copy = NULL;
-	char *local;
-	int rc;
-
-	if (t->kind == TASK_PUT) {
-		rc = copy_new_put(t->source, t->remote, t->flags, &copy, f);
-	} else {
-		local = local_path(t->local, r->host);
-		rc = local ? copy_new_get(t->remote, local, t->flags, &copy, f) : PSSH_ENOMEM;
-		free(local);
-	}
-	if (rc)
-		return rc;
-	rc = xfer_new(&r->host->conn->link, copy, &r->xfer);
-	if (rc)
-		copy_free(copy);
-	return rc;
 }
 
 static int open_tunnel(struct run *r, struct fail *f)
@@ -119,7 +78,7 @@ int run_open(struct run *r, struct fail *f)
 	else if (t->kind == TASK_TUNNEL)
 		rc = open_tunnel(r, f);
 	else
-		rc = open_copy(r, f);
+		rc = copyrun_open(r, f);
 	if (rc == PSSH_ENOMEM)
 		fail_set(f, rc, "out of memory");
 	if (rc)

@@ -49,8 +49,12 @@ static void test_names(void)
 	is_int(put(&w, at("src"), "link", 0, &f), 0, "a link to a file is written through");
 	ok(same("src", "dst") && shell("test -L link"), "and stays a link");
 	is_int(get(&w, "src", at("d/"), 0, &f), 0, "a local directory takes the file too");
-	is_int(put(&w, at("src"), "none/", 0, &f), PSSH_EREMOTE, "a directory that is missing");
-	has_str(f.text, "there is no directory 'none'", "is named");
+	is_int(put(&w, at("src"), "none/", 0, &f), 0, "a directory that is missing is made for a target with a slash");
+	ok(same("src", "none/src") && no_parts(), "and takes it");
+	is_int(put(&w, at("src"), "no/such/", 0, &f), PSSH_EREMOTE, "its parent is not");
+	has_str(f.text, "'no/such' on the host: its parent is missing", "and is named: %s", f.text);
+	is_int(put(&w, at("src"), "dst/", 0, &f), PSSH_EREMOTE, "a file with a slash is no directory");
+	has_str(f.text, "'dst' on the host is not a directory", "and is named: %s", f.text);
 	is_int(put(&w, at("src"), "no/such/x", 0, &f), PSSH_EREMOTE, "a missing parent");
 	has_str(f.text, "'no/such/x'", "is named: %s", f.text);
 	is_int(put(&w, at("src"), "pipe", 0, &f), PSSH_EREMOTE, "a pipe is no target: %s", f.text);
@@ -100,6 +104,10 @@ static void test_trees(void)
 	ok(shell("diff -r t back/t"), "and is the same here");
 	ok(no_parts(), "no temporary file is left");
 	shell("rm -rf out back fresh");
+	is_int(put(&w, at("t"), "out/", PSSH_COPY_RECURSIVE, &f), 0, "a slash means inside, made or not %s", f.text);
+	is_int(get(&w, "t", at("back/"), PSSH_COPY_RECURSIVE, &f), 0, "in both directions %s", f.text);
+	ok(shell("diff -r t out/t && diff -r t back/t"), "and is the same");
+	shell("rm -rf out back");
 
 	/* q/t/up/t is a plain directory below a link, and is q/t. */
 	shell("mkdir q; mv t q/t; ln -s .. q/t/up; ln -s nowhere q/t/dangling; mkfifo q/t/pipe; ln -s ../../a "
