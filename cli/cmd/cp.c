@@ -70,6 +70,7 @@ static const struct example examples[] = {
 	{ "nanopod cp -r site/ 'web[1-4]:/srv/site'", "a directory" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' './logs/{host}'", "one file from each host, under its name" },
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "as logs/n1/syslog, logs/n2/syslog …" },
+	{ "nanopod cp 'n[1-64]:/var/log/*.log' logs/", "what matches on each host, as logs/n1/a.log …" },
 	{ "nanopod cp './conf/{host}.yaml' 'n[1-3]:/etc/app.yaml'", "to each host a file of its own" },
 	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
 	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "continue after an interruption, and verify" },
@@ -227,7 +228,8 @@ static unsigned flags_of(const struct options *o)
 	return (option_given(o, "recursive") ? PSSH_COPY_RECURSIVE : 0) |
 		(option_given(o, "preserve") ? PSSH_COPY_PRESERVE : 0) |
 		(option_given(o, "resume") ? PSSH_COPY_RESUME : 0) |
-		(option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) | PSSH_COPY_SPARSE | PSSH_COPY_PER_HOST;
+		(option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) | PSSH_COPY_SPARSE | PSSH_COPY_PER_HOST |
+		PSSH_COPY_GLOB;
 }
 
 static int cp_make(void *arg, struct fanout *f, struct pssh_task **out)
@@ -350,20 +352,6 @@ static int exit_status(const struct copy *c)
 	return status == STATUS_TRANSPORT && files_failed(&f->hosts[0]) ? STATUS_FAILURE : status;
 }
 
-/* Hints after the summary. */
-static void cp_advise(const struct copy *c)
-{
-	const struct fanout *f = &c->fanout;
-	bool missing = false;
-
-	for (size_t i = 0; i < f->count; i++)
-		missing |= f->hosts[i].state == OUTCOME_ERROR && f->hosts[i].status == PSSH_EREMOTE;
-	if (!c->put && missing && strpbrk(c->step->from, "*?["))
-		print_note(c->np, "nanopod cp expands no wildcards on hosts");
-	if (f->asked && option_given(c->o, "resume"))
-		print_note(c->np, "repeat the command to continue where this one stopped");
-}
-
 /* Runs several copies one after the other on the same hosts. */
 static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const struct step *steps, size_t count)
 {
@@ -389,8 +377,8 @@ static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const stru
 	if (!status) {
 		cp_report(c, began);
 		summary_show(&c->fanout, NULL);
-		if (!c->np->errors_json)
-			cp_advise(c);
+		if (c->fanout.asked && option_given(c->o, "resume") && !c->np->errors_json)
+			print_note(c->np, "repeat the command to continue where this one stopped");
 		status = exit_status(c);
 	}
 	fanout_release(&c->fanout);

@@ -54,6 +54,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/copy/copyget.c \
 	lib/pssh/copy/copygetdir.c \
 	lib/pssh/copy/copygetfile.c \
+	lib/pssh/copy/copyglob.c \
 	lib/pssh/copy/copyjob.c \
 	lib/pssh/copy/copyjob.h \
 	lib/pssh/copy/copyput.c \

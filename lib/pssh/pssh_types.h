@@ -92,6 +92,7 @@ enum pssh_copy_flags {
 	PSSH_COPY_CHECKSUM = 8,  /* compare SHA-256 of both sides at the end */
 	PSSH_COPY_SPARSE = 16,   /* keep holes */
 	PSSH_COPY_PER_HOST = 32, /* of a put: "{host}" in the local path stands for the host's name */
+	PSSH_COPY_GLOB = 64,     /* of a get: *, ? and [ in the remote path are wildcards */
 };
 
 /* For pssh_task_set_output(). */

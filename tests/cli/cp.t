@@ -67,8 +67,8 @@ run_is 0 "-r" cp_ -r "n[1-2]:$D/tree" 'trees/{host}'
 ok "whole trees" diff -r tree trees/n2
 run_is 1 "a file that is not there" cp_ "n1:$D/nosuch" x
 not_ok "leaves nothing" test -e x
-run_is 1 "a wildcard" cp_ "n1:$D/nosuch*" x
-like "$err" "expands no wildcards on hosts" "is told"
+run_is 1 "a wildcard that nothing matches" cp_ "n1:$D/nosuch*" x
+like "$err" "no file on the host matches '$D/nosuch\*'" "is told"
 run cp_ -o jsonl "n[1-2]:$D/a" "n1:$D/nosuch" j/
 is "$status" 10 "jsonl"
 if have jq; then

@@ -53,6 +53,16 @@ run_is 2 "two hosts of one name" cp_ "$SSHD_USER@n1,n1:$D/a" 'same/{host}'
 like "$err" "several hosts are named 'n1'" "are refused"
 not_ok "before anything is made" test -e same
 
+# ---- Wildcards on hosts ----
+mkdir there/log && echo 1 >there/log/1.log && echo 2 >there/log/2.log && echo 3 >there/log/3.txt
+run_is 0 "a pattern on hosts" cp_ "n[1-2]:$D/log/*.log" logs/
+is "$(files logs)" "./n1/1.log ./n1/2.log ./n2/1.log ./n2/2.log" "each host's matches in its directory"
+run_is 0 "several parts, beside a plain source" cp_ "n1:$D/l*/[23].*" "n1:$D/a" parts
+is "$(files parts)" "./2.log ./3.txt ./a" "are there"
+run_is 1 "no match" cp_ "n1:$D/log/*.none" none/
+like "$err" "no file on the host matches" "is told"
+not_ok "and nothing is made" test -e none/n1
+
 # ---- A file for each host ----
 mkdir conf && for i in 1 2 3; do echo "of n$i" >conf/n$i.yaml; mkdir -p conf/n$i && echo "$i" >conf/n$i/f; done
 run_is 0 "{host} in a source" cp_ './conf/{host}.yaml' "n[1-3]:$D/"

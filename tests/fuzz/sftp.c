@@ -199,7 +199,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	setrlimit(RLIMIT_FSIZE, &limit);
 	if (how & 1) {
 		snprintf(path, sizeof path, "%s/out", dir);
-		copy_new_get(how & 2 ? "." : "dir/name", how & 4 ? path : dir, flags, &c, &f);
+		copy_new_get(how & 8      ? "d*/n*"
+				: how & 2 ? "."
+					  : "dir/name",
+			how & 4 ? path : dir, flags | (how & 8 ? PSSH_COPY_GLOB : 0), &c, &f);
 	} else {
 		copy_source_new(how & 2 ? dir : "/etc/passwd", PSSH_COPY_RECURSIVE, &s, &f);
 		if (s)

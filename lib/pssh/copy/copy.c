@@ -101,10 +101,11 @@ int copy_new_get(const char *remote, const char *local, unsigned flags, struct c
 		return rc;
 	c->begin = get_begin;
 	c->local = path_trim(*local ? local : ".", &c->slash);
-	if (!c->local) {
+	if (!c->local || ((flags & PSSH_COPY_GLOB) && glob_wanted(c->remote) && glob_new(c->remote, &c->glob))) {
 		copy_free(c);
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	}
+	c->slash |= c->glob != NULL; /* any number of files needs a directory */
 	*out = c;
 	return 0;
 }
@@ -167,6 +168,7 @@ void copy_free(struct copy *c)
 	list_free_nodes(&c->lost_dirs);
 	list_each (pos, tmp, &c->notes)
 		free(list_entry(pos, struct note, link));
+	glob_free(c->glob);
 	sftp_release(&c->sftp);
 	free(c->made);
 	free(c->remote);

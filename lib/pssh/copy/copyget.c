@@ -93,8 +93,7 @@ static bool local_dir(struct job *j, const char *path)
 	return false;
 }
 
-/* Makes the directories that the target needs: itself if it ended in '/', with COPY_WAY those above it. */
-static bool local_ready(struct job *j)
+bool get_ready(struct job *j)
 {
 	struct copy *c = j->copy;
 	char *slash = c->local;
@@ -116,7 +115,7 @@ static char *local_root(struct job *j, bool dir)
 	struct stat st;
 	char *path;
 
-	if (!local_ready(j))
+	if (!get_ready(j))
 		return NULL;
 	if (c->slash || (stat(c->local, &st) == 0 && S_ISDIR(st.st_mode))) {
 		if (!base && !dir)
@@ -137,7 +136,6 @@ static bool copyget_root_next(struct job *j)
 	struct copy *c = j->copy;
 	struct node *n = j->node;
 	bool dir = (j->attrs.flags & SFTP_ATTR_MODE) && S_ISDIR(j->attrs.mode);
-	char *in;
 
 	if (dir && !(c->flags & PSSH_COPY_RECURSIVE))
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and this copy is not recursive",
@@ -148,8 +146,11 @@ static bool copyget_root_next(struct job *j)
 		c->root = local_root(j, dir);
 	if (j->fail.code)
 		return true;
-	if (!dir && (in = path_dir(c->root))) {
-		temp_tidy(in, c->machine);
+	if (!dir) {
+		char *in = path_dir(c->root);
+
+		if (in)
+			temp_tidy(in, c->machine);
 		free(in);
 	}
 	j->node = NULL;
@@ -313,7 +314,7 @@ static struct job *copyget_start(struct copy *c, const struct step *steps, struc
 		return NULL;
 	j->reply = reply;
 	j->silent = true;
-	j->source = node_path(n, c->remote);
+	j->source = node_source(n, c->remote);
 	j->target = c->root ? node_path(n, c->root) : NULL;
 	if (!j->source || (c->root && !j->target))
 		job_no_memory(j);
@@ -360,7 +361,7 @@ bool get_begin(struct copy *c)
 	bool going = true;
 
 	if (!c->rooted)
-		return begin_root(c);
+		return c->glob ? glob_begin(c) : begin_root(c);
 	while (going && c->count < COPY_JOBS) {
 		struct list *dir = list_first(&c->dirs), *file = list_first(&c->files);
 

@@ -52,7 +52,7 @@ void get_queue_dir(struct copy *c, struct node *n)
 	bool lost = n->depth >= COPY_DEPTH || copygetdir_leads_back(n);
 
 	if (lost) {
-		char *path = node_path(n, c->remote);
+		char *path = node_source(n, c->remote);
 
 		copy_say(c, PSSH_EREMOTE, "'%s' on the host leads back to a parent, or too deep",
 			path ? path : n->name);

@@ -155,10 +155,12 @@ static bool copygetfile_look_next(struct job *j)
 		j->copy->progress.total += n->size;
 		return job_go(j, OPEN);
 	}
-	if (kind != S_IFDIR) {
+	if (kind != S_IFDIR)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", j->source);
+	else if (!copygetfile_flag(j, PSSH_COPY_RECURSIVE))
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory, and this copy is not recursive", j->source);
+	if (j->fail.code)
 		return true;
-	}
 	if (!n->real) {
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a link, and the server does not say where it leads",
 			j->source);
@@ -446,7 +448,7 @@ bool get_file_start(struct copy *c, struct node *n)
 	if (!j)
 		return false;
 	j->reply = get_reply;
-	j->source = node_path(n, c->remote);
+	j->source = node_source(n, c->remote);
 	j->target = node_path(n, c->root);
 	j->temp = j->target ? temp_path(j->target, c->machine, c->flags & PSSH_COPY_RESUME) : NULL;
 	if (!j->source || !j->temp)

@@ -106,6 +106,7 @@ struct copy {
 	struct list files, dirs, made_dirs, lost_dirs;
 	size_t queued, known;
 	unsigned listing;
+	struct glob *glob; /* the remote path is a pattern, or NULL */
 
 	enum command_state command_state;
 	struct job *command_job;            /* NULL: that job has ended */
@@ -151,6 +152,12 @@ void get_finish(struct copy *c);
 /* False: no free place, or out of memory. fresh_dir: this copy made the directory, so it is empty. */
 bool put_file_start(struct copy *c, struct node *n, bool fresh_dir);
 bool get_file_start(struct copy *c, struct node *n);
+/* Makes the directories that a target here needs: itself if it ended in '/', with COPY_WAY those above it. */
+bool get_ready(struct job *j);
+bool glob_wanted(const char *path);                /* it has a wildcard */
+int glob_new(const char *path, struct glob **out); /* 0 or PSSH_ENOMEM */
+void glob_free(struct glob *g);
+bool glob_begin(struct copy *c); /* as get_begin, until the matches are known */
 /* Queues a name that turned out to be a directory. */
 void get_queue_dir(struct copy *c, struct node *n);
 /*

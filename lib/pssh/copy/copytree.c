@@ -36,17 +36,19 @@ void node_free(struct node *n)
 	digest_free(n->digest);
 	free(n->name);
 	free(n->real);
+	free(n->from);
 	free(n);
 }
 
-char *node_path(const struct node *n, const char *root)
+/* The path from a node above, or from the root of the tree. */
+static char *node_below(const struct node *n, const struct node *top, const char *root)
 {
 	const struct node *up[COPY_DEPTH + 1];
 	size_t count = 0;
 	struct buf b;
 	int rc;
 
-	for (; n->parent && count <= COPY_DEPTH; n = n->parent)
+	for (; n != top && n->parent && count <= COPY_DEPTH; n = n->parent)
 		up[count++] = n;
 	buf_init(&b, PATHS_MAX);
 	rc = buf_adds(&b, root);
@@ -60,6 +62,20 @@ char *node_path(const struct node *n, const char *root)
 		return buf_steal(&b);
 	buf_release(&b);
 	return NULL;
+}
+
+char *node_path(const struct node *n, const char *root)
+{
+	return node_below(n, NULL, root);
+}
+
+char *node_source(const struct node *n, const char *root)
+{
+	const struct node *top = n;
+
+	while (top->parent && !top->from)
+		top = top->parent;
+	return node_below(n, top, top->from ? top->from : root);
 }
 
 char *path_trim(const char *path, bool *slash)

@@ -37,6 +37,7 @@ struct node {
 	struct digest *digest;
 	/* For a get. */
 	char *real;              /* a directory's real path, as the server says */
+	char *from;              /* its path on the host, if a pattern found it; else its parent says that */
 	bool unsure;             /* its kind is unknown until the server is asked */
 	bool made, has_times;
 };
@@ -44,6 +45,7 @@ struct node {
 struct node *node_new(struct node *parent, const char *name, size_t len); /* NULL: out of memory */
 void node_free(struct node *n);
 char *node_path(const struct node *n, const char *root); /* malloc'd; NULL: out of memory */
+char *node_source(const struct node *n, const char *root); /* the same on the host of a get, which may have patterns */
 
 /* "a/b//" -> "a/b", "//" -> "/"; *slash: it ended in a slash. malloc'd. */
 char *path_trim(const char *path, bool *slash);

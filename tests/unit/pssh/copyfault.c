@@ -299,7 +299,7 @@ static void evil_answer(struct buf *out, unsigned type, uint32_t id, bool *liste
 	buf_release(&b);
 }
 
-static void test_evil(void)
+static struct copy *evil_get(const char *remote, unsigned flags)
 {
 	struct buf out;
 	struct copy *c;
@@ -307,8 +307,7 @@ static void test_evil(void)
 	bool listed = false;
 
 	buf_init(&out, 1 << 20);
-	mkdir(at("jail"), 0700);
-	is_int(copy_new_get("dir", at("jail/in"), PSSH_COPY_RECURSIVE, &c, &f), 0, "a get from a bad server");
+	is_int(copy_new_get(remote, at("jail/in"), PSSH_COPY_RECURSIVE | flags, &c, &f), 0, "a get from a bad server");
 	for (unsigned round = 0; round < 1000 && !copy_finished(c); round++) {
 		const unsigned char *p;
 		const char *data;
@@ -331,11 +330,30 @@ static void test_evil(void)
 		if (out.len)
 			copy_input(c, out.data, out.len, &f);
 	}
+	buf_release(&out);
 	ok(copy_finished(c), "it ends");
 	is_int(copy_result(c, &f), PSSH_EREMOTE, "as a failure: %s", f.text);
+	return c;
+}
+
+static void test_evil(void)
+{
+	struct copy *c;
+	struct fail f = { 0 };
+
+	mkdir(at("jail"), 0700);
+	c = evil_get("dir", 0);
 	ok(shell("test \"$(find jail -type f | wc -l)\" = 2 && test -f jail/in/ok && ! test -e evil && ! test -e "
 		 "jail/evil"),
 		"nothing was written outside");
+	copy_free(c);
+	shell("rm -rf jail/in");
+	c = evil_get("dir/*", PSSH_COPY_GLOB);
+	ok(shell("test \"$(find jail | LC_ALL=C sort | tr -d '\\033' | paste -sd ' ')\" = "
+		 "'jail jail/in jail/in/esc[2J jail/in/ok' && ! test -e evil"),
+		"nor what a pattern matches");
+	while (copy_note(c, &f))
+		ok(!strchr(f.text, '\033'), "no control character is shown: %s", f.text);
 	copy_free(c);
 	c = NULL;
 	is_int(copy_new_get("x", at("jail/x"), 0, &c, &f), 0, "a server that talks nonsense");
@@ -343,7 +361,6 @@ static void test_evil(void)
 		f.text);
 	ok(copy_finished(c), "and it is over");
 	copy_free(c);
-	buf_release(&out);
 	shell("rm -rf jail");
 }
 
