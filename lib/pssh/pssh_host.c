@@ -149,6 +149,7 @@ int pssh_host_free(struct pssh_host *h)
 	if (h->depth)
 		return fail_set(&h->fleet->why, PSSH_EINVAL, "'%s' is a jump host, which the library frees itself",
 			h->spec);
+	fleet_forked(h->fleet);
 	fleet_free_host(h);
 	return 0;
 }
