@@ -39,6 +39,7 @@ struct copy {
 	size_t hosts;            /* of all words */
 	struct fanout fanout;
 	const struct step *step;
+	uint64_t unchanged; /* files of the steps before this one */
 	uint64_t seq;
 };
 
@@ -46,6 +47,10 @@ static const struct option options[] = {
 	SELECT_OPTIONS_BUT(0),
 	{ .name = "recursive", .letter = 'r', .kind = OPTION_FLAG, .help = "copy directories with everything in them" },
 	{ .name = "preserve", .letter = 'p', .kind = OPTION_FLAG, .help = "keep modes and times" },
+	{ .name = "update",
+		.letter = 'u',
+		.kind = OPTION_FLAG,
+		.help = "leave files alone that have the source's size and time; keep times" },
 	{ .name = "resume", .kind = OPTION_FLAG, .help = "continue an interrupted copy that used --resume" },
 	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides afterwards" },
 	{ .name = "fanout",
@@ -72,6 +77,7 @@ static const struct example examples[] = {
 	{ "nanopod cp 'n[1-64]:/var/log/syslog' logs/", "as logs/n1/syslog, logs/n2/syslog …" },
 	{ "nanopod cp 'n[1-64]:/var/log/*.log' logs/", "what matches on each host, as logs/n1/a.log …" },
 	{ "nanopod cp './conf/{host}.yaml' 'n[1-3]:/etc/app.yaml'", "to each host a file of its own" },
+	{ "nanopod cp -r -u site/ 'web[1-4]:/srv/'", "only what has changed since the last time" },
 	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
 	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "continue after an interruption, and verify" },
 	{ 0 },
@@ -227,6 +233,7 @@ static unsigned flags_of(const struct options *o)
 {
 	return (option_given(o, "recursive") ? PSSH_COPY_RECURSIVE : 0) |
 		(option_given(o, "preserve") ? PSSH_COPY_PRESERVE : 0) |
+		(option_given(o, "update") ? PSSH_COPY_UPDATE : 0) |
 		(option_given(o, "resume") ? PSSH_COPY_RESUME : 0) |
 		(option_given(o, "checksum") ? PSSH_COPY_CHECKSUM : 0) | PSSH_COPY_SPARSE | PSSH_COPY_PER_HOST |
 		PSSH_COPY_GLOB;
@@ -272,6 +279,7 @@ static void cp_tell(struct copy *c, const struct outcome *o)
 	} else {
 		json_int(&j, "status", o->status);
 		json_int(&j, "bytes", (int64_t)o->moved);
+		json_int(&j, "unchanged", (int64_t)o->unchanged);
 	}
 	json_end(&j);
 	fanout_quiet(&c->fanout);
@@ -295,8 +303,9 @@ static int cp_do_step(struct copy *c)
 }
 
 /* Only hosts that have not failed take part in the next step. */
-static bool next_round(struct fanout *f)
+static bool next_round(struct copy *c)
 {
+	struct fanout *f = &c->fanout;
 	bool any = false;
 
 	for (size_t i = 0; i < f->count; i++) {
@@ -306,7 +315,8 @@ static bool next_round(struct fanout *f)
 			continue;
 		o->state = OUTCOME_WAITING;
 		o->earlier += o->moved;
-		o->moved = o->size = 0;
+		c->unchanged += o->unchanged;
+		o->moved = o->size = o->unchanged = 0;
 		any = true;
 	}
 	return any && !f->asked;
@@ -315,23 +325,26 @@ static bool next_round(struct fanout *f)
 static void cp_report(struct copy *c, int64_t began)
 {
 	struct fanout *f = &c->fanout;
-	char a[32], b[32], t[32];
+	char a[32], b[32], t[32], same[64] = "";
 	int64_t took = clock_ms() - began;
-	uint64_t moved = 0;
+	uint64_t moved = 0, unchanged = c->unchanged;
 	size_t ok = 0;
 
 	for (size_t i = 0; i < f->count; i++)
 		if (outcome_ok(&f->hosts[i])) {
 			moved += f->hosts[i].earlier + f->hosts[i].moved;
+			unchanged += f->hosts[i].unchanged;
 			ok++;
 		}
 	fanout_quiet(f);
 	if (!ok || option_given(c->o, "quiet") || c->np->format != FORMAT_TEXT)
 		return;
-	print_note(c->np, "copied %s in %s (%s/s) %s %zu host%s", progress_bytes(moved, a, sizeof a),
+	if (option_given(c->o, "update"))
+		snprintf(same, sizeof same, "; unchanged: %llu", (unsigned long long)unchanged);
+	print_note(c->np, "copied %s in %s (%s/s) %s %zu host%s%s", progress_bytes(moved, a, sizeof a),
 		progress_time(took, t, sizeof t),
 		progress_bytes(moved * 1000 / (uint64_t)(took > 0 ? took : 1), b, sizeof b), c->put ? "to" : "from", ok,
-		ok == 1 ? "" : "s");
+		ok == 1 ? "" : "s", same);
 }
 
 /* A host was reached, so files there or here are the reason. */
@@ -370,7 +383,7 @@ static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const stru
 	c->fanout.arg = c;
 	if (option_given(c->o, "quiet"))
 		c->fanout.progress.on = false;
-	for (size_t i = 0; !status && i < count && (i == 0 || next_round(&c->fanout)); i++) {
+	for (size_t i = 0; !status && i < count && (i == 0 || next_round(c)); i++) {
 		c->step = &steps[i];
 		status = cp_do_step(c);
 	}

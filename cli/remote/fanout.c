@@ -376,6 +376,7 @@ static void fanout_moved(struct fanout *f, struct outcome *o, const struct pssh_
 	f->progress.size += ev->total - o->size;
 	o->moved = ev->done;
 	o->size = ev->total;
+	o->unchanged = ev->unchanged;
 }
 
 /* Notes an event; true where the command should see it. */

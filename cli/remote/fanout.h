@@ -31,6 +31,7 @@ struct outcome {
 	bool begun;                       /* it was connected and running when it ended */
 	bool ask;                         /* its key is unknown: ask the person */
 	uint64_t moved, size;             /* a copy's bytes */
+	uint64_t unchanged;               /* files that a copy left alone */
 	uint64_t earlier;                 /* bytes of the sources that this command copied before */
 	struct fold_place out, err;       /* for gathered output */
 	uint64_t dropped;                 /* bytes dropped above the ceiling */

@@ -93,6 +93,7 @@ enum pssh_copy_flags {
 	PSSH_COPY_SPARSE = 16,   /* keep holes */
 	PSSH_COPY_PER_HOST = 32, /* of a put: "{host}" in the local path stands for the host's name */
 	PSSH_COPY_GLOB = 64,     /* of a get: *, ? and [ in the remote path are wildcards */
+	PSSH_COPY_UPDATE = 128,  /* leave files alone that have the source's size and time; keep times */
 };
 
 /* For pssh_task_set_output(). */
@@ -117,7 +118,7 @@ enum pssh_event_type {
 	PSSH_EV_STDOUT,      /* data, len, dropped */
 	PSSH_EV_STDERR,      /* data, len, dropped; of a copy: a line about one file */
 	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: the input for all hosts */
-	PSSH_EV_PROGRESS,    /* of a copy: done, total (bytes), text (the file) */
+	PSSH_EV_PROGRESS,    /* of a copy: done, total (bytes), unchanged, text (the file) */
 	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer it by pssh_answer */
 	PSSH_EV_EXIT,        /* status (0 for a copy). The host has ended. */
 	PSSH_EV_SIGNAL,      /* text: the signal that ended it, as "TERM". The host has ended. */
@@ -141,7 +142,8 @@ struct pssh_event {
 	int cancelled; /* a call that cancels or stops, or a deadline, caused this end */
 	int echo;
 	uint64_t prompt;
-	/* Later versions add members here only. */
+	uint64_t unchanged; /* of a copy with PSSH_COPY_UPDATE: files that it left alone */
+			    /* Later versions add members here only. */
 };
 
 #ifdef __GNUC__

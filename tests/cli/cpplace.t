@@ -63,6 +63,23 @@ run_is 1 "no match" cp_ "n1:$D/log/*.none" none/
 like "$err" "no file on the host matches" "is told"
 not_ok "and nothing is made" test -e none/n1
 
+# ---- What has not changed ----
+mkdir -p up/sub && echo 1 >up/f && echo 2 >up/sub/g
+run_is 0 "--update" cp_ -r -u up "n[1-2]:$D/"
+like "$err" "; unchanged: [0-2]$" "says how many were unchanged"
+ino=$(stat -c %i there/up/f)
+run_is 0 "a second time, of two sources" cp_ -r -u a up "n1:$D/"
+like "$err" "copied (6 B|0 B) .*; unchanged: [23]$" "leaves all alone"
+is "$(stat -c %i there/up/f)" "$ino" "which is true"
+echo 3 >up/f; touch -d '2001-02-03 04:05:06' up/f
+run_is 0 "one file of the same size changed" cp_ -r -u up "n1:$D/"
+like "$err" "copied 2 B .*; unchanged: 1$" "is copied"
+ok "is the same" diff -r up there/up
+run_is 0 "from a host" cp_ -r -u "n1:$D/up" back/
+run_is 0 "a second time" cp_ -o jsonl -r -u "n1:$D/up" back/
+like "$out" '"bytes":0,"unchanged":2' "is said in JSON, too"
+ok "is the same" diff -r up back/up
+
 # ---- A file for each host ----
 mkdir conf && for i in 1 2 3; do echo "of n$i" >conf/n$i.yaml; mkdir -p conf/n$i && echo "$i" >conf/n$i/f; done
 run_is 0 "{host} in a source" cp_ './conf/{host}.yaml' "n[1-3]:$D/"

@@ -84,6 +84,7 @@ int copy_note(struct copy *c, struct fail *f);
 struct copy_progress {
 	uint64_t done, total;     /* bytes; total grows while a remote tree is read */
 	uint64_t files, failed;   /* files that have ended; those of them that failed */
+	uint64_t unchanged;       /* files that PSSH_COPY_UPDATE left alone; no part of total */
 	const char *name;         /* the current file; never NULL, valid until the next call */
 };
 

@@ -137,13 +137,30 @@ static bool copygetfile_look_send(struct job *j)
 	return j->part == 2;
 }
 
+/* False: this file is here already; with PSSH_COPY_PRESERVE its mode may be another. */
+static bool copygetfile_needed(struct job *j)
+{
+	const struct node *n = j->node;
+	struct stat st;
+
+	if (!copygetfile_flag(j, PSSH_COPY_UPDATE) || !n->has_times || stat(j->target, &st) != 0 ||
+		!S_ISREG(st.st_mode) || (uint64_t)st.st_size != n->size ||
+		(uint32_t)st.st_mtim.tv_sec != (uint32_t)n->mtime.tv_sec)
+		return true;
+	j->copy->progress.unchanged++;
+	j->copy->progress.total -= n->size;
+	if (copygetfile_flag(j, PSSH_COPY_PRESERVE) && (st.st_mode & 0777) != n->mode && chmod(j->target, n->mode))
+		job_fail_errno(j, errno, "cannot set the mode of '%s'", j->target);
+	return j->fail.code != 0;
+}
+
 static bool copygetfile_look_next(struct job *j)
 {
 	struct node *n = j->node;
 	uint32_t kind;
 
 	if (!n->unsure)
-		return job_go(j, OPEN);
+		return copygetfile_needed(j) && job_go(j, OPEN);
 	kind = j->attrs.flags & SFTP_ATTR_MODE ? j->attrs.mode & S_IFMT : S_IFREG;
 	n->unsure = false;
 	n->size = j->attrs.size;
@@ -153,7 +170,7 @@ static bool copygetfile_look_next(struct job *j)
 	n->mtime.tv_sec = j->attrs.mtime;
 	if (kind == S_IFREG) {
 		j->copy->progress.total += n->size;
-		return job_go(j, OPEN);
+		return copygetfile_needed(j) && job_go(j, OPEN);
 	}
 	if (kind != S_IFDIR)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", j->source);
@@ -384,7 +401,8 @@ static void set_times(struct job *j)
 {
 	struct timespec times[2] = { { .tv_sec = j->attrs.atime }, { .tv_sec = j->attrs.mtime } };
 
-	if (copygetfile_flag(j, PSSH_COPY_PRESERVE) && (j->attrs.flags & SFTP_ATTR_TIMES) && futimens(j->fd, times))
+	if (copygetfile_flag(j, PSSH_COPY_PRESERVE | PSSH_COPY_UPDATE) && (j->attrs.flags & SFTP_ATTR_TIMES) &&
+		futimens(j->fd, times))
 		job_fail_errno(j, errno, "cannot set the times of '%s'", j->target);
 }
 

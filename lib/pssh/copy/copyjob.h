@@ -65,7 +65,7 @@ struct job {
 	char *source, *target, *temp; /* paths on the reading and the writing side */
 	char *reason;                /* why the server refused */
 	struct sftp_handle handle;
-	bool open, temp_made, fresh, fresh_dir, made_root;
+	bool open, temp_made, fresh, fresh_dir, made_root, same;
 	int fd;
 	uint64_t size, at;
 	uint32_t saved_mode;         /* a get's: the mode of the replaced file */

@@ -29,7 +29,7 @@ static void reply_set(struct job *j, const struct sftp_reply *r)
 		j->sized = j->step == CHECK;
 		return;
 	}
-	if (j->step != VERIFY && (copyputfile_flag(j, PSSH_COPY_PRESERVE) || j->sparse_end))
+	if (j->step != VERIFY && (copyputfile_flag(j, PSSH_COPY_PRESERVE | PSSH_COPY_UPDATE) || j->sparse_end))
 		job_fail_reply(j, r, "set mode, times or size of", j->target);
 	else if (j->step == VERIFY)
 		job_fail_reply(j, r, "empty the rest of an earlier copy of", j->target);
@@ -201,6 +201,25 @@ static bool copyputfile_regular(const struct sftp_attrs *a)
 	return !(a->flags & SFTP_ATTR_MODE) || S_ISREG(a->mode);
 }
 
+static bool copyputfile_same(const struct job *j)
+{
+	const struct sftp_attrs *a = &j->attrs;
+	unsigned both = SFTP_ATTR_SIZE | SFTP_ATTR_TIMES;
+
+	return copyputfile_flag(j, PSSH_COPY_UPDATE) && j->status == SFTP_OK && (a->flags & both) == both &&
+		a->size == j->size && a->mtime == (uint32_t)j->node->mtime.tv_sec;
+}
+
+/* The host has this file; with PSSH_COPY_PRESERVE its mode may be another. */
+static bool copyputfile_leave(struct job *j)
+{
+	j->same = true;
+	j->copy->progress.unchanged++;
+	j->copy->progress.total -= j->size;
+	return copyputfile_flag(j, PSSH_COPY_PRESERVE) && (j->attrs.flags & SFTP_ATTR_MODE) &&
+		(j->attrs.mode & 0777) != j->node->mode && job_go(j, TIMES);
+}
+
 static bool copyputfile_look_next(struct job *j)
 {
 	if (j->status == SFTP_OK && !copyputfile_regular(&j->attrs))
@@ -208,6 +227,8 @@ static bool copyputfile_look_next(struct job *j)
 			S_ISDIR(j->attrs.mode) ? "a directory" : "not a plain file");
 	else if (j->link_status == SFTP_OK && !copyputfile_regular(&j->link))
 		job_fail(j, PSSH_EREMOTE, "cannot resume: '%s' on the host is not a plain file", j->temp);
+	else if (copyputfile_same(j))
+		return copyputfile_leave(j);
 	return job_go(j, OPEN);
 }
 
@@ -423,7 +444,7 @@ static bool rename_next(struct job *j)
 {
 	if (j->renamed_over && j->step == RENAME)
 		return job_go(j, CLEAR);
-	return copyputfile_flag(j, PSSH_COPY_PRESERVE) ? job_go(j, TIMES) : false;
+	return copyputfile_flag(j, PSSH_COPY_PRESERVE | PSSH_COPY_UPDATE) && job_go(j, TIMES);
 }
 
 /* For servers that cannot replace by a rename: for a moment neither the old nor the new file exists. */
@@ -440,7 +461,8 @@ static bool clear_next(struct job *j)
 /* Not before: a temporary file with an old time looks as if it were left over. */
 static bool times_send(struct job *j)
 {
-	struct sftp_attrs a = { .flags = SFTP_ATTR_TIMES,
+	struct sftp_attrs a = { .flags = j->same ? SFTP_ATTR_MODE : SFTP_ATTR_TIMES,
+		.mode = j->node->mode,
 		.atime = (uint32_t)j->node->atime.tv_sec,
 		.mtime = (uint32_t)j->node->mtime.tv_sec };
 

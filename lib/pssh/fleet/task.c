@@ -142,6 +142,7 @@ static int step_xfer(struct run *r, struct pssh_event *ev, struct fail *f)
 		ev->type = PSSH_EV_PROGRESS;
 		ev->done = now.done;
 		ev->total = now.total;
+		ev->unchanged = now.unchanged;
 		ev->text = now.name;
 		return RUN_PROGRESS;
 	case XFER_NOTE:

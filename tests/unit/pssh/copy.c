@@ -166,6 +166,49 @@ static void test_checksum(void)
 	shell("rm -f src dst back");
 }
 
+static bool inode_is(const char *name, ino_t is)
+{
+	struct stat st = { 0 };
+
+	return stat(at(name), &st) == 0 && st.st_ino == is;
+}
+
+static void test_update(void)
+{
+	unsigned update = PSSH_COPY_UPDATE | PSSH_COPY_RECURSIVE;
+	struct way w = { 0 };
+	struct stat there, here;
+	struct fail f;
+
+	shell("mkdir -p t/d; echo one >t/a; echo two >t/d/b; ln -s a t/l; touch -d @1000000001.7 t/a t/d/b");
+	is_int(put(&w, at("t"), "out", update, &f), 0, "a first put %s", f.text);
+	is_int(get(&w, "t", at("back"), update, &f), 0, "a first get %s", f.text);
+	is_int(get(&w, "t/a", at("one"), PSSH_COPY_UPDATE, &f), 0, "of a file %s", f.text);
+	ok(shell("test $(stat -c %Y out/a) = 1000000001 -a $(stat -c %Y back/d/b) = 1000000001"), "keep times");
+	stat(at("out/a"), &there);
+	stat(at("back/a"), &here);
+	w = (struct way){ 0 };
+	is_int(put(&w, at("t/a"), "out/a", PSSH_COPY_UPDATE, &f), 0, "a second put %s", f.text);
+	is_int(get(&w, "t/a", at("back/a"), PSSH_COPY_UPDATE, &f), 0, "a second get %s", f.text);
+	ok(inode_is("out/a", there.st_ino) && inode_is("back/a", here.st_ino), "leaves them alone");
+	chmod(at("t/a"), 0741);
+	is_int(put(&w, at("t/a"), "out/a", PSSH_COPY_UPDATE | PSSH_COPY_PRESERVE, &f), 0, "only the mode differs");
+	is_int(get(&w, "t/a", at("back/a"), PSSH_COPY_UPDATE | PSSH_COPY_PRESERVE, &f), 0, "both ways");
+	ok(inode_is("out/a", there.st_ino) && inode_is("back/a", here.st_ino), "they are left alone");
+	ok(mode_of("out/a") == 0741 && mode_of("back/a") == 0741, "and have the mode");
+	shell("echo 1 >t/a; touch -d @1000000001 t/a");
+	is_int(put(&w, at("t/a"), "out/a", PSSH_COPY_UPDATE, &f), 0, "another size, the same time");
+	is_int(get(&w, "t/a", at("back/a"), PSSH_COPY_UPDATE, &f), 0, "both ways");
+	ok(same("t/a", "out/a") && same("t/a", "back/a"), "is copied");
+	shell("echo 2 >t/a; touch -d @1000000002 t/a");
+	is_int(put(&w, at("t/a"), "out/a", PSSH_COPY_UPDATE, &f), 0, "the same size, another time");
+	is_int(get(&w, "t/a", at("back/a"), PSSH_COPY_UPDATE, &f), 0, "both ways");
+	ok(same("t/a", "out/a") && same("t/a", "back/a"), "is copied");
+	is_int(put(&w, at("t/a"), "out/d", PSSH_COPY_UPDATE, &f), 0, "a directory is never the same as a file");
+	ok(same("t/a", "out/d/a") && no_parts(), "it takes the file");
+	shell("rm -rf t out back one");
+}
+
 static void test_sparse(void)
 {
 	struct way w = { 0 };
@@ -252,6 +295,7 @@ int main(void)
 	test_names();
 	test_trees();
 	test_checksum();
+	test_update();
 	test_sparse();
 	test_old_server();
 	test_shared();
