@@ -62,13 +62,16 @@ static int follow(struct pssh *p, struct pssh_task *task, struct pssh_list *fail
 	const struct pssh_event *ev = NULL;
 	int seen = 0, rc;
 
-	while ((rc = pssh_wait(p, &ev, 1000)) >= 0) {
-		if (interrupts > seen) { /* the first Ctrl-C asks the processes to end, the second stops at once */
+	for (;;) {
+		/* Look at Ctrl-C before pulling an event, which these calls would make invalid. */
+		if (interrupts > seen) { /* the first asks the processes to end, the second stops at once */
 			rc = seen++ == 0 ? pssh_task_cancel(task, "TERM", 5000) : pssh_task_stop(task);
 			if (rc != 0)
 				return rc;
-			continue;
 		}
+		rc = pssh_wait(p, &ev, 1000);
+		if (rc < 0)
+			return rc;
 		if (rc == 0)
 			continue;
 		if (ev->type == PSSH_EV_DONE)
@@ -84,7 +87,6 @@ static int follow(struct pssh *p, struct pssh_task *task, struct pssh_list *fail
 		if ((ev->type == PSSH_EV_EXIT && ev->status) || ev->type == PSSH_EV_SIGNAL || ev->type == PSSH_EV_ERROR)
 			pssh_list_add(failed, pssh_host_name(ev->host));
 	}
-	return rc;
 }
 
 static void summary(const struct pssh_list *names, const struct pssh_list *failed)

@@ -84,7 +84,10 @@ static int loop(struct pssh *p, int tick, char **names)
 	int rc;
 
 	for (;;) {
-		/* Always handle all events of the fleet before sleeping: other calls may have caused some. */
+		/*
+		 * Pull events before sleeping: other calls may have caused some. After 20 ms pssh_next() returns 0 even if
+		 * there are more, so that the rest of the program has its turn; then pssh_timeout() is 0.
+		 */
 		while ((rc = pssh_next(p, &ev)) > 0)
 			show(ev);
 		if (rc < 0 || (fds[0].fd < 0 && running == 0))

@@ -23,11 +23,13 @@
  *     pssh_free(p);
  *
  * To use it inside another event loop: poll pssh_fd() for reading, for at most pssh_timeout() ms,
- * then call pssh_next() until it returns 0.
+ * then call pssh_next() until it returns 0. That takes at most about 20 ms, however much the hosts
+ * send; if more waits, pssh_timeout() is 0.
  *
- * The library prints nothing, never exits, keeps no globals, and reads no file, no environment
- * and no agent unless told to. Use a fleet from one thread at a time, except for pssh_wake(); fleets
- * are independent of each other.
+ * The library prints nothing, never exits, and reads no file, no environment and no agent unless
+ * told to. Use a fleet from one thread at a time, except for pssh_wake(); fleets are independent of
+ * each other, and any thread may make and free its own at any time. After fork() a fleet is the
+ * parent's: the child may only call pssh_free().
  *
  * Functions that can fail return 0 or a negative code of PSSH_ERRORS. On failure they leave what
  * their last pointers point to untouched, and pssh_error() holds a sentence for a person. The
@@ -288,7 +290,11 @@ int pssh_task_stop_host(struct pssh_task *t, struct pssh_host *h);
 
 /* ---- Events ---------------------------------------------------------------------------- */
 
-/* 1: *ev is the next event, valid until the next call on the fleet; 0: none now; or a code. */
+/*
+ * 1: *ev is the next event; 0: none now, or calls in a row have taken 20 ms and it is the program's
+ * turn; or a code. An event, with its text and data, is valid until the next pssh_next() or pssh_wait(),
+ * or until a call that frees, cancels, stops or closes what it is about.
+ */
 int pssh_next(struct pssh *p, const struct pssh_event **ev);
 
 /* The same, but sleeps up to ms (-1: for ever) for an event. 0 also after a signal was caught, or pssh_wake(). */

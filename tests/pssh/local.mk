@@ -7,6 +7,7 @@ pssh_tests = \
 	tests/pssh/cancel \
 	tests/pssh/embed \
 	tests/pssh/exec \
+	tests/pssh/fair \
 	tests/pssh/fault \
 	tests/pssh/fork \
 	tests/pssh/hostfree \
@@ -44,6 +45,8 @@ tests_pssh_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_embed_LDADD = libpssh.la
 tests_pssh_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_exec_LDADD = libpssh.la
+tests_pssh_fair_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_fair_LDADD = libpssh.la
 tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fault_LDADD = libpssh.la
 tests_pssh_fork_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -369,6 +369,7 @@ void fleet_admit(struct pssh *p)
 		h->why.code = 0;
 		if (start_conn(h) != 0)
 			fail_runs(h, h->why.code, h->why.text);
+		return;
 	}
 }
 

@@ -168,6 +168,7 @@ struct pssh {
 	struct loop_watch resolver_watch, wake_watch;
 	int wake_fd; /* an eventfd, which pssh_wake() raises */
 	bool woken;  /* until pssh_wait() has returned because of it */
+	int64_t burst;                   /* when the calls began that have not returned "nothing" since; 0: none */
 	struct exec_room room;
 };
 
@@ -230,7 +231,7 @@ void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, 
 	const char *text);
 void fleet_need(struct pssh_host *h);              /* queues it for a connection, as it has waiting runs */
 bool fleet_has_room(const struct pssh *p);         /* a host waits and could be admitted at once */
-void fleet_admit(struct pssh *p);                  /* starts connections of waiting hosts, within the window */
+void fleet_admit(struct pssh *p);                  /* starts the connection of one waiting host, within the window */
 void fleet_not_opening(struct pssh_host *h);
 /* Drops a connection that is still opening if no run waits for it. true: dropped */
 bool fleet_drop_unwanted(struct pssh_host *h);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
 
-enum { SILENCE_MS = 50 }; /* how long a call may work without an event */
+enum { BURST_MS = 20 }; /* how long calls in a row may work before the program's own loop has its turn */
 enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
 
 /* ---- Runs ---- */
@@ -483,15 +483,27 @@ static struct conn *next_ready(struct pssh *p)
 	return c;
 }
 
+/* True when this burst of calls has lasted long enough; the next call begins another. */
+static bool burst_over(struct pssh *p)
+{
+	int64_t now = clock_ms();
+
+	if (!p->burst)
+		p->burst = now;
+	if (now - p->burst < BURST_MS)
+		return false;
+	p->burst = 0;
+	return true;
+}
+
 const struct pssh_event *fleet_turn(struct pssh *p)
 {
 	struct loop_watch *w;
 	struct loop_timer *t;
 	uint32_t ready;
 	unsigned turns = 0;
-	int64_t since = clock_ms();
 
-	for (;;) {
+	while (!burst_over(p)) {
 		const struct pssh_event *ev = events_next(&p->events);
 		struct conn *c;
 
@@ -510,11 +522,11 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 			else
 				timer_due(p, t);
 		} else if (list_empty(&p->shared.ready) && events_empty(&p->events)) {
+			p->burst = 0;
 			return NULL;
 		}
-		if (events_empty(&p->events) && clock_ms() - since > SILENCE_MS)
-			return NULL;
 	}
+	return NULL;
 }
 
 int fleet_timeout(const struct pssh *p)
