@@ -6,7 +6,10 @@
 #include "pssh/entry.h"
 #include "pssh/pssh.h"
 
-enum { CEILING = 1 << 20 };
+enum {
+	CEILING = 1 << 20,
+	COPY_FLAGS = PSSH_COPY_RECURSIVE | PSSH_COPY_PRESERVE | PSSH_COPY_RESUME | PSSH_COPY_CHECKSUM | PSSH_COPY_SPARSE,
+};
 
 static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 {
@@ -70,14 +73,24 @@ static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local,
 	return 0;
 }
 
+/* A flag of a later version must not silently give a lesser copy. */
+static int task_new_copy(struct pssh *p, enum task_kind kind, const char *local, const char *remote, unsigned flags,
+	struct pssh_task **out)
+{
+	if (flags & ~(unsigned)COPY_FLAGS)
+		return fail_set(&p->why, PSSH_EINVAL, "this version of libpssh (%s) does not know the copy flag 0x%x",
+			PACKAGE_VERSION, flags & ~(unsigned)COPY_FLAGS);
+	return task_new_pair(p, kind, local, remote, flags, out);
+}
+
 int pssh_put(struct pssh *p, const char *local, const char *remote, unsigned flags, struct pssh_task **out)
 {
-	return task_new_pair(p, TASK_PUT, local, remote, flags, out);
+	return task_new_copy(p, TASK_PUT, local, remote, flags, out);
 }
 
 int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned flags, struct pssh_task **out)
 {
-	return task_new_pair(p, TASK_GET, local, remote, flags, out);
+	return task_new_copy(p, TASK_GET, local, remote, flags, out);
 }
 
 int pssh_tunnel(struct pssh *p, const char *where, const char *target, struct pssh_task **out)
@@ -101,6 +114,8 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 		return entry_refuse(t->fleet, "the host belongs to another fleet");
 	if (task_find_run(t, h, &r) == 0)
 		return fail_set(&t->fleet->why, PSSH_EINVAL, "'%s' is in this task already", h->spec);
+	if (t->cancelled)
+		return entry_refuse(t->fleet, "the task was cancelled; make another one for this host");
 	if (t->input.base)
 		return entry_refuse(t->fleet,
 			"the task's first input is gone; a host added now would miss it");
@@ -117,9 +132,7 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 		run_free(r);
 		return rc;
 	}
-	if (t->cancelled) {
-		fleet_end_run(r, PSSH_EV_ERROR, PSSH_ECANCEL, "the task was already cancelled");
-	} else if (t->started) {
+	if (t->started) {
 		if (!h->conn && !h->waiting && !h->timer.at)
 			h->attempt = 0;
 		fleet_need(h);
@@ -165,14 +178,18 @@ void pssh_task_free(struct pssh_task *t)
 	task_free(t);
 }
 
-static int started_already(struct pssh_task *t)
+/* For the options of a command, which no other kind of task has. */
+static int set_on_command(struct pssh_task *t)
 {
+	if (t->kind != TASK_EXEC)
+		return entry_refuse(t->fleet, "only a command has output modes, variables, a terminal and input; "
+			"this task is a copy or a tunnel");
 	return t->started ? entry_refuse(t->fleet, "set this before the task starts") : 0;
 }
 
 int pssh_task_set_output(struct pssh_task *t, enum pssh_output mode, size_t ceiling, enum pssh_overflow policy)
 {
-	int rc = started_already(t);
+	int rc = set_on_command(t);
 
 	if (rc)
 		return rc;
@@ -184,7 +201,7 @@ int pssh_task_set_output(struct pssh_task *t, enum pssh_output mode, size_t ceil
 
 int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value)
 {
-	int rc = started_already(t);
+	int rc = set_on_command(t);
 
 	if (rc)
 		return rc;
@@ -195,7 +212,7 @@ int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value)
 
 int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, unsigned rows)
 {
-	int rc = started_already(t);
+	int rc = set_on_command(t);
 
 	if (!rc)
 		rc = entry_set_text(t->fleet, &t->term, term ? term : "dumb");
@@ -255,7 +272,7 @@ size_t pssh_task_left(const struct pssh_task *t)
 
 int pssh_task_open_input(struct pssh_task *t)
 {
-	int rc = started_already(t);
+	int rc = set_on_command(t);
 
 	if (rc)
 		return rc;

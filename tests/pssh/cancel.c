@@ -258,6 +258,8 @@ static void check_not_begun(void)
 	pssh_task_cancel(u, "TERM", 0);
 	pssh_task_start(u);
 	ok(drive_until(&d, &d.done, d.done + 1, 10000), "a task that is cancelled before its start is over with it");
+	is_int(pssh_task_add(u, b), PSSH_EINVAL, "no host can be added to it afterwards");
+	has_str(pssh_error(d.p), "cancelled", "with the reason");
 	lacks_str(drive_seen(&d, u, a)->out ? drive_seen(&d, u, a)->out : "", "never", "and has done nothing");
 }
 

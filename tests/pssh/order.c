@@ -38,8 +38,20 @@ static void check_misuse(void)
 	is_int(pssh_task_set_output(t, (enum pssh_output)9, 0, 0), PSSH_EINVAL, "an output mode that does not exist");
 	is_int(pssh_task_set_env(t, "", "x"), PSSH_EINVAL, "a variable without a name");
 	is_int(pssh_put(d.p, "", "x", 0, &t), PSSH_EINVAL, "a copy of nothing");
+	is_int(pssh_put(d.p, "/dev/null", "x", 0x40000000 | PSSH_COPY_RESUME, &t), PSSH_EINVAL, "a put with an unknown flag");
+	has_str(pssh_error(d.p), "0x40000000", "the sentence names the flag");
+	is_int(pssh_get(d.p, "x", "y", 32, &t), PSSH_EINVAL, "a get with a later version's flag");
 	is_int(pssh_tunnel(d.p, NULL, "a:1", &t), PSSH_EINVAL, "a tunnel from nowhere");
 	ok(t == kept_task, "what failed left its result alone");
+	if (pssh_get(d.p, "x", "y", 31, &t) != 0)
+		exit(99);
+	is_int(pssh_task_set_env(t, "A", "x"), PSSH_EINVAL, "a copy has no variables");
+	is_int(pssh_task_set_pty(t, "x", 1, 1), PSSH_EINVAL, "no terminal");
+	is_int(pssh_task_open_input(t), PSSH_EINVAL, "no input");
+	is_int(pssh_task_set_output(t, PSSH_OUTPUT_CHUNKS, 0, PSSH_OVERFLOW_DROP), PSSH_EINVAL, "and no output");
+	has_str(pssh_error(d.p), "only a command", "which the sentence says");
+	pssh_task_free(t);
+	t = kept_task;
 	is_int(pssh_host_pin(kept, "nonsense"), PSSH_ESYNTAX, "a pin that is no key");
 	is_int(pssh_answer(d.p, 1, "x"), PSSH_ENOENT, "an answer without a question");
 	is_int(pssh_task_start(t), 0, "a start");
