@@ -182,6 +182,12 @@ int pssh_host_set_port(struct pssh_host *h, unsigned port);
 int pssh_host_set_user(struct pssh_host *h, const char *user);
 int pssh_host_set_jump(struct pssh_host *h, const char *jumps);      /* "a,user@b:22"; "none" */
 int pssh_host_set_proxy(struct pssh_host *h, const char *command);   /* run by /bin/sh -c; "none" */
+
+/*
+ * A connected stream socket for the next connection, instead of address, jump hosts and proxy; -1:
+ * none. The library takes it over and closes it. Later connections are made as if it had not been.
+ */
+int pssh_host_set_fd(struct pssh_host *h, int fd);
 int pssh_host_add_identity(struct pssh_host *h, const char *path);
 
 /*
@@ -201,6 +207,12 @@ const char *pssh_host_error(const struct pssh_host *h);    /* the sentence of it
 const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of the last key that it showed, or "" */
 int pssh_host_connected(const struct pssh_host *h);
 int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */
+
+/*
+ * Connects before a task needs it, within the window. PSSH_EV_HOST_UP or PSSH_EV_HOST_DOWN tells the
+ * result; no event if it is connected already.
+ */
+int pssh_host_connect(struct pssh_host *h);
 void pssh_host_close(struct pssh_host *h);                 /* its tasks fail with PSSH_ECLOSED */
 
 /*

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions for hosts: they check arguments and pass them on. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "pssh/entry.h"
 #include "pssh/pssh.h"
@@ -39,6 +43,25 @@ int pssh_host_set_jump(struct pssh_host *h, const char *jumps)
 int pssh_host_set_proxy(struct pssh_host *h, const char *command)
 {
 	return entry_set_text(h->fleet, &h->proxy, command);
+}
+
+int pssh_host_set_fd(struct pssh_host *h, int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer, size = sizeof(int);
+	int type = 0;
+
+	if (fd >= 0) {
+		if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM ||
+			getpeername(fd, (struct sockaddr *)&peer, &len) != 0)
+			return entry_refuse(h->fleet, "the descriptor is not a connected stream socket");
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
+			return fail_errno(&h->fleet->why, PSSH_ELOCAL, errno, "cannot use the descriptor");
+	}
+	if (h->given_fd >= 0)
+		close(h->given_fd);
+	h->given_fd = fd < 0 ? -1 : fd;
+	return 0;
 }
 
 int pssh_host_add_identity(struct pssh_host *h, const char *path)
@@ -131,6 +154,17 @@ int pssh_host_strict(const struct pssh_host *h)
 	if (h->fleet->policy_chosen)
 		return h->fleet->policy == PSSH_HOSTKEYS_STRICT;
 	return h->config && h->config->strict == SSHCONFIG_STRICT_YES;
+}
+
+int pssh_host_connect(struct pssh_host *h)
+{
+	if (pssh_host_connected(h))
+		return 0;
+	if (!h->conn && !h->waiting && !h->timer.at)
+		h->attempt = 0;
+	h->wanted = true;
+	fleet_need(h);
+	return 0;
 }
 
 void pssh_host_close(struct pssh_host *h)

@@ -112,7 +112,7 @@ enum pssh_overflow {
 
 enum pssh_event_type {
 	PSSH_EV_HOST_UP = 1, /* a connection is ready, a jump host's too; task NULL */
-	PSSH_EV_HOST_DOWN,   /* a ready connection ended; text says why; task NULL */
+	PSSH_EV_HOST_DOWN,   /* a ready connection ended, or pssh_host_connect() failed: status, text; task NULL */
 	PSSH_EV_RETRY,       /* a try failed and another follows: status, text, attempt */
 	PSSH_EV_STARTED,     /* the command runs, the copy begins, the tunnel listens */
 	PSSH_EV_STDOUT,      /* data, len, dropped */

@@ -1,6 +1,7 @@
 # tests/pssh: the library by its installed face alone, against real sshd and the light one. NAME.t
 # starts the servers, NAME is the test itself.
 pssh_tests = \
+	tests/pssh/ahead \
 	tests/pssh/algorithm \
 	tests/pssh/auth \
 	tests/pssh/badnet \
@@ -33,6 +34,8 @@ EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h $(pssh_te
 $(patsubst %,%.log,$(pssh_tests)): %.log: %$(EXEEXT) $(lightsshd)
 tests/pssh/badnet.log: tests/lib/badproxy$(EXEEXT)
 
+tests_pssh_ahead_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_ahead_LDADD = libpssh.la
 tests_pssh_algorithm_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_algorithm_LDADD = libpssh.la
 tests_pssh_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

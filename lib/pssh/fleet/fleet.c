@@ -73,6 +73,7 @@ void fleet_end_run(struct run *r, int type, int status, const char *text)
 	host_poke(h);
 }
 
+/* Ends all that waited for a connection. */
 static void fail_runs(struct pssh_host *h, int code, const char *text)
 {
 	struct list *pos, *tmp;
@@ -82,6 +83,10 @@ static void fail_runs(struct pssh_host *h, int code, const char *text)
 
 		if (r->task->started)
 			fleet_end_run(r, PSSH_EV_ERROR, code, text);
+	}
+	if (h->wanted) {
+		h->wanted = false;
+		fleet_tell(h->fleet, PSSH_EV_HOST_DOWN, NULL, h, code, text);
 	}
 }
 
@@ -315,6 +320,7 @@ static int start_conn(struct pssh_host *h)
 	rc = conn_new(&p->shared, &h->plan, h->via ? h->via->conn : NULL, h, &h->conn);
 	if (rc)
 		return fail_set(&h->why, rc, "out of memory");
+	h->given_fd = -1;
 	h->opening = true;
 	h->attempt++;
 	p->opening++;
@@ -360,11 +366,11 @@ void fleet_admit(struct pssh *p)
 			h->waiting = false;
 			continue;
 		}
-		if (!list_empty(&h->runs) && p->open_max && p->open >= p->open_max && !close_one_idle(p))
+		if (p->open_max && p->open >= p->open_max && !close_one_idle(p))
 			return;
 		list_remove(&h->in_waiting);
 		h->waiting = false;
-		if (list_empty(&h->runs)) /* closing an idle host may have ended its runs */
+		if (!host_is_busy(h)) /* closing an idle host may have ended its runs */
 			continue;
 		h->why.code = 0;
 		if (start_conn(h) != 0)

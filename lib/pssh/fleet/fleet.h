@@ -60,6 +60,8 @@ struct pssh_host {
 
 	struct conn *conn;
 	bool busy;                       /* a run has local work to do */
+	bool wanted;                     /* the caller wants a connection, though no run does */
+	int given_fd;                    /* the socket of its next connection; -1: none */
 	bool waiting, opening;           /* in fleet->waiting; counted in fleet->opening */
 	struct list in_hosts, in_waiting, in_idle;
 	struct list runs;

@@ -274,6 +274,8 @@ static void became_ready(struct pssh_host *h)
 {
 	fleet_not_opening(h);
 	h->attempt = 0;
+	h->served = h->wanted; /* as it may lie idle and die unnoticed before its first task */
+	h->wanted = false;
 	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
 	fleet_tell(h->fleet, PSSH_EV_HOST_UP, NULL, h, 0, "");
 	wake_riders(h, true);

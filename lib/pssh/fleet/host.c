@@ -89,6 +89,8 @@ void host_free(struct pssh_host *h)
 {
 	size_t n = 0;
 
+	if (h->given_fd >= 0)
+		close(h->given_fd);
 	for (char **s = h->plan_identities; s && *s; s++)
 		n++;
 	strings_free(&h->plan_identities, &n);
@@ -187,6 +189,7 @@ static int host_new(struct pssh *p, const char *spec, struct pssh_host **out)
 	if (!h)
 		return fail_set(&p->why, rc, "out of memory");
 	h->fleet = p;
+	h->given_fd = -1;
 	list_init(&h->in_hosts);
 	list_init(&h->in_waiting);
 	list_init(&h->in_idle);
@@ -466,7 +469,7 @@ static int expand_proxy(struct pssh_host *h)
 	return h->plan_proxy ? 0 : PSSH_ENOMEM;
 }
 
-/* Jump host, proxy command or neither: as the caller set it, else as the configuration says. */
+/* A given socket, else jump host, proxy command or neither: as the caller set it, else as the configuration says. */
 static int plan_way(struct pssh_host *h)
 {
 	const struct sshconfig_answer *c = h->config;
@@ -480,6 +483,9 @@ static int plan_way(struct pssh_host *h)
 	h->plan_proxy = NULL;
 	h->via = NULL;
 	h->plan.proxy = NULL;
+	h->plan.fd = h->given_fd;
+	if (h->given_fd >= 0)
+		return 0;
 	if (jump && !host_is_none(jump))
 		return host_find_jump(h->fleet, jump, h->depth, &h->via, &h->why);
 	if (!proxy || host_is_none(proxy))
@@ -571,7 +577,7 @@ int host_make_plan(struct pssh_host *h)
 
 bool host_is_busy(const struct pssh_host *h)
 {
-	return !list_empty(&h->runs) || (h->conn && !list_empty(&h->conn->riders));
+	return h->wanted || !list_empty(&h->runs) || (h->conn && !list_empty(&h->conn->riders));
 }
 
 void host_poke(struct pssh_host *h)

@@ -18,6 +18,7 @@ static int step_resolve(struct conn *c);
 static int step_dial(struct conn *c);
 static int step_via(struct conn *c);
 static int step_proxy(struct conn *c);
+static int start_session(struct conn *c);
 static int step_hello(struct conn *c);
 static int step_hostkey(struct conn *c);
 static int step_auth(struct conn *c);
@@ -30,12 +31,12 @@ static const struct {
 	unsigned next;               /* bits of the states that may follow; CONN_GONE always may */
 } states[CONN_STATES] = {
 	[CONN_RESOLVE] = { "resolve", "looking up its name", step_resolve, PSSH_PHASE_RESOLVE,
-		1u << CONN_RESOLVE | 1u << CONN_VIA | 1u << CONN_PROXY | 1u << CONN_DIAL },
+		1u << CONN_RESOLVE | 1u << CONN_VIA | 1u << CONN_PROXY | 1u << CONN_GIVEN | 1u << CONN_DIAL },
 	[CONN_DIAL] = { "dial", "connecting", step_dial, PSSH_PHASE_CONNECT, 1u << CONN_HELLO },
 	[CONN_VIA] = { "via", "opening a channel through the jump host", step_via, PSSH_PHASE_CONNECT,
 		1u << CONN_VIA | 1u << CONN_HELLO },
-	[CONN_PROXY] = { "proxy", "starting the proxy command", step_proxy, PSSH_PHASE_CONNECT,
-		1u << CONN_HELLO },
+	[CONN_PROXY] = { "proxy", "starting the proxy command", step_proxy, PSSH_PHASE_CONNECT, 1u << CONN_HELLO },
+	[CONN_GIVEN] = { "given", "using its socket", start_session, PSSH_PHASE_CONNECT, 1u << CONN_HELLO },
 	[CONN_HELLO] = { "hello", "exchanging keys", step_hello, PSSH_PHASE_HANDSHAKE, 1u << CONN_HOSTKEY },
 	[CONN_HOSTKEY] = { "hostkey", "checking its key", step_hostkey, -1, 1u << CONN_AUTH },
 	[CONN_AUTH] = { "auth", "signing in", step_auth, PSSH_PHASE_AUTH, 1u << CONN_READY },
@@ -341,7 +342,7 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	c->shared = shared;
 	c->plan = plan;
 	c->owner = owner;
-	c->fd = -1;
+	c->fd = plan->fd;
 	c->dial.fd = -1;
 	buf_init(&c->hello, KEXINIT_MAX);
 	c->watch.kind = c->timer.kind = shared->kind;
@@ -351,7 +352,7 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	list_init(&c->in_ready);
 	if (via)
 		list_append(&via->riders, &c->in_riders);
-	conn_move(c, via ? CONN_VIA : plan->proxy ? CONN_PROXY : CONN_RESOLVE);
+	conn_move(c, via ? CONN_VIA : plan->fd >= 0 ? CONN_GIVEN : plan->proxy ? CONN_PROXY : CONN_RESOLVE);
 	*out = c;
 	return 0;
 }

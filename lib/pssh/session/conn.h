@@ -24,7 +24,16 @@
 #include "pssh/session/resolve.h"
 
 enum conn_state {
-	CONN_RESOLVE, CONN_DIAL, CONN_VIA, CONN_PROXY, CONN_HELLO, CONN_HOSTKEY, CONN_AUTH, CONN_READY, CONN_GONE,
+	CONN_RESOLVE,
+	CONN_DIAL,
+	CONN_VIA,
+	CONN_PROXY,
+	CONN_GIVEN,
+	CONN_HELLO,
+	CONN_HOSTKEY,
+	CONN_AUTH,
+	CONN_READY,
+	CONN_GONE,
 	CONN_STATES
 };
 
@@ -44,7 +53,7 @@ struct conn_plan {
 	const char *name, *address, *user;
 	unsigned port;
 	const char *proxy, *bind;
-	int family;
+	int family, fd; /* fd: a connected socket, which conn_new takes over; -1: none */
 	const char *algorithms[PSSH_ALGS];
 	struct hostkey_rule hostkey;
 	struct auth_want auth;
