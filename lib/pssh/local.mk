@@ -9,6 +9,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/pssh.h \
 	lib/pssh/pssh_host.c \
 	lib/pssh/pssh_like_ssh.c \
+	lib/pssh/pssh_memory.c \
 	lib/pssh/pssh_task.c \
 	lib/pssh/pssh_task_host.c \
 	lib/pssh/pssh_types.h \

@@ -136,6 +136,7 @@ void pssh_free(struct pssh *p)
 	loop_free(p->shared.loop);
 	sshconfig_free(p->config);
 	strings_free(&p->known_files, &p->known_count);
+	strings_free(&p->known_texts, &p->known_text_count);
 	strings_free(&p->identities, &p->identity_count);
 	for (int i = 0; i < PSSH_ALGS; i++)
 		free(p->algorithms[i]);

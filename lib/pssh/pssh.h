@@ -99,10 +99,22 @@ int pssh_set_hostkeys(struct pssh *p, enum pssh_hostkeys policy);
 int pssh_add_known_hosts(struct pssh *p, const char *path);
 
 /*
+ * Lines of known hosts that are in no file, for every host, whatever the configuration says.
+ * PSSH_ESYNTAX: one of them is broken; then none counts.
+ */
+int pssh_add_known_hosts_text(struct pssh *p, const char *lines);
+
+/*
  * A private key file to offer to every host, with `path`.pub and `path`-cert.pub if they exist. A
  * file that does not exist is skipped.
  */
 int pssh_add_identity(struct pssh *p, const char *path);
+
+/*
+ * The same for the text of a private key. PSSH_EPASSPHRASE: the passphrase is wrong. Without one, a
+ * locked key's passphrase is asked for when a server accepts the key.
+ */
+int pssh_add_key(struct pssh *p, const void *text, size_t len, const char *passphrase);
 
 /* The agent's socket; NULL: no agent (the default). */
 int pssh_set_agent(struct pssh *p, const char *socket_path);

@@ -15,6 +15,7 @@ pssh_tests = \
 	tests/pssh/hostkey \
 	tests/pssh/jump \
 	tests/pssh/likessh \
+	tests/pssh/memory \
 	tests/pssh/onehost \
 	tests/pssh/order \
 	tests/pssh/output \
@@ -62,6 +63,8 @@ tests_pssh_jump_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_jump_LDADD = libpssh.la
 tests_pssh_likessh_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_likessh_LDADD = libpssh.la
+tests_pssh_memory_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_memory_LDADD = libpssh.la
 tests_pssh_onehost_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_onehost_LDADD = libpssh.la
 tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -152,6 +152,9 @@ struct pssh {
 	bool policy_chosen;            /* the caller chose the policy; it wins over the configuration */
 	char **known_files, **identities;
 	size_t known_count, identity_count;
+	char **known_texts; /* lines of known hosts that are in no file */
+	size_t known_text_count;
+	unsigned memory_keys; /* how many keys came from memory */
 	char *algorithms[PSSH_ALGS];
 	bool prompts;
 	unsigned told;                   /* a bit for each warning about a setting without effect that was logged */

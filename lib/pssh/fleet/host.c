@@ -371,6 +371,8 @@ static int plan_known(struct pssh_host *h)
 			if (i + 1 == n && knownhosts_broken(k, &broken))
 				log_at(&p->shared.log, LOG_WARN, "skipped a line of the known hosts: %s", broken);
 		}
+		for (size_t i = 0; i < p->known_text_count && !rc; i++)
+			rc = knownhosts_parse(k, p->known_texts[i], strlen(p->known_texts[i]), "memory");
 		if (!rc && table_set(&p->known, buf_text(&key), k) != 0)
 			rc = PSSH_ENOMEM;
 		if (rc)

@@ -78,16 +78,35 @@ struct keyring_agent *keyring_agent_of(const struct keyring *kr, const struct lo
 	return NULL;
 }
 
+/* NULL: out of memory. */
+static struct keyring_slot *keyring_slot_new(struct keyring *kr, const char *name)
+{
+	struct keyring_slot *slot = calloc(1, sizeof *slot);
+
+	if (slot && table_set(&kr->keys, name, slot) == 0)
+		return slot;
+	free(slot);
+	return NULL;
+}
+
+int keyring_add(struct keyring *kr, const char *name, struct key *key)
+{
+	struct keyring_slot *slot = keyring_slot_new(kr, name);
+
+	if (!slot)
+		return PSSH_ENOMEM;
+	slot->key = key;
+	return 0;
+}
+
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f)
 {
 	struct keyring_slot *slot = table_get(&kr->keys, path);
 
 	if (!slot) {
-		slot = calloc(1, sizeof *slot);
-		if (!slot || table_set(&kr->keys, path, slot) != 0) {
-			free(slot);
+		slot = keyring_slot_new(kr, path);
+		if (!slot)
 			return fail_set(f, PSSH_ENOMEM, "out of memory");
-		}
 		slot->why.code = key_load(path, &slot->key, &slot->why);
 	}
 	if (!slot->key)

@@ -27,6 +27,9 @@ void keyring_release(struct keyring *kr);
 /* The key of that file, read now or earlier. It remembers failures too. */
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f);
 
+/* Takes over a key that is in no file, to be found under that name. 0 or PSSH_ENOMEM. */
+int keyring_add(struct keyring *kr, const char *name, struct key *key);
+
 /* The agent at that socket, made now or earlier. */
 int keyring_find_agent(struct keyring *kr, struct loop *loop, int kind, const char *path, struct agent **out,
 	struct fail *f);
