@@ -91,6 +91,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/proxy.h \
 	lib/pssh/session/resolve.c \
 	lib/pssh/session/resolve.h \
+	lib/pssh/session/connfacts.c \
+	lib/pssh/session/connfacts.h \
 	lib/pssh/session/feed.c \
 	lib/pssh/session/feed.h \
 	lib/pssh/session/kill_remote.c \

@@ -217,6 +217,8 @@ const char *pssh_host_jump(const struct pssh_host *h);     /* "a,user@b:22", or 
 const char *pssh_host_identity(const struct pssh_host *h, size_t i); /* key file i that it offers, or NULL */
 const char *pssh_host_error(const struct pssh_host *h);    /* the sentence of its last failure, or "" */
 const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of the last key that it showed, or "" */
+/* Of its connection, or of the last one. size: sizeof *out. PSSH_ENOENT: there has been none. */
+int pssh_host_facts(const struct pssh_host *h, struct pssh_facts *out, size_t size);
 int pssh_host_connected(const struct pssh_host *h);
 int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */
 

@@ -144,6 +144,21 @@ const char *pssh_host_fingerprint(const struct pssh_host *h)
 	return h->conn && *h->conn->fingerprint ? h->conn->fingerprint : h->fingerprint;
 }
 
+int pssh_host_facts(const struct pssh_host *h, struct pssh_facts *out, size_t size)
+{
+	struct pssh_facts facts = { 0 };
+	const char **texts[] = { &facts.kex, &facts.hostkey, &facts.cipher, &facts.mac };
+
+	if (h->conn || h->facts)
+		facts = h->conn ? h->conn->facts.now : *h->facts;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (!*texts[i])
+			*texts[i] = "";
+	memset(out, 0, size);
+	memcpy(out, &facts, size < sizeof facts ? size : sizeof facts);
+	return h->conn || h->facts ? 0 : fail_set(&h->fleet->why, PSSH_ENOENT, "'%s' has not been connected", h->spec);
+}
+
 int pssh_host_connected(const struct pssh_host *h)
 {
 	return h->conn && h->conn->state == CONN_READY;

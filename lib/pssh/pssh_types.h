@@ -108,6 +108,15 @@ enum pssh_overflow {
 	PSSH_OVERFLOW_SPILL, /* continue in an unlinked temporary file */
 };
 
+/* ---- Facts ----------------------------------------------------------------------------- */
+
+/* For pssh_host_facts(): how one connection was made, and what went over it. Later versions add members at the end. */
+struct pssh_facts {
+	unsigned resolve_ms, connect_ms, handshake_ms, auth_ms; /* how long each phase took so far */
+	const char *kex, *hostkey, *cipher, *mac;               /* the algorithms agreed on; "" before that */
+	uint64_t bytes_in, bytes_out;                           /* on the wire, encrypted */
+};
+
 /* ---- Events ---------------------------------------------------------------------------- */
 
 enum pssh_event_type {

@@ -176,6 +176,10 @@ static void drop_conn(struct pssh_host *h)
 		conn_wake(rider);
 	}
 	assert(p->open > 0);
+	if (!h->facts)
+		h->facts = malloc(sizeof *h->facts);
+	if (h->facts)
+		*h->facts = c->facts.now;
 	h->conn = NULL;
 	h->served = 0;
 	conn_free(c);

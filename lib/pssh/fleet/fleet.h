@@ -72,6 +72,7 @@ struct pssh_host {
 	struct loop_timer timer;         /* the next try; once ready: keep-alive and idleness */
 	int64_t idle_since;
 	char fingerprint[64];
+	struct pssh_facts *facts; /* of the connection before; NULL: none */
 	struct fail why;
 	void *data;
 };

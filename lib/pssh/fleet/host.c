@@ -107,6 +107,7 @@ void host_free(struct pssh_host *h)
 		sshconfig_answer_release(h->config);
 	free(h->config);
 	free(h->config_fail);
+	free(h->facts);
 	free(h->plan_proxy);
 	free(h->plan_user);
 	free(h->spec);

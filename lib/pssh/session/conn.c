@@ -54,6 +54,7 @@ static void conn_move(struct conn *c, enum conn_state state)
 	c->state = state;
 	if (phase < 0)
 		return;
+	connfacts_phase(&c->facts, (enum pssh_phase)phase);
 	loop_timer_clear(c->shared->loop, &c->timer);
 	if (phase < PSSH_PHASES && c->plan->deadline[phase])
 		loop_timer_set(c->shared->loop, &c->timer, clock_ms() + c->plan->deadline[phase]);
@@ -276,6 +277,7 @@ static int step_hello(struct conn *c)
 		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
 			"'%s' does not speak SSH as expected: %s", c->plan->name, conn_reason(c));
 	buf_release(&c->hello);
+	connfacts_agreed(&c->facts, c->link.session);
 	conn_move(c, CONN_HOSTKEY);
 	return 0;
 }

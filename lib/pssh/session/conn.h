@@ -17,6 +17,7 @@
 #include "pssh/session/auth.h"
 #include "pssh/session/chan.h"
 #include "pssh/session/dial.h"
+#include "pssh/session/connfacts.h"
 #include "pssh/known/hostkey.h"
 #include "pssh/keys/keyring.h"
 #include "pssh/session/proxy.h"
@@ -81,6 +82,7 @@ struct conn {
 	struct link link;
 	struct auth *auth;
 	char fingerprint[64];
+	struct connfacts facts;
 	struct buf hello;              /* the first bytes that came, until the keys are exchanged */
 	int64_t heard, kept;           /* when the server last sent something; when we last sent a keep-alive */
 	uint64_t reads;                /* how often bytes came in */

@@ -34,6 +34,7 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 		feed_gave(&l->feed, data, (size_t)n);
 		c->heard = clock_ms();
 		c->reads++;
+		c->facts.now.bytes_in += (uint64_t)n;
 		link_news(l);
 		c->room -= (size_t)n;
 		if (c->state == CONN_HELLO) {
@@ -67,6 +68,8 @@ static ssize_t send_now(struct conn *c, const void *data, size_t len)
 		if (n < 0)
 			n = errno == EINTR ? -EAGAIN : -errno;
 	}
+	if (n > 0)
+		c->facts.now.bytes_out += (uint64_t)n;
 	c->ended = c->ended || (n < 0 && n != -EAGAIN);
 	return n;
 }
