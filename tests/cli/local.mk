@@ -12,6 +12,7 @@ tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
 cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/logcluster.t tests/cli/logs.t \
+cli_hosts_tests = tests/cli/cp.t tests/cli/hosts.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t \
 	tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
@@ -24,6 +25,7 @@ TESTS += $(cli_market_tests)
 EXTRA_DIST += $(cli_market_tests)
 $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
 tests/cli/cp.log: tests/lib/badproxy$(EXEEXT)
+tests/cli/roundtrips.log: tests/lib/turns$(EXEEXT)
 tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.

@@ -29,6 +29,11 @@ check_PROGRAMS += tests/lib/badproxy
 tests_lib_badproxy_SOURCES = tests/lib/badproxy.c
 tests_lib_badproxy_LDADD =
 
+# A long way to a server, which counts round trips.
+check_PROGRAMS += tests/lib/turns
+tests_lib_turns_SOURCES = tests/lib/turns.c
+tests_lib_turns_LDADD =
+
 # NVIDIA's library as tests need it: one that can misbehave, and one that lacks a function.
 check_LTLIBRARIES += tests/lib/fakenvml.la tests/lib/fakenvmllacks.la
 tests_lib_fakenvml_la_SOURCES = tests/lib/fakemig.c tests/lib/fakenvml.c

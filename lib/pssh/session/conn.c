@@ -254,12 +254,14 @@ static bool hello_unlike(struct conn *c)
 	return unlike;
 }
 
-static int step_hello(struct conn *c)
+/* Continues libssh2's handshake. 0: it is over; PSSH_EAGAIN; or a code. */
+static int conn_greet(struct conn *c)
 {
-	int rc = libssh2_session_handshake(c->link.session, root_fd(c));
+	int rc = c->greeted ? 0 : libssh2_session_handshake(c->link.session, root_fd(c));
 
 	if (rc == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
+	c->greeted = rc == 0;
 	if (rc && hello_unlike(c))
 		return PSSH_EALGORITHM;
 	if (rc && c->chatter >= TRANSPORT_CHATTER)
@@ -276,6 +278,16 @@ static int step_hello(struct conn *c)
 	if (rc)
 		return fail_set(&c->why, rc == LIBSSH2_ERROR_ALLOC ? PSSH_ENOMEM : PSSH_EPROTO,
 			"'%s' does not speak SSH as expected: %s", c->plan->name, conn_reason(c));
+	return 0;
+}
+
+static int step_hello(struct conn *c)
+{
+	int rc = conn_greet(c);
+
+	/* Over a long way it is worth a round trip to ask for the service and to sign in without waiting in between. */
+	if (rc && (rc != PSSH_EAGAIN || c->sent != SENT_SERVICE))
+		return rc;
 	buf_release(&c->hello);
 	connfacts_agreed(&c->facts, c->link.session);
 	conn_move(c, CONN_HOSTKEY);
@@ -305,8 +317,16 @@ static int step_hostkey(struct conn *c)
 static int step_auth(struct conn *c)
 {
 	bool echo;
-	int rc = auth_step(c->auth, &c->why);
+	int rc = conn_greet(c);
+	size_t room = c->room;
 
+	if (rc && rc != PSSH_EAGAIN)
+		return rc;
+	if (rc) /* libssh2's handshake has to read the answer that it waits for itself: signing in only sends */
+		c->room = 0;
+	rc = auth_step(c->auth, &c->why);
+	if (!c->greeted)
+		c->room = room;
 	if (rc == PSSH_EAGAIN) {
 		if (auth_question(c->auth, &echo)) /* a person may take all day */
 			loop_timer_clear(c->shared->loop, &c->timer);

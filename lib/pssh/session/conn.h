@@ -84,6 +84,8 @@ struct conn {
 	char fingerprint[64];
 	struct connfacts facts;
 	struct buf hello;              /* the first bytes that came, until the keys are exchanged */
+	enum { SENT_PLAIN, SENT_NEWKEYS, SENT_SERVICE } sent; /* how far our half of the handshake is */
+	bool greeted;                                         /* libssh2's handshake is over */
 	int64_t heard, kept;           /* when the server last sent something; when we last sent a keep-alive */
 	uint64_t reads;                /* how often bytes came in */
 	size_t room, chatter; /* bytes that this turn may still read; bytes that came during the key exchange */

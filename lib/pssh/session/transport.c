@@ -88,6 +88,20 @@ int transport_flush(struct conn *c)
 	return 0;
 }
 
+/*
+ * libssh2 does not tell when the keys are exchanged and only the answer to its request for a service is missing. The
+ * packet after the one that changes our keys, the last plain one, is that request.
+ */
+static void transport_note(struct conn *c, const unsigned char *packet, size_t len)
+{
+	enum { TYPE = 5, NEWKEYS = 21 };
+
+	if (c->sent == SENT_NEWKEYS)
+		c->sent = SENT_SERVICE;
+	else if (c->sent == SENT_PLAIN && len > TYPE && packet[0] == 0 && packet[TYPE] == NEWKEYS)
+		c->sent = SENT_NEWKEYS;
+}
+
 static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len, int flags, void **abstract)
 {
 	struct link *l = *abstract;
@@ -95,6 +109,7 @@ static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len,
 	ssize_t n;
 
 	(void)fd, (void)flags;
+	transport_note(c, data, len);
 	n = transport_flush(c);
 	if (n == 0)
 		n = send_now(c, data, len);
