@@ -231,6 +231,8 @@ static int connect_make(struct nanopod *np, struct connect *c)
 	if (pssh_new(&c->fleet) != 0 || prompt_new(np, &c->prompt) != 0)
 		command_nomem();
 	pssh_set_log(c->fleet, levels[np->verbose < 3 ? np->verbose : 3], connect_say, np);
+	/* For people; what a script reads stays the same whatever the servers offer. */
+	pssh_set_warn_weak(c->fleet, np->tty_err || np->verbose);
 	connect_raise_descriptors();
 	connect_set_limits(np, c);
 	pssh_set_prompts(c->fleet, prompt_possible(c->prompt));

@@ -135,11 +135,19 @@ int pssh_read_config(struct pssh *p, const char *path);
 int pssh_like_ssh(struct pssh *p, const char *directory);
 
 /*
- * Preferred algorithms, best first, comma-separated. The default begins with curve25519, ed25519 and
- * AES, because they take a third of the processor time of libssh2's own order, and continues with
- * everything that libssh2 has except weak ones.
+ * Preferred algorithms, best first, comma-separated. The default begins with ML-KEM and sntrup761
+ * where libssh2 has them, then curve25519, ed25519 and AES, because they take a third of the
+ * processor time of libssh2's own order, and continues with everything that libssh2 has except weak
+ * ones.
  */
 int pssh_set_algorithms(struct pssh *p, enum pssh_algorithm kind, const char *list);
+
+/*
+ * 1: logs a warning, once, about a connection whose key exchange a quantum computer could break
+ * though the server offers a better one, which libssh2 lacks. 0 (default): does not. WarnWeakCrypto
+ * of the configuration can exclude hosts.
+ */
+int pssh_set_warn_weak(struct pssh *p, int on);
 
 /* 1: questions for a person become PSSH_EV_PROMPT; 0 (default): keys and methods that need an answer are skipped. */
 int pssh_set_prompts(struct pssh *p, int on);

@@ -7,6 +7,7 @@ pssh_tests = \
 	tests/pssh/badnet \
 	tests/pssh/cancel \
 	tests/pssh/embed \
+	tests/pssh/exchange \
 	tests/pssh/exec \
 	tests/pssh/fair \
 	tests/pssh/fault \
@@ -48,6 +49,8 @@ tests_pssh_cancel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_cancel_LDADD = libpssh.la
 tests_pssh_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_embed_LDADD = libpssh.la
+tests_pssh_exchange_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_exchange_LDADD = libpssh.la
 tests_pssh_exec_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_exec_LDADD = libpssh.la
 tests_pssh_fair_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

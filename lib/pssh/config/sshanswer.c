@@ -199,6 +199,7 @@ static const struct field {
 	FIELD(SET_FORWARD_AGENT, NUMBER, EXPAND_NOT, forward_agent),
 	FIELD(SET_HASH, NUMBER, EXPAND_NOT, hash_known_hosts),
 	FIELD(SET_COMPRESSION, NUMBER, EXPAND_NOT, compression),
+	FIELD(SET_WARN_WEAK, NUMBER, EXPAND_NOT, warn_weak),
 	FIELD(SET_TCP_KEEPALIVE, NUMBER, EXPAND_NOT, tcp_keepalive),
 	FIELD(SET_NO_LOCALHOST, NUMBER, EXPAND_NOT, no_host_authentication_for_localhost),
 #undef FIELD

@@ -87,6 +87,7 @@ struct sshconfig_answer {
 
 	/* 0 or 1 */
 	int identities_only, pubkey, password, kbdint, batch_mode, forward_agent, hash_known_hosts;
+	int warn_weak; /* 0: not of key exchanges that a quantum computer could break */
 	int compression, tcp_keepalive, no_host_authentication_for_localhost;
 
 	struct sshconfig_warning **warnings; /* those that apply to this host; the config owns them */

@@ -28,6 +28,15 @@ static const struct choice strict[] = {
 	{ "accept-new", SSHCONFIG_STRICT_ACCEPT_NEW }, { NULL, 0 },
 };
 
+static const struct choice weak[] = {
+	{ "yes", 1 },
+	{ "true", 1 },
+	{ "no", 0 },
+	{ "false", 0 },
+	{ "no-pq-kex", 0 },
+	{ NULL, 0 },
+};
+
 static const struct choice family[] = {
 	{ "any", AF_UNSPEC }, { "inet", AF_INET }, { "inet6", AF_INET6 }, { NULL, 0 },
 };
@@ -99,6 +108,7 @@ static const struct keyword keywords[] = {
 	FLAG("BatchMode", SET_BATCH),
 	FLAG("HashKnownHosts", SET_HASH),
 	FLAG("Compression", SET_COMPRESSION),
+	CHOICE("WarnWeakCrypto", SET_WARN_WEAK, weak),
 	FLAG("TCPKeepAlive", SET_TCP_KEEPALIVE),
 	FLAG("KeepAlive", SET_TCP_KEEPALIVE),
 	FLAG("NoHostAuthenticationForLocalhost", SET_NO_LOCALHOST),

@@ -552,6 +552,7 @@ int host_make_plan(struct pssh_host *h)
 	plan->address = host_or(h->address, c ? c->hostname : h->alias);
 	plan->port = h->spec_port ? h->spec_port : h->port ? h->port : c && c->port ? c->port : 22;
 	plan->bind = c ? c->bind_address : NULL;
+	plan->warn_weak = !c || c->warn_weak != 0;
 	plan->family = c && c->address_family > 0 ? c->address_family : 0;
 	rc = plan_user(h);
 	if (!rc)

@@ -197,6 +197,24 @@ int algorithms_missing(struct algorithms *a, LIBSSH2_SESSION *session, const cha
 	return rc;
 }
 
+const char *algorithms_agreed(LIBSSH2_SESSION *session, enum pssh_algorithm kind)
+{
+	const char *name = libssh2_session_methods(session, methods[kind][0]);
+
+	return name ? name : "";
+}
+
+bool algorithms_quantum_safe(const char *list, char name[128])
+{
+	static const char *const patterns[] = { "mlkem*", "sntrup*", "*kyber*" };
+
+	while (algorithm_next(&list, name))
+		for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+			if (str_glob(patterns[i], name))
+				return true;
+	return false;
+}
+
 char *algorithms_apply(const char *base, const char *raw)
 {
 	struct buf out;

@@ -4,6 +4,7 @@
 #define PSSH_SESSION_ALGORITHM_H
 
 #include <libssh2.h>
+#include <stdbool.h>
 
 #include "base/buf.h"
 #include "pssh/pssh_types.h"
@@ -29,6 +30,12 @@ int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_
  */
 int algorithms_missing(struct algorithms *a, LIBSSH2_SESSION *session, const char *const ours[PSSH_ALGS],
 	const struct kexinit *theirs, const char *who, struct buf *out);
+
+/* What the session uses, or "". */
+const char *algorithms_agreed(LIBSSH2_SESSION *session, enum pssh_algorithm kind);
+
+/* The first key exchange of the list that also withstands quantum computers. False: there is none. */
+bool algorithms_quantum_safe(const char *list, char name[128]);
 
 /* "+a,b", "-a*", "^a" of ssh_config change the base list; anything else replaces it. malloc'd or NULL. */
 char *algorithms_apply(const char *base, const char *raw);

@@ -281,6 +281,38 @@ static int conn_greet(struct conn *c)
 	return 0;
 }
 
+/* Says once for all connections that this one could be safe from quantum computers and is not. */
+static void hello_warn(struct conn *c, const char *agreed)
+{
+	struct kexinit theirs = { 0 };
+	char name[128];
+
+	if (!c->shared->warn_weak || !c->plan->warn_weak || algorithms_quantum_safe(agreed, name) ||
+		kexinit_parse(buf_text(&c->hello), c->hello.len, &theirs) != 0)
+		return;
+	if (algorithms_quantum_safe(theirs.lists[PSSH_ALG_KEX][0], name)) {
+		c->shared->warn_weak = false;
+		log_at(&c->shared->log, LOG_WARN,
+			"whoever records the connection to '%s' may decrypt it once there are quantum computers: the "
+			"server "
+			"offers %s, libssh2 %s here agreed on %s; 'nanopod ssh --openssh' can do better, "
+			"'WarnWeakCrypto no' "
+			"in ssh_config stops this warning",
+			c->plan->name, name, libssh2_version(0), agreed);
+	}
+	kexinit_release(&theirs);
+}
+
+static void hello_agreed(struct conn *c)
+{
+	LIBSSH2_SESSION *s = c->link.session;
+
+	log_at(&c->shared->log, LOG_INFO, "'%s': key exchange %s, host key %s, cipher %s, MAC %s", c->plan->name,
+		algorithms_agreed(s, PSSH_ALG_KEX), algorithms_agreed(s, PSSH_ALG_HOSTKEY),
+		algorithms_agreed(s, PSSH_ALG_CIPHER), algorithms_agreed(s, PSSH_ALG_MAC));
+	hello_warn(c, algorithms_agreed(s, PSSH_ALG_KEX));
+}
+
 static int step_hello(struct conn *c)
 {
 	int rc = conn_greet(c);
@@ -288,6 +320,7 @@ static int step_hello(struct conn *c)
 	/* Over a long way it is worth a round trip to ask for the service and to sign in without waiting in between. */
 	if (rc && (rc != PSSH_EAGAIN || c->sent != SENT_SERVICE))
 		return rc;
+	hello_agreed(c);
 	buf_release(&c->hello);
 	connfacts_agreed(&c->facts, c->link.session);
 	conn_move(c, CONN_HOSTKEY);

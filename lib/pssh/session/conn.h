@@ -47,6 +47,7 @@ struct conn_shared {
 	struct algorithms algorithms;
 	struct log log;
 	int kind;                      /* of its watches and timers */
+	bool warn_weak;                /* warn of the next key exchange that a quantum computer could break */
 };
 
 /* How to connect to one host. The host keeps it alive as long as the connection. */
@@ -56,6 +57,7 @@ struct conn_plan {
 	const char *proxy, *bind;
 	int family, fd; /* fd: a connected socket, which conn_new takes over; -1: none */
 	const char *algorithms[PSSH_ALGS];
+	bool warn_weak;
 	struct hostkey_rule hostkey;
 	struct auth_want auth;
 	unsigned deadline[PSSH_PHASES];
