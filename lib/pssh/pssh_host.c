@@ -139,11 +139,6 @@ const char *pssh_host_error(const struct pssh_host *h)
 	return h->why.code ? h->why.text : "";
 }
 
-const char *pssh_host_agreed(const struct pssh_host *h, enum pssh_algorithm kind)
-{
-	return (unsigned)kind < PSSH_ALGS ? h->agreed[kind] : "";
-}
-
 const char *pssh_host_fingerprint(const struct pssh_host *h)
 {
 	return h->conn && *h->conn->fingerprint ? h->conn->fingerprint : h->fingerprint;

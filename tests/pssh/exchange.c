@@ -46,19 +46,19 @@ static struct pssh_host *offering(const char *name, const char *exchanges)
 
 static void check_agreed(void)
 {
+	struct pssh_facts facts;
 	struct pssh_host *h;
 
 	fresh(1, "");
 	h = offering("plain", "ecdh-sha2-nistp384");
-	is_str(pssh_host_agreed(h, PSSH_ALG_KEX), "", "before a connection nothing is agreed on");
 	pssh_set_algorithms(d.p, PSSH_ALG_CIPHER, "aes192-ctr");
 	pssh_set_algorithms(d.p, PSSH_ALG_MAC, "hmac-sha2-512");
 	ends(once(&d, h, "true"), "exit 0", "a server without a better exchange");
-	is_str(pssh_host_agreed(h, PSSH_ALG_KEX), "ecdh-sha2-nistp384", "the key exchange");
-	is_str(pssh_host_agreed(h, PSSH_ALG_HOSTKEY), "ssh-ed25519", "the host key's algorithm");
-	is_str(pssh_host_agreed(h, PSSH_ALG_CIPHER), "aes192-ctr", "the cipher");
-	is_str(pssh_host_agreed(h, PSSH_ALG_MAC), "hmac-sha2-512", "the MAC");
-	is_str(pssh_host_agreed(h, PSSH_ALGS), "", "a kind that is none");
+	is_int(pssh_host_facts(h, &facts, sizeof facts), 0, "it tells");
+	is_str(facts.kex, "ecdh-sha2-nistp384", "the key exchange");
+	is_str(facts.hostkey, "ssh-ed25519", "the host key's algorithm");
+	is_str(facts.cipher, "aes192-ctr", "the cipher");
+	is_str(facts.mac, "hmac-sha2-512", "the MAC");
 	has_str(heard,
 		"'plain': key exchange ecdh-sha2-nistp384, host key ssh-ed25519, cipher aes192-ctr, MAC hmac-sha2-512",
 		"the log has all four");
@@ -68,13 +68,15 @@ static void check_agreed(void)
 
 static void check_warning(void)
 {
+	struct pssh_facts facts;
 	struct pssh_host *h;
 
 	fresh(1, "");
 	h = offering("one", BETTER ",curve25519-sha256");
 	ends(once(&d, h, "true"), "exit 0", "a server with a better exchange");
 	ends(once(&d, offering("two", BETTER ",curve25519-sha256"), "true"), "exit 0", "and another one");
-	if (strncmp(pssh_host_agreed(h, PSSH_ALG_KEX), "sntrup", 6) == 0) {
+	is_int(pssh_host_facts(h, &facts, sizeof facts), 0, "(the first tells what it agreed on)");
+	if (strncmp(facts.kex, "sntrup", 6) == 0) {
 		is_int(warned, 0, "this libssh2 has it and prefers it");
 	} else {
 		is_int(warned, 1, "one warning for both");

@@ -277,9 +277,6 @@ static void became_ready(struct pssh_host *h)
 	h->served = h->wanted; /* as it may lie idle and die unnoticed before its first task */
 	h->wanted = false;
 	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
-	for (int i = 0; i < PSSH_ALGS; i++)
-		snprintf(h->agreed[i], sizeof h->agreed[i], "%s",
-			algorithms_agreed(h->conn->link.session, (enum pssh_algorithm)i));
 	fleet_tell(h->fleet, PSSH_EV_HOST_UP, NULL, h, 0, "");
 	wake_riders(h, true);
 }

@@ -31,7 +31,7 @@ int algorithms_prefer(struct algorithms *a, LIBSSH2_SESSION *session, enum pssh_
 int algorithms_missing(struct algorithms *a, LIBSSH2_SESSION *session, const char *const ours[PSSH_ALGS],
 	const struct kexinit *theirs, const char *who, struct buf *out);
 
-/* What the session uses, or "". */
+/* What the session uses, a constant of libssh2, or "". */
 const char *algorithms_agreed(LIBSSH2_SESSION *session, enum pssh_algorithm kind);
 
 /* The first key exchange of the list that also withstands quantum computers. False: there is none. */

@@ -294,10 +294,8 @@ static void hello_warn(struct conn *c, const char *agreed)
 		c->shared->warn_weak = false;
 		log_at(&c->shared->log, LOG_WARN,
 			"whoever records the connection to '%s' may decrypt it once there are quantum computers: the "
-			"server "
-			"offers %s, libssh2 %s here agreed on %s; 'nanopod ssh --openssh' can do better, "
-			"'WarnWeakCrypto no' "
-			"in ssh_config stops this warning",
+			"server offers %s, libssh2 %s here agreed on %s; 'nanopod ssh --openssh' can do better, "
+			"'WarnWeakCrypto no' in ssh_config stops this warning",
 			c->plan->name, name, libssh2_version(0), agreed);
 	}
 	kexinit_release(&theirs);
@@ -305,12 +303,12 @@ static void hello_warn(struct conn *c, const char *agreed)
 
 static void hello_agreed(struct conn *c)
 {
-	LIBSSH2_SESSION *s = c->link.session;
+	const struct pssh_facts *now = &c->facts.now;
 
+	connfacts_agreed(&c->facts, c->link.session);
 	log_at(&c->shared->log, LOG_INFO, "'%s': key exchange %s, host key %s, cipher %s, MAC %s", c->plan->name,
-		algorithms_agreed(s, PSSH_ALG_KEX), algorithms_agreed(s, PSSH_ALG_HOSTKEY),
-		algorithms_agreed(s, PSSH_ALG_CIPHER), algorithms_agreed(s, PSSH_ALG_MAC));
-	hello_warn(c, algorithms_agreed(s, PSSH_ALG_KEX));
+		now->kex, now->hostkey, now->cipher, now->mac);
+	hello_warn(c, now->kex);
 }
 
 static int step_hello(struct conn *c)
@@ -322,7 +320,6 @@ static int step_hello(struct conn *c)
 		return rc;
 	hello_agreed(c);
 	buf_release(&c->hello);
-	connfacts_agreed(&c->facts, c->link.session);
 	conn_move(c, CONN_HOSTKEY);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "pssh/session/connfacts.h"
 
 #include "base/clock.h"
+#include "pssh/session/algorithm.h"
 
 static unsigned *connfacts_clock(struct connfacts *f)
 {
@@ -27,18 +28,10 @@ void connfacts_phase(struct connfacts *f, enum pssh_phase phase)
 	f->since = phase == PSSH_PHASES ? 0 : now;
 }
 
-/* libssh2's names of algorithms are constants. */
-static const char *agreed_name(LIBSSH2_SESSION *session, int method)
-{
-	const char *name = libssh2_session_methods(session, method);
-
-	return name ? name : "";
-}
-
 void connfacts_agreed(struct connfacts *f, LIBSSH2_SESSION *session)
 {
-	f->now.kex = agreed_name(session, LIBSSH2_METHOD_KEX);
-	f->now.hostkey = agreed_name(session, LIBSSH2_METHOD_HOSTKEY);
-	f->now.cipher = agreed_name(session, LIBSSH2_METHOD_CRYPT_CS);
-	f->now.mac = agreed_name(session, LIBSSH2_METHOD_MAC_CS);
+	f->now.kex = algorithms_agreed(session, PSSH_ALG_KEX);
+	f->now.hostkey = algorithms_agreed(session, PSSH_ALG_HOSTKEY);
+	f->now.cipher = algorithms_agreed(session, PSSH_ALG_CIPHER);
+	f->now.mac = algorithms_agreed(session, PSSH_ALG_MAC);
 }
