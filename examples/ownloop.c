@@ -85,8 +85,8 @@ static int loop(struct pssh *p, int tick, char **names)
 
 	for (;;) {
 		/*
-		 * Pull events before sleeping: other calls may have caused some. After 20 ms pssh_next() returns 0 even if
-		 * there are more, so that the rest of the program has its turn; then pssh_timeout() is 0.
+		 * Pull events before sleeping: other calls may have caused some. After 20 ms pssh_next() returns 0
+		 * even if there are more, so that the rest of the program has its turn; then pssh_timeout() is 0.
 		 */
 		while ((rc = pssh_next(p, &ev)) > 0)
 			show(ev);

@@ -135,13 +135,14 @@ endif
 libpssh_la_DEPENDENCIES = libpssh-all.la $(top_srcdir)/lib/pssh/pssh.sym
 EXTRA_DIST += lib/pssh/pssh.sym
 
-# The static library is one object of which only pssh.sym's names can be seen: a program may have a buf_init() of its own.
+# The static library is one object of which only pssh.sym's names can be seen: a program may have its own buf_init().
 if HAVE_OBJCOPY
 archivedir = $(libdir)
 archive_DATA = libpssh.a
 CLEANFILES += libpssh.a libpssh-one.o libpssh.names
 libpssh.a: libpssh-all.la $(top_srcdir)/lib/pssh/pssh.sym
-	$(AM_V_GEN)sed -n '/local:/q; s/^[[:space:]]*\(pssh_[a-z0-9_]*\);.*/\1/p' $(top_srcdir)/lib/pssh/pssh.sym >libpssh.names
+	$(AM_V_GEN)$(AWK) '/local:/ { exit } /^[ \t]*pssh_/ { sub(/;.*/, ""); print $$1 }' \
+		$(top_srcdir)/lib/pssh/pssh.sym >libpssh.names
 	$(AM_V_at)$(LD) -r -o libpssh-one.o --whole-archive .libs/libpssh-all.a
 	$(AM_V_at)$(OBJCOPY) --keep-global-symbols=libpssh.names libpssh-one.o
 	$(AM_V_at)rm -f $@ && $(AR) cr $@ libpssh-one.o && $(RANLIB) $@

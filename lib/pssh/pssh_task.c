@@ -183,7 +183,8 @@ void pssh_task_free(struct pssh_task *t)
 static int set_on_command(struct pssh_task *t)
 {
 	if (t->kind != TASK_EXEC)
-		return entry_refuse(t->fleet, "only a command has output modes, variables, a terminal and input; "
+		return entry_refuse(t->fleet,
+			"only a command has output modes, variables, a terminal and input; "
 			"this task is a copy or a tunnel");
 	return t->started ? entry_refuse(t->fleet, "set this before the task starts") : 0;
 }

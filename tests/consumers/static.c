@@ -8,10 +8,22 @@ int buf_init(void);
 int bcrypt_pbkdf(void);
 int table_init(void);
 
-int loop_new(void) { return 1; }
-int buf_init(void) { return 2; }
-int bcrypt_pbkdf(void) { return 3; }
-int table_init(void) { return 4; }
+int loop_new(void)
+{
+	return 1;
+}
+int buf_init(void)
+{
+	return 2;
+}
+int bcrypt_pbkdf(void)
+{
+	return 3;
+}
+int table_init(void)
+{
+	return 4;
+}
 
 int main(int argc, char **argv)
 {

@@ -61,7 +61,8 @@ static void check_flood(void)
 			poll(&pfd, 1, pssh_timeout(d.p));
 	}
 	is_int(events, EVENTS, "four hosts flood a slow program");
-	ok(longest <= BURST, "at most %u events came before it could look at its own business (%u looks)", longest, looks);
+	ok(longest <= BURST, "at most %u events came before it could look at its own business (%u looks)", longest,
+		looks);
 	pssh_task_stop(t);
 	drive_end(&d, "flood");
 }

@@ -100,13 +100,13 @@ static void check_copy(void)
 {
 	enum { SIZE = 64 << 20 };
 	struct pssh_task *t;
-	char path[4096], got[4200];
+	char cwd[4096], path[4200], got[4200];
 	struct stat st = { 0 };
 
-	if (!getcwd(path, sizeof path - 20))
+	if (!getcwd(cwd, sizeof cwd))
 		exit(99);
-	strcat(path, "/big");
-	snprintf(got, sizeof got, "%s.got", path);
+	snprintf(path, sizeof path, "%s/big", cwd);
+	snprintf(got, sizeof got, "%s/big.got", cwd);
 	if (truncate(path, 0) != 0 && errno == ENOENT)
 		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	if (truncate(path, SIZE) != 0 || pssh_get(d.p, path, got, 0, &t) != 0)

@@ -38,7 +38,8 @@ static void check_misuse(void)
 	is_int(pssh_task_set_output(t, (enum pssh_output)9, 0, 0), PSSH_EINVAL, "an output mode that does not exist");
 	is_int(pssh_task_set_env(t, "", "x"), PSSH_EINVAL, "a variable without a name");
 	is_int(pssh_put(d.p, "", "x", 0, &t), PSSH_EINVAL, "a copy of nothing");
-	is_int(pssh_put(d.p, "/dev/null", "x", 0x40000000 | PSSH_COPY_RESUME, &t), PSSH_EINVAL, "a put with an unknown flag");
+	is_int(pssh_put(d.p, "/dev/null", "x", 0x40000000 | PSSH_COPY_RESUME, &t), PSSH_EINVAL,
+		"a put with an unknown flag");
 	has_str(pssh_error(d.p), "0x40000000", "the sentence names the flag");
 	is_int(pssh_get(d.p, "x", "y", 32, &t), PSSH_EINVAL, "a get with a later version's flag");
 	is_int(pssh_tunnel(d.p, NULL, "a:1", &t), PSSH_EINVAL, "a tunnel from nowhere");

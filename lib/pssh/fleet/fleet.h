@@ -139,8 +139,8 @@ struct run {
 };
 
 struct pssh {
-	pid_t pid;                       /* the process that made it */
-	bool left;                       /* this is a child of that process, and fleet_leave was called */
+	pid_t pid; /* the process that made it */
+	bool left; /* this is a child of that process, and fleet_leave was called */
 	struct conn_shared shared;
 	struct events events;
 	struct fail why;

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
 
-enum { BURST_MS = 20 }; /* how long calls in a row may work before the program's own loop has its turn */
+enum { BURST_MS = 20 };  /* how long calls in a row may work before the program's own loop has its turn */
 enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
 
 /* ---- Runs ---- */
