@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The version of this header; pssh_version() is that of the library which runs. 0x010203 is 1.2.3. */
+#define PSSH_VERSION_MAJOR 0
+#define PSSH_VERSION_MINOR 1
+#define PSSH_VERSION_PATCH 0
+#define PSSH_VERSION_NUM (PSSH_VERSION_MAJOR << 16 | PSSH_VERSION_MINOR << 8 | PSSH_VERSION_PATCH)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,10 +52,10 @@ struct pssh_task;
 	X(PSSH_EAGAIN, -23, "not now, try again", 1)
 
 enum pssh_errors {
-	PSSH_OK = 0,
 #define PSSH_X(name, code, text, retryable) name = code,
 	PSSH_ERRORS(PSSH_X)
 #undef PSSH_X
+	PSSH_OK = 0
 };
 
 const char *pssh_strerror(int code);  /* the text above; never NULL */
@@ -66,19 +72,22 @@ enum pssh_phase {
 	PSSH_PHASE_AUTH,      /* signing in, without the time that a person takes to answer; default 30 s */
 	PSSH_PHASE_TASK,      /* one task on one host, from its start there; default none */
 	PSSH_PHASE_IDLE,      /* how long to keep an unused connection; default no limit */
-	PSSH_PHASES
+	PSSH_PHASES           /* how many this version knows; grows */
 };
 
 /* For pssh_set_hostkeys(). */
 enum pssh_hostkeys {
-	PSSH_HOSTKEYS_STRICT,     /* known keys only; the default */
-	PSSH_HOSTKEYS_ACCEPT_NEW, /* accept and write down the key of an unknown host; never a changed key */
+	PSSH_HOSTKEYS_STRICT,    /* known keys only; the default */
+	PSSH_HOSTKEYS_ACCEPT_NEW /* accept and write down the key of an unknown host; never a changed key */
 };
 
 /* For pssh_set_algorithms(). */
 enum pssh_algorithm {
-	PSSH_ALG_KEX, PSSH_ALG_HOSTKEY, PSSH_ALG_CIPHER, PSSH_ALG_MAC,
-	PSSH_ALGS
+	PSSH_ALG_KEX,
+	PSSH_ALG_HOSTKEY,
+	PSSH_ALG_CIPHER,
+	PSSH_ALG_MAC,
+	PSSH_ALGS /* how many this version knows; grows */
 };
 
 /* For pssh_set_log(). */
@@ -93,19 +102,19 @@ enum pssh_copy_flags {
 	PSSH_COPY_SPARSE = 16,   /* keep holes */
 	PSSH_COPY_PER_HOST = 32, /* of a put: "{host}" in the local path stands for the host's name */
 	PSSH_COPY_GLOB = 64,     /* of a get: *, ? and [ in the remote path are wildcards */
-	PSSH_COPY_UPDATE = 128,  /* leave files alone that have the source's size and time; keep times */
+	PSSH_COPY_UPDATE = 128   /* leave files alone that have the source's size and time; keep times */
 };
 
 /* For pssh_task_set_output(). */
 enum pssh_output {
-	PSSH_OUTPUT_LINES,   /* whole lines, one or more in an event; the default */
-	PSSH_OUTPUT_CHUNKS,  /* as it comes */
-	PSSH_OUTPUT_GATHER,  /* the whole stream in one event, before the end */
+	PSSH_OUTPUT_LINES,  /* whole lines, one or more in an event; the default */
+	PSSH_OUTPUT_CHUNKS, /* as it comes */
+	PSSH_OUTPUT_GATHER  /* the whole stream in one event, before the end */
 };
 
 enum pssh_overflow {
-	PSSH_OVERFLOW_DROP,  /* drop the oldest bytes and count them in ev->dropped; the default */
-	PSSH_OVERFLOW_SPILL, /* continue in an unlinked temporary file */
+	PSSH_OVERFLOW_DROP, /* drop the oldest bytes and count them in ev->dropped; the default */
+	PSSH_OVERFLOW_SPILL /* continue in an unlinked temporary file */
 };
 
 /* ---- Facts ----------------------------------------------------------------------------- */
@@ -132,7 +141,7 @@ enum pssh_event_type {
 	PSSH_EV_EXIT,        /* status (0 for a copy). The host has ended. */
 	PSSH_EV_SIGNAL,      /* text: the signal that ended it, as "TERM". The host has ended. */
 	PSSH_EV_ERROR,       /* status: a code; text: a sentence. The host has ended. */
-	PSSH_EV_DONE,        /* every host of the task has ended; host NULL */
+	PSSH_EV_DONE         /* every host of the task has ended; host NULL */
 };
 
 /* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; DONE follows the last one. */
@@ -152,7 +161,8 @@ struct pssh_event {
 	int echo;
 	uint64_t prompt;
 	uint64_t unchanged; /* of a copy with PSSH_COPY_UPDATE: files that it left alone */
-			    /* Later versions add members here only. */
+	/* 0. Later versions name members here, so the size stays: one that an older library does not know reads 0. */
+	uint64_t reserved[8];
 };
 
 #ifdef __GNUC__

@@ -15,6 +15,8 @@ pc=$(find "$TMP/root" -name libpssh.pc)
 libdir=$(dirname "$(find "$TMP/root" -name libpssh.so)")
 is "$(find "$TMP/root" -name '*.h' | sed 's,.*/,,' | sort | xargs)" "pssh.h pssh_types.h" "pssh.h is installed, with the types that it includes"
 ok "libpssh.pc is installed" test -s "$pc"
+is "$(find "$TMP/root" -path '*/doc/libpssh/examples/*' -name '*.c' | wc -l)" "$(ls "$SRC"/examples/*.c | wc -l)" \
+	"the examples are installed"
 PKG_CONFIG_PATH=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$TMP/root
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 is "$(pkg-config --modversion libpssh)" "$(sed -n 's/^AC_INIT(\[nanopod\], \[\([^]]*\)\].*/\1/p' "$SRC/configure.ac")" \
