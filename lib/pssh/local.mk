@@ -76,6 +76,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/auth.h \
 	lib/pssh/session/chan.c \
 	lib/pssh/session/chan.h \
+	lib/pssh/session/channel.c \
+	lib/pssh/session/channel.h \
 	lib/pssh/session/conn.c \
 	lib/pssh/session/conn.h \
 	lib/pssh/session/dial.c \
@@ -88,6 +90,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/output.c \
 	lib/pssh/session/output.h \
 	lib/pssh/session/proxy.c \
+	lib/pssh/session/pump.c \
+	lib/pssh/session/pump.h \
 	lib/pssh/session/proxy.h \
 	lib/pssh/session/resolve.c \
 	lib/pssh/session/resolve.h \

@@ -266,6 +266,14 @@ int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned fla
 int pssh_tunnel(struct pssh *p, const char *listen, const char *target, struct pssh_task **out);
 unsigned pssh_tunnel_port(const struct pssh_task *t);
 
+/*
+ * A channel of the task's only host as a descriptor: bytes written to *fd go to the target, and what
+ * comes from there can be read. *fd is a non-blocking stream socket, which the caller closes. Bytes
+ * flow while events are pulled. The task ends when both sides have ended; PSSH_ECANCEL: the caller
+ * closed *fd before.
+ */
+int pssh_channel(struct pssh *p, enum pssh_channel_kind kind, const char *target, int *fd, struct pssh_task **out);
+
 int pssh_task_add(struct pssh_task *t, struct pssh_host *h); /* before or after the start */
 int pssh_task_start(struct pssh_task *t);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions for tasks: they check arguments and pass them on. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "pssh/entry.h"
 #include "pssh/pssh.h"
@@ -23,6 +25,7 @@ static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 		return entry_no_memory(p);
 	t->fleet = p;
 	t->kind = kind;
+	t->fd = -1;
 	t->want.output = (struct output_rule){ .mode = PSSH_OUTPUT_LINES, .ceiling = CEILING };
 	input_init(&t->input);
 	list_init(&t->runs);
@@ -99,6 +102,29 @@ int pssh_tunnel(struct pssh *p, const char *where, const char *target, struct ps
 	return task_new_pair(p, TASK_TUNNEL, where, target, 0, out);
 }
 
+int pssh_channel(struct pssh *p, enum pssh_channel_kind kind, const char *target, int *fd, struct pssh_task **out)
+{
+	struct pssh_task *t;
+	int pair[2], rc = channel_check(kind, target, &p->why);
+
+	if (!rc)
+		rc = task_new(p, TASK_CHANNEL, &t);
+	if (rc)
+		return rc;
+	t->channel = kind;
+	rc = entry_set_text(p, &t->remote, target);
+	if (!rc && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
+		rc = fail_errno(&p->why, PSSH_ELOCAL, errno, "cannot make a pair of sockets");
+	if (rc) {
+		task_free(t);
+		return rc;
+	}
+	t->fd = pair[0];
+	*fd = pair[1];
+	*out = t;
+	return 0;
+}
+
 unsigned pssh_tunnel_port(const struct pssh_task *t)
 {
 	return t->port;
@@ -120,8 +146,9 @@ int pssh_task_add(struct pssh_task *t, struct pssh_host *h)
 	if (t->input.base)
 		return entry_refuse(t->fleet,
 			"the task's first input is gone; a host added now would miss it");
-	if (t->kind == TASK_TUNNEL && !list_empty(&t->runs))
-		return entry_refuse(t->fleet, "a tunnel goes through one host only");
+	if ((t->kind == TASK_TUNNEL && !list_empty(&t->runs)) ||
+		(t->kind == TASK_CHANNEL && (t->fd < 0 || !list_empty(&t->runs))))
+		return entry_refuse(t->fleet, "a tunnel or a channel goes through one host only");
 	rc = copyrun_joins(t, h, &t->fleet->why);
 	if (rc)
 		return rc;

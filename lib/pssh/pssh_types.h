@@ -105,6 +105,14 @@ enum pssh_copy_flags {
 	PSSH_COPY_UPDATE = 128   /* leave files alone that have the source's size and time; keep times */
 };
 
+/* For pssh_channel(): what the target is. */
+enum pssh_channel_kind {
+	PSSH_CHANNEL_TCP,       /* "host:port", as seen from the host */
+	PSSH_CHANNEL_UNIX,      /* the path of a unix socket of the host */
+	PSSH_CHANNEL_SUBSYSTEM, /* the name of a subsystem, as "sftp" */
+	PSSH_CHANNEL_COMMAND,   /* a command; its standard error becomes PSSH_EV_STDERR */
+};
+
 /* For pssh_task_set_output(). */
 enum pssh_output {
 	PSSH_OUTPUT_LINES,  /* whole lines, one or more in an event; the default */

@@ -6,6 +6,7 @@ pssh_tests = \
 	tests/pssh/auth \
 	tests/pssh/badnet \
 	tests/pssh/cancel \
+	tests/pssh/channel \
 	tests/pssh/embed \
 	tests/pssh/exchange \
 	tests/pssh/exec \
@@ -47,6 +48,8 @@ tests_pssh_badnet_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_badnet_LDADD = libpssh.la
 tests_pssh_cancel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_cancel_LDADD = libpssh.la
+tests_pssh_channel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_channel_LDADD = libpssh.la
 tests_pssh_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_embed_LDADD = libpssh.la
 tests_pssh_exchange_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

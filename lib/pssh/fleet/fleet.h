@@ -20,6 +20,7 @@
 #include "pssh/fleet/event_queue.h"
 #include "pssh/session/exec.h"
 #include "pssh/pssh_types.h"
+#include "pssh/session/channel.h"
 #include "pssh/config/sshconfig.h"
 #include "pssh/session/kill_remote.h"
 #include "pssh/session/tunnel.h"
@@ -77,7 +78,7 @@ struct pssh_host {
 	void *data;
 };
 
-enum task_kind { TASK_EXEC, TASK_PUT, TASK_GET, TASK_TUNNEL };
+enum task_kind { TASK_EXEC, TASK_PUT, TASK_GET, TASK_TUNNEL, TASK_CHANNEL };
 
 struct pssh_task {
 	struct pssh *fleet;
@@ -97,6 +98,8 @@ struct pssh_task {
 	unsigned deadline;
 	bool deadline_set;
 	unsigned port;                   /* where a tunnel listens */
+	enum pssh_channel_kind channel;
+	int fd; /* our end of a channel's pair of sockets; -1: none */
 	void *data;
 };
 
@@ -127,6 +130,7 @@ struct run {
 	struct xfer *xfer;
 	struct copy_source *source; /* of a put with a file for each host, else NULL */
 	struct tunnel *tunnel;
+	struct channel *channel;
 	struct input *own_input;
 	struct run_own *own; /* NULL: nothing */
 	struct kill_remote *kill;
@@ -210,6 +214,8 @@ int copyrun_apart(const struct pssh_task *t, struct fail *f); /* no two hosts wr
 int copyrun_joins(const struct pssh_task *t, const struct pssh_host *h, struct fail *f);
 int copyrun_open(struct run *r, struct fail *f);
 
+/* Whether it takes one of the few sessions that a server grants a connection. */
+bool run_takes_session(const struct run *r);
 /* Makes r->own if there is none. 0 or PSSH_ENOMEM. In run_own.c, as the next three. */
 int run_own_make(struct run *r);
 void run_own_free(struct run_own *own);

@@ -65,11 +65,12 @@ static bool begin_again(struct run *r, int code)
 		return false;
 	exec_free(r->exec);
 	xfer_free(r->xfer);
+	channel_free(r->channel);
 	r->exec = NULL;
 	r->xfer = NULL;
-	assert(h->active > 0);
+	r->channel = NULL;
 	r->state = RUN_WAITING;
-	h->active--;
+	h->active -= run_takes_session(r);
 	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
 	return true;
 }
@@ -101,7 +102,7 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 	int rc;
 
 	if (r->state == RUN_WAITING) {
-		if (!r->task->started || r->host->active >= ACTIVE_MAX)
+		if (!r->task->started || (run_takes_session(r) && r->host->active >= ACTIVE_MAX))
 			return 0;
 		rc = run_open(r, &f);
 		if (rc) {
@@ -154,7 +155,7 @@ static bool any_reader(const struct pssh_host *h)
 	list_each (pos, tmp, &h->runs) {
 		const struct run *r = list_entry(pos, struct run, in_host);
 
-		if (r->state != RUN_WAITING && !r->tunnel)
+		if (r->state != RUN_WAITING && !r->tunnel && !r->channel)
 			return true;
 	}
 	return false;
@@ -167,7 +168,7 @@ static bool several_channels(const struct pssh_host *h)
 	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
 		return !list_empty(&h->runs);
 	r = list_entry(h->runs.next, struct run, in_host);
-	return r->tunnel || r->xfer || r->kill;
+	return r->tunnel || r->channel || r->xfer || r->kill;
 }
 
 /*

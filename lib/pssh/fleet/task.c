@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
@@ -25,11 +26,26 @@ struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 	return r;
 }
 
+bool run_takes_session(const struct run *r)
+{
+	const struct pssh_task *t = r->task;
+
+	return t->kind != TASK_CHANNEL || t->channel == PSSH_CHANNEL_COMMAND || t->channel == PSSH_CHANNEL_SUBSYSTEM;
+}
+
+/* The program sees the end of the channel. */
+static void close_end(struct pssh_task *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+}
+
 void run_free(struct run *r)
 {
 	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
 	assert(r->task->left > 0);
-	if (r->state != RUN_WAITING) {
+	if (r->state != RUN_WAITING && run_takes_session(r)) {
 		assert(r->host->active > 0);
 		r->host->active--;
 	}
@@ -37,6 +53,8 @@ void run_free(struct run *r)
 	xfer_free(r->xfer);
 	copy_source_free(r->source);
 	tunnel_free(r->tunnel);
+	channel_free(r->channel);
+	close_end(r->task);
 	kill_remote_free(r->kill);
 	run_own_free(r->own);
 	if (r->own_input) {
@@ -77,6 +95,9 @@ int run_open(struct run *r, struct fail *f)
 		rc = open_exec(r);
 	else if (t->kind == TASK_TUNNEL)
 		rc = open_tunnel(r, f);
+	else if (t->kind == TASK_CHANNEL)
+		rc = channel_new(t->fleet->shared.loop, KIND_TUNNEL, t->channel, t->remote, t->fd, r,
+			&r->host->conn->link, &r->channel);
 	else
 		rc = copyrun_open(r, f);
 	if (rc == PSSH_ENOMEM)
@@ -86,7 +107,7 @@ int run_open(struct run *r, struct fail *f)
 	if (r->exec)
 		r->exec->host_env = r->host->env;
 	r->state = RUN_ACTIVE;
-	r->host->active++;
+	r->host->active += run_takes_session(r);
 	if (r->host->plan.deadline[PSSH_PHASE_HANDSHAKE])
 		loop_timer_set(t->fleet->shared.loop, &r->timer,
 			clock_ms() + r->host->plan.deadline[PSSH_PHASE_HANDSHAKE]);
@@ -161,12 +182,37 @@ static int step_xfer(struct run *r, struct pssh_event *ev, struct fail *f)
 	}
 }
 
+static int step_channel(struct run *r, struct pssh_event *ev, struct fail *f)
+{
+	struct exec_room *room = &r->host->fleet->room;
+	int rc = channel_step(r->channel, room, f);
+
+	switch (rc) {
+	case CHANNEL_BEGUN:
+		return task_begun(r);
+	case CHANNEL_STDERR:
+		ev->type = PSSH_EV_STDERR;
+		ev->data = room->data;
+		ev->len = channel_stderr(r->channel);
+		return RUN_OUTPUT;
+	case CHANNEL_DONE:
+		ev->status = channel_status(r->channel, &ev->text);
+		ev->type = ev->text ? PSSH_EV_SIGNAL : PSSH_EV_EXIT;
+		ev->text = ev->text ? ev->text : "";
+		return RUN_DONE;
+	default:
+		return rc;
+	}
+}
+
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 {
 	if (r->exec)
 		return step_exec(r, ev, f);
 	if (r->xfer)
 		return step_xfer(r, ev, f);
+	if (r->channel)
+		return step_channel(r, ev, f);
 	if (!r->begun)
 		return task_begun(r);
 	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
@@ -182,7 +228,7 @@ static unsigned task_rank(const struct run *r, unsigned *running)
 	list_each (pos, tmp, &r->host->runs) {
 		const struct run *o = list_entry(pos, struct run, in_host);
 
-		if (!o->begun || o->tunnel || (o->exec && o->exec->state != EXEC_RUN))
+		if (!o->begun || o->tunnel || !run_takes_session(o) || (o->exec && o->exec->state != EXEC_RUN))
 			continue;
 		++*running;
 		before += o->order < r->order;
@@ -313,6 +359,7 @@ void task_free(struct pssh_task *t)
 {
 	while (!list_empty(&t->runs))
 		run_free(list_entry(list_first(&t->runs), struct run, in_task));
+	close_end(t);
 	list_remove(&t->in_tasks);
 	copy_source_free(t->source);
 	input_release(&t->input);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "pssh/keys/sshwire.h"
 #include "pssh/pssh_types.h"
 
 enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64, CLOGGED_MS = 2000 };
@@ -294,6 +295,31 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 	if (!ch->raw)
 		return open_failed(ch, f, "the jump host opened no channel to it");
 	chan_opening_over(ch->link);
+	return 0;
+}
+
+int chan_open_unix(struct chan *ch, const char *path, struct fail *f)
+{
+	static const char type[] = "direct-streamlocal@openssh.com";
+	struct buf message;
+	int rc;
+
+	if (ch->link->opener && ch->link->opener != ch)
+		return PSSH_EAGAIN;
+	buf_init(&message, 8192);
+	rc = sshwire_add_text(&message, path) || buf_add(&message, "\0\0\0\0\0\0\0\0", 8);
+	if (rc) {
+		buf_release(&message);
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
+	}
+	chan_opening(ch);
+	ch->window = CHAN_WINDOW;
+	ch->raw = libssh2_channel_open_ex(ch->link->session, type, sizeof type - 1, CHAN_WINDOW, PACKET, message.data,
+		(unsigned)message.len);
+	buf_release(&message);
+	if (!ch->raw)
+		return open_failed(ch, f, "the server opened no channel to the socket");
+	ch->link->opener = NULL;
 	return 0;
 }
 

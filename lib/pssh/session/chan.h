@@ -83,6 +83,8 @@ enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 2 * 1024 * 1024 };
 
 int chan_open_session(struct chan *ch, unsigned window, struct fail *f);
 int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f);
+/* A unix socket of the host, by OpenSSH's extension. */
+int chan_open_unix(struct chan *ch, const char *path, struct fail *f);
 int chan_env(struct chan *ch, const char *name, const char *value);
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);
 int chan_resize(struct chan *ch, unsigned columns, unsigned rows);

@@ -15,16 +15,15 @@
 
 #include "base/str.h"
 #include "pssh/pssh_types.h"
+#include "pssh/session/pump.h"
 
-enum { CLIENTS = 256, ROOM = 65536 };
+enum { CLIENTS = 256 };
 
 struct tunnel_client {
 	struct tunnel_watch tw;
 	struct list link;
-	int fd;
-	struct chan *chan;
-	bool open, in_ended, eof_sent, out_ended;
-	struct buf in, out;   /* to the host; from the host */
+	struct pump pump;
+	bool open;
 };
 
 struct tunnel {
@@ -54,6 +53,18 @@ static int split_address(const char *text, char **host, unsigned *port, struct f
 	*host = strndup(from, len);
 	*port = (unsigned)number;
 	return *host ? 0 : fail_set(f, PSSH_ENOMEM, "out of memory");
+}
+
+int tunnel_target(const char *text, char **host, unsigned *port, struct fail *f)
+{
+	int rc = split_address(text, host, port, f);
+
+	if (!rc && (!**host || !*port)) {
+		free(*host);
+		*host = NULL;
+		rc = fail_set(f, PSSH_ESYNTAX, "'%s' is not a target; the form is 'host:port'", text);
+	}
+	return rc;
 }
 
 static int listen_unix(struct tunnel *t, const char *path, struct fail *f)
@@ -121,9 +132,7 @@ int tunnel_new(struct loop *loop, int kind, const char *where, const char *targe
 	t->fd = -1;
 	t->listener = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
 	list_init(&t->clients);
-	rc = split_address(target, &t->host, &t->target_port, f);
-	if (!rc && (!*t->host || !t->target_port))
-		rc = fail_set(f, PSSH_ESYNTAX, "'%s' is not a target; the form is 'host:port'", target);
+	rc = tunnel_target(target, &t->host, &t->target_port, f);
 	if (!rc && strchr(where, '/'))
 		rc = listen_unix(t, where, f);
 	else if (!rc && (rc = split_address(where, &host, &port, f)) == 0)
@@ -142,10 +151,9 @@ static void tunnel_client_free(struct tunnel *t, struct tunnel_client *c)
 {
 	assert(t->count > 0);
 	loop_forget(t->loop, &c->tw.watch);
-	close(c->fd);
-	chan_close(c->chan);
-	buf_release(&c->in);
-	buf_release(&c->out);
+	close(c->pump.fd);
+	chan_close(c->pump.chan);
+	pump_release(&c->pump);
 	list_remove(&c->link);
 	free(c);
 	t->count--;
@@ -194,99 +202,34 @@ static void tunnel_accept(struct tunnel *t, struct link *l)
 				close(fd);
 			return;
 		}
-		c->fd = fd;
-		c->chan = chan_new(l);
+		pump_init(&c->pump, fd, chan_new(l));
 		c->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
-		buf_init(&c->in, ROOM);
-		buf_init(&c->out, ROOM);
 		list_append(&t->clients, &c->link);
 		t->count++;
-		if (!c->chan)
+		if (!c->pump.chan)
 			tunnel_client_free(t, c);
 	}
 }
 
-/* Moves bytes from the client to the host. 1: moved some, 0: none, -1: it is over. */
-static int tunnel_inward(struct tunnel_client *c, struct exec_room *room)
-{
-	int moved = 0;
-	ssize_t n;
-
-	if (!c->in_ended && !c->in.len) {
-		n = read(c->fd, room->data, ROOM / 2);
-		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			c->in_ended = true;
-		else if (n > 0 && buf_add(&c->in, room->data, (size_t)n) != 0)
-			return -1;
-		moved = n >= 0;
-	}
-	if (c->in.len) {
-		n = chan_write(c->chan, c->in.data, c->in.len);
-		if (n < 0)
-			return n == PSSH_EAGAIN ? moved : -1;
-		buf_drop(&c->in, (size_t)n);
-		moved = 1;
-	}
-	if (c->in_ended && !c->in.len && !c->eof_sent) {
-		n = chan_send_eof(c->chan);
-		if (n < 0)
-			return n == PSSH_EAGAIN ? moved : -1;
-		c->eof_sent = true;
-	}
-	return moved;
-}
-
-static int tunnel_outward(struct tunnel_client *c, struct exec_room *room)
-{
-	int moved = 0;
-	ssize_t n;
-
-	if (!c->out.len && !c->out_ended) {
-		n = chan_read(c->chan, 0, room->data, ROOM / 2);
-		if (n < 0 && n != PSSH_EAGAIN)
-			return -1;
-		if (n > 0 && buf_add(&c->out, room->data, (size_t)n) != 0)
-			return -1;
-		if (n == 0 && chan_eof(c->chan)) {
-			c->out_ended = true;
-			shutdown(c->fd, SHUT_WR);
-		}
-		moved = n > 0;
-	}
-	if (c->out.len) {
-		n = send(c->fd, c->out.data, c->out.len, MSG_NOSIGNAL);
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? moved : -1;
-		buf_drop(&c->out, (size_t)n);
-		moved = 1;
-	}
-	return c->out_ended && c->eof_sent ? -1 : moved;
-}
-
 static int session_tunnel_serve(struct tunnel *t, struct tunnel_client *c, struct exec_room *room)
 {
-	int in, out = 0;
 	uint32_t want;
 
 	if (!c->open) {
-		int rc = chan_open_direct(c->chan, t->host, t->target_port, NULL);
+		int rc = chan_open_direct(c->pump.chan, t->host, t->target_port, NULL);
 
 		if (rc)
 			return rc == PSSH_EAGAIN ? 0 : -1;
 		c->open = true;
 	}
-	do {
-		in = tunnel_inward(c, room);
-		out = in < 0 ? -1 : tunnel_outward(c, room);
-	} while (in > 0 || out > 0);
-	if (in < 0 || out < 0)
+	if (pump_step(&c->pump, room) != PSSH_EAGAIN)
 		return -1;
-	want = (c->in_ended || c->in.len ? 0u : LOOP_READ) | (c->out.len ? LOOP_WRITE : 0u);
+	want = pump_want(&c->pump);
 	if (!want) { /* epoll would report a client that hung up again and again */
 		loop_forget(t->loop, &c->tw.watch);
 		return 0;
 	}
-	return loop_watch(t->loop, &c->tw.watch, c->fd, want) == 0 ? 0 : -1;
+	return loop_watch(t->loop, &c->tw.watch, c->pump.fd, want) == 0 ? 0 : -1;
 }
 
 int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct fail *f)

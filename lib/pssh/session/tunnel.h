@@ -23,6 +23,9 @@ void tunnel_free(struct tunnel *t);
 void tunnel_leave(struct tunnel *t); /* in a forked child: tunnel_free leaves the parent's socket file */
 unsigned tunnel_port(const struct tunnel *t);
 
+/* Takes "host:port" apart; *host is malloc'd. */
+int tunnel_target(const char *text, char **host, unsigned *port, struct fail *f);
+
 /* Serves all clients as far as it can without blocking. PSSH_EAGAIN, or a code if the tunnel failed as a whole. */
 int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct fail *f);
 /* Drops every client: the SSH connection is gone. */
