@@ -103,6 +103,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/kill_remote.h \
 	lib/pssh/session/offers.c \
 	lib/pssh/session/offers.h \
+	lib/pssh/session/socks.c \
+	lib/pssh/session/socks.h \
 	lib/pssh/session/transport.c \
 	lib/pssh/session/transport.h \
 	lib/pssh/session/tunnel.c \

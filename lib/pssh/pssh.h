@@ -264,6 +264,15 @@ int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned fla
  * and carries each connection to "host:port" as seen from the task's only host.
  */
 int pssh_tunnel(struct pssh *p, const char *listen, const char *target, struct pssh_task **out);
+/* The same, but each connection says by SOCKS (5, 4a, 4) where it leads, as seen from the host. */
+int pssh_tunnel_socks(struct pssh *p, const char *listen, struct pssh_task **out);
+
+/*
+ * The other way round: the host listens on "address:port" (its sshd decides what it permits;
+ * "localhost": for itself) and each connection leads to "host:port" as seen from this machine.
+ */
+int pssh_tunnel_back(struct pssh *p, const char *listen, const char *target, struct pssh_task **out);
+
 unsigned pssh_tunnel_port(const struct pssh_task *t);
 
 /*

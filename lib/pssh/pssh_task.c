@@ -125,6 +125,24 @@ int pssh_channel(struct pssh *p, enum pssh_channel_kind kind, const char *target
 	return 0;
 }
 
+int pssh_tunnel_socks(struct pssh *p, const char *where, struct pssh_task **out)
+{
+	int rc = task_new_pair(p, TASK_TUNNEL, where, "", 0, out);
+
+	if (!rc)
+		(*out)->way = TUNNEL_SOCKS;
+	return rc;
+}
+
+int pssh_tunnel_back(struct pssh *p, const char *where, const char *target, struct pssh_task **out)
+{
+	int rc = task_new_pair(p, TASK_TUNNEL, where, target, 0, out);
+
+	if (!rc)
+		(*out)->way = TUNNEL_BACK;
+	return rc;
+}
+
 unsigned pssh_tunnel_port(const struct pssh_task *t)
 {
 	return t->port;

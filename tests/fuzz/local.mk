@@ -6,8 +6,8 @@ fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tes
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/kexinit tests/fuzz/key \
 	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire \
-	tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/sshconfig tests/fuzz/stack tests/fuzz/tally \
-	tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
+	tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig tests/fuzz/stack \
+	tests/fuzz/tally tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 tests_fuzz_answer_SOURCES = tests/fuzz/answer.c tests/fuzz/replay.c
@@ -55,6 +55,8 @@ tests_fuzz_tally_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_tally_LDADD = libmarketd.la
 tests_fuzz_sftp_SOURCES = tests/fuzz/sftp.c tests/fuzz/replay.c
 tests_fuzz_sftp_LDADD = libpssh-all.la
+tests_fuzz_socks_SOURCES = tests/fuzz/socks.c tests/fuzz/replay.c
+tests_fuzz_socks_LDADD = libpssh-all.la
 tests_fuzz_sshconfig_SOURCES = tests/fuzz/sshconfig.c tests/fuzz/replay.c
 tests_fuzz_sshconfig_LDADD = libpssh-all.la
 tests_fuzz_stack_SOURCES = tests/fuzz/stack.c tests/fuzz/replay.c

@@ -8,7 +8,7 @@
 
 #include "drive.h"
 
-enum { VISITORS = 20, AMOUNT = 700000 };
+enum { VISITORS = 40, AMOUNT = 300000 };
 
 static struct drive d;
 
@@ -73,10 +73,30 @@ static int visit_fd(const char *path, unsigned port)
 	return -1;
 }
 
-/* Sends AMOUNT bytes from one process and reads the answer in another. Exits with 0 if all was right. */
-static int visit(const char *path, unsigned port, unsigned seed)
+/* Asks a SOCKS proxy for a way to a port of its host. */
+static int visit_socks(unsigned port, int version, unsigned to)
 {
-	int fd = visit_fd(path, port);
+	const char high = (char)(to >> 8), low = (char)to;
+	const char five[] = { 5, 1, 0, 3, 9, 'l', 'o', 'c', 'a', 'l', 'h', 'o', 's', 't', high, low };
+	const char four[] = { 4, 1, high, low, 0, 0, 0, 7, 'm', 'e', 0, 'l', 'o', 'c', 'a', 'l', 'h', 'o', 's', 't',
+		0 };
+	char answer[10];
+	int fd = visit_fd(NULL, port);
+
+	if (fd < 0)
+		return -1;
+	if (version == 5 &&
+		(write(fd, "\5\2\2\0", 4) != 4 || read(fd, answer, 2) != 2 || memcmp(answer, "\5\0", 2) != 0))
+		return -1;
+	if (version == 5)
+		return write(fd, five, sizeof five) == sizeof five && read(fd, answer, 10) == 10 && answer[1] == 0 ? fd
+														   : -1;
+	return write(fd, four, sizeof four) == sizeof four && read(fd, answer, 8) == 8 && answer[1] == 90 ? fd : -1;
+}
+
+/* Sends AMOUNT bytes from one process and reads the answer in another. Exits with 0 if all was right. */
+static int visit(int fd, unsigned seed)
+{
 	unsigned char block[4096];
 	size_t heard = 0;
 	ssize_t n;
@@ -113,7 +133,7 @@ static pid_t send_visitor(const char *path, unsigned port, unsigned seed)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(visit(path, port, seed));
+		_exit(visit(visit_fd(path, port), seed));
 	return pid;
 }
 
@@ -155,6 +175,97 @@ static struct pssh_task *open_tunnel(struct pssh_host *h, const char *where, uns
 	pssh_task_start(t);
 	ok(drive_until(&d, &drive_seen(&d, t, h)->started, 1, 10000), "it listens");
 	return t;
+}
+
+/* So many at once; socks: they ask for the port `to` by SOCKS 5 and 4a in turn. */
+static void check_visitors(unsigned port, unsigned to, bool socks, const char *what)
+{
+	pid_t pids[VISITORS];
+
+	for (unsigned i = 0; i < VISITORS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			_exit(visit(socks ? visit_socks(port, i % 2 ? 4 : 5, to) : visit_fd(NULL, port), i));
+	}
+	is_int(content(pids, VISITORS, 60000), VISITORS, "%s: %d visitors at once, to the end of each way", what,
+		VISITORS);
+}
+
+static struct seen *begin(struct pssh_task *t, struct pssh_host *h)
+{
+	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
+		exit(99);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 10000);
+	return drive_seen(&d, t, h);
+}
+
+static void check_socks(struct pssh_host *h, unsigned to)
+{
+	struct pssh_task *t = NULL;
+	pid_t pid;
+	char c;
+
+	is_int(pssh_tunnel_socks(d.p, "127.0.0.1:0", &t), 0, "a SOCKS proxy");
+	is_int(begin(t, h)->started, 1, "listens");
+	check_visitors(pssh_tunnel_port(t), to, true, "SOCKS");
+	pid = fork();
+	if (pid == 0) {
+		int fd = visit_fd(NULL, pssh_tunnel_port(t));
+		char answer[12];
+		const char one[] = { 5, 1, 0, 5, 1, 0, 1, 127, 0, 0, 1, 0, 1 };
+
+		_exit(write(fd, one, sizeof one) == sizeof one && recv(fd, answer, 12, MSG_WAITALL) == 12 &&
+					answer[3] == 5 && read(fd, &c, 1) == 0
+				? 0
+				: 1);
+	}
+	is_int(content(&pid, 1, 10000), 1, "a port where nobody listens: SOCKS says 'refused'");
+	pid = fork();
+	if (pid == 0) {
+		int fd = visit_fd(NULL, pssh_tunnel_port(t));
+
+		_exit(write(fd, "GET / HTTP/1.0\r\n\r\n", 18) == 18 && read(fd, &c, 1) <= 0 ? 0 : 1);
+	}
+	is_int(content(&pid, 1, 10000), 1, "what is no SOCKS is sent away");
+	drive_free(&d, t);
+}
+
+static void check_back(struct pssh_host *h, unsigned to)
+{
+	struct pssh_task *t = NULL, *second = NULL;
+	struct seen *s;
+	char where[64], target[64], proxy[2000];
+	unsigned port;
+
+	snprintf(target, sizeof target, "localhost:%u", to);
+	is_int(pssh_tunnel_back(d.p, "localhost:0", target, &t), 0, "a tunnel back");
+	is_int(begin(t, h)->started, 1, "the host listens");
+	port = pssh_tunnel_port(t);
+	ok(port > 0, "its port is known");
+	check_visitors(port, to, false, "back");
+	snprintf(where, sizeof where, "localhost:%u", port);
+	if (pssh_tunnel_back(d.p, where, target, &second) != 0)
+		exit(99);
+	s = begin(second, h);
+	ends(s, "PSSH_EREFUSED", "a port that is taken there");
+	has_str(s->text, "the port is taken there", "is told");
+	drive_free(&d, second);
+	drive_free(&d, t);
+	ends(once(&d, h, "true"), "exit 0", "a command after it");
+	is_int(visit_fd(NULL, port), -1, "then the host listens no more");
+
+	h = host(&d, "n2");
+	snprintf(proxy, sizeof proxy, "%.900s -o AllowTcpForwarding=no", env("SSHD_PROXY"));
+	pssh_host_set_proxy(h, proxy);
+	pssh_add_known_hosts(d.p, "more_hosts");
+	pssh_set_hostkeys(d.p, PSSH_HOSTKEYS_ACCEPT_NEW);
+	if (pssh_tunnel_back(d.p, "localhost:0", target, &t) != 0)
+		exit(99);
+	s = begin(t, h);
+	ends(s, "PSSH_EREFUSED", "a host that permits none");
+	has_str(s->text, "AllowTcpForwarding, PermitListen or GatewayPorts in its sshd_config",
+		"names what forbids it");
+	drive_free(&d, t);
 }
 
 static void check_refused(struct pssh_host *h)
@@ -213,6 +324,8 @@ int main(void)
 	drive_free(&d, t);
 	ok(access("door", F_OK) != 0, "the socket goes with the task");
 	check_refused(h);
+	check_socks(h, to);
+	check_back(h, to);
 	is_int(pssh_tunnel(d.p, "127.0.0.1:0", "nonsense", &bad) == 0
 			? (pssh_task_add(bad, h), pssh_task_start(bad), drive_done(&d, 1),
 				  drive_seen(&d, bad, h)->status)

@@ -100,6 +100,7 @@ struct pssh_task {
 	unsigned port;                   /* where a tunnel listens */
 	enum pssh_channel_kind channel;
 	int fd; /* our end of a channel's pair of sockets; -1: none */
+	enum tunnel_way way;
 	void *data;
 };
 

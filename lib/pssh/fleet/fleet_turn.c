@@ -382,6 +382,20 @@ static void agent_news(struct pssh *p, struct keyring_agent *held)
 	}
 }
 
+/* A tunnel may wait for the addresses of its target here. */
+static bool tunnel_starts(const struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		const struct run *r = list_entry(pos, struct run, in_host);
+
+		if (r->tunnel && !r->begun)
+			return true;
+	}
+	return false;
+}
+
 static void resolver_news(struct pssh *p)
 {
 	struct list *pos, *tmp;
@@ -390,7 +404,7 @@ static void resolver_news(struct pssh *p)
 	list_each (pos, tmp, &p->host_list) {
 		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
 
-		if (h->conn && h->conn->state == CONN_RESOLVE)
+		if (h->conn && (h->conn->state == CONN_RESOLVE || tunnel_starts(h)))
 			host_poke(h);
 	}
 }

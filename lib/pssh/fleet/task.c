@@ -70,11 +70,9 @@ void run_free(struct run *r)
 static int open_tunnel(struct run *r, struct fail *f)
 {
 	struct pssh_task *t = r->task;
-	int rc = tunnel_new(t->fleet->shared.loop, KIND_TUNNEL, t->local, t->remote, r, &r->tunnel, f);
+	struct tunnel_want want = { .way = t->way, .listen = t->local, .target = t->remote };
 
-	if (!rc)
-		t->port = tunnel_port(r->tunnel);
-	return rc;
+	return tunnel_new(t->fleet->shared.loop, KIND_TUNNEL, &want, r, &r->tunnel, f);
 }
 
 static int open_exec(struct run *r)
@@ -205,6 +203,16 @@ static int step_channel(struct run *r, struct pssh_event *ev, struct fail *f)
 	}
 }
 
+static int step_begin_tunnel(struct run *r, struct fail *f)
+{
+	int rc = tunnel_begin(r->tunnel, &r->host->conn->link, r->host->fleet->shared.resolver, f);
+
+	if (rc)
+		return rc;
+	r->task->port = tunnel_port(r->tunnel);
+	return task_begun(r);
+}
+
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 {
 	if (r->exec)
@@ -214,7 +222,7 @@ int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 	if (r->channel)
 		return step_channel(r, ev, f);
 	if (!r->begun)
-		return task_begun(r);
+		return step_begin_tunnel(r, f);
 	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
 }
 

@@ -319,8 +319,52 @@ int chan_open_unix(struct chan *ch, const char *path, struct fail *f)
 	buf_release(&message);
 	if (!ch->raw)
 		return open_failed(ch, f, "the server opened no channel to the socket");
-	ch->link->opener = NULL;
+	chan_opening_over(ch->link);
 	return 0;
+}
+
+int chan_listen(struct link *l, const void *who, const char *host, unsigned port, LIBSSH2_LISTENER **out,
+	unsigned *bound, struct fail *f)
+{
+	enum { QUEUE = 64 };
+	int number = 0, rc;
+
+	if (l->listens && l->listens != who)
+		return PSSH_EAGAIN;
+	l->listens = who;
+	*out = libssh2_channel_forward_listen_ex(l->session, host, (int)port, &number, QUEUE);
+	rc = *out ? 0 : chan_settle(libssh2_session_last_errno(l->session));
+	rc = *out || rc ? rc : PSSH_EPROTO;
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	l->listens = NULL;
+	link_news(l);
+	*bound = port ? port : (unsigned)number;
+	if (rc == PSSH_ECLOSED)
+		return fail_set(f, rc, "%s", link_error(l));
+	return rc ? fail_set(f, PSSH_EREFUSED,
+			    "the host does not listen on '%s' port %u: the port is taken there, or AllowTcpForwarding, "
+			    "PermitListen or GatewayPorts in its sshd_config forbid it",
+			    host, port)
+		  : 0;
+}
+
+struct chan *chan_accept(struct link *l, LIBSSH2_LISTENER *listener)
+{
+	LIBSSH2_CHANNEL *raw = libssh2_channel_forward_accept(listener);
+	struct chan *ch = raw ? chan_new(l) : NULL;
+
+	if (ch)
+		ch->raw = raw;
+	else if (raw)
+		libssh2_channel_free(raw);
+	return ch;
+}
+
+void chan_unlisten(LIBSSH2_LISTENER *listener)
+{
+	if (listener)
+		libssh2_channel_forward_cancel(listener); /* what cannot be sent now goes with the session */
 }
 
 int chan_env(struct chan *ch, const char *name, const char *value)

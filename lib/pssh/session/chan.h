@@ -33,6 +33,7 @@ struct link {
 	LIBSSH2_SESSION *session;
 	int64_t opening_since;  /* when opener began; clock_ms() */
 	const struct chan *opener;
+	const void *listens;    /* who asks the server to listen */
 	struct buf out;         /* taken from libssh2 and not sent yet */
 	struct list closing;    /* channels without an owner that the server still has to close */
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
@@ -85,6 +86,14 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f);
 int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f);
 /* A unix socket of the host, by OpenSSH's extension. */
 int chan_open_unix(struct chan *ch, const char *path, struct fail *f);
+/*
+ * Has the server listen: 0 with *out and the port, PSSH_EAGAIN, or a code. Only one asks at a time on
+ * a session; who has begun asks again until it has the answer.
+ */
+int chan_listen(struct link *l, const void *who, const char *host, unsigned port, LIBSSH2_LISTENER **out,
+	unsigned *bound, struct fail *f);
+struct chan *chan_accept(struct link *l, LIBSSH2_LISTENER *listener); /* NULL: nobody came */
+void chan_unlisten(LIBSSH2_LISTENER *listener);                       /* may be NULL */
 int chan_env(struct chan *ch, const char *name, const char *value);
 int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);
 int chan_resize(struct chan *ch, unsigned columns, unsigned rows);

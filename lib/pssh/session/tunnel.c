@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "pssh/session/socks.h"
 #include "pssh/pssh_types.h"
 #include "pssh/session/pump.h"
 
@@ -23,12 +24,16 @@ struct tunnel_client {
 	struct tunnel_watch tw;
 	struct list link;
 	struct pump pump;
-	bool open;
+	bool joined;                                /* both ends are there */
+	const struct addrinfo *next;                /* an address to try; of those of the tunnel's target */
+	struct socks socks;
+	bool asked; /* of SOCKS: host and port are known */
 };
 
 struct tunnel {
 	struct loop *loop;
 	int kind;
+	enum tunnel_way way;
 	struct tunnel_watch listener;
 	void *owner;
 	int fd;
@@ -36,6 +41,13 @@ struct tunnel {
 	char *path, *host;
 	unsigned target_port;
 	struct list clients;
+
+	/* Where the host listens: */
+	char *bind;
+	unsigned bind_port;
+	struct resolve *question;
+	struct addrinfo *found; /* the target's addresses */
+	LIBSSH2_LISTENER *there;
 };
 
 static int split_address(const char *text, char **host, unsigned *port, struct fail *f)
@@ -116,30 +128,49 @@ static int listen_tcp(struct tunnel *t, const char *host, unsigned port, struct 
 	return 0;
 }
 
-int tunnel_new(struct loop *loop, int kind, const char *where, const char *target, void *owner, struct tunnel **out,
-	struct fail *f)
+/* Listens here, or keeps where the host is to listen. */
+static int tunnel_place(struct tunnel *t, const char *where, struct fail *f)
 {
-	struct tunnel *t = calloc(1, sizeof *t);
 	char *host = NULL;
 	unsigned port = 0;
 	int rc;
+
+	if (strchr(where, '/') && t->way != TUNNEL_BACK) {
+		rc = listen_unix(t, where, f);
+	} else {
+		rc = split_address(where, &host, &port, f);
+		if (!rc && t->way == TUNNEL_BACK) {
+			t->bind = host;
+			t->bind_port = port;
+			return 0;
+		}
+		rc = rc ? rc : listen_tcp(t, host, port, f);
+	}
+	free(host);
+	if (!rc && loop_watch(t->loop, &t->listener.watch, t->fd, LOOP_READ) != 0)
+		rc = fail_set(f, PSSH_ELOCAL, "cannot wait for connections to '%s'", where);
+	return rc;
+}
+
+int tunnel_new(struct loop *loop, int kind, const struct tunnel_want *want, void *owner, struct tunnel **out,
+	struct fail *f)
+{
+	struct tunnel *t = calloc(1, sizeof *t);
+	int rc = 0;
 
 	if (!t)
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	t->loop = loop;
 	t->kind = kind;
+	t->way = want->way;
 	t->owner = owner;
 	t->fd = -1;
 	t->listener = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
 	list_init(&t->clients);
-	rc = tunnel_target(target, &t->host, &t->target_port, f);
-	if (!rc && strchr(where, '/'))
-		rc = listen_unix(t, where, f);
-	else if (!rc && (rc = split_address(where, &host, &port, f)) == 0)
-		rc = listen_tcp(t, host, port, f);
-	if (!rc && loop_watch(loop, &t->listener.watch, t->fd, LOOP_READ) != 0)
-		rc = fail_set(f, PSSH_ELOCAL, "cannot wait for connections to '%s'", where);
-	free(host);
+	if (t->way != TUNNEL_SOCKS) {
+		rc = tunnel_target(want->target, &t->host, &t->target_port, f);
+	}
+	rc = rc ? rc : tunnel_place(t, want->listen, f);
 	if (rc)
 		tunnel_free(t);
 	else
@@ -147,11 +178,38 @@ int tunnel_new(struct loop *loop, int kind, const char *where, const char *targe
 	return rc;
 }
 
+static int tunnel_resolve(struct tunnel *t, struct resolver *resolver, struct fail *f)
+{
+	const char *why = "out of memory";
+	int rc = 0;
+
+	if (!t->question)
+		rc = resolve_start(resolver, t->host, t->target_port, AF_UNSPEC, &t->question);
+	rc = rc ? rc : resolve_result(t->question, &t->found, &why);
+	if (rc == PSSH_EAGAIN)
+		return rc;
+	resolve_free(t->question);
+	t->question = NULL;
+	return rc ? fail_set(f, rc, "cannot resolve '%s': %s", t->host, why) : 0;
+}
+
+int tunnel_begin(struct tunnel *t, struct link *l, struct resolver *resolver, struct fail *f)
+{
+	int rc = 0;
+
+	if (t->way != TUNNEL_BACK || t->there)
+		return 0;
+	if (!t->found)
+		rc = tunnel_resolve(t, resolver, f);
+	return rc ? rc : chan_listen(l, t, t->bind, t->bind_port, &t->there, &t->port, f);
+}
+
 static void tunnel_client_free(struct tunnel *t, struct tunnel_client *c)
 {
 	assert(t->count > 0);
 	loop_forget(t->loop, &c->tw.watch);
-	close(c->pump.fd);
+	if (c->pump.fd >= 0)
+		close(c->pump.fd);
 	chan_close(c->pump.chan);
 	pump_release(&c->pump);
 	list_remove(&c->link);
@@ -176,12 +234,17 @@ void tunnel_free(struct tunnel *t)
 	if (!t)
 		return;
 	tunnel_cut(t);
+	chan_unlisten(t->there);
+	resolve_free(t->question);
+	if (t->found)
+		freeaddrinfo(t->found);
 	loop_forget(t->loop, &t->listener.watch);
 	if (t->fd >= 0)
 		close(t->fd);
 	if (t->path)
 		unlink(t->path);
 	free(t->path);
+	free(t->bind);
 	free(t->host);
 	free(t);
 }
@@ -191,36 +254,132 @@ unsigned tunnel_port(const struct tunnel *t)
 	return t->port;
 }
 
+/* Takes over both; one of them is there, and the other comes later. */
+static void tunnel_client_new(struct tunnel *t, int fd, struct chan *ch)
+{
+	struct tunnel_client *c = calloc(1, sizeof *c);
+
+	if (!c || !ch) {
+		if (fd >= 0)
+			close(fd);
+		chan_close(ch);
+		free(c);
+		return;
+	}
+	pump_init(&c->pump, fd, ch);
+	c->next = t->found;
+	c->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
+	list_append(&t->clients, &c->link);
+	t->count++;
+}
+
 static void tunnel_accept(struct tunnel *t, struct link *l)
 {
 	while (t->count < CLIENTS) {
-		int fd = accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct tunnel_client *c = fd < 0 ? NULL : calloc(1, sizeof *c);
+		struct chan *ch = t->there ? chan_accept(l, t->there) : NULL;
+		int fd = t->there ? -1 : accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (!c) {
-			if (fd >= 0)
-				close(fd);
+		if (!ch && fd < 0)
 			return;
-		}
-		pump_init(&c->pump, fd, chan_new(l));
-		c->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
-		list_append(&t->clients, &c->link);
-		t->count++;
-		if (!c->pump.chan)
-			tunnel_client_free(t, c);
+		tunnel_client_new(t, fd, ch ? ch : chan_new(l));
 	}
+}
+
+/* Connects to the target here, one address after another. 1: connected; 0: not yet; -1: none answers. */
+static int tunnel_dial(struct tunnel *t, struct tunnel_client *c)
+{
+	for (;;) {
+		const struct addrinfo *ai = c->next;
+		struct sockaddr_storage sa;
+		socklen_t len = sizeof sa;
+		int error = 0;
+
+		if (c->pump.fd >= 0) {
+			if (getpeername(c->pump.fd, (struct sockaddr *)&sa, &len) == 0)
+				return 1;
+			len = sizeof error;
+			if (getsockopt(c->pump.fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && !error)
+				return 0;
+			loop_forget(t->loop, &c->tw.watch);
+			close(c->pump.fd);
+			c->pump.fd = -1;
+		}
+		if (!ai)
+			return -1;
+		c->next = ai->ai_next;
+		c->pump.fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (c->pump.fd < 0 || connect(c->pump.fd, ai->ai_addr, ai->ai_addrlen) == 0)
+			continue;
+		if (errno == EINPROGRESS && loop_watch(t->loop, &c->tw.watch, c->pump.fd, LOOP_WRITE) == 0)
+			return 0;
+		close(c->pump.fd);
+		c->pump.fd = -1;
+	}
+}
+
+/* Says what it can to a client that is sent away. */
+static int tunnel_send_away(struct tunnel_client *c)
+{
+	if (c->pump.out.len)
+		(void)!send(c->pump.fd, c->pump.out.data, c->pump.out.len, MSG_NOSIGNAL);
+	return -1;
+}
+
+/* Hears where a client of SOCKS wants to go. 1: it is known; 0: not yet; -1: it is sent away. */
+static int tunnel_hear(struct tunnel *t, struct tunnel_client *c, struct exec_room *room)
+{
+	while (!c->asked) {
+		ssize_t n = read(c->pump.fd, room->data, 1024);
+		int rc;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return loop_watch(t->loop, &c->tw.watch, c->pump.fd, LOOP_READ) == 0 ? 0 : -1;
+		if (n <= 0 || buf_add(&c->pump.in, room->data, (size_t)n) != 0)
+			return -1;
+		rc = socks_step(&c->socks, &c->pump.in, &c->pump.out);
+		if (rc == SOCKS_BAD)
+			return tunnel_send_away(c);
+		c->asked = rc == SOCKS_CONNECT;
+		if (!c->asked && c->pump.out.len) { /* a few bytes to an empty socket */
+			n = send(c->pump.fd, c->pump.out.data, c->pump.out.len, MSG_NOSIGNAL);
+			if (n != (ssize_t)c->pump.out.len)
+				return -1;
+			buf_clear(&c->pump.out);
+		}
+	}
+	return 1;
+}
+
+/* Makes the client's other end. 1: bytes can go; 0: not yet; -1: it is over. */
+static int tunnel_connect(struct tunnel *t, struct tunnel_client *c, struct exec_room *room)
+{
+	bool socks = t->way == TUNNEL_SOCKS;
+	int rc = 1;
+
+	if (t->way == TUNNEL_BACK)
+		return tunnel_dial(t, c);
+	if (socks)
+		rc = tunnel_hear(t, c, room);
+	if (rc <= 0)
+		return rc;
+	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port, NULL);
+	if (rc == PSSH_EAGAIN)
+		return 0;
+	if (socks && socks_answer(&c->socks, rc == 0, rc == PSSH_EREFUSED, &c->pump.out) != 0)
+		return -1;
+	return rc == 0 ? 1 : socks ? tunnel_send_away(c) : -1;
 }
 
 static int session_tunnel_serve(struct tunnel *t, struct tunnel_client *c, struct exec_room *room)
 {
 	uint32_t want;
 
-	if (!c->open) {
-		int rc = chan_open_direct(c->pump.chan, t->host, t->target_port, NULL);
+	if (!c->joined) {
+		int rc = tunnel_connect(t, c, room);
 
-		if (rc)
-			return rc == PSSH_EAGAIN ? 0 : -1;
-		c->open = true;
+		if (rc <= 0)
+			return rc;
+		c->joined = true;
 	}
 	if (pump_step(&c->pump, room) != PSSH_EAGAIN)
 		return -1;

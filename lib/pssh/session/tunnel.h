@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listens locally and carries each client over one SSH connection to an address that its host reaches. */
+/*
+ * Carries clients over one SSH connection: from here to an address that its host reaches, which the
+ * tunnel or each client (SOCKS) names, or from a port of that host to an address that this machine
+ * reaches.
+ */
 #ifndef PSSH_SESSION_TUNNEL_H
 #define PSSH_SESSION_TUNNEL_H
 
@@ -7,6 +11,7 @@
 #include "base/loop.h"
 #include "pssh/session/chan.h"
 #include "pssh/session/exec.h"
+#include "pssh/session/resolve.h"
 
 struct tunnel;
 
@@ -16,9 +21,19 @@ struct tunnel_watch {
 	void *owner;
 };
 
-/* Listens at once. listen: "port", "address:port", "[::1]:port" or a path with '/'; target "host:port". */
-int tunnel_new(struct loop *loop, int kind, const char *listen, const char *target, void *owner, struct tunnel **out,
+enum tunnel_way { TUNNEL_OUT, TUNNEL_SOCKS, TUNNEL_BACK };
+
+struct tunnel_want {
+	enum tunnel_way way;
+	const char *listen; /* "port", "address:port", "[::1]:port"; unless it listens there: or a path with '/' */
+	const char *target; /* "host:port"; not for SOCKS */
+};
+
+/* Listens at once if it listens here. kind: of its watches. */
+int tunnel_new(struct loop *loop, int kind, const struct tunnel_want *want, void *owner, struct tunnel **out,
 	struct fail *f);
+/* 0: it listens; PSSH_EAGAIN; or a code. */
+int tunnel_begin(struct tunnel *t, struct link *l, struct resolver *resolver, struct fail *f);
 void tunnel_free(struct tunnel *t);
 void tunnel_leave(struct tunnel *t); /* in a forked child: tunnel_free leaves the parent's socket file */
 unsigned tunnel_port(const struct tunnel *t);
