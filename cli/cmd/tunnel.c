@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod tunnel: forwards local ports to a node, or to what the node can reach. It runs until it is stopped, and
- * reconnects where the connection is lost.
+ * nanopod tunnel: forwards local ports to a node, or to what the node can reach, and ports of the node to this machine.
+ * It runs until it is stopped, and reconnects where the connection is lost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +24,11 @@
 
 enum { PORTS_MAX = 64, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, KEEPALIVE_MS = 15000, EVENT_BYTES = 8192 };
 
+enum way_kind { WAY_OUT, WAY_SOCKS, WAY_BACK };
+
 struct way {
-	char *listen, *target; /* as pssh_tunnel() takes them */
+	enum way_kind kind;
+	char *listen, *target; /* as pssh_tunnel() takes them; SOCKS has no target */
 	struct pssh_task *task;
 	bool open;
 };
@@ -88,21 +91,24 @@ static int tunnel_parse(struct nanopod *np, const char *typed, struct way *w)
 		}
 		s++;
 	}
-	good = n && part[n - 1][len[n - 1]] == '\0';
-	path = good && strchr(typed, '/') && typed[0] != '[' && memchr(part[0], '/', len[0]);
+	good = n && part[n - 1][len[n - 1]] == '\0' && (w->kind != WAY_BACK || n > 1);
+	path = good && w->kind == WAY_OUT && strchr(typed, '/') && typed[0] != '[' && memchr(part[0], '/', len[0]);
 	good = good && is_port(part[n - 1], len[n - 1]) && strcmp(part[n - 1], "0") != 0 &&
 		(path ? n == 2 || n == 3 : true);
 	if (good && !path)
 		good = is_port(part[n == 4], len[n == 4]);
 	if (!good)
-		return print_fail(np, STATUS_USAGE, "write it as 8888, 8888:80, 8888:host:80 or address:8888:host:80",
-			"cannot understand '%.100s'", typed);
+		return print_fail(np, STATUS_USAGE,
+			w->kind == WAY_BACK ? "write it as 8888:80, 8888:host:80 or address:8888:host:80"
+					    : "write it as 8888, 8888:80, 8888:host:80 or address:8888:host:80",
+			"cannot understand '%s%.100s'", w->kind == WAY_BACK ? "-R " : "", typed);
 	if (path)
 		rc = asprintf(&w->listen, "%.*s", (int)len[0], part[0]);
 	else if (n == 4)
 		rc = asprintf(&w->listen, "%.*s:%.*s", (int)len[0], part[0], (int)len[1], part[1]);
 	else
-		rc = asprintf(&w->listen, "127.0.0.1:%.*s", (int)len[0], part[0]);
+		rc = asprintf(&w->listen, "%s:%.*s", w->kind == WAY_BACK ? "localhost" : "127.0.0.1", (int)len[0],
+			part[0]);
 	if (rc >= 0 && (n == 1 || (n == 2)))
 		rc = asprintf(&w->target, "localhost:%s", part[n - 1]);
 	else if (rc >= 0)
@@ -112,6 +118,37 @@ static int tunnel_parse(struct nanopod *np, const char *typed, struct way *w)
 	return STATUS_OK;
 }
 
+/* "1080" or "address:1080". */
+static int tunnel_parse_socks(struct nanopod *np, const char *typed, struct way *w)
+{
+	size_t len = tunnel_is_address(typed);
+	const char *port = typed[len] == ':' ? typed + len + 1 : typed;
+
+	if (!is_port(port, strlen(port)))
+		return print_fail(np, STATUS_USAGE, "write it as 1080 or address:1080", "cannot understand '-D %.100s'",
+			typed);
+	if (asprintf(&w->listen, "%s%s", port == typed ? "127.0.0.1:" : "", typed) < 0)
+		command_nomem();
+	return STATUS_OK;
+}
+
+static int tunnel_read_option(struct tunnel *t, const char *name, enum way_kind kind)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; !status && i < option_count(t->o, name); i++) {
+		const char *typed = option_at(t->o, name, i);
+		struct way *w = &t->ways[t->count];
+
+		if (t->count == PORTS_MAX)
+			return print_fail(t->np, STATUS_USAGE, NULL, "a tunnel has at most %d ports", PORTS_MAX);
+		t->count++;
+		w->kind = kind;
+		status = kind == WAY_SOCKS ? tunnel_parse_socks(t->np, typed, w) : tunnel_parse(t->np, typed, w);
+	}
+	return status;
+}
+
 static int tunnel_read_line(struct tunnel *t)
 {
 	int status = STATUS_OK;
@@ -119,6 +156,11 @@ static int tunnel_read_line(struct tunnel *t)
 	t->name = option_argv(t->o)[0];
 	for (int i = 1; !status && i < option_argc(t->o); i++)
 		status = tunnel_parse(t->np, option_argv(t->o)[i], &t->ways[t->count++]);
+	status = status ? status : tunnel_read_option(t, "reverse", WAY_BACK);
+	status = status ? status : tunnel_read_option(t, "socks", WAY_SOCKS);
+	if (!status && !t->count)
+		status = print_fail(t->np, STATUS_USAGE, "'nanopod tunnel HOST 8888' forwards its port 8888",
+			"PORT, -R or -D is required");
 	return status;
 }
 
@@ -136,8 +178,18 @@ static bool tunnel_is_web(const char *target)
 /* "http://localhost:8888 -> train-0:8888 (Ctrl-C stops)" */
 static void tunnel_note(const struct tunnel *t, const struct way *w)
 {
-	bool here = str_starts(w->listen, "127.0.0.1:"), there = str_starts(w->target, "localhost:");
+	bool here = str_starts(w->listen, "127.0.0.1:"), there = w->target && str_starts(w->target, "localhost:");
 
+	if (w->kind == WAY_BACK) {
+		print_note(t->np, "%s:%s -> %s (Ctrl-C stops)", t->name,
+			w->listen + (str_starts(w->listen, "localhost:") ? strlen("localhost:") : 0), w->target);
+		return;
+	}
+	if (w->kind == WAY_SOCKS) {
+		print_note(t->np, "socks5h://%s%s -> %s (Ctrl-C stops)", here ? "localhost:" : "",
+			w->listen + (here ? strlen("127.0.0.1:") : 0), t->name);
+		return;
+	}
 	print_note(t->np, "%s%s%s -> %s%s%s%s (Ctrl-C stops)", here && tunnel_is_web(w->target) ? "http://" : "",
 		here ? "localhost:" : "", w->listen + (here ? strlen("127.0.0.1:") : 0), there ? t->name : w->target,
 		there ? w->target + strlen("localhost") : "", there ? "" : " through ", there ? "" : t->name);
@@ -164,7 +216,9 @@ static void tunnel_tell(struct tunnel *t, const char *type, const struct way *w,
 	json_text(&j, "host", t->name);
 	if (w) {
 		json_text(&j, "listen", w->listen);
-		json_text(&j, "target", w->target);
+		if (w->target)
+			json_text(&j, "target", w->target);
+		json_text(&j, "way", (const char *[]){ "out", "socks", "back" }[w->kind]);
 	}
 	if (text)
 		json_text(&j, "message", text);
@@ -177,7 +231,9 @@ static void tunnel_tell(struct tunnel *t, const char *type, const struct way *w,
 static int open_way(struct tunnel *t, struct way *w)
 {
 	struct pssh *fleet = t->connect->fleet;
-	int rc = pssh_tunnel(fleet, w->listen, w->target, &w->task);
+	int rc = w->kind == WAY_SOCKS ? pssh_tunnel_socks(fleet, w->listen, &w->task)
+		: w->kind == WAY_BACK ? pssh_tunnel_back(fleet, w->listen, w->target, &w->task)
+				      : pssh_tunnel(fleet, w->listen, w->target, &w->task);
 
 	rc = rc ? rc : pssh_task_add(w->task, t->host);
 	rc = rc ? rc : pssh_task_start(w->task);
@@ -224,9 +280,11 @@ static void tunnel_opened(struct tunnel *t, struct way *w)
 }
 
 /* Tries again what may pass, once the tunnel has worked; anything else ends it. */
-static void tunnel_broke(struct tunnel *t, const struct pssh_event *ev)
+static void tunnel_broke(struct tunnel *t, const struct way *w, const struct pssh_event *ev)
 {
-	bool passing = t->ever && pssh_retryable(ev->status) && ev->status != PSSH_ELOCAL;
+	/* The host may hold a port for the lost connection until it notices that loss. */
+	bool held = w->kind == WAY_BACK && ev->status == PSSH_EREFUSED;
+	bool passing = t->ever && (pssh_retryable(ev->status) || held) && ev->status != PSSH_ELOCAL;
 	char text[600];
 
 	if (t->again_at || t->status)
@@ -263,7 +321,7 @@ static void tunnel_event(struct tunnel *t, const struct pssh_event *ev)
 		if (ev->type == PSSH_EV_STARTED)
 			tunnel_opened(t, &t->ways[i]);
 		else if (ev->type == PSSH_EV_ERROR)
-			tunnel_broke(t, ev);
+			tunnel_broke(t, &t->ways[i], ev);
 		return;
 	}
 }
@@ -369,6 +427,17 @@ static int tunnel_command(struct nanopod *np, const struct options *o)
 }
 
 static const struct option options[] = {
+	{ .name = "reverse",
+		.letter = 'R',
+		.kind = OPTION_LIST,
+		.arg = "PORT",
+		.help = "[ADDRESS:]THERE:[HOST:]PORT, the host's port THERE leads to PORT of this machine; "
+			"repeatable" },
+	{ .name = "socks",
+		.letter = 'D',
+		.kind = OPTION_LIST,
+		.arg = "PORT",
+		.help = "[ADDRESS:]PORT, listen as a SOCKS proxy whose connections leave from the host; repeatable" },
 	{ 0 },
 };
 
@@ -377,13 +446,15 @@ static const struct example examples[] = {
 	{ "nanopod tunnel train-0 8080:80 6006", "its port 80 as local port 8080, and 6006" },
 	{ "nanopod tunnel train-0 5432:db.internal:5432", "a host that the node can reach" },
 	{ "nanopod tunnel train-0 0:8888", "on any free local port; prints which" },
+	{ "nanopod tunnel train-0 -R 3128:localhost:3128", "the node uses this machine's port 3128 as its own" },
+	{ "nanopod tunnel train-0 -D 1080", "a SOCKS proxy: curl -x socks5h://localhost:1080 URL" },
 	{ 0 },
 };
 
 const struct command cmd_tunnel = {
 	.name = "tunnel",
-	.args = "HOST PORT...",
-	.summary = "forward local ports to a node",
+	.args = "HOST [PORT...]",
+	.summary = "forward ports to a node, and back",
 	.examples = examples,
 	.description = "Listens locally and carries each connection through the host. Prints what listens where, "
 		       "stays in the foreground until Ctrl-C, and after a lost connection listens again as soon as "
@@ -395,7 +466,7 @@ const struct command cmd_tunnel = {
 	.options = options,
 	.formats = "text|jsonl",
 	.flags = COMMAND_MORE | COMMAND_CONNECT | COMMAND_NODES,
-	.min_args = 2,
+	.min_args = 1,
 	.max_args = PORTS_MAX,
 	.complete_first = COMPLETE_HOSTS,
 	.run = tunnel_command,

@@ -40,6 +40,34 @@ kill -INT $T; wait $T
 is $? 130 "Ctrl-C ends it"
 not_ok "and nothing listens any more" works "$PORT"
 
+# ---- SOCKS, and from the host back to here ----
+socks() { sed -n 's|^nanopod: socks5h://localhost:\([0-9]*\) -> train-0 .*|\1|p' "$TMP/t.err" | grep .; }
+there() { sed -n "s|^nanopod: train-0:\([0-9]*\) -> localhost:$MARKET .*|\1|p" "$TMP/t.err" | grep .; }
+for bad in "-R 8080" "-R x:80" "-R 1:2:3:4:5" "-R /path:80" "-D x" "-D 1:2:3" "-D 70000"; do
+	run "$NANOPOD" tunnel train-0 $bad
+	is "$status" 2 "'$bad' is refused"
+done
+run "$NANOPOD" tunnel train-0
+is "$status" 2 "a host alone is refused"
+like "$err" "PORT, -R or -D is required" "and says why"
+tunnel train-0 -D 0 -R "0:$MARKET"
+ok "-D says where it listens" wait_for 20 socks
+ok "-R says where the host listens" wait_for 20 there
+PORT=$(socks) BACK=$(there)
+is "$(curl -sS --max-time 20 --socks5-hostname "127.0.0.1:$PORT" "http://localhost:$MARKET/np/v1" | jq -r .object)" market \
+	"through SOCKS 5"
+is "$(curl -sS --max-time 20 --socks4a "127.0.0.1:$PORT" "http://localhost:$MARKET/np/v1" | jq -r .object)" market "and 4a"
+ok "from the host to a port here" works "$BACK"
+children=$(for pid in $SSHD_PIDS; do ps -o pid= --ppid "$pid"; done)
+kill $SSHD_PIDS $children 2>/dev/null
+ok "a connection that is lost" wait_for 60 grep -q " lost .*trying again" "$TMP/t.err"
+sshd_listen 2 || fail "(the servers start again)"
+ok "is made again" wait_for 60 grep -q "reconnected" "$TMP/t.err"
+ok "and the host listens on the same port" wait_for 20 works "$BACK"
+kill -INT $T; wait $T
+is $? 130 "Ctrl-C ends it"
+not_ok "and the host listens no more" works "$BACK"
+
 # ---- For programs, and what cannot be ----
 tunnel train-1 "0:$MARKET" "$TMP/socket:$MARKET" -o jsonl
 two() { [ "$(grep -c listening "$TMP/t.out")" -eq 2 ]; }
