@@ -83,30 +83,6 @@ static const char *copyget_base_of(const struct job *j)
 	return name_is_safe(base, strlen(base)) ? base : NULL;
 }
 
-static bool local_dir(struct job *j, const char *path)
-{
-	struct stat st;
-
-	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-		return true;
-	job_fail_errno(j, errno, "cannot make the directory '%s'", path);
-	return false;
-}
-
-bool get_ready(struct job *j)
-{
-	struct copy *c = j->copy;
-	char *slash = c->local;
-	bool good = true;
-
-	while (good && (c->flags & COPY_WAY) && (slash = strchr(slash + 1, '/'))) {
-		*slash = '\0';
-		good = local_dir(j, c->local);
-		*slash = '/';
-	}
-	return good && (!c->slash || local_dir(j, c->local));
-}
-
 /* malloc'd, or NULL with the job failed. */
 static char *local_root(struct job *j, bool dir)
 {

@@ -1,10 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remote directories that wait to be listed, and the check for links that lead back to a parent. */
+/*
+ * Directories of a get: here, those that its target needs; on the host, those that wait to be listed, and
+ * the check for links that lead back to a parent.
+ */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "pssh/copy/copyjob.h"
 #include "pssh/pssh_types.h"
+
+static bool local_dir(struct job *j, const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+		return true;
+	job_fail_errno(j, errno, "cannot make the directory '%s'", path);
+	return false;
+}
+
+bool get_ready(struct job *j)
+{
+	struct copy *c = j->copy;
+	char *slash = c->local;
+	bool good = true;
+
+	while (good && (c->flags & COPY_WAY) && (slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		good = local_dir(j, c->local);
+		*slash = '/';
+	}
+	return good && (!c->slash || local_dir(j, c->local));
+}
 
 /* A directory's real path, also below a link that was followed. malloc'd or NULL. */
 static char *node_real(const struct node *n)
