@@ -1,6 +1,6 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle tests/bench/nodes/neighbour \
-	tests/bench/nodes/prompt
+EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle \
+	tests/bench/nodes/neighbour tests/bench/nodes/prompt
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
 	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
@@ -17,6 +17,11 @@ bench_script = abs_top_srcdir='$(abs_top_srcdir)' abs_top_builddir='$(abs_top_bu
 bench: all $(check_PROGRAMS)
 	BENCH_BUILD='$(abs_top_builddir)' $(BASH) $(srcdir)/tests/bench/fanout $(BENCH_FLAGS)
 .PHONY: bench
+
+# One large file, beside sftp and scp.
+bench-copy: all tests/bench/measure
+	BENCH_BUILD='$(abs_top_builddir)' $(bench_script)/copy $(BENCH_FLAGS)
+.PHONY: bench-copy
 
 include tests/bench/market/engine.mk
 include tests/bench/market/store.mk
