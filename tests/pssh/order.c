@@ -41,7 +41,7 @@ static void check_misuse(void)
 	is_int(pssh_put(d.p, "/dev/null", "x", 0x40000000 | PSSH_COPY_RESUME, &t), PSSH_EINVAL,
 		"a put with an unknown flag");
 	has_str(pssh_error(d.p), "0x40000000", "the sentence names the flag");
-	is_int(pssh_get(d.p, "x", "y", 32, &t), PSSH_EINVAL, "a get with a later version's flag");
+	is_int(pssh_get(d.p, "x", "y", 1u << 30, &t), PSSH_EINVAL, "a get with a later version's flag");
 	is_int(pssh_tunnel(d.p, NULL, "a:1", &t), PSSH_EINVAL, "a tunnel from nowhere");
 	ok(t == kept_task, "what failed left its result alone");
 	if (pssh_get(d.p, "x", "y", 31, &t) != 0)
