@@ -110,7 +110,7 @@ enum pssh_channel_kind {
 	PSSH_CHANNEL_TCP,       /* "host:port", as seen from the host */
 	PSSH_CHANNEL_UNIX,      /* the path of a unix socket of the host */
 	PSSH_CHANNEL_SUBSYSTEM, /* the name of a subsystem, as "sftp" */
-	PSSH_CHANNEL_COMMAND,   /* a command; its standard error becomes PSSH_EV_STDERR */
+	PSSH_CHANNEL_COMMAND    /* a command; its standard error becomes PSSH_EV_STDERR */
 };
 
 /* For pssh_task_set_output(). */
@@ -170,7 +170,7 @@ struct pssh_event {
 	uint64_t prompt;
 	uint64_t unchanged; /* of a copy with PSSH_COPY_UPDATE: files that it left alone */
 	/* 0. Later versions name members here, so the size stays: one that an older library does not know reads 0. */
-	uint64_t reserved[8];
+	uint64_t reserved[7];
 };
 
 #ifdef __GNUC__

@@ -326,6 +326,17 @@ static DRIVE_UNUSED int count_fds(void)
 	return n;
 }
 
+/* The same, once it is what it was before: a thread that looks up a name keeps its descriptors until it has. */
+static DRIVE_UNUSED int count_fds_again(int before)
+{
+	const struct timespec tick = { .tv_nsec = 10000000 };
+	int n = count_fds();
+
+	for (int i = 0; i < 3000 && n != before; i++, n = count_fds())
+		nanosleep(&tick, NULL);
+	return n;
+}
+
 /* How many processes have the marker in their command line, without this test's own; *pid is one of them. */
 static DRIVE_UNUSED int find_marked(const char *marker, long *pid)
 {

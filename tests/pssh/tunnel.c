@@ -332,7 +332,7 @@ int main(void)
 			: PSSH_ESYNTAX,
 		PSSH_ESYNTAX, "a target that is none");
 	drive_end(&d, "tunnel");
-	is_int(count_fds(), fds, "no descriptor is left");
+	is_int(count_fds_again(fds), fds, "no descriptor is left");
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	return done();

@@ -362,7 +362,8 @@ static int tunnel_connect(struct tunnel *t, struct tunnel_client *c, struct exec
 		rc = tunnel_hear(t, c, room);
 	if (rc <= 0)
 		return rc;
-	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port, NULL);
+	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host,
+		socks ? c->socks.port : t->target_port, NULL);
 	if (rc == PSSH_EAGAIN)
 		return 0;
 	if (socks && socks_answer(&c->socks, rc == 0, rc == PSSH_EREFUSED, &c->pump.out) != 0)
