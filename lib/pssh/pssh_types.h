@@ -51,12 +51,9 @@ struct pssh_task;
 	X(PSSH_EALGORITHM, -22, "no algorithm in common with the server", 0) \
 	X(PSSH_EAGAIN, -23, "not now, try again", 1)
 
-enum pssh_errors {
 #define PSSH_X(name, code, text, retryable) name = code,
-	PSSH_ERRORS(PSSH_X)
+enum pssh_errors { PSSH_ERRORS(PSSH_X) PSSH_OK = 0 };
 #undef PSSH_X
-	PSSH_OK = 0
-};
 
 const char *pssh_strerror(int code);  /* the text above; never NULL */
 const char *pssh_errname(int code);   /* "PSSH_EAUTH"; never NULL */
