@@ -17,7 +17,10 @@ static bool local_dir(struct job *j, const char *path)
 
 	if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
 		return true;
-	job_fail_errno(j, errno, "cannot make the directory '%s'", path);
+	if (errno == EEXIST)
+		job_fail(j, PSSH_ELOCAL, "'%s' is not a directory", path);
+	else
+		job_fail_errno(j, errno, "cannot make the directory '%s'", path);
 	return false;
 }
 

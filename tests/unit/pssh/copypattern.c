@@ -64,8 +64,8 @@ static void test_misses(void)
 	w = (struct way){ 0 };
 	is_int(get(&w, "many/*", at("out5"), GLOB, &f), 0, "many %s", f.text);
 	ok(shell("diff -r many out5"), "are the same");
-	is_int(get(&w, "many/*", at("out4"), GLOB, &f), PSSH_ELOCAL, "a file where the directory should be: %s",
-		f.text);
+	is_int(get(&w, "many/*", at("out4"), GLOB, &f), PSSH_ELOCAL, "a file where the directory should be");
+	has_str(f.text, "out4' is not a directory", "is told: %s", f.text);
 	shell("rm -rf out* many log");
 }
 
