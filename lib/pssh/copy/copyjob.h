@@ -14,10 +14,10 @@
 #include "pssh/copy/sftp.h"
 
 enum {
-	COPY_JOBS = 32,             /* jobs at once */
-	COPY_BLOCKS = 96,           /* blocks of data outstanding, over all files */
-	COPY_WINDOW = 4 << 20,      /* bytes from a file's earliest outstanding block to its latest */
-	COPY_QUEUE = 2000,          /* how many listed names may wait; above it no directory is listed */
+	COPY_JOBS = 32,        /* jobs at once */
+	COPY_BLOCKS = 256,     /* blocks of data outstanding, over all files: CHAN_WINDOW_FILES */
+	COPY_WINDOW = 8 << 20, /* bytes from a file's earliest outstanding block to its latest */
+	COPY_QUEUE = 2000,     /* how many listed names may wait; above it no directory is listed */
 	COPY_NOTES = 64,
 };
 

@@ -21,11 +21,11 @@ enum {
 	 * split over two packets costs a tenth of the throughput.
 	 */
 	SFTP_PACKET = 32700,
-	SFTP_READ = 32768,          /* every server can return this much */
-	SFTP_SLOTS = 256,           /* requests outstanding at once */
-	SFTP_HANDLE = 256,          /* longest handle, by the protocol */
-	SFTP_PATH = 8192,           /* longest path */
-	SFTP_MESSAGE = 256 * 1024,  /* longest message accepted from a server, except data */
+	SFTP_READ = 32768,         /* every server can return this much */
+	SFTP_SLOTS = 320,          /* requests outstanding at once */
+	SFTP_HANDLE = 256,         /* longest handle, by the protocol */
+	SFTP_PATH = 8192,          /* longest path */
+	SFTP_MESSAGE = 256 * 1024, /* longest message accepted from a server, except data */
 };
 
 enum sftp_status {

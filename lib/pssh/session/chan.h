@@ -78,9 +78,9 @@ void chan_drop(struct chan *ch);       /* the same when its session ends too: se
 
 /*
  * The window is how much a server may send ahead of our reading. It limits both what libssh2 holds
- * for a host that nobody listens to and the throughput of one round trip.
+ * for a host that nobody listens to and the throughput of one round trip: 8 MiB are 700 Mb/s over 90 ms.
  */
-enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 2 * 1024 * 1024 };
+enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 8 * 1024 * 1024 };
 
 int chan_open_session(struct chan *ch, unsigned window, struct fail *f);
 int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies against a real sftp-server on a socketpair: no SSH, no port. */
+#include <arpa/inet.h>
+
 #include "copyway.h"
 
 /* ---- Plain ----------------------------------------------------------------------------- */
@@ -287,6 +289,52 @@ static void test_shared(void)
 	shell("rm -f src dst*");
 }
 
+static uint32_t request_word(const char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return ntohl(v);
+}
+
+/* By requests to read: they are of type 5 and end with a length. */
+static uint64_t bytes_asked(const char *data, size_t len)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < len; i += 4 + request_word(data + i))
+		sum += data[i + 4] == 5 ? request_word(data + i + request_word(data + i)) : 0;
+	return sum;
+}
+
+/* Over a long path an answer takes a while: 8 MiB are asked for before the first data. */
+static void test_ahead(void)
+{
+	struct way w = { 0 };
+	uint64_t asked = 0;
+	struct fail f;
+	struct copy *c;
+	size_t len;
+
+	shell("truncate -s 32M src");
+	if (copy_new_get(at("src"), at("dst"), 0, &c, &f))
+		abort();
+	way_open(&w);
+	for (const char *data; !asked && !copy_finished(c); way_read(&w, c)) {
+		for (copy_output(c, &data, &len); len; copy_output(c, &data, &len)) {
+			asked += bytes_asked(data, len);
+			if (send(w.fd, data, len, MSG_NOSIGNAL) != (ssize_t)len)
+				abort();
+			copy_sent(c, len);
+		}
+		poll(&(struct pollfd){ .fd = w.fd, .events = POLLIN }, 1, 10000);
+	}
+	is_int((int)(asked / MB), 8, "so many MiB are asked for at once");
+	copy_free(c);
+	way_close(&w);
+	shell("rm -f src dst*");
+}
+
 int main(void)
 {
 	if (!way_begin())
@@ -299,5 +347,6 @@ int main(void)
 	test_sparse();
 	test_old_server();
 	test_shared();
+	test_ahead();
 	return way_end();
 }
