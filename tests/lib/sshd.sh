@@ -49,6 +49,10 @@ sshd_setup() {
 		MaxSessions 200
 		Subsystem sftp internal-sftp
 	END
+	# Since OpenSSH 9.8 an address that failed to sign in is refused for a while, and here there is but one.
+	if "$SSHD" -t -f "$SSHD_DIR/sshd_config" -o PerSourcePenalties=no 2>/dev/null; then
+		echo 'PerSourcePenalties no' >>"$SSHD_DIR/sshd_config"
+	fi
 	SSHD_PROXY="$SSHD -i -f $SSHD_DIR/sshd_config"
 	cat >"$SSHD_CONFIG" <<-END
 		Host *

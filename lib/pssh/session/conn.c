@@ -272,7 +272,8 @@ static int conn_greet(struct conn *c)
 			rc == LIBSSH2_ERROR_SOCKET_SEND))
 		return fail_set(&c->why, c->proxy ? PSSH_EPROXY : PSSH_ECLOSED,
 			"'%s' closed the connection before it was set up: %s", c->plan->name, conn_reason(c));
-	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE)
+	if ((rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_METHOD_NONE) &&
+		kexinit_there(buf_text(&c->hello), c->hello.len))
 		return fail_set(&c->why, PSSH_EALGORITHM, "the key exchange with '%s' (%s) failed: %s", c->plan->name,
 			hello_banner(c), conn_reason(c));
 	if (rc)

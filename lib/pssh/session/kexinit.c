@@ -73,6 +73,17 @@ int kexinit_parse(const void *data, size_t len, struct kexinit *out)
 	return rc;
 }
 
+bool kexinit_there(const void *data, size_t len)
+{
+	struct kexinit k;
+	int rc = kexinit_parse(data, len, &k);
+
+	if (rc)
+		return rc == PSSH_ENOMEM;
+	kexinit_release(&k);
+	return true;
+}
+
 void kexinit_release(struct kexinit *k)
 {
 	for (int i = 0; i < PSSH_ALGS; i++)

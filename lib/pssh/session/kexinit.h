@@ -6,6 +6,7 @@
 #ifndef PSSH_SESSION_KEXINIT_H
 #define PSSH_SESSION_KEXINIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "pssh/pssh_types.h"
@@ -19,6 +20,8 @@ struct kexinit {
 
 /* Reads banner and first packet. 0, PSSH_EPROTO (it is not that, or not all of it) or PSSH_ENOMEM. */
 int kexinit_parse(const void *data, size_t len, struct kexinit *out);
+/* Whether it is that. For libssh2 after 1.11.1 garbage is a key exchange that failed. */
+bool kexinit_there(const void *data, size_t len);
 void kexinit_release(struct kexinit *k);
 
 #endif
