@@ -1,14 +1,18 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/start.sh tests/bench/nodes/idle \
-	tests/bench/nodes/neighbour tests/bench/nodes/prompt
+EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh tests/bench/start.sh \
+	tests/bench/peers/get tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py \
+	tests/bench/peers/with_parallel_ssh.py tests/bench/nodes/idle tests/bench/nodes/neighbour \
+	tests/bench/nodes/prompt
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
 	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
 
-check_PROGRAMS += tests/bench/bareloop tests/bench/measure
+check_PROGRAMS += tests/bench/bareloop tests/bench/farpath tests/bench/measure
 tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
 tests_bench_bareloop_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS)
 tests_bench_bareloop_LDADD = $(SSH2_LIBS)
+tests_bench_farpath_SOURCES = tests/bench/farpath.c
+tests_bench_farpath_LDADD =
 tests_bench_measure_SOURCES = tests/bench/measure.c
 tests_bench_measure_LDADD =
 
