@@ -14,6 +14,9 @@ int entry_no_memory(struct pssh *p);                /* PSSH_ENOMEM */
 /* Adds a variable to a list of name, value, …, NULL. */
 int entry_add_variable(struct pssh *p, char ***env, size_t *count, const char *name, const char *value);
 
+/* A task without hosts. In pssh_task.c. */
+int entry_task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out);
+
 /* 0, or the same for what is not the name of a signal. In pssh_task.c. */
 int entry_check_signal(struct pssh *p, const char *signal);
 

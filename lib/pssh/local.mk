@@ -7,6 +7,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/error.c \
 	lib/pssh/pssh.c \
 	lib/pssh/pssh.h \
+	lib/pssh/pssh_file.c \
 	lib/pssh/pssh_host.c \
 	lib/pssh/pssh_like_ssh.c \
 	lib/pssh/pssh_memory.c \
@@ -101,6 +102,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/feed.h \
 	lib/pssh/session/kill_remote.c \
 	lib/pssh/session/kill_remote.h \
+	lib/pssh/session/look.c \
+	lib/pssh/session/look.h \
 	lib/pssh/session/offers.c \
 	lib/pssh/session/offers.h \
 	lib/pssh/session/socks.c \

@@ -260,6 +260,23 @@ int pssh_put(struct pssh *p, const char *local, const char *remote, unsigned fla
 int pssh_get(struct pssh *p, const char *remote, const char *local, unsigned flags, struct pssh_task **out);
 
 /*
+ * The same from memory, which is copied, to the path of a file. A new file gets the mode minus the
+ * host's umask; one that is replaced keeps its own.
+ */
+int pssh_put_data(struct pssh *p, const void *data, size_t len, const char *remote, unsigned mode,
+	struct pssh_task **out);
+
+/* A file's bytes in one PSSH_EV_STDOUT; PSSH_EREMOTE: it has more than limit (0: 1 MiB). */
+int pssh_get_data(struct pssh *p, const char *remote, size_t limit, struct pssh_task **out);
+
+/*
+ * What a path is, following links: one PSSH_EV_FILE. What is in a directory, itself and its parent
+ * left out: one for each name. PSSH_ENOENT: it does not exist.
+ */
+int pssh_stat(struct pssh *p, const char *remote, struct pssh_task **out);
+int pssh_read_dir(struct pssh *p, const char *remote, struct pssh_task **out);
+
+/*
  * Listens on a local "address:port" (port 0: any free one, see pssh_tunnel_port) or unix socket path
  * and carries each connection to "host:port" as seen from the task's only host.
  */

@@ -14,7 +14,7 @@ enum {
 		PSSH_COPY_SPARSE | PSSH_COPY_PER_HOST | PSSH_COPY_GLOB | PSSH_COPY_UPDATE,
 };
 
-static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
+int entry_task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 {
 	int rc = entry_here(p);
 	struct pssh_task *t = rc ? NULL : calloc(1, sizeof *t);
@@ -25,7 +25,7 @@ static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 		return entry_no_memory(p);
 	t->fleet = p;
 	t->kind = kind;
-	t->fd = -1;
+	t->fd = t->data_fd = -1;
 	t->want.output = (struct output_rule){ .mode = PSSH_OUTPUT_LINES, .ceiling = CEILING };
 	input_init(&t->input);
 	list_init(&t->runs);
@@ -37,7 +37,7 @@ static int task_new(struct pssh *p, enum task_kind kind, struct pssh_task **out)
 int pssh_exec(struct pssh *p, const char *command, struct pssh_task **out)
 {
 	struct pssh_task *t;
-	int rc = task_new(p, TASK_EXEC, &t);
+	int rc = entry_task_new(p, TASK_EXEC, &t);
 
 	if (rc)
 		return rc;
@@ -60,7 +60,7 @@ static int task_new_pair(struct pssh *p, enum task_kind kind, const char *local,
 
 	if (!local || !*local || !remote)
 		return entry_refuse(p, "both ends are required");
-	rc = task_new(p, kind, &t);
+	rc = entry_task_new(p, kind, &t);
 	if (rc)
 		return rc;
 	t->flags = flags;
@@ -108,7 +108,7 @@ int pssh_channel(struct pssh *p, enum pssh_channel_kind kind, const char *target
 	int pair[2], rc = channel_check(kind, target, &p->why);
 
 	if (!rc)
-		rc = task_new(p, TASK_CHANNEL, &t);
+		rc = entry_task_new(p, TASK_CHANNEL, &t);
 	if (rc)
 		return rc;
 	t->channel = kind;

@@ -146,7 +146,8 @@ enum pssh_event_type {
 	PSSH_EV_EXIT,        /* status (0 for a copy). The host has ended. */
 	PSSH_EV_SIGNAL,      /* text: the signal that ended it, as "TERM". The host has ended. */
 	PSSH_EV_ERROR,       /* status: a code; text: a sentence. The host has ended. */
-	PSSH_EV_DONE         /* every host of the task has ended; host NULL */
+	PSSH_EV_DONE,        /* every host of the task has ended; host NULL */
+	PSSH_EV_FILE         /* of the host: text (name), status (st_mode), total (size), done (time of change) */
 };
 
 /* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; DONE follows the last one. */

@@ -28,7 +28,7 @@ struct seen {
 	struct pssh_host *host;
 	char *out, *err;              /* with a NUL after the end */
 	size_t out_len, err_len;
-	uint64_t dropped;
+	uint64_t dropped, changed;
 	unsigned started, ends, retries, outputs, split;
 	int type, status, cancelled;  /* of the end */
 	char text[600];
@@ -120,6 +120,18 @@ static void drive_output(struct drive *d, struct seen *s, const struct pssh_even
 		*len += ev->len;
 }
 
+/* One line for each file: type and mode, size, name. */
+static void drive_file(struct seen *s, const struct pssh_event *ev)
+{
+	char line[400];
+	struct pssh_event as = { .data = line };
+
+	as.len = (size_t)snprintf(line, sizeof line, "%o %llu %.300s\n", (unsigned)ev->status,
+		(unsigned long long)ev->total, ev->text);
+	drive_keep(&s->out, &s->out_len, &as);
+	s->changed = ev->done;
+}
+
 static void drive_over(struct drive *d, struct seen *s, const struct pssh_event *ev)
 {
 	if (s->ends++)
@@ -188,6 +200,9 @@ static DRIVE_UNUSED void drive_take(struct drive *d, const struct pssh_event *ev
 				drive_break(d, "done, but a host has not ended once", ev);
 		break;
 	case PSSH_EV_PROGRESS: break;
+	case PSSH_EV_FILE:
+		drive_file(s, ev);
+		break;
 	}
 }
 

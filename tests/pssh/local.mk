@@ -13,6 +13,7 @@ pssh_tests = \
 	tests/pssh/fair \
 	tests/pssh/fault \
 	tests/pssh/fork \
+	tests/pssh/files \
 	tests/pssh/hostfacts \
 	tests/pssh/hostfree \
 	tests/pssh/hostkey \
@@ -62,6 +63,8 @@ tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fault_LDADD = libpssh.la
 tests_pssh_fork_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fork_LDADD = libpssh.la
+tests_pssh_files_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_files_LDADD = libpssh.la
 tests_pssh_hostfacts_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_hostfacts_LDADD = libpssh.la
 tests_pssh_hostfree_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -22,6 +22,7 @@
 #include "pssh/pssh_types.h"
 #include "pssh/session/channel.h"
 #include "pssh/config/sshconfig.h"
+#include "pssh/session/look.h"
 #include "pssh/session/kill_remote.h"
 #include "pssh/session/tunnel.h"
 #include "pssh/session/xfer.h"
@@ -78,7 +79,7 @@ struct pssh_host {
 	void *data;
 };
 
-enum task_kind { TASK_EXEC, TASK_PUT, TASK_GET, TASK_TUNNEL, TASK_CHANNEL };
+enum task_kind { TASK_EXEC, TASK_PUT, TASK_GET, TASK_TUNNEL, TASK_CHANNEL, TASK_LOOK };
 
 struct pssh_task {
 	struct pssh *fleet;
@@ -99,8 +100,11 @@ struct pssh_task {
 	bool deadline_set;
 	unsigned port;                   /* where a tunnel listens */
 	enum pssh_channel_kind channel;
-	int fd; /* our end of a channel's pair of sockets; -1: none */
 	enum tunnel_way way;
+	enum look_what look;
+	size_t limit; /* of a file that is read into memory */
+	int data_fd;  /* what a put from memory reads; -1: none */
+	int fd;       /* our end of a channel's pair of sockets; -1: none */
 	void *data;
 };
 
@@ -132,6 +136,7 @@ struct run {
 	struct copy_source *source; /* of a put with a file for each host, else NULL */
 	struct tunnel *tunnel;
 	struct channel *channel;
+	struct look *look;
 	struct input *own_input;
 	struct run_own *own; /* NULL: nothing */
 	struct kill_remote *kill;

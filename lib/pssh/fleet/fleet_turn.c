@@ -66,9 +66,11 @@ static bool begin_again(struct run *r, int code)
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	channel_free(r->channel);
+	look_free(r->look);
 	r->exec = NULL;
 	r->xfer = NULL;
 	r->channel = NULL;
+	r->look = NULL;
 	r->state = RUN_WAITING;
 	h->active -= run_takes_session(r);
 	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
@@ -168,7 +170,7 @@ static bool several_channels(const struct pssh_host *h)
 	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
 		return !list_empty(&h->runs);
 	r = list_entry(h->runs.next, struct run, in_host);
-	return r->tunnel || r->channel || r->xfer || r->kill;
+	return r->tunnel || r->channel || r->look || r->xfer || r->kill;
 }
 
 /*

@@ -54,6 +54,7 @@ void run_free(struct run *r)
 	copy_source_free(r->source);
 	tunnel_free(r->tunnel);
 	channel_free(r->channel);
+	look_free(r->look);
 	close_end(r->task);
 	kill_remote_free(r->kill);
 	run_own_free(r->own);
@@ -93,6 +94,8 @@ int run_open(struct run *r, struct fail *f)
 		rc = open_exec(r);
 	else if (t->kind == TASK_TUNNEL)
 		rc = open_tunnel(r, f);
+	else if (t->kind == TASK_LOOK)
+		rc = look_new(&r->host->conn->link, t->look, t->remote, t->limit, &r->look);
 	else if (t->kind == TASK_CHANNEL)
 		rc = channel_new(t->fleet->shared.loop, KIND_TUNNEL, t->channel, t->remote, t->fd, r,
 			&r->host->conn->link, &r->channel);
@@ -213,6 +216,34 @@ static int step_begin_tunnel(struct run *r, struct fail *f)
 	return task_begun(r);
 }
 
+static int step_look(struct run *r, struct pssh_event *ev, struct fail *f)
+{
+	int rc = look_step(r->look, &r->host->fleet->room, f);
+	struct sftp_attrs a;
+
+	switch (rc) {
+	case LOOK_BEGUN:
+		return task_begun(r);
+	case LOOK_FILE:
+		ev->type = PSSH_EV_FILE;
+		ev->text = look_file(r->look, &a);
+		ev->status = a.flags & SFTP_ATTR_MODE ? (int)a.mode : 0;
+		ev->total = a.flags & SFTP_ATTR_SIZE ? a.size : 0;
+		ev->done = a.flags & SFTP_ATTR_TIMES ? a.mtime : 0;
+		return RUN_PROGRESS;
+	case LOOK_BYTES:
+		ev->type = PSSH_EV_STDOUT;
+		ev->data = look_bytes(r->look)->data;
+		ev->len = look_bytes(r->look)->len;
+		return RUN_OUTPUT;
+	case LOOK_DONE:
+		ev->type = PSSH_EV_EXIT;
+		return RUN_DONE;
+	default:
+		return rc;
+	}
+}
+
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 {
 	if (r->exec)
@@ -221,6 +252,8 @@ int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 		return step_xfer(r, ev, f);
 	if (r->channel)
 		return step_channel(r, ev, f);
+	if (r->look)
+		return step_look(r, ev, f);
 	if (!r->begun)
 		return step_begin_tunnel(r, f);
 	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
@@ -370,6 +403,8 @@ void task_free(struct pssh_task *t)
 	close_end(t);
 	list_remove(&t->in_tasks);
 	copy_source_free(t->source);
+	if (t->data_fd >= 0)
+		close(t->data_fd);
 	input_release(&t->input);
 	strings_free(&t->env, &t->env_count);
 	free(t->command);
