@@ -293,11 +293,9 @@ int pssh_wait(struct pssh *p, const struct pssh_event **ev, int ms)
 	int rc, sleep;
 
 	for (;;) {
-		rc = p->woken ? 0 : pssh_next(p, ev);
-		if (rc == 0 && p->woken) {
-			p->woken = false;
+		if (atomic_exchange(&p->woken, false)) /* before events, which may never end */
 			return 0;
-		}
+		rc = pssh_next(p, ev);
 		if (rc != 0 || (ms >= 0 && clock_ms() >= end))
 			return rc;
 		sleep = fleet_timeout(p);
@@ -315,6 +313,7 @@ void pssh_wake(struct pssh *p)
 {
 	int kept = errno; /* a signal handler must not change it */
 
+	atomic_store(&p->woken, true);
 	eventfd_write(p->wake_fd, 1); /* fails only if it is raised far enough already */
 	errno = kept;
 }

@@ -6,6 +6,7 @@
 #ifndef PSSH_FLEET_FLEET_H
 #define PSSH_FLEET_FLEET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -183,8 +184,8 @@ struct pssh {
 	struct loop_timer reap_timer;
 	struct loop_watch resolver_watch, wake_watch;
 	int wake_fd; /* an eventfd, which pssh_wake() raises */
-	bool woken;  /* until pssh_wait() has returned because of it */
-	int64_t burst;                   /* when the calls began that have not returned "nothing" since; 0: none */
+	atomic_bool woken; /* until pssh_wait() has returned because of it */
+	int64_t burst;     /* when the calls began that have not returned "nothing" since; 0: none */
 	struct exec_room room;
 };
 

@@ -415,7 +415,7 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 {
 	struct keyring_agent *held;
 	struct conn *c;
-	eventfd_t raised;
+	eventfd_t raised; /* pssh_wait() looks at p->woken */
 
 	switch (w->kind) {
 	case KIND_CONN:
@@ -444,7 +444,6 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 		break;
 	case KIND_WAKE:
 		eventfd_read(p->wake_fd, &raised);
-		p->woken = true;
 		break;
 	default:
 		break;
