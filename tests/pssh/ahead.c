@@ -83,6 +83,7 @@ static void check_fd(void)
 	int fds = count_fds(), spare[2], fd;
 	pid_t pid;
 
+	pssh_set_hostkeys(d.p, PSSH_HOSTKEYS_ACCEPT_NEW);
 	pssh_host_set_proxy(h, "exit 7");
 	if (pipe2(spare, O_CLOEXEC) != 0)
 		exit(99);
