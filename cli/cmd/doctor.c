@@ -18,6 +18,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
+#include "cli/remote/keeping.h"
 #include "pssh/pssh.h"
 
 extern char **environ;
@@ -382,6 +383,24 @@ static void check_market(struct doctor *d)
 	market_sign_out(m);
 }
 
+static void check_kept(struct doctor *d)
+{
+	struct pssh_kept *list = NULL;
+	size_t count = 0, silent = 0;
+
+	if (keeping_list(d->np, false, &list, &count, &silent) != STATUS_OK)
+		doctor_mend(doctor_find(d, "kept", STATE_WARN, "kept connections cannot be listed"), "nanopod keep");
+	else if (silent)
+		doctor_mend(doctor_find(d, "kept", STATE_WARN, "%zu kept connection%s: the keeper does not answer",
+				    silent, silent == 1 ? "" : "s"),
+			"pkill -KILL -x pssh-keeper");
+	else if (count)
+		doctor_mend(doctor_find(d, "kept", STATE_OK, "%zu connection%s kept open", count,
+				    count == 1 ? " is" : "s are"),
+			"nanopod keep stop");
+	free(list);
+}
+
 static void doctor_examine(struct doctor *d)
 {
 	d->count = d->keys = 0;
@@ -392,6 +411,7 @@ static void doctor_examine(struct doctor *d)
 	doctor_check_keys(d);
 	check_known_hosts(d);
 	check_descriptors(d);
+	check_kept(d);
 	check_market(d);
 	check_terminal(d);
 }

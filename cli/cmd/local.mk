@@ -21,6 +21,7 @@ nanopod_SOURCES += \
 	cli/cmd/extend.c \
 	cli/cmd/help.c \
 	cli/cmd/hosts.c \
+	cli/cmd/keep.c \
 	cli/cmd/kubeconfig.c \
 	cli/cmd/ledger.c \
 	cli/cmd/local.c \

@@ -70,6 +70,11 @@ static const struct option connect[] = {
 	{ "retry", 0, OPTION_INT, "N", .min = 0, .max = 100,
 		.help = "how often to retry a connection that fails for a passing reason", .setting = "retry",
 		.section = "Connection" },
+	{ "keep", 0, OPTION_DURATION, .may_none = true,
+		.help = "use connections that earlier commands kept, and keep these as long after their last use",
+		.setting = "keep", .section = "Connection" },
+	{ "no-keep", 0, OPTION_FLAG, .help = "use no kept connections and keep none, as --keep none", .setting = "keep",
+		.implied = "none", .section = "Connection" },
 	{ 0 },
 };
 

@@ -40,6 +40,8 @@ enum setting_trust {
 		"timeout for reaching a host") \
 	X(RETRY, "retry", SETTING_INT, TRUST_ANY, "0", NULL, 0, 100, \
 		"how often to retry a connection that fails for a passing reason") \
+	X(KEEP, "keep", SETTING_DURATION, TRUST_PERSON, "none", NULL, 0, 7 * 24 * 3600, \
+		"how long connections stay open for later commands") \
 	X(USER, "user", SETTING_TEXT, TRUST_ANY, NULL, NULL, 0, 0, "user, for hosts without one") \
 	X(PORT, "port", SETTING_INT, TRUST_ANY, NULL, NULL, 1, 65535, "port, for hosts without one") \
 	X(IDENTITY, "identity", SETTING_LIST, TRUST_PERSON, NULL, NULL, 0, 0, "private key files to offer") \

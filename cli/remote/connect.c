@@ -17,12 +17,22 @@
 #include "cli/frame/prompt.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
+#include "cli/remote/keeping.h"
 #include "cli/remote/openssh.h"
 
 static const enum setting decisive[] = {
-	SETTING_ID_FANOUT, SETTING_ID_CONNECT_TIMEOUT, SETTING_ID_RETRY, SETTING_ID_USER, SETTING_ID_PORT,
-	SETTING_ID_IDENTITY, SETTING_ID_JUMP, SETTING_ID_SSH_CONFIG, SETTING_ID_KNOWN_HOSTS,
-	SETTING_ID_HOST_KEY, SETTING_ID_AGENT,
+	SETTING_ID_FANOUT,
+	SETTING_ID_CONNECT_TIMEOUT,
+	SETTING_ID_RETRY,
+	SETTING_ID_USER,
+	SETTING_ID_PORT,
+	SETTING_ID_IDENTITY,
+	SETTING_ID_JUMP,
+	SETTING_ID_SSH_CONFIG,
+	SETTING_ID_KNOWN_HOSTS,
+	SETTING_ID_HOST_KEY,
+	SETTING_ID_AGENT,
+	SETTING_ID_KEEP,
 };
 
 static char *made_of(struct nanopod *np)
@@ -251,6 +261,8 @@ static int connect_make(struct nanopod *np, struct connect *c)
 		status = read_identities(np, c);
 	if (!status)
 		status = set_agent(np, c);
+	if (!status)
+		keeping_apply(np, c->fleet);
 	return status;
 }
 

@@ -10,6 +10,8 @@ libcli_la_SOURCES += \
 	cli/remote/fold.h \
 	cli/remote/group.c \
 	cli/remote/group.h \
+	cli/remote/keeping.c \
+	cli/remote/keeping.h \
 	cli/remote/openssh.c \
 	cli/remote/openssh.h \
 	cli/remote/save.c \

@@ -51,6 +51,20 @@ void loop_leave(struct loop *l)
 	l->count = l->next = 0;
 }
 
+int loop_forked(struct loop *l)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(l->epfd);
+	l->epfd = fd;
+	l->next = l->count = 0;
+	while (l->used)
+		loop_timer_clear(l, l->heap[0]);
+	return 0;
+}
+
 int loop_fd(const struct loop *l)
 {
 	return l->epfd;

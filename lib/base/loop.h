@@ -31,6 +31,11 @@ int loop_new(struct loop **out); /* 0 or -errno */
 void loop_free(struct loop *l);
 /* In a forked child, which shares the epoll set with its parent: later calls change nothing in it. */
 void loop_leave(struct loop *l);
+/*
+ * In a forked child: gives it an epoll set of its own, and removes all timers. The watches of the
+ * parent count no more; zero `armed` of those to use again. 0 or -errno.
+ */
+int loop_forked(struct loop *l);
 int loop_fd(const struct loop *l);
 int loop_timeout(const struct loop *l); /* ms until something is due, 0 now, -1 never */
 

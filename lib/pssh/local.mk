@@ -11,6 +11,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/pssh_host.c \
 	lib/pssh/pssh_like_ssh.c \
 	lib/pssh/pssh_memory.c \
+	lib/pssh/pssh_keep.c \
 	lib/pssh/pssh_task.c \
 	lib/pssh/pssh_task_host.c \
 	lib/pssh/pssh_types.h \
@@ -81,6 +82,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/channel.h \
 	lib/pssh/session/conn.c \
 	lib/pssh/session/conn.h \
+	lib/pssh/session/conn_lent.c \
+	lib/pssh/session/conn_lent.h \
 	lib/pssh/session/dial.c \
 	lib/pssh/session/dial.h \
 	lib/pssh/session/exec.c \
@@ -115,6 +118,18 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/session/xfer.c \
 	lib/pssh/session/xfer.h \
 	lib/pssh/fleet/copyrun.c \
+	lib/pssh/keep/borrow.c \
+	lib/pssh/keep/borrow.h \
+	lib/pssh/keep/keepfolder.c \
+	lib/pssh/keep/keepfolder.h \
+	lib/pssh/keep/keepkey.c \
+	lib/pssh/keep/keepkey.h \
+	lib/pssh/keep/keeplist.c \
+	lib/pssh/keep/keeplist.h \
+	lib/pssh/keep/keepwire.c \
+	lib/pssh/keep/keepwire.h \
+	lib/pssh/keep/lend.c \
+	lib/pssh/keep/lend.h \
 	lib/pssh/fleet/environment.c \
 	lib/pssh/fleet/event_queue.c \
 	lib/pssh/fleet/event_queue.h \
@@ -122,6 +137,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/fleet/fleet.h \
 	lib/pssh/fleet/forked.c \
 	lib/pssh/fleet/host.c \
+	lib/pssh/fleet/keeper.c \
+	lib/pssh/fleet/keepfind.c \
 	lib/pssh/fleet/question.c \
 	lib/pssh/fleet/run_own.c \
 	lib/pssh/fleet/strings.c \

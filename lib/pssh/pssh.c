@@ -69,7 +69,7 @@ static void lists_init(struct pssh *p)
 	p->resolver_watch.kind = KIND_RESOLVER;
 	p->reap_timer.kind = KIND_REAP;
 	p->wake_watch.kind = KIND_WAKE;
-	p->wake_fd = -1;
+	p->wake_fd = p->keep_folder = -1;
 }
 
 /*
@@ -129,7 +129,8 @@ void pssh_free(struct pssh *p)
 {
 	if (!p)
 		return;
-	fleet_forked(p);
+	if (!fleet_forked(p))
+		keeper_hand_over(p);
 	fleet_release(p);
 	keyring_release(&p->shared.keyring);
 	algorithms_release(&p->shared.algorithms);
@@ -143,6 +144,8 @@ void pssh_free(struct pssh *p)
 	strings_free(&p->identities, &p->identity_count);
 	for (int i = 0; i < PSSH_ALGS; i++)
 		free(p->algorithms[i]);
+	if (p->keep_folder >= 0)
+		close(p->keep_folder);
 	free(p->room.data);
 	buf_release(&p->room.join);
 	free(p);

@@ -156,6 +156,29 @@ int pssh_set_prompts(struct pssh *p, int on);
 int pssh_set_log(struct pssh *p, enum pssh_log_level level,
 	void (*sink)(void *arg, enum pssh_log_level level, const char *text), void *arg);
 
+/* ---- Connections that outlive their process --------------------------------------------- */
+
+/*
+ * Looks in this folder for connections that other processes of this user left there, and uses those
+ * that were made to the same place, by the same way, as the same user, with the same settings and keys,
+ * and whose host key the fleet accepts. pssh_free() leaves its idle connections there: a process that
+ * it forks, the keeper, lends each to one fleet at a time, and closes it after so many seconds without
+ * use (at most a week; 0: leaves none). Makes the folder if it does not exist; refuses one that another
+ * user owns or may enter. NULL: neither (the default). It keeps no connection for which a password was
+ * typed or that a proxy command carries.
+ */
+int pssh_set_keep(struct pssh *p, const char *folder, unsigned seconds);
+
+/* Leaves the idle connections now. Tasks that follow on these hosts borrow them. */
+int pssh_keep(struct pssh *p);
+
+/*
+ * What the folder of pssh_set_keep() has: free() *list. Keepers that do not answer are counted in
+ * *silent only. pssh_keep_stop() also has each closed as soon as nobody uses it.
+ */
+int pssh_keep_list(struct pssh *p, struct pssh_kept **list, size_t *count, size_t *silent);
+int pssh_keep_stop(struct pssh *p, struct pssh_kept **list, size_t *count, size_t *silent);
+
 /* ---- Lists of host names --------------------------------------------------------------- */
 
 /*

@@ -131,6 +131,15 @@ struct pssh_facts {
 	uint64_t bytes_in, bytes_out;                           /* on the wire, encrypted */
 };
 
+/* A connection that outlived its process: see pssh_set_keep(). */
+struct pssh_kept {
+	char name[256];     /* user@address:port */
+	unsigned pid;       /* of its keeper */
+	int lent;           /* a command uses it now */
+	unsigned age, idle; /* since when it is kept, and unused: seconds */
+	unsigned limit;     /* after so many seconds without use it closes */
+};
+
 /* ---- Events ---------------------------------------------------------------------------- */
 
 enum pssh_event_type {

@@ -28,7 +28,7 @@ touch afile; mkdir adir
 offers() { nanopod complete -- "$@" 2>/dev/null | cut -f1 | tr '\n' ' ' | sed 's/ $//'; }
 
 is "$(offers vers)" version "a command"
-like "$(offers '')" 'run ssh cp .*hosts shell .*config doctor completion help version' "all commands"
+like "$(offers '')" 'run ssh cp .*hosts keep shell .*config doctor completion help version' "all commands"
 unlike "$(offers '')" 'complete( |$)' "but the hidden one"
 is "$(offers completion '')" "bash zsh fish" "the words of a positional"
 is "$(offers completion bash '')" "" "nothing where nothing fits"

@@ -112,7 +112,11 @@ int main(void)
 	if (!drive_start(&d))
 		return 99;
 	pssh_read_config(d.p, env("SSHD_CONFIG"));
-	check_fd(); /* before there are proxies that end, whose descriptors close later */
+	check_fd(); /* in a fleet without proxies that end, whose descriptors close later */
+	drive_end(&d, "given");
+	if (!drive_start(&d))
+		return 99;
+	pssh_read_config(d.p, env("SSHD_CONFIG"));
 	check_connect();
 	check_window();
 	check_failure();

@@ -257,8 +257,10 @@ static DRIVE_UNUSED void drive_free(struct drive *d, struct pssh_task *t)
 
 static DRIVE_UNUSED bool drive_start(struct drive *d)
 {
+	const char *kept = getenv("DRIVE_KEEP"); /* a folder: the test runs over connections that were kept there */
+
 	*d = (struct drive){ .keep = true };
-	return pssh_new(&d->p) == 0;
+	return pssh_new(&d->p) == 0 && (!kept || pssh_set_keep(d->p, kept, 600) == 0);
 }
 
 static DRIVE_UNUSED void drive_forget(struct drive *d)

@@ -21,6 +21,7 @@ pssh_tests = \
 	tests/pssh/likessh \
 	tests/pssh/memory \
 	tests/pssh/onehost \
+	tests/pssh/keep \
 	tests/pssh/order \
 	tests/pssh/output \
 	tests/pssh/plugin \
@@ -37,6 +38,7 @@ check_PROGRAMS += $(pssh_tests)
 TESTS += $(pssh_tests:=.t)
 EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h $(pssh_tests:=.t)
 $(patsubst %,%.log,$(pssh_tests)): %.log: %$(EXEEXT) $(lightsshd)
+tests/pssh/keep.log: tests/pssh/exec$(EXEEXT) tests/pssh/cancel$(EXEEXT) tests/pssh/fork$(EXEEXT) tests/pssh/output$(EXEEXT)
 tests/pssh/badnet.log: tests/lib/badproxy$(EXEEXT)
 
 tests_pssh_ahead_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
@@ -79,6 +81,8 @@ tests_pssh_memory_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_memory_LDADD = libpssh.la
 tests_pssh_onehost_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_onehost_LDADD = libpssh.la
+tests_pssh_keep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_keep_LDADD = libpssh.la
 tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_order_LDADD = libpssh.la
 tests_pssh_output_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

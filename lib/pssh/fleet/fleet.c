@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
+#include "pssh/keep/borrow.h"
 
 enum {
 	KILL_REMOTE_SPARE_MS = 5000, /* how long ending the processes may take beyond the grace */
@@ -197,7 +198,9 @@ static void end_active(struct pssh_host *h, int code, const char *text)
 	list_each (pos, tmp, &h->runs) {
 		struct run *r = list_entry(pos, struct run, in_host);
 
-		if (r->state != RUN_WAITING)
+		if (conn_is_lent(h->conn) && run_may_restart(r))
+			run_restart(r);
+		else if (r->state != RUN_WAITING)
 			fleet_end_run(r, PSSH_EV_ERROR, code, text);
 	}
 }
@@ -244,6 +247,17 @@ void fleet_conn_lost(struct pssh_host *h)
 	struct fail why = h->conn->why;
 	bool was_up = !h->opening, served = h->served > 0, hopeless = h->conn->hopeless;
 
+	if (conn_is_lent(h->conn)) {
+		if (why.code != PSSH_EREFUSED) /* whoever does not answer, or not as it should, is asked no more */
+			h->keep_slot = KEEPFOLDER_SLOTS;
+		if (!was_up) {
+			h->attempt--;
+			drop_conn(h);
+			if (host_is_busy(h))
+				fleet_need(h);
+			return;
+		}
+	}
 	h->why = why;
 	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
 	if (was_up) {
@@ -314,16 +328,25 @@ static int start_via(struct pssh_host *h)
 static int start_conn(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
-	int rc = host_make_plan(h);
+	int kept, rc = host_make_plan(h);
 
-	if (!rc && h->via)
-		rc = start_via(h);
 	assert(!h->conn);
+	h->typed = h->left = false;
+	kept = rc ? -1 : keepfind(h);
+	if (!rc && kept < 0 && h->via)
+		rc = start_via(h);
+	if (!rc)
+		rc = conn_new(&p->shared, &h->plan, kept < 0 && h->via ? h->via->conn : NULL, h, &h->conn);
+	if (!rc && kept >= 0)
+		rc = conn_borrow(h->conn, kept, borrow_init);
+	if (rc) {
+		conn_free(h->conn);
+		h->conn = NULL;
+	}
+	if (rc && !h->why.code && h->via && h->via->why.code)
+		return fail_set(&h->why, rc, "%s", h->via->why.text);
 	if (rc)
-		return h->via && h->via->why.code && !h->why.code ? fail_set(&h->why, rc, "%s", h->via->why.text) : rc;
-	rc = conn_new(&p->shared, &h->plan, h->via ? h->via->conn : NULL, h, &h->conn);
-	if (rc)
-		return fail_set(&h->why, rc, "out of memory");
+		return h->why.code ? rc : fail_set(&h->why, rc, "out of memory");
 	h->given_fd = -1;
 	h->opening = true;
 	h->attempt++;

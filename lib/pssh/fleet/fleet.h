@@ -23,6 +23,8 @@
 #include "pssh/pssh_types.h"
 #include "pssh/session/channel.h"
 #include "pssh/config/sshconfig.h"
+#include "pssh/keep/keepfolder.h"
+#include "pssh/keep/lend.h"
 #include "pssh/session/look.h"
 #include "pssh/session/kill_remote.h"
 #include "pssh/session/tunnel.h"
@@ -71,6 +73,11 @@ struct pssh_host {
 	unsigned active;                 /* how many runs have a channel */
 	unsigned served;                 /* how many runs have begun on this connection */
 	unsigned attempt;
+	char keep_key[KEEPKEY_NAME];     /* who may use its connection if it is kept; "": nobody */
+	unsigned keep_slot;              /* which of the kept connections of its key to ask for next */
+	bool kept;                       /* its connection goes to the keeper */
+	bool left;                       /* a command may still run on its connection, and nobody waits for it */
+	bool typed;                      /* a password or the like was typed for its connection */
 	unsigned depth;                  /* how many hosts jump through this one in a row; 0: a target */
 	struct loop_timer timer;         /* the next try; once ready: keep-alive and idleness */
 	int64_t idle_since;
@@ -80,7 +87,7 @@ struct pssh_host {
 	void *data;
 };
 
-enum task_kind { TASK_EXEC, TASK_PUT, TASK_GET, TASK_TUNNEL, TASK_CHANNEL, TASK_LOOK };
+enum task_kind { TASK_EXEC, TASK_PUT, TASK_GET, TASK_TUNNEL, TASK_CHANNEL, TASK_LOOK, TASK_KEEP };
 
 struct pssh_task {
 	struct pssh *fleet;
@@ -138,6 +145,8 @@ struct run {
 	struct tunnel *tunnel;
 	struct channel *channel;
 	struct look *look;
+	struct lend *lend;               /* in a keeper: lends the connection */
+	char lend_name[KEEPFOLDER_NAME]; /* its socket */
 	struct input *own_input;
 	struct run_own *own; /* NULL: nothing */
 	struct kill_remote *kill;
@@ -145,6 +154,7 @@ struct run {
 	unsigned kill_remote_grace, kill_remote_tries;
 	bool kill_over; /* `kill` has nothing more to say */
 	bool timed_out, cancelled;       /* cancelled: alone, not with its task */
+	bool late;                       /* its start takes long, and it can start nowhere else */
 	char said[192];                  /* what happened to the processes; "": not known yet */
 	struct loop_timer timer;         /* the task's deadline; then that of ending its processes */
 };
@@ -186,6 +196,9 @@ struct pssh {
 	int wake_fd; /* an eventfd, which pssh_wake() raises */
 	atomic_bool woken; /* until pssh_wait() has returned because of it */
 	int64_t burst;     /* when the calls began that have not returned "nothing" since; 0: none */
+	bool keeps;        /* connections are looked for with keepers, and left to one */
+	int keep_folder;
+	unsigned keep_seconds;
 	struct exec_room room;
 };
 
@@ -241,6 +254,9 @@ bool run_kill_has_news(struct run *r);
 int run_cancel(struct run *r, const char *signal, unsigned grace_ms);
 /* Drops the part of the task's input that every run has taken. true: writers may go on. */
 bool task_trim_input(struct pssh_task *t);
+/* Whether nothing was asked of the server that could not be asked again on another connection. */
+bool run_may_restart(const struct run *r);
+void run_restart(struct run *r); /* it waits again */
 int task_find_run(struct pssh_task *t, const struct pssh_host *h, struct run **out);
 void task_free(struct pssh_task *t);
 
@@ -272,6 +288,15 @@ void fleet_release(struct pssh *p);
  * files are the parent's: after this, nothing that frees memory or closes descriptors touches them.
  */
 bool fleet_forked(struct pssh *p);
+/* ---- keepfind.c ---- */
+
+/* The socket of a keeper that may have the connection that h needs; -1: there is none to ask. */
+int keepfind(struct pssh_host *h);
+
+/* ---- keeper.c ---- */
+
+/* Leaves the idle connections to a keeper, if the fleet has one. 0 or a code. */
+int keeper_hand_over(struct pssh *p);
 
 /* ---- question.c ---- */
 

@@ -21,8 +21,20 @@ enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows 
 static void fleet_turn_begin_due(struct run *r)
 {
 	struct pssh_host *h = r->host;
+	unsigned ms = h->plan.deadline[PSSH_PHASE_HANDSHAKE];
 	char text[256];
 
+	if (conn_is_lent(h->conn) && run_may_restart(r)) {
+		conn_fail(h->conn, PSSH_ECLOSED, "the kept connection does not answer");
+		fleet_conn_lost(h);
+		return;
+	}
+	if (conn_is_lent(h->conn) && !r->late) {
+		r->late = true;
+		if (ms)
+			loop_timer_set(h->fleet->shared.loop, &r->timer, clock_ms() + ms);
+		return;
+	}
 	snprintf(text, sizeof text, "'%.120s' took too long: no answer for %u s while starting the task", h->spec,
 		(h->plan.deadline[PSSH_PHASE_HANDSHAKE] + 999) / 1000);
 	if (h->active > 1)
@@ -59,20 +71,9 @@ static bool begin_again(struct run *r, int code)
 {
 	struct pssh_host *h = r->host;
 
-	if (r->begun || code != PSSH_ECLOSED || !h->served || r->task->kind == TASK_TUNNEL)
+	if ((code != PSSH_ECLOSED && !conn_is_lent(h->conn)) || !h->served || !run_may_restart(r))
 		return false;
-	if (r->exec && r->exec->state >= EXEC_START) /* the server may have run the command without telling */
-		return false;
-	exec_free(r->exec);
-	xfer_free(r->xfer);
-	channel_free(r->channel);
-	look_free(r->look);
-	r->exec = NULL;
-	r->xfer = NULL;
-	r->channel = NULL;
-	r->look = NULL;
-	r->state = RUN_WAITING;
-	h->active -= run_takes_session(r);
+	run_restart(r);
 	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
 	return true;
 }
@@ -157,7 +158,7 @@ static bool any_reader(const struct pssh_host *h)
 	list_each (pos, tmp, &h->runs) {
 		const struct run *r = list_entry(pos, struct run, in_host);
 
-		if (r->state != RUN_WAITING && !r->tunnel && !r->channel)
+		if (r->state != RUN_WAITING && !r->tunnel && !r->channel && !r->lend)
 			return true;
 	}
 	return false;
@@ -170,7 +171,7 @@ static bool several_channels(const struct pssh_host *h)
 	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
 		return !list_empty(&h->runs);
 	r = list_entry(h->runs.next, struct run, in_host);
-	return r->tunnel || r->channel || r->look || r->xfer || r->kill;
+	return r->tunnel || r->channel || r->look || r->xfer || r->kill || r->lend;
 }
 
 /*
@@ -277,7 +278,7 @@ static void became_ready(struct pssh_host *h)
 {
 	fleet_not_opening(h);
 	h->attempt = 0;
-	h->served = h->wanted; /* as it may lie idle and die unnoticed before its first task */
+	h->served = h->wanted || conn_is_lent(h->conn); /* as it may die unnoticed before its first task */
 	h->wanted = false;
 	snprintf(h->fingerprint, sizeof h->fingerprint, "%s", h->conn->fingerprint);
 	fleet_tell(h->fleet, PSSH_EV_HOST_UP, NULL, h, 0, "");

@@ -104,6 +104,7 @@ int question_answer(struct pssh *p, uint64_t id, const char *text)
 		list_remove(&pr->link);
 		free(pr);
 		h->conn->asked = false;
+		h->typed = h->typed || !key;
 		auth_answer(h->conn->auth, text);
 		host_poke(h);
 		/* A person who has no passphrase for one host has none for the others. */

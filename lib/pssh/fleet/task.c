@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
 
-enum { KILL_TRIES = 3, REST_MS = 500 };
+enum { KILL_TRIES = 3, REST_MS = 500, LENT_START_MS = 5000 };
 
 struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 {
@@ -45,6 +45,8 @@ void run_free(struct run *r)
 {
 	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
 	assert(r->task->left > 0);
+	/* The next command on this connection would count its process among its own. */
+	r->host->left |= r->exec && r->exec->state >= EXEC_START && r->exec->state < EXEC_REST;
 	if (r->state != RUN_WAITING && run_takes_session(r)) {
 		assert(r->host->active > 0);
 		r->host->active--;
@@ -56,6 +58,9 @@ void run_free(struct run *r)
 	channel_free(r->channel);
 	look_free(r->look);
 	close_end(r->task);
+	if (r->lend)
+		unlinkat(r->task->fleet->keep_folder, r->lend_name, 0);
+	lend_free(r->lend);
 	kill_remote_free(r->kill);
 	run_own_free(r->own);
 	if (r->own_input) {
@@ -87,6 +92,7 @@ static int open_exec(struct run *r)
 int run_open(struct run *r, struct fail *f)
 {
 	struct pssh_task *t = r->task;
+	unsigned ms;
 	int rc;
 
 	assert(r->state == RUN_WAITING && r->host->conn->state == CONN_READY);
@@ -109,10 +115,34 @@ int run_open(struct run *r, struct fail *f)
 		r->exec->host_env = r->host->env;
 	r->state = RUN_ACTIVE;
 	r->host->active += run_takes_session(r);
-	if (r->host->plan.deadline[PSSH_PHASE_HANDSHAKE])
-		loop_timer_set(t->fleet->shared.loop, &r->timer,
-			clock_ms() + r->host->plan.deadline[PSSH_PHASE_HANDSHAKE]);
+	ms = r->host->plan.deadline[PSSH_PHASE_HANDSHAKE];
+	if (conn_is_lent(r->host->conn) && (!ms || ms > LENT_START_MS)) /* the host may have gone unnoticed */
+		ms = LENT_START_MS;
+	if (ms)
+		loop_timer_set(t->fleet->shared.loop, &r->timer, clock_ms() + ms);
 	return 0;
+}
+
+bool run_may_restart(const struct run *r)
+{
+	/* From there on the server may have run the command without telling. */
+	return r->state == RUN_ACTIVE && !r->begun && !r->tunnel && !r->lend &&
+		!(r->exec && r->exec->state >= EXEC_START);
+}
+
+void run_restart(struct run *r)
+{
+	exec_free(r->exec);
+	xfer_free(r->xfer);
+	channel_free(r->channel);
+	look_free(r->look);
+	r->exec = NULL;
+	r->xfer = NULL;
+	r->channel = NULL;
+	r->look = NULL;
+	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
+	r->state = RUN_WAITING;
+	r->host->active -= run_takes_session(r);
 }
 
 static int task_begun(struct run *r)
@@ -254,6 +284,8 @@ int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 		return step_channel(r, ev, f);
 	if (r->look)
 		return step_look(r, ev, f);
+	if (r->lend)
+		return lend_step(r->lend, &r->host->conn->link, &r->host->fleet->room, f);
 	if (!r->begun)
 		return step_begin_tunnel(r, f);
 	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);

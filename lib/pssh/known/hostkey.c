@@ -77,13 +77,10 @@ static int hostkey_mismatch(const struct hostkey_rule *rule, const uint8_t *blob
 		rule->host, seen, found->file, found->line, found->fingerprint, found->file, name_in_file(rule, name));
 }
 
-int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
+int hostkey_check(const uint8_t *blob, size_t len, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
 	struct fail *f)
 {
 	struct knownhosts_found found = { .answer = KNOWNHOSTS_UNKNOWN };
-	size_t len = 0;
-	int type;
-	const uint8_t *blob = (const uint8_t *)libssh2_session_hostkey(session, &len, &type);
 
 	*learnt = false;
 	if (!blob)

@@ -23,11 +23,11 @@ struct hostkey_rule {
 };
 
 /*
- * Checks the session's key by the rule. 0, PSSH_EHOSTKEY, PSSH_EHOSTNEW, PSSH_EREVOKED or another
- * code. fingerprint (64 bytes) is always the key's. *learnt: the key was new and is now known; if
- * writing it down failed, f says why, with 0 returned.
+ * Checks the server's key by the rule; blob NULL: it showed none. 0, PSSH_EHOSTKEY, PSSH_EHOSTNEW,
+ * PSSH_EREVOKED or another code. fingerprint (64 bytes) is always the key's. *learnt: the key was new
+ * and is now known; if writing it down failed, f says why, with 0 returned.
  */
-int hostkey_check(LIBSSH2_SESSION *session, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
+int hostkey_check(const uint8_t *blob, size_t len, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
 	struct fail *f);
 
 /* The preferred types, those of them that the host has known keys of first: another would look like a changed key. */

@@ -14,6 +14,8 @@
 
 enum { PACKET = 32768, OUT_MAX = 1 << 20, IDS = 64, CLOGGED_MS = 2000 };
 
+static const struct link_calls session_calls;
+
 static void *mem_alloc(size_t n, void **abstract)
 {
 	struct link *l = *abstract;
@@ -56,7 +58,7 @@ static void mem_free(void *p, void **abstract)
 
 int link_init(struct link *l, void *io)
 {
-	*l = (struct link){ .io = io };
+	*l = (struct link){ .io = io, .calls = &session_calls };
 	feed_init(&l->feed);
 	list_init(&l->closing);
 	buf_init(&l->out, OUT_MAX);
@@ -66,7 +68,7 @@ int link_init(struct link *l, void *io)
 
 bool link_wants_write(const struct link *l)
 {
-	return l->out.len != 0;
+	return l->lent ? l->calls->wants_write(l) : l->out.len != 0;
 }
 
 void link_news(struct link *l)
@@ -76,7 +78,7 @@ void link_news(struct link *l)
 		l->wake(l->io);
 }
 
-const char *link_error(const struct link *l)
+static const char *session_error(const struct link *l)
 {
 	char *text = NULL;
 
@@ -96,6 +98,8 @@ const char *link_error(const struct link *l)
 
 const char *link_reason(const struct link *l, int code)
 {
+	if (l->lent)
+		return link_error(l);
 	if (code == PSSH_EPROTO || l->feed.damaged)
 		return "damaged data came from the server";
 	switch (code) {
@@ -166,13 +170,10 @@ struct chan *chan_new(struct link *l)
 	return ch;
 }
 
-void chan_drop(struct chan *ch)
+static void session_drop(struct chan *ch)
 {
-	struct link *l;
+	struct link *l = ch->link;
 
-	if (!ch)
-		return;
-	l = ch->link;
 	if (l->opener == ch)
 		chan_opening_over(l);
 	list_remove(&ch->in_closing);
@@ -225,7 +226,7 @@ static int make_spare(struct link *l)
 	return rc == PSSH_EREFUSED ? 0 : rc;
 }
 
-int link_pump(struct link *l, bool needed)
+static int session_pump(struct link *l, bool needed)
 {
 	char byte;
 	ssize_t n;
@@ -238,10 +239,10 @@ int link_pump(struct link *l, bool needed)
 	return n >= 0 || n == LIBSSH2_ERROR_EAGAIN ? 0 : link_code((int)n);
 }
 
-void chan_close(struct chan *ch)
+static void session_close(struct chan *ch)
 {
-	assert(!ch || list_empty(&ch->in_closing));
-	if (ch && !closed_now(ch))
+	assert(list_empty(&ch->in_closing));
+	if (!closed_now(ch))
 		list_append(&ch->link->closing, &ch->in_closing);
 }
 
@@ -271,7 +272,7 @@ static int open_failed(struct chan *ch, struct fail *f, const char *what)
 	return fail_set(f, rc, "%s: %s", what, link_error(ch->link));
 }
 
-int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
+static int session_open_session(struct chan *ch, unsigned window, struct fail *f)
 {
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
@@ -287,7 +288,7 @@ int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 	return 0;
 }
 
-int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+static int session_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
 {
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
@@ -300,12 +301,20 @@ int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fa
 	return 0;
 }
 
+/* A keeper has no words for some requests. */
+static int chan_needs_session(struct fail *f)
+{
+	return fail_set(f, PSSH_EINVAL, "this needs a connection of its own, and this one is lent by a keeper");
+}
+
 int chan_open_unix(struct chan *ch, const char *path, struct fail *f)
 {
 	static const char type[] = "direct-streamlocal@openssh.com";
 	struct buf message;
 	int rc;
 
+	if (ch->link->lent)
+		return chan_needs_session(f);
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
 	buf_init(&message, 8192);
@@ -331,6 +340,8 @@ int chan_listen(struct link *l, const void *who, const char *host, unsigned port
 	enum { QUEUE = 64 };
 	int number = 0, rc;
 
+	if (l->lent)
+		return chan_needs_session(f);
 	if (l->listens && l->listens != who)
 		return PSSH_EAGAIN;
 	l->listens = who;
@@ -369,13 +380,13 @@ void chan_unlisten(LIBSSH2_LISTENER *listener)
 		libssh2_channel_forward_cancel(listener); /* what cannot be sent now goes with the session */
 }
 
-int chan_env(struct chan *ch, const char *name, const char *value)
+static int session_env(struct chan *ch, const char *name, const char *value)
 {
 	return chan_settle(
 		libssh2_channel_setenv_ex(ch->raw, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
-int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
+static int session_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
 {
 	int rc;
 
@@ -386,12 +397,12 @@ int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows,
 	return rc;
 }
 
-int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
+static int session_resize(struct chan *ch, unsigned columns, unsigned rows)
 {
 	return chan_settle(libssh2_channel_request_pty_size_ex(ch->raw, (int)columns, (int)rows, 0, 0));
 }
 
-int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
+static int session_start(struct chan *ch, const char *request, const char *text, struct fail *f)
 {
 	int rc;
 
@@ -402,12 +413,12 @@ int chan_start(struct chan *ch, const char *request, const char *text, struct fa
 	return rc;
 }
 
-ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len)
+static ssize_t session_read(struct chan *ch, int stream, void *data, size_t len)
 {
 	return chan_settle((int)libssh2_channel_read_ex(ch->raw, stream, data, len));
 }
 
-ssize_t chan_write(struct chan *ch, const void *data, size_t len)
+static ssize_t session_write(struct chan *ch, const void *data, size_t len)
 {
 	ssize_t n;
 
@@ -417,32 +428,32 @@ ssize_t chan_write(struct chan *ch, const void *data, size_t len)
 	return n == 0 && len ? PSSH_EAGAIN : n;
 }
 
-int chan_send_eof(struct chan *ch)
+static int session_send_eof(struct chan *ch)
 {
 	return chan_settle(libssh2_channel_send_eof(ch->raw));
 }
 
-bool chan_eof(const struct chan *ch)
+static bool session_eof(const struct chan *ch)
 {
 	return libssh2_channel_eof(ch->raw) == 1;
 }
 
-bool chan_waiting(const struct chan *ch)
+static bool session_waiting(const struct chan *ch)
 {
 	return libssh2_poll_channel_read(ch->raw, 1) != 0;
 }
 
-bool chan_pending(const struct chan *ch)
+static bool session_pending(const struct chan *ch)
 {
 	return libssh2_poll_channel_read(ch->raw, 0) || libssh2_channel_eof(ch->raw) == 1;
 }
 
-int chan_wait_closed(struct chan *ch)
+static int session_wait_closed(struct chan *ch)
 {
 	return chan_settle(libssh2_channel_wait_closed(ch->raw));
 }
 
-int chan_exit(struct chan *ch, char **signal)
+static int session_exit(struct chan *ch, char **signal)
 {
 	char *name = NULL;
 
@@ -454,3 +465,24 @@ int chan_exit(struct chan *ch, char **signal)
 		return -1;
 	return libssh2_channel_get_exit_status(ch->raw);
 }
+
+static const struct link_calls session_calls = {
+	.open_session = session_open_session,
+	.open_direct = session_open_direct,
+	.env = session_env,
+	.pty = session_pty,
+	.resize = session_resize,
+	.start = session_start,
+	.read = session_read,
+	.write = session_write,
+	.send_eof = session_send_eof,
+	.eof = session_eof,
+	.waiting = session_waiting,
+	.pending = session_pending,
+	.wait_closed = session_wait_closed,
+	.exit = session_exit,
+	.close = session_close,
+	.drop = session_drop,
+	.pump = session_pump,
+	.error = session_error,
+};

@@ -22,14 +22,47 @@
 
 struct chan {
 	struct link *link;
-	LIBSSH2_CHANNEL *raw;   /* NULL until open */
+	LIBSSH2_CHANNEL *raw; /* NULL until open, and on a link that a keeper lends */
+	void *lent;           /* what such a link has instead */
 	unsigned window;
 	uint32_t id;
 	bool direct;            /* leads to an address instead of a session */
 	struct list in_closing;
 };
 
+/* What a link does: that of a session (chan.c), or of a keeper that lends one (pssh/keep). chan_… below say what. */
+struct link_calls {
+	int (*open_session)(struct chan *ch, unsigned window, struct fail *f);
+	int (*open_direct)(struct chan *ch, const char *host, unsigned port, struct fail *f);
+	int (*env)(struct chan *ch, const char *name, const char *value);
+	int (*pty)(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);
+	int (*resize)(struct chan *ch, unsigned columns, unsigned rows);
+	int (*start)(struct chan *ch, const char *request, const char *text, struct fail *f);
+	ssize_t (*read)(struct chan *ch, int stream, void *data, size_t len);
+	ssize_t (*write)(struct chan *ch, const void *data, size_t len);
+	int (*send_eof)(struct chan *ch);
+	bool (*eof)(const struct chan *ch);
+	bool (*waiting)(const struct chan *ch);
+	bool (*pending)(const struct chan *ch);
+	int (*wait_closed)(struct chan *ch);
+	int (*exit)(struct chan *ch, char **signal);
+	void (*close)(struct chan *ch);
+	void (*drop)(struct chan *ch);
+	int (*pump)(struct link *l, bool needed);
+	const char *(*error)(const struct link *l);
+	/* For a link that a keeper lends; NULL for a session, whose transport the conn moves. */
+	int (*turn)(struct link *l, bool *heard); /* reads what came: 0, or a code: the link is lost */
+	void (*flush)(struct link *l);            /* sends what was asked meanwhile */
+	bool (*wants_write)(const struct link *l);
+	int (*lend)(struct link *l, const void **hostkey, size_t *len); /* 0: it is lent; PSSH_EAGAIN; or a code */
+	void (*alive)(struct link *l); /* asks for a sign of life, which turn() hears */
+	void (*leave)(struct link *l); /* in a forked child: from here on nothing is sent */
+	void (*release)(struct link *l);
+};
+
 struct link {
+	const struct link_calls *calls;
+	void *lent; /* the keeper's socket and its channels; NULL: this is a session */
 	LIBSSH2_SESSION *session;
 	int64_t opening_since;  /* when opener began; clock_ms() */
 	const struct chan *opener;
@@ -63,18 +96,36 @@ void link_release(struct link *l);  /* after it the session may be freed */
  * Reads while no channel does, so that libssh2 answers keep-alives and notices the end. needed:
  * something arrived and no channel took it. 0 or a code.
  */
-int link_pump(struct link *l, bool needed);
+static inline int link_pump(struct link *l, bool needed)
+{
+	return l->calls->pump(l, needed);
+}
 
-/* libssh2's sentence for the session's last error. */
-const char *link_error(const struct link *l);
+/* The sentence for the link's last error. */
+static inline const char *link_error(const struct link *l)
+{
+	return l->calls->error(l);
+}
 /* Why a channel failed with this code. What libssh2 last noted may be old: reading notes no errors. */
 const char *link_reason(const struct link *l, int code);
 /* The PSSH code for a libssh2 code. */
 int link_code(int libssh2_code);
 
 struct chan *chan_new(struct link *l); /* NULL: out of memory */
-void chan_close(struct chan *ch);      /* never blocks; takes ch over; ch may be NULL */
-void chan_drop(struct chan *ch);       /* the same when its session ends too: sends nothing */
+
+/* Never blocks; takes ch over; ch may be NULL. */
+static inline void chan_close(struct chan *ch)
+{
+	if (ch)
+		ch->link->calls->close(ch);
+}
+
+/* The same when its link ends too: sends nothing. */
+static inline void chan_drop(struct chan *ch)
+{
+	if (ch)
+		ch->link->calls->drop(ch);
+}
 
 /*
  * The window is how much a server may send ahead of our reading. It limits both what libssh2 holds
@@ -82,9 +133,17 @@ void chan_drop(struct chan *ch);       /* the same when its session ends too: se
  */
 enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 8 * 1024 * 1024 };
 
-int chan_open_session(struct chan *ch, unsigned window, struct fail *f);
-int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f);
-/* A unix socket of the host, by OpenSSH's extension. */
+static inline int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
+{
+	return ch->link->calls->open_session(ch, window, f);
+}
+
+static inline int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+{
+	return ch->link->calls->open_direct(ch, host, port, f);
+}
+
+/* These two need a session: on a lent link they fail. A unix socket of the host, by OpenSSH's extension. */
 int chan_open_unix(struct chan *ch, const char *path, struct fail *f);
 /*
  * Has the server listen: 0 with *out and the port, PSSH_EAGAIN, or a code. Only one asks at a time on
@@ -94,26 +153,75 @@ int chan_listen(struct link *l, const void *who, const char *host, unsigned port
 	unsigned *bound, struct fail *f);
 struct chan *chan_accept(struct link *l, LIBSSH2_LISTENER *listener); /* NULL: nobody came */
 void chan_unlisten(LIBSSH2_LISTENER *listener);                       /* may be NULL */
-int chan_env(struct chan *ch, const char *name, const char *value);
-int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);
-int chan_resize(struct chan *ch, unsigned columns, unsigned rows);
+
+static inline int chan_env(struct chan *ch, const char *name, const char *value)
+{
+	return ch->link->calls->env(ch, name, value);
+}
+
+static inline int chan_pty(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f)
+{
+	return ch->link->calls->pty(ch, term, columns, rows, f);
+}
+
+static inline int chan_resize(struct chan *ch, unsigned columns, unsigned rows)
+{
+	return ch->link->calls->resize(ch, columns, rows);
+}
+
 /* request: "exec", "shell" (text NULL) or "subsystem" */
-int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f);
+static inline int chan_start(struct chan *ch, const char *request, const char *text, struct fail *f)
+{
+	return ch->link->calls->start(ch, request, text, f);
+}
 
 /* Bytes read; 0 at the end of that stream; PSSH_EAGAIN; or a code. stream: 0 or 1 (stderr). */
-ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len);
+static inline ssize_t chan_read(struct chan *ch, int stream, void *data, size_t len)
+{
+	return ch->link->calls->read(ch, stream, data, len);
+}
+
 /* Bytes taken; after PSSH_EAGAIN, call again with the same data. */
-ssize_t chan_write(struct chan *ch, const void *data, size_t len);
-int chan_send_eof(struct chan *ch);
-bool chan_eof(const struct chan *ch);     /* the server sends no more, and everything was read */
-bool chan_waiting(const struct chan *ch); /* unread bytes of either stream have come */
-bool chan_pending(const struct chan *ch); /* something can be read without the network */
-int chan_wait_closed(struct chan *ch);
+static inline ssize_t chan_write(struct chan *ch, const void *data, size_t len)
+{
+	return ch->link->calls->write(ch, data, len);
+}
+
+static inline int chan_send_eof(struct chan *ch)
+{
+	return ch->link->calls->send_eof(ch);
+}
+
+/* The server sends no more, and everything was read. */
+static inline bool chan_eof(const struct chan *ch)
+{
+	return ch->link->calls->eof(ch);
+}
+
+/* Unread bytes of either stream have come. */
+static inline bool chan_waiting(const struct chan *ch)
+{
+	return ch->link->calls->waiting(ch);
+}
+
+/* Something can be read without the network. */
+static inline bool chan_pending(const struct chan *ch)
+{
+	return ch->link->calls->pending(ch);
+}
+
+static inline int chan_wait_closed(struct chan *ch)
+{
+	return ch->link->calls->wait_closed(ch);
+}
 
 /*
  * After chan_wait_closed: the exit status, or *signal (malloc'd) if a signal ended the process; -1
  * if the server sent neither.
  */
-int chan_exit(struct chan *ch, char **signal);
+static inline int chan_exit(struct chan *ch, char **signal)
+{
+	return ch->link->calls->exit(ch, signal);
+}
 
 #endif

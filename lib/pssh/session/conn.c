@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "pssh/session/conn_lent.h"
 #include "pssh/session/transport.h"
 
 enum { BARRED_MS = 1000 };
 
+static int step_new(struct conn *c);
 static int step_resolve(struct conn *c);
 static int step_dial(struct conn *c);
 static int step_via(struct conn *c);
@@ -30,8 +32,9 @@ static const struct {
 	int phase;                   /* its deadline; -1: the earlier one goes on; PSSH_PHASES: none */
 	unsigned next;               /* bits of the states that may follow; CONN_GONE always may */
 } states[CONN_STATES] = {
-	[CONN_RESOLVE] = { "resolve", "looking up its name", step_resolve, PSSH_PHASE_RESOLVE,
-		1u << CONN_RESOLVE | 1u << CONN_VIA | 1u << CONN_PROXY | 1u << CONN_GIVEN | 1u << CONN_DIAL },
+	[CONN_NEW] = { "new", "asking a keeper for its connection", step_new, PSSH_PHASES,
+		1u << CONN_READY | 1u << CONN_VIA | 1u << CONN_PROXY | 1u << CONN_GIVEN | 1u << CONN_RESOLVE },
+	[CONN_RESOLVE] = { "resolve", "looking up its name", step_resolve, PSSH_PHASE_RESOLVE, 1u << CONN_DIAL },
 	[CONN_DIAL] = { "dial", "connecting", step_dial, PSSH_PHASE_CONNECT, 1u << CONN_HELLO },
 	[CONN_VIA] = { "via", "opening a channel through the jump host", step_via, PSSH_PHASE_CONNECT,
 		1u << CONN_VIA | 1u << CONN_HELLO },
@@ -118,6 +121,20 @@ static int start_session(struct conn *c)
 
 /* ---- States ---- */
 
+static int step_new(struct conn *c)
+{
+	int rc = conn_is_lent(c) ? conn_lent_ask(c) : 0;
+
+	if (!rc)
+		conn_move(c,
+			conn_is_lent(c)            ? CONN_READY
+				: c->via           ? CONN_VIA
+				: c->plan->fd >= 0 ? CONN_GIVEN
+				: c->plan->proxy   ? CONN_PROXY
+						   : CONN_RESOLVE);
+	return rc;
+}
+
 static int step_resolve(struct conn *c)
 {
 	struct addrinfo *found;
@@ -189,7 +206,7 @@ static int step_via(struct conn *c)
 		/* Channels open one at a time: the deadline is for ours, not for those before it. */
 		bool was_barred = c->barred;
 
-		c->barred = c->via->link.opener != c->via_chan;
+		c->barred = c->via->link.opener && c->via->link.opener != c->via_chan;
 		if (c->barred)
 			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + BARRED_MS);
 		else if (was_barred)
@@ -325,11 +342,22 @@ static int step_hello(struct conn *c)
 	return 0;
 }
 
+const uint8_t *conn_hostkey(const struct conn *c, size_t *len)
+{
+	int type;
+
+	return (const uint8_t *)libssh2_session_hostkey(c->link.session, len, &type);
+}
+
 static int step_hostkey(struct conn *c)
 {
 	struct fail f = { 0 };
 	bool learnt;
-	int rc = hostkey_check(c->link.session, &c->plan->hostkey, c->fingerprint, &learnt, &f);
+	size_t len = 0;
+	const uint8_t *key = conn_hostkey(c, &len);
+	int rc;
+
+	rc = hostkey_check(key, len, &c->plan->hostkey, c->fingerprint, &learnt, &f);
 
 	if (rc)
 		return fail_set(&c->why, rc, "%s", f.text);
@@ -380,7 +408,9 @@ void conn_keep_alive(struct conn *c)
 	int next;
 
 	c->kept = clock_ms();
-	if (!c->link.out.len) /* bytes that wait to be sent serve as well */
+	if (conn_is_lent(c)) /* its keeper does that */
+		c->heard = c->kept;
+	else if (!c->link.out.len) /* bytes that wait to be sent serve as well */
 		libssh2_keepalive_send(c->link.session, &next);
 }
 
@@ -399,13 +429,12 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	c->dial.fd = -1;
 	buf_init(&c->hello, KEXINIT_MAX);
 	c->watch.kind = c->timer.kind = shared->kind;
-	c->via = via;
 	list_init(&c->riders);
 	list_init(&c->in_riders);
 	list_init(&c->in_ready);
+	c->via = via;
 	if (via)
 		list_append(&via->riders, &c->in_riders);
-	conn_move(c, via ? CONN_VIA : plan->fd >= 0 ? CONN_GIVEN : plan->proxy ? CONN_PROXY : CONN_RESOLVE);
 	*out = c;
 	return 0;
 }
@@ -415,6 +444,8 @@ static void end_session(struct conn *c)
 {
 	LIBSSH2_SESSION *s = c->link.session;
 
+	if (conn_is_lent(c))
+		c->link.calls->release(&c->link);
 	if (!s)
 		return;
 	if (c->state == CONN_READY && !c->link.out.len && !c->dead)
@@ -440,6 +471,8 @@ struct proxy *conn_take_proxy(struct conn *c)
 void conn_leave(struct conn *c)
 {
 	c->dead = true;
+	if (conn_is_lent(c))
+		c->link.calls->leave(&c->link);
 	proxy_leave(conn_take_proxy(c));
 }
 
@@ -488,6 +521,8 @@ int conn_step(struct conn *c)
 	int rc;
 
 	c->room = TRANSPORT_TURN;
+	if (conn_is_lent(c))
+		conn_lent_turn(c);
 	rc = transport_flush(c);
 	if (rc && rc != -EAGAIN) /* go on reading what has come; the end shows up then */
 		buf_clear(&c->link.out);
@@ -515,6 +550,8 @@ void conn_arm(struct conn *c)
 	uint32_t want = 0;
 	int fd = c->fd, rc;
 
+	if (conn_is_lent(c))
+		c->link.calls->flush(&c->link);
 	if (c->state == CONN_DIAL && c->dial.fd >= 0) {
 		fd = c->dial.fd;
 		want = LOOP_WRITE;
@@ -542,6 +579,12 @@ int conn_due(struct conn *c)
 	}
 	if (was == CONN_VIA && c->barred)
 		return PSSH_EAGAIN;
+	if (conn_is_lent(c)) {
+		rc = conn_lent_due(c);
+		if (rc)
+			conn_move(c, CONN_GONE);
+		return rc;
+	}
 	if (was >= CONN_READY)
 		return 0;
 	conn_fail(c, PSSH_ETIMEOUT, "'%s' took too long: no answer for %u s while %s", c->plan->name,

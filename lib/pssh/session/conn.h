@@ -25,6 +25,7 @@
 #include "pssh/session/resolve.h"
 
 enum conn_state {
+	CONN_NEW,
 	CONN_RESOLVE,
 	CONN_DIAL,
 	CONN_VIA,
@@ -103,6 +104,14 @@ struct conn {
 /* via: the jump host's connection, in any state; NULL: none. 0 or PSSH_ENOMEM. */
 int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct conn *via, void *owner,
 	struct conn **out);
+/*
+ * Before its first step: it is a connection that a keeper lends over its socket fd, which is taken
+ * over. borrow makes the link. 0 or PSSH_ENOMEM.
+ */
+int conn_borrow(struct conn *c, int fd, int (*borrow)(struct link *l, int fd));
+/* The key that the server showed; NULL: none. */
+const uint8_t *conn_hostkey(const struct conn *c, size_t *len);
+bool conn_is_lent(const struct conn *c);
 void conn_free(struct conn *c);
 struct proxy *conn_take_proxy(struct conn *c);
 void conn_leave(struct conn *c); /* in a forked child: sends nothing from here on, and leaves the proxy command alone */

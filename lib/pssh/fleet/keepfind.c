@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a keeper has the connection that a host is about to make. */
+#include "pssh/fleet/fleet.h"
+
+static int keepfind_key(struct pssh_host *h)
+{
+	struct buf b;
+	int rc;
+
+	buf_init(&b, 1 << 20);
+	rc = keepkey_add(&b, &h->plan);
+	for (struct pssh_host *via = h->via; via && !rc; via = via->via) {
+		rc = via->conn ? 0 : host_make_plan(via);
+		rc = rc ? rc : keepkey_add(&b, &via->plan);
+	}
+	if (!rc)
+		keepkey_name(&b, h->keep_key);
+	buf_release(&b);
+	return rc;
+}
+
+/* What a keeper's words cannot say needs a connection of this process. */
+static bool keepfind_must_own(const struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		const struct pssh_task *t = list_entry(pos, struct run, in_host)->task;
+
+		if ((t->kind == TASK_TUNNEL && t->way == TUNNEL_BACK) ||
+			(t->kind == TASK_CHANNEL && t->channel == PSSH_CHANNEL_UNIX))
+			return true;
+	}
+	return false;
+}
+
+int keepfind(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+
+	/* By the files as they are now: this is also what a connection that is made now is kept under. */
+	*h->keep_key = '\0';
+	if (!p->keeps || h->plan.proxy || h->plan.fd >= 0 || keepfind_key(h) != 0 || keepfind_must_own(h))
+		return -1;
+	while (h->keep_slot < KEEPFOLDER_SLOTS) {
+		int fd = keepfolder_find(p->keep_folder, h->keep_key, h->keep_slot++);
+
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
