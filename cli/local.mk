@@ -1,10 +1,12 @@
 # cli: the program nanopod. All but main.c and the commands is a convenience library, for the tests.
 noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = cli/dispatch.c
+libcli_la_CPPFLAGS = $(AM_CPPFLAGS) -I.
 include cli/frame/local.mk
 include cli/trade/local.mk
 include cli/nodes/local.mk
 include cli/remote/local.mk
+include cli/tree/local.mk
 include cli/logs/local.mk
 include cli/local/local.mk
 include cli/provision/local.mk

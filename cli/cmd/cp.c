@@ -17,6 +17,7 @@
 #include "cli/remote/select.h"
 #include "cli/frame/settings.h"
 #include "cli/remote/summary.h"
+#include "cli/tree/treecopy.h"
 
 /* One word of the command line. */
 struct place {
@@ -53,6 +54,7 @@ static const struct option options[] = {
 		.help = "leave files alone that have the source's size and time; keep times" },
 	{ .name = "resume", .kind = OPTION_FLAG, .help = "continue an interrupted copy that used --resume" },
 	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides afterwards" },
+	{ .name = "tree", .kind = OPTION_FLAG, .help = "hosts pass a large file on to each other; they need an ssh client" },
 	{ .name = "fanout",
 		.letter = 'f',
 		.kind = OPTION_INT,
@@ -80,6 +82,7 @@ static const struct example examples[] = {
 	{ "nanopod cp -r -u site/ 'web[1-4]:/srv/'", "only what has changed since the last time" },
 	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
 	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "continue after an interruption, and verify" },
+	{ "nanopod cp --tree model.tar 'n[1-64]:/data/'", "a large file, from host to host" },
 	{ 0 },
 };
 
@@ -132,6 +135,8 @@ static int check_sides(struct copy *c)
 				"neither '%s' nor the target '%s' names a host", word, option_argv(c->o)[c->count - 1]);
 	}
 	c->put = target;
+	if (!target && option_given(c->o, "tree"))
+		return print_fail_field(c->np, STATUS_USAGE, "--tree", NULL, "'--tree' copies to hosts only");
 	if (target && strstr(c->places[c->count - 1].path, "{host}"))
 		return print_fail(c->np, STATUS_USAGE,
 			"leave it out; 'nanopod cp {host}.conf HOSTS:PATH' sends each host its own file",
@@ -287,6 +292,22 @@ static void cp_tell(struct copy *c, const struct outcome *o)
 	buf_release(&b);
 }
 
+static void cp_tell_tree(void *arg, const struct outcome *o)
+{
+	cp_tell(arg, o);
+}
+
+static int cp_do_tree(struct copy *c)
+{
+	struct tree_order order = {
+		.from = c->step->from, .to = c->step->to, .preserve = option_given(c->o, "preserve"),
+		.resume = option_given(c->o, "resume"), .quiet = option_given(c->o, "quiet"),
+		.limit_ms = (unsigned)settings_ms(c->np->settings, SETTING_ID_TIMEOUT), .tell = cp_tell_tree, .arg = c,
+	};
+
+	return tree_copy(&c->fanout, &order);
+}
+
 static int cp_do_step(struct copy *c)
 {
 	struct fanout *f = &c->fanout;
@@ -385,7 +406,7 @@ static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const stru
 		c->fanout.progress.on = false;
 	for (size_t i = 0; !status && i < count && (i == 0 || next_round(c)); i++) {
 		c->step = &steps[i];
-		status = cp_do_step(c);
+		status = option_given(c->o, "tree") ? cp_do_tree(c) : cp_do_step(c);
 	}
 	if (!status) {
 		cp_report(c, began);

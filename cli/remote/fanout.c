@@ -498,8 +498,12 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 				return turn;
 			continue;
 		}
-		if (ev->task && ev->task != f->task)
+		if (ev->task && ev->task != f->task) {
+			*out = ev;
+			if (f->others)
+				return FANOUT_EVENT;
 			continue;
+		}
 		if (ev->type == PSSH_EV_DONE) {
 			if (!ask_about_keys(f))
 				f->telling = true;

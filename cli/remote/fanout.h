@@ -71,6 +71,7 @@ struct fanout {
 	bool broken;           /* standard output is closed, so the task is cancelled */
 	int unheard;           /* events since signals and descriptors were looked at */
 	int watch_fd;          /* the command's own, -1: none */
+	bool others;           /* passes on events of tasks that are not its own, without a host */
 	bool telling;          /* reports the hosts whose keys were not accepted, then ends */
 	struct pssh_event made;
 

@@ -250,6 +250,8 @@ const char *pssh_host_error(const struct pssh_host *h);    /* the sentence of it
 const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of the last key that it showed, or "" */
 /* Of its connection, or of the last one. size: sizeof *out. PSSH_ENOENT: there has been none. */
 int pssh_host_facts(const struct pssh_host *h, struct pssh_facts *out, size_t size);
+/* While it is connected: the key by which it was verified, "ssh-ed25519 AAAA…", until the next call; else "". */
+const char *pssh_host_key(struct pssh_host *h);
 int pssh_host_connected(const struct pssh_host *h);
 int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */
 

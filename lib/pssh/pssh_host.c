@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "pssh/entry.h"
+#include "pssh/keys/sshwire.h"
 #include "pssh/pssh.h"
 
 int pssh_host(struct pssh *p, const char *spec, struct pssh_host **out)
@@ -157,6 +159,27 @@ int pssh_host_facts(const struct pssh_host *h, struct pssh_facts *out, size_t si
 	memset(out, 0, size);
 	memcpy(out, &facts, size < sizeof facts ? size : sizeof facts);
 	return h->conn || h->facts ? 0 : fail_set(&h->fleet->why, PSSH_ENOENT, "'%s' has not been connected", h->spec);
+}
+
+const char *pssh_host_key(struct pssh_host *h)
+{
+	char type[64];
+	const uint8_t *blob;
+	struct buf b;
+	size_t len;
+
+	if (!pssh_host_connected(h))
+		return "";
+	blob = conn_hostkey(h->conn, &len);
+	if (!blob || !sshwire_blob_type(blob, len, type, sizeof type))
+		return "";
+	buf_init(&b, 1 << 16);
+	if (buf_addf(&b, "%s ", type) == 0 && buf_add_base64(&b, blob, len) == 0) {
+		free(h->key_text);
+		h->key_text = buf_steal(&b);
+	}
+	buf_release(&b);
+	return h->key_text ? h->key_text : "";
 }
 
 int pssh_host_connected(const struct pssh_host *h)

@@ -101,6 +101,7 @@ void host_free(struct pssh_host *h)
 	for (size_t i = 0; i < h->pin_count; i++)
 		knownhosts_pin_release(&h->pins[i]);
 	free(h->pins);
+	free(h->key_text);
 	for (int i = 0; i < PSSH_ALGS; i++)
 		free(h->plan_algorithms[i]);
 	if (h->config)

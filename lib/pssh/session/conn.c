@@ -344,9 +344,14 @@ static int step_hello(struct conn *c)
 
 const uint8_t *conn_hostkey(const struct conn *c, size_t *len)
 {
+	const void *key = NULL;
 	int type;
 
-	return (const uint8_t *)libssh2_session_hostkey(c->link.session, len, &type);
+	if (!conn_is_lent(c))
+		key = libssh2_session_hostkey(c->link.session, len, &type);
+	else if (c->link.calls->lend(&c->link, &key, len) != 0)
+		key = NULL;
+	return key;
 }
 
 static int step_hostkey(struct conn *c)

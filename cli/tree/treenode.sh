@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+# A node of a tree copy: receives the part file, serves it, and tells how far it is. POSIX sh, coreutils, ssh.
+# Lines on standard input say what to do; the end of it, or of this process, removes everything temporary.
+# Its arguments: ID TARGET BASE SIZE MODE MTIME KEEP; its first line of input: INDEX MARK
+export LC_ALL=C
+unset TZ
+id=$1 to=$2 base=$3 size=$4 mode=$5 mtime=$6 keep=$7
+mask=$(umask) dir='' part='' puller='' ticker=''
+keyfile=$HOME/.ssh/authorized_keys
+
+say() { printf '%s\n' "$*"; }
+die() { say "fail $*"; exit 1; }
+size_of() { stat -L -c %s -- "$1" 2>/dev/null; }
+
+# One at a time changes the file of keys, on all nodes that share this home directory.
+keys_lock() {
+	[ -d "$HOME/.ssh" ] || { mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh" && : >"$dir/made-ssh"; } || return 1
+	tries=0
+	until mkdir "$keyfile.nanopod-lock" 2>/dev/null; do
+		tries=$((tries + 1))
+		[ $tries -lt 300 ] || return 1
+		born=$(stat -c %Y "$keyfile.nanopod-lock" 2>/dev/null) &&
+			[ $(($(date +%s) - born)) -gt 60 ] && rmdir "$keyfile.nanopod-lock" 2>/dev/null
+		sleep 0.1
+	done
+}
+
+keys_unlock() { rmdir "$keyfile.nanopod-lock" 2>/dev/null; }
+
+# Takes out the lines with the mark; begins again where somebody else wrote meanwhile.
+keys_without() {
+	real=$(readlink -f -- "$keyfile") && [ -f "$real" ] && grep -q -F -e "$1" -- "$real" || return 0
+	while :; do
+		seen=$(stat -c '%i %s %y' -- "$real") || return 1
+		cp -p -- "$real" "$real.nanopod-$id-$index" || return 1
+		grep -v -F -e "$1" -- "$real" >"$real.nanopod-$id-$index"
+		[ "$(stat -c '%i %s %y' -- "$real")" = "$seen" ] && break
+	done
+	if [ -e "$dir/made-keys" ] && [ ! -s "$real.nanopod-$id-$index" ]; then
+		rm -f -- "$real" "$real.nanopod-$id-$index" "$dir/made-keys"
+		return 0
+	fi
+	# The newline that keys_add() put before its first line goes with its last one.
+	if [ -e "$dir/made-newline" ] && ! grep -q -F -e "nanopod-tree-" -- "$real.nanopod-$id-$index"; then
+		truncate -s -1 -- "$real.nanopod-$id-$index" && rm -f "$dir/made-newline"
+	fi
+	mv -f -- "$real.nanopod-$id-$index" "$real"
+}
+
+keys_drop() {
+	[ -d "$HOME/.ssh" ] && grep -q -F -e "$1" -- "$keyfile" 2>/dev/null || return 0
+	keys_lock || return 1
+	keys_without "$1"
+	keys_unlock
+}
+
+# keys_add CHILD ADDRESS TYPE KEY: for ten minutes; a connection that is open by then stays.
+keys_add() {
+	until=$(date -d "@$(($(date +%s) + 600))" +%Y%m%d%H%M%S) || return 1
+	from=
+	[ "$2" = - ] || from=",from=\"$2\""
+	line="restrict,command=\"sh $dir/serve\",expiry-time=\"$until\"$from $3 $4 nanopod-tree-$id-$index-$1."
+	keys_lock || return 1
+	keys_without "nanopod-tree-$id-$index-$1."
+	if [ ! -e "$keyfile" ]; then
+		(umask 077 && : >"$keyfile") && : >"$dir/made-keys"
+	elif [ -n "$(tail -c 1 -- "$keyfile" | tr -d '\n')" ]; then
+		echo >>"$keyfile" && : >"$dir/made-newline"
+	fi
+	printf '%s\n' "$line" >>"$keyfile"
+	set -- $?
+	keys_unlock
+	return "$1"
+}
+
+clean() {
+	trap '' TERM INT HUP PIPE
+	for job in $puller $ticker; do kill "$job" 2>/dev/null; done
+	[ -z "$dir" ] || keys_drop "nanopod-tree-$id-$index-"
+	[ ! -e "$dir/made-ssh" ] || rmdir "$HOME/.ssh" 2>/dev/null
+	[ "$keep" = 1 ] || [ -z "$part" ] || rm -f -- "$part"
+	[ -z "$dir" ] || rm -rf -- "$dir"
+}
+
+# Finds where the file lands: a directory, or a target that ends in '/', gets it under its own name.
+place() {
+	case $to in '~/'*) to=${to#??} ;; '') to=. ;; esac
+	case $to in
+	*/) [ -d "$to" ] || mkdir -p -- "$to" 2>/dev/null || die "cannot make the directory '$to'" ;;
+	esac
+	[ ! -d "$to" ] || to=${to%/}/$base
+	name=${to##*/}
+	case $to in */*) up=${to%/*}/ ;; *) up=./ ;; esac
+	cd -P -- "$up" 2>/dev/null || die "cannot write '$to' on the host: there is no such directory"
+	[ ! -d "$name" ] || die "'$to' on the host is a directory"
+	[ ! -e "$name" ] || [ -f "$name" ] || die "'$to' on the host is not a plain file"
+	part=./.$(printf '%.200s' "$name").$mark.pssh-part
+	if [ "$keep" != 1 ] || [ -L "$part" ] || [ ! -f "$part" ]; then
+		rm -f -- "$part"
+		(umask 077 && : >"$part") 2>/dev/null || die "cannot write '$to' on the host: permission denied or read-only"
+	fi
+	at=$(size_of "$part")
+	[ "$at" -le "$size" ] || { : >"$part"; at=0; }
+	room=$(stat -f -c '%a %S' . 2>/dev/null) && [ $((${room% *} * ${room#* })) -lt $((size - at)) ] &&
+		die "cannot write '$to' on the host: no space left on the disk ($((${room% *} * ${room#* })) bytes free)"
+	name=./$name
+}
+
+# What the key of a child may run: the part file from an offset, followed to its end.
+serve_script() {
+	cat >"$dir/serve" <<-'SERVE'
+		cd "${0%/*}" && read -r size <size || exit 1
+		set -- $SSH_ORIGINAL_COMMAND
+		case $1-$2 in from-*[!0-9]* | from-) exit 1 ;; from-*) ;; *) exit 1 ;; esac
+		exec <data || exit 1
+		until [ "$(stat -L -c %s /dev/stdin)" -ge "$2" ]; do [ -e size ] && sleep 0.05 || exit 1; done
+		tail -c +$(($2 + 1)) || exit 1
+		while [ -e size ]; do
+			have=$(stat -L -c %s /dev/stdin)
+			cat || exit 1
+			[ "$have" -lt "$size" ] || exit 0
+			sleep 0.05
+		done
+		exit 1
+	SERVE
+	echo "$size" >"$dir/size"
+	ln -s "$(pwd)/${part#./}" "$dir/data"
+}
+
+tick() {
+	trap '' PIPE
+	last=$at
+	while sleep 0.3; do
+		# The process that cleans up was killed: do it for it.
+		kill -0 $$ 2>/dev/null || { clean; exit; }
+		now=$(size_of "$part") || continue
+		[ "$now" = "$last" ] || say "at $now"
+		last=$now
+	done
+}
+
+# pull_from ALIAS ADDRESS PORT USER TYPE KEY
+pull_from() {
+	printf 'nanopod-tree-%s %s %s\n' "$1" "$5" "$6" >"$dir/known"
+	bind=
+	[ "$me" = - ] || bind="-b $me"
+	start=$(size_of "$part")
+	(
+		# shellcheck disable=SC2086
+		ssh -F none -T -i "$dir/key" $bind -p "$3" -l "$4" -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \
+			-o StrictHostKeyChecking=yes -o UserKnownHostsFile="$dir/known" -o GlobalKnownHostsFile=/dev/null \
+			-o HostKeyAlias="nanopod-tree-$1" -o UpdateHostKeys=no -o ConnectTimeout=15 -o ServerAliveInterval=5 \
+			-o ServerAliveCountMax=3 -o LogLevel=ERROR -o ControlPath=none -o PermitLocalCommand=no \
+			-c aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes128-ctr,aes256-ctr \
+			-- "$2" "from $start" </dev/null >>"$part" 2>"$dir/err" &
+		pull=$!
+		trap 'kill $pull 2>/dev/null' TERM
+		wait $pull
+		status=$?
+		trap '' TERM
+		kill $pull 2>/dev/null
+		wait $pull 2>/dev/null
+		say "at $(size_of "$part")"
+		say "ended $1 $status $(tail -n 1 "$dir/err" | tr -d '\r' | cut -c 1-200)"
+	) &
+	puller=$!
+}
+
+pull_stop() {
+	[ -z "$puller" ] || { kill "$puller" 2>/dev/null; wait "$puller" 2>/dev/null; }
+	puller=
+}
+
+sum_of() {
+	sum=$(sha256sum <"$1") || sum=unreadable
+	say "sum $2 ${sum%% *}"
+}
+
+# The rights of the file that it replaces; else those of the source, less the umask.
+land() {
+	rights=$(stat -L -c %a -- "$name" 2>/dev/null) || rights=$(printf %o $((0$mode & ~0$mask)))
+	[ -z "$mtime" ] || rights=$mode
+	{ chmod "$rights" "$part" && { [ -z "$mtime" ] || touch -d "@$mtime" "$part"; }; } 2>"$dir/err" ||
+		die "cannot set mode or times of '$to' on the host: $(tail -n 1 "$dir/err")"
+	sync "$part" 2>/dev/null
+	mv -f -- "$part" "$name" 2>"$dir/err" || die "cannot give '$to' on the host its name: $(tail -n 1 "$dir/err")"
+	there
+	say landed
+}
+
+# The file is there under its name: children that come later are served from it.
+there() {
+	ln -s "$(pwd)/${name#./}" "$dir/data.new" && mv -f "$dir/data.new" "$dir/data"
+	rm -f -- "$part"
+}
+
+read -r index mark || exit 1
+trap clean EXIT
+trap 'exit 143' TERM INT HUP
+cd || exit 1
+place
+dir=$(mktemp -d "${TMPDIR:-/tmp}/nanopod-tree.XXXXXXXXXX") || die "cannot make a temporary directory on the host"
+serve_script
+key='- -'
+if command -v ssh >/dev/null 2>&1 && ssh-keygen -q -t ed25519 -N '' -C '' -f "$dir/key" 2>/dev/null >&2; then
+	key=$(cut -d ' ' -f 1,2 "$dir/key.pub")
+fi
+me=- same=0
+[ -z "${SSH_CONNECTION-}" ] || { me=${SSH_CONNECTION% *} me=${me##* }; }
+case $me in *[!0-9a-fA-F.:]*) me=- ;; esac
+[ "$(size_of "$name")" = "$size" ] && same=1
+tick &
+ticker=$!
+say "hello $at $same $key $me $dir"
+while read -r verb a b c d e f; do
+	case $verb in
+	allow) if keys_add "$a" "$b" "$c" "$d"; then say "allowed $a"; else say "refused $a"; fi ;;
+	deny) keys_drop "nanopod-tree-$id-$index-$a." ;;
+	pull) pull_stop; pull_from "$a" "$b" "$c" "$d" "$e" "$f" ;;
+	stop) pull_stop ;;
+	sum) if [ "$a" = old ]; then sum_of "$name" old & else sum_of "$part" new & fi ;;
+	land) land ;;
+	there) there ;;
+	reset) pull_stop; : >"$part"; say "at 0" ;;
+	end) exit 0 ;;
+	esac
+done
+exit 1

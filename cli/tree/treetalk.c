@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines to and from treenode.sh. A host may say anything: only what is checked here goes on to other hosts. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/tree/treepart.h"
+
+enum { TALK_LONGEST = 4096, TALK_WORDS = 8, TALK_PAUSE_MS = 1000, TALK_TRIES = 3 };
+
+static const char talk_digits[] = "0123456789";
+static const char talk_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+void tree_line(char *room, size_t size, const char *data, size_t len)
+{
+	const char *end = memchr(data, '\n', len);
+	size_t n = end ? (size_t)(end - data) : len;
+
+	n = n < size ? n : size - 1;
+	memcpy(room, data, n);
+	room[n] = '\0';
+}
+
+void tree_say(struct tree_host *h, const char *fmt, ...)
+{
+	struct buf b;
+	va_list ap;
+
+	buf_init(&b, TALK_LONGEST);
+	va_start(ap, fmt);
+	if (buf_vaddf(&b, fmt, ap) != 0 || buf_addc(&b, '\n') != 0)
+		command_nomem();
+	va_end(ap);
+	if (!h->ended)
+		pssh_task_write(h->tree->f->task, h->o->host, b.data, b.len);
+	buf_release(&b);
+}
+
+void tree_fail(struct tree_host *h, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (h->text)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&h->text, fmt, ap) < 0)
+		command_nomem();
+	va_end(ap);
+	h->code = code;
+	feed_stop(h);
+	tree_say(h, "end");
+	h->tree->dirty = true;
+}
+
+static bool talk_only(const char *text, const char *letters, const char *others)
+{
+	for (; *text; text++)
+		if (!strchr(letters, *text) && !strchr(others, *text))
+			return false;
+	return true;
+}
+
+static char *talk_copy(const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		command_nomem();
+	return copy;
+}
+
+/* hello HAVE SAME KEYTYPE KEY ADDRESS FOLDER */
+static bool hear_hello(struct tree_host *h, char **w, size_t count)
+{
+	struct tree_node *n = &h->tree->nodes[h->index];
+
+	if (count != 7 || n->ready || !talk_only(w[1], talk_digits, "") || !talk_only(w[4], talk_letters, "+/=-") ||
+		!talk_only(w[5], talk_letters, ".:-") || !talk_only(w[6], talk_letters, "/._-+@%,:") || *w[6] != '/')
+		return false;
+	if (strcmp(w[3], "ssh-ed25519") == 0) {
+		if (asprintf(&h->key, "ssh-ed25519 %s", w[4]) < 0)
+			command_nomem();
+	} else {
+		n->direct = true;
+		snprintf(h->why, sizeof h->why, "it has no ssh client");
+	}
+	h->address = talk_copy(w[5]);
+	h->dir = talk_copy(w[6]);
+	n->ready = true;
+	h->rate_at = h->moved_at = clock_ms();
+	if (*w[2] == '1') {
+		h->checking_old = n->busy = true;
+		tree_say(h, "sum old");
+	}
+	tree_at(h, strtoull(w[1], NULL, 10));
+	h->rate_have = n->have;
+	return true;
+}
+
+/* The parent's answer: it accepts the child's key, or cannot. */
+static void hear_allowed(struct tree_host *parent, size_t child, bool allowed)
+{
+	struct tree *t = parent->tree;
+	struct tree_host *h = child < t->count ? &t->hosts[child] : NULL;
+	struct pssh_host *to = parent->o->host;
+	struct tree_node *n;
+
+	if (!h || h->wanted != parent->index || h->ended || h->text)
+		return;
+	n = &t->nodes[child];
+	h->wanted = TREE_NONE;
+	n->busy = false;
+	if (!allowed) {
+		n->parent = TREE_NONE;
+		n->avoid = parent->index;
+		tree_without_parent(h, "another host cannot write its authorized_keys");
+		return;
+	}
+	h->opened = parent->index;
+	n->parent = parent->index;
+	h->moved_at = clock_ms();
+	tree_say(h, "pull %d %s %u %s %s", parent->index, pssh_host_address(to), pssh_host_port(to), pssh_host_user(to),
+		pssh_host_key(to));
+}
+
+/* ended PARENT STATUS TEXT…: this host's ssh to a parent. */
+static void hear_ended(struct tree_host *h, char **w, size_t count, const char *rest)
+{
+	struct tree *t = h->tree;
+	struct tree_node *n = &t->nodes[h->index];
+	int parent = count > 2 ? atoi(w[1]) : TREE_NONE;
+
+	if (parent < 0 || parent != n->parent)
+		return;
+	if (h->opened == parent)
+		tree_say(&t->hosts[parent], "deny %d", h->index);
+	h->opened = TREE_NONE;
+	n->parent = TREE_NONE;
+	t->dirty = true;
+	if (n->have >= t->size)
+		return;
+	n->avoid = parent;
+	tree_without_parent(h, t->nodes[parent].ready ? (*rest ? rest : "the connection ended") : NULL);
+}
+
+static void hear_sum(struct tree_host *h, char **w, size_t count)
+{
+	if (count != 3 || strlen(w[2]) >= sizeof h->sum)
+		return;
+	snprintf(h->sum, sizeof h->sum, "%s", w[2]);
+	tree_check(h);
+}
+
+static void hear_line(struct tree_host *h, char *line)
+{
+	char *w[TALK_WORDS] = { 0 }, *whole = talk_copy(line), *save = NULL;
+	const char *rest = line;
+	size_t count = 0;
+
+	for (char *at = strtok_r(whole, " ", &save); at && count < TALK_WORDS; at = strtok_r(NULL, " ", &save))
+		w[count++] = at;
+	for (int i = 0; i < 3; i++)
+		rest += strcspn(rest, " "), rest += *rest == ' ';
+	if (count && strcmp(w[0], "at") == 0 && count == 2)
+		tree_at(h, strtoull(w[1], NULL, 10));
+	else if (count && strcmp(w[0], "hello") == 0 && !hear_hello(h, w, count))
+		tree_fail(h, PSSH_EREMOTE, "the host's shell answers what nanopod does not understand");
+	else if (count == 2 && (strcmp(w[0], "allowed") == 0 || strcmp(w[0], "refused") == 0))
+		hear_allowed(h, strtoull(w[1], NULL, 10), *w[0] == 'a');
+	else if (count && strcmp(w[0], "ended") == 0)
+		hear_ended(h, w, count, rest);
+	else if (count && strcmp(w[0], "sum") == 0)
+		hear_sum(h, w, count);
+	else if (count && strcmp(w[0], "landed") == 0)
+		h->landed = h->tree->dirty = true;
+	else if (count && strcmp(w[0], "fail") == 0)
+		tree_fail(h, PSSH_EREMOTE, "%s", line + 4 + strspn(line + 4, " "));
+	free(whole);
+}
+
+/* Whole lines, as the task's output mode promises. */
+void tree_hear(struct tree_host *h, const char *data, size_t len)
+{
+	char line[TALK_LONGEST];
+
+	while (len) {
+		const char *end = memchr(data, '\n', len);
+		size_t n = end ? (size_t)(end - data) + 1 : len;
+
+		tree_line(line, sizeof line, data, n);
+		hear_line(h, line);
+		data += n;
+		len -= n;
+	}
+}
+
+/* After a few parents that gave nothing, this machine sends to the host itself. */
+void tree_without_parent(struct tree_host *h, const char *why)
+{
+	struct tree_node *n = &h->tree->nodes[h->index];
+
+	h->tree->dirty = true;
+	if (!why)
+		return;
+	snprintf(h->why, sizeof h->why, "%s", why);
+	h->pause_until = clock_ms() + TALK_PAUSE_MS;
+	if (++h->fails >= TALK_TRIES)
+		n->direct = true;
+}
