@@ -54,7 +54,9 @@ static const struct option options[] = {
 		.help = "leave files alone that have the source's size and time; keep times" },
 	{ .name = "resume", .kind = OPTION_FLAG, .help = "continue an interrupted copy that used --resume" },
 	{ .name = "checksum", .kind = OPTION_FLAG, .help = "compare SHA-256 of both sides afterwards" },
-	{ .name = "tree", .kind = OPTION_FLAG, .help = "hosts pass a large file on to each other; they need an ssh client" },
+	{ .name = "tree",
+		.kind = OPTION_FLAG,
+		.help = "hosts pass a large file on to each other; they need an ssh client" },
 	{ .name = "fanout",
 		.letter = 'f',
 		.kind = OPTION_INT,
@@ -300,9 +302,14 @@ static void cp_tell_tree(void *arg, const struct outcome *o)
 static int cp_do_tree(struct copy *c)
 {
 	struct tree_order order = {
-		.from = c->step->from, .to = c->step->to, .preserve = option_given(c->o, "preserve"),
-		.resume = option_given(c->o, "resume"), .quiet = option_given(c->o, "quiet"),
-		.limit_ms = (unsigned)settings_ms(c->np->settings, SETTING_ID_TIMEOUT), .tell = cp_tell_tree, .arg = c,
+		.from = c->step->from,
+		.to = c->step->to,
+		.preserve = option_given(c->o, "preserve"),
+		.resume = option_given(c->o, "resume"),
+		.quiet = option_given(c->o, "quiet"),
+		.limit_ms = (unsigned)settings_ms(c->np->settings, SETTING_ID_TIMEOUT),
+		.tell = cp_tell_tree,
+		.arg = c,
 	};
 
 	return tree_copy(&c->fanout, &order);

@@ -18,5 +18,6 @@ CLEANFILES += cli/tree/treenode_script.h
 cli/tree/treenode_script.h: cli/tree/treenode.sh
 	@$(MKDIR_P) cli/tree
 	$(AM_V_GEN){ echo 'static const char treenode_script[] ='; \
-		sed 's/[\\"]/\\&/g; s/.*/	"&\\n"/' $(srcdir)/cli/tree/treenode.sh; echo '	;'; } >$@.new && mv $@.new $@
+		sed 's/[\\"]/\\&/g; s/.*/	"&\\n"/' $(srcdir)/cli/tree/treenode.sh; echo '	;'; } >$@.new && \
+		mv $@.new $@
 $(libcli_la_OBJECTS): cli/tree/treenode_script.h

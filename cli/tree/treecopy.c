@@ -26,7 +26,7 @@ void tree_at(struct tree_host *h, uint64_t have)
 	struct tree_node *n = &t->nodes[h->index];
 	struct progress *p = &t->f->progress;
 
-	if (have > t->size || n->have >= t->size)
+	if (have > t->size || (n->have >= t->size && t->size))
 		return;
 	if (have > n->have) {
 		h->moved_at = clock_ms();
@@ -157,8 +157,7 @@ static void tree_measure(struct tree *t, int64_t now)
 		}
 		if (now - h->rate_at < TREE_RATE_MS)
 			continue;
-		n->rate = n->have > h->rate_have
-			? (n->have - h->rate_have) * 1000 / (uint64_t)(now - h->rate_at) : 0;
+		n->rate = n->have > h->rate_have ? (n->have - h->rate_have) * 1000 / (uint64_t)(now - h->rate_at) : 0;
 		h->rate_at = now;
 		h->rate_have = n->have;
 		t->dirty = true;
@@ -176,7 +175,7 @@ static void tree_follow(struct tree *t, int i)
 		n->busy = true;
 		feed_stop(h);
 	} else if (n->next == TREE_SOURCE && n->parent == TREE_NONE) {
-		n->busy = false;
+		n->direct |= h->fails > 1;
 		n->parent = TREE_SOURCE;
 		if (feed_begin(h) != 0)
 			tree_fail(h, PSSH_EREMOTE, "%s", pssh_error(t->f->connect->fleet));
@@ -315,12 +314,12 @@ static int tree_make(void *arg, struct fanout *f, struct pssh_task **out)
 
 	buf_init(&b, TREE_LONGEST);
 	rc = buf_addf(&b, "exec sh -c 's=$(head -c %zu) && eval \"$s\"' nanopod-tree %s ", sizeof treenode_script - 1,
-		t->id) || str_quote_sh(&b, t->order->to) || buf_addc(&b, ' ') ||
+		     t->id) ||
+		str_quote_sh(&b, t->order->to) || buf_addc(&b, ' ') ||
 		str_quote_sh(&b, slash ? slash + 1 : t->order->from) ||
 		buf_addf(&b, " %llu %o ", (unsigned long long)t->size, (unsigned)t->st.st_mode & 07777) ||
-		(t->order->preserve
-			? buf_addf(&b, "%lld.%09ld", (long long)t->st.st_mtim.tv_sec, t->st.st_mtim.tv_nsec)
-			: buf_adds(&b, "''")) ||
+		(t->order->preserve ? buf_addf(&b, "%lld.%09ld", (long long)t->st.st_mtim.tv_sec, t->st.st_mtim.tv_nsec)
+				    : buf_adds(&b, "''")) ||
 		buf_addf(&b, " %d", t->order->resume);
 	if (rc)
 		command_nomem();
@@ -339,7 +338,8 @@ static int tree_open(struct tree *t)
 {
 	struct nanopod *np = t->np;
 	struct itimerspec every = {
-		.it_interval.tv_nsec = TREE_TICK_MS * 1000000L, .it_value.tv_nsec = TREE_TICK_MS * 1000000L,
+		.it_interval.tv_nsec = TREE_TICK_MS * 1000000L,
+		.it_value.tv_nsec = TREE_TICK_MS * 1000000L,
 	};
 	unsigned char chance[8];
 
@@ -373,8 +373,12 @@ static void tree_hosts(struct tree *t)
 		command_nomem();
 	for (size_t i = 0; i < t->count; i++) {
 		t->nodes[i] = (struct tree_node){ .avoid = TREE_NONE, .parent = TREE_NONE };
-		t->hosts[i] = (struct tree_host){ .tree = t, .o = &f->hosts[i], .index = (int)i,
-			.wanted = TREE_NONE, .opened = TREE_NONE, .ended = outcome_ended(&f->hosts[i]) };
+		t->hosts[i] = (struct tree_host){ .tree = t,
+			.o = &f->hosts[i],
+			.index = (int)i,
+			.wanted = TREE_NONE,
+			.opened = TREE_NONE,
+			.ended = outcome_ended(&f->hosts[i]) };
 		if (t->hosts[i].ended)
 			continue;
 		f->hosts[i].size = t->size;
@@ -414,7 +418,7 @@ static void tree_tell(struct tree *t)
 		had += t->hosts[i].had;
 		if (t->nodes[i].direct && t->hosts[i].landed) {
 			direct++;
-			one = &t->hosts[i];
+			one = one ? one : &t->hosts[i];
 		}
 	}
 	fanout_quiet(t->f);
@@ -431,7 +435,12 @@ static void tree_tell(struct tree *t)
 
 int tree_copy(struct fanout *f, const struct tree_order *order)
 {
-	struct tree t = { .np = f->np, .f = f, .order = order, .fd = -1, .timer = -1, .hash = { .pid = -1, .pipe = -1 } };
+	struct tree t = { .np = f->np,
+		.f = f,
+		.order = order,
+		.fd = -1,
+		.timer = -1,
+		.hash = { .pid = -1, .pipe = -1 } };
 	int status = tree_open(&t);
 
 	if (!status) {

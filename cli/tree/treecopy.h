@@ -11,9 +11,9 @@
 #include "cli/remote/fanout.h"
 
 struct tree_order {
-	const char *from, *to;      /* a local file; a path on the hosts, as of pssh_put() */
+	const char *from, *to; /* a local file; a path on the hosts, as of pssh_put() */
 	bool preserve, resume, quiet;
-	unsigned limit_ms;          /* for each host; 0: none */
+	unsigned limit_ms;                                /* for each host; 0: none */
 	void (*tell)(void *arg, const struct outcome *o); /* each host as it ends */
 	void *arg;
 };

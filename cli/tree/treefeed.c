@@ -24,7 +24,8 @@ int feed_begin(struct tree_host *h)
 	if (h->feed_until > h->tree->size)
 		h->feed_until = h->tree->size;
 	buf_init(&command, 4096);
-	rc = buf_addf(&command, "exec sh -c 'cd %s && stat -L -c %%s data && exec cat >>data'", h->dir) ? PSSH_ENOMEM : 0;
+	rc = buf_addf(&command, "exec sh -c 'cd %s && stat -L -c %%s data && exec cat >>data'", h->dir) ? PSSH_ENOMEM
+													: 0;
 	rc = rc ? rc : pssh_exec(fleet, command.data, &h->feed);
 	buf_release(&command);
 	h->feed_open = h->feed_over = false;
@@ -96,6 +97,8 @@ void feed_event(struct tree *t, const struct pssh_event *ev)
 	} else if (ev->type == PSSH_EV_EXIT && ev->status != 0 && !h->ended) {
 		tree_fail(h, PSSH_EREMOTE, "cannot write '%s' on the host: %s", t->order->to,
 			*h->why ? h->why : "cat failed");
+	} else if (ev->type == PSSH_EV_EXIT && h->feed_open) {
+		tree_at(h, h->feed_at); /* sooner than the host says it: a trial is not begun again */
 	} else if (ev->type == PSSH_EV_DONE) {
 		pssh_task_free(h->feed);
 		h->feed = NULL;

@@ -5,15 +5,26 @@
 export LC_ALL=C
 unset TZ
 id=$1 to=$2 base=$3 size=$4 mode=$5 mtime=$6 keep=$7
-mask=$(umask) dir='' part='' puller='' ticker=''
+mask=$(umask) dir='' part='' puller='' ticker='' stop='' over=''
 keyfile=$HOME/.ssh/authorized_keys
 
 say() { printf '%s\n' "$*"; }
 die() { say "fail $*"; exit 1; }
 size_of() { stat -L -c %s -- "$1" 2>/dev/null; }
 
-# One at a time changes the file of keys, on all nodes that share this home directory.
+# One at a time changes the file of keys, on all nodes that share this home directory. A signal waits until it is done.
 keys_lock() {
+	[ "$over" ] || trap 'stop=1' TERM INT HUP
+	keys_locked || { keys_heed; return 1; }
+}
+
+keys_heed() {
+	[ -z "$over" ] || return 0
+	trap 'exit 143' TERM INT HUP
+	[ -z "$stop" ] || exit 143
+}
+
+keys_locked() {
 	[ -d "$HOME/.ssh" ] || { mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh" && : >"$dir/made-ssh"; } || return 1
 	tries=0
 	until mkdir "$keyfile.nanopod-lock" 2>/dev/null; do
@@ -25,15 +36,17 @@ keys_lock() {
 	done
 }
 
-keys_unlock() { rmdir "$keyfile.nanopod-lock" 2>/dev/null; }
+keys_unlock() { rmdir "$keyfile.nanopod-lock" 2>/dev/null; keys_heed; }
 
 # Takes out the lines with the mark; begins again where somebody else wrote meanwhile.
 keys_without() {
 	real=$(readlink -f -- "$keyfile") && [ -f "$real" ] && grep -q -F -e "$1" -- "$real" || return 0
 	while :; do
 		seen=$(stat -c '%i %s %y' -- "$real") || return 1
-		cp -p -- "$real" "$real.nanopod-$id-$index" || return 1
+		cp -p -- "$real" "$real.nanopod-$id-$index" || { rm -f -- "$real.nanopod-$id-$index"; return 1; }
 		grep -v -F -e "$1" -- "$real" >"$real.nanopod-$id-$index"
+		# 1: no line is left. More: it was stopped, and lines of others are missing.
+		[ $? -le 1 ] || { rm -f -- "$real.nanopod-$id-$index"; return 1; }
 		[ "$(stat -c '%i %s %y' -- "$real")" = "$seen" ] && break
 	done
 	if [ -e "$dir/made-keys" ] && [ ! -s "$real.nanopod-$id-$index" ]; then
@@ -74,6 +87,7 @@ keys_add() {
 }
 
 clean() {
+	over=1
 	trap '' TERM INT HUP PIPE
 	for job in $puller $ticker; do kill "$job" 2>/dev/null; done
 	[ -z "$dir" ] || keys_drop "nanopod-tree-$id-$index-"

@@ -13,21 +13,21 @@ struct tree_host {
 	struct tree *tree;
 	struct outcome *o;
 	int index;
-	char *key, *address, *dir;  /* its one-time key, where its connections come from, its temporary folder */
-	char said[256];             /* its last line on standard error */
-	int wanted;                 /* busy: the parent that it will have */
-	int opened;                 /* the parent that accepts its key, or TREE_NONE */
-	unsigned fails;             /* parents in a row that gave nothing */
-	int64_t pause_until;        /* no new parent before; 0: now */
+	char *key, *address, *dir; /* its one-time key, where its connections come from, its temporary folder */
+	char said[256];            /* its last line on standard error */
+	int wanted;                /* busy: the parent that it will have */
+	int opened;                /* the parent that accepts its key, or TREE_NONE */
+	unsigned fails;            /* parents in a row that gave nothing */
+	int64_t pause_until;       /* no new parent before; 0: now */
 	char sum[TREEHASH_HEX], why[256];
-	bool summed, again;         /* its checksum was asked for; it had a wrong one already */
-	bool had, checking_old;     /* the file was there before; it might be */
+	bool summed, again;     /* its checksum was asked for; it had a wrong one already */
+	bool had, checking_old; /* the file was there before; it might be */
 	bool landing, landed, ended;
-	int code;                   /* why it failed: a code and */
-	char *text;                 /* a sentence, or NULL */
-	struct pssh_task *feed;     /* this machine sends to it */
+	int code;                     /* why it failed: a code and */
+	char *text;                   /* a sentence, or NULL */
+	struct pssh_task *feed;       /* this machine sends to it */
 	uint64_t feed_at, feed_until; /* a second one from here is a trial, which ends soon */
-	bool feed_open, feed_over;  /* it said where to begin; its input has ended */
+	bool feed_open, feed_over;    /* it said where to begin; its input has ended */
 	uint64_t rate_have;
 	int64_t rate_at, moved_at;
 };
@@ -44,7 +44,7 @@ struct tree {
 	uint64_t size, sent;
 	char id[24];
 	struct treehash hash;
-	char *block;                /* for what is sent */
+	char *block; /* for what is sent */
 	bool dirty, finished;
 	int64_t planned_at;
 };
@@ -58,14 +58,14 @@ __attribute__((format(printf, 3, 4))) void tree_fail(struct tree_host *h, int co
 
 /* ---- treefeed.c: what this machine sends ---- */
 
-int feed_begin(struct tree_host *h);                /* a PSSH_E… code */
+int feed_begin(struct tree_host *h); /* a PSSH_E… code */
 void feed_event(struct tree *t, const struct pssh_event *ev);
-void feed_stop(struct tree_host *h);                /* lets what was sent arrive, then ends */
+void feed_stop(struct tree_host *h); /* lets what was sent arrive, then ends */
 
 /* ---- treecopy.c ---- */
 
 void tree_at(struct tree_host *h, uint64_t have);
-void tree_check(struct tree_host *h);               /* lands what is complete and right */
+void tree_check(struct tree_host *h);                           /* lands what is complete and right */
 void tree_without_parent(struct tree_host *h, const char *why); /* its parent gave up; why NULL: no fault of theirs */
 
 #endif

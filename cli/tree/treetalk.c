@@ -129,7 +129,7 @@ static void hear_ended(struct tree_host *h, char **w, size_t count, const char *
 {
 	struct tree *t = h->tree;
 	struct tree_node *n = &t->nodes[h->index];
-	int parent = count > 2 ? atoi(w[1]) : TREE_NONE;
+	int parent = count > 2 ? (int)strtol(w[1], NULL, 10) : TREE_NONE;
 
 	if (parent < 0 || parent != n->parent)
 		return;

@@ -62,3 +62,4 @@ check_PROGRAMS += tests/lib/agentfake
 tests_lib_agentfake_SOURCES = tests/lib/agentfake.c tests/lib/agentbus.c
 tests_lib_agentfake_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write
 tests_lib_agentfake_LDADD = libagent.la libdriverns.la libdriverproc.la libos.la libbase.la
+EXTRA_DIST += tests/lib/treehosts.sh

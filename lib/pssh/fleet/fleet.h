@@ -83,7 +83,7 @@ struct pssh_host {
 	int64_t idle_since;
 	char fingerprint[64];
 	struct pssh_facts *facts; /* of the connection before; NULL: none */
-	char *key_text;                  /* what pssh_host_key() returned */
+	char *key_text;           /* what pssh_host_key() returned */
 	struct fail why;
 	void *data;
 };

@@ -143,8 +143,19 @@ static void all_equal(void)
 /* One dies on the way and one is ten times slower, wherever they stand. */
 static void one_dies_one_is_slow(void)
 {
-	static const struct { int dies, slow; } rows[] = {
-		{ 20, 40 }, { 40, 20 }, { 0, 5 }, { 5, 0 }, { 1, 0 }, { 0, 1 }, { 2, 3 }, { 63, 62 }, { 10, 11 }, { 11, 10 },
+	static const struct {
+		int dies, slow;
+	} rows[] = {
+		{ 20, 40 },
+		{ 40, 20 },
+		{ 0, 5 },
+		{ 5, 0 },
+		{ 1, 0 },
+		{ 0, 1 },
+		{ 2, 3 },
+		{ 63, 62 },
+		{ 10, 11 },
+		{ 11, 10 },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -154,9 +165,11 @@ static void one_dies_one_is_slow(void)
 		s.dies_ms[rows[i].dies] = 9000;
 		s.speed[rows[i].slow] = link_speed / 10;
 		sim_run(&s, 400000);
-		diag("dies %d, slow %d: p50 %d %%, last %d %%, slow %d %%, %.2f copies, %d moves", rows[i].dies, rows[i].slow,
-			sim_part(&s, 0.5, rows[i].dies, rows[i].slow), sim_part(&s, 1, rows[i].dies, rows[i].slow),
-			(int)(s.done_ms[rows[i].slow] / ((double)size / link_speed * 10)), s.sent / (double)size, s.moves);
+		diag("dies %d, slow %d: p50 %d %%, last %d %%, slow %d %%, %.2f copies, %d moves", rows[i].dies,
+			rows[i].slow, sim_part(&s, 0.5, rows[i].dies, rows[i].slow),
+			sim_part(&s, 1, rows[i].dies, rows[i].slow),
+			(int)(s.done_ms[rows[i].slow] / ((double)size / link_speed * 10)), s.sent / (double)size,
+			s.moves);
 		ok(sim_part(&s, 1, rows[i].dies, rows[i].slow) <= 250,
 			"node %d dies, %d is ten times slower: the others have it within 2.5 times", rows[i].dies,
 			rows[i].slow);
