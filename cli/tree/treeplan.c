@@ -146,13 +146,16 @@ static void plan_probe(struct plan *p)
 static int plan_first(const struct plan *p, int node)
 {
 	const struct tree_node *n = &p->nodes[node];
-	unsigned begun = 0;
+	unsigned begun = 0, complete = 0;
 	int parent;
 
-	if (n->direct || p->fed == 0)
-		return TREE_SOURCE;
-	for (size_t i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->count; i++) {
 		begun += p->nodes[i].have >= p->lag;
+		complete += p->nodes[i].ready && p->nodes[i].have >= p->size;
+	}
+	/* The source has done its part where a node has all of it. */
+	if (n->direct || (p->fed == 0 && !complete))
+		return TREE_SOURCE;
 	if (p->fed == 1 && !begun && p->count >= PROBE_NODES)
 		return TREE_SOURCE;
 	parent = plan_pick(p, node, 0, false);
