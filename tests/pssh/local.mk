@@ -38,7 +38,8 @@ check_PROGRAMS += $(pssh_tests)
 TESTS += $(pssh_tests:=.t)
 EXTRA_DIST += tests/pssh/with.sh tests/pssh/drive.h tests/pssh/light.h $(pssh_tests:=.t)
 $(patsubst %,%.log,$(pssh_tests)): %.log: %$(EXEEXT) $(lightsshd)
-tests/pssh/keep.log: tests/pssh/exec$(EXEEXT) tests/pssh/cancel$(EXEEXT) tests/pssh/fork$(EXEEXT) tests/pssh/output$(EXEEXT)
+tests/pssh/keep.log: tests/pssh/cancel$(EXEEXT) tests/pssh/exec$(EXEEXT) tests/pssh/fork$(EXEEXT) \
+	tests/pssh/output$(EXEEXT)
 tests/pssh/badnet.log: tests/lib/badproxy$(EXEEXT)
 
 tests_pssh_ahead_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -178,9 +178,9 @@ static int borrow_turn(struct link *l, bool *heard)
 	return b->state == BORROW_LOST ? b->why.code : 0;
 }
 
-static int borrow_lend(struct link *l, const void **hostkey, size_t *len)
+static int borrow_lend(const struct link *l, const void **hostkey, size_t *len)
 {
-	struct borrow *b = l->lent;
+	const struct borrow *b = l->lent;
 
 	if (b->state == BORROW_LOST)
 		return b->why.code;
