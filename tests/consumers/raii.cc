@@ -8,8 +8,9 @@
 #include <string>
 #include <thread>
 
-class Fleet {
-public:
+class Fleet
+{
+      public:
 	Fleet()
 	{
 		struct pssh *p = nullptr;
@@ -20,7 +21,10 @@ public:
 		fleet.reset(p);
 	}
 
-	void read_config(const char *path) { check(pssh_read_config(fleet.get(), path)); }
+	void read_config(const char *path)
+	{
+		check(pssh_read_config(fleet.get(), path));
+	}
 
 	int run(const char *name, const char *command, std::string &out)
 	{
@@ -49,9 +53,12 @@ public:
 		}
 	}
 
-private:
+      private:
 	struct Free {
-		void operator()(struct pssh *p) const { pssh_free(p); }
+		void operator()(struct pssh *p) const
+		{
+			pssh_free(p);
+		}
 	};
 
 	int check(int rc)

@@ -194,7 +194,7 @@ struct pssh {
 	size_t reap_count;
 	struct loop_timer reap_timer;
 	struct loop_watch resolver_watch, wake_watch;
-	int wake_fd; /* an eventfd, which pssh_wake() raises */
+	int wake_fd;       /* an eventfd, which pssh_wake() raises */
 	atomic_bool woken; /* until pssh_wait() has returned because of it */
 	int64_t burst;     /* when the calls began that have not returned "nothing" since; 0: none */
 	bool keeps;        /* connections are looked for with keepers, and left to one */

@@ -54,7 +54,8 @@ struct link_calls {
 	int (*turn)(struct link *l, bool *heard); /* reads what came: 0, or a code: the link is lost */
 	void (*flush)(struct link *l);            /* sends what was asked meanwhile */
 	bool (*wants_write)(const struct link *l);
-	int (*lend)(const struct link *l, const void **hostkey, size_t *len); /* 0: it is lent; PSSH_EAGAIN; or a code */
+	/* 0: it is lent; PSSH_EAGAIN; or a code. */
+	int (*lend)(const struct link *l, const void **hostkey, size_t *len);
 	void (*alive)(struct link *l); /* asks for a sign of life, which turn() hears */
 	void (*leave)(struct link *l); /* in a forked child: from here on nothing is sent */
 	void (*release)(struct link *l);

@@ -24,8 +24,8 @@ struct tunnel_client {
 	struct tunnel_watch tw;
 	struct list link;
 	struct pump pump;
-	bool joined;                                /* both ends are there */
-	const struct addrinfo *next;                /* an address to try; of those of the tunnel's target */
+	bool joined;                 /* both ends are there */
+	const struct addrinfo *next; /* an address to try; of those of the tunnel's target */
 	struct socks socks;
 	bool asked; /* of SOCKS: host and port are known */
 };
@@ -362,8 +362,8 @@ static int tunnel_connect(struct tunnel *t, struct tunnel_client *c, struct exec
 		rc = tunnel_hear(t, c, room);
 	if (rc <= 0)
 		return rc;
-	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host,
-		socks ? c->socks.port : t->target_port, NULL);
+	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port,
+		NULL);
 	if (rc == PSSH_EAGAIN)
 		return 0;
 	if (socks && socks_answer(&c->socks, rc == 0, rc == PSSH_EREFUSED, &c->pump.out) != 0)
