@@ -139,6 +139,11 @@ static int check_sides(struct copy *c)
 	c->put = target;
 	if (!target && option_given(c->o, "tree"))
 		return print_fail_field(c->np, STATUS_USAGE, "--tree", NULL, "'--tree' copies to hosts only");
+	for (size_t i = 0; target && i + 1 < c->count && option_given(c->o, "tree"); i++)
+		if (strstr(c->places[i].path, "{host}"))
+			return print_fail_field(c->np, STATUS_USAGE, "--tree", "leave out '--tree'",
+				"'%s' is a file for each host, and '--tree' sends one file to all",
+				option_argv(c->o)[i]);
 	if (target && strstr(c->places[c->count - 1].path, "{host}"))
 		return print_fail(c->np, STATUS_USAGE,
 			"leave it out; 'nanopod cp {host}.conf HOSTS:PATH' sends each host its own file",

@@ -35,7 +35,8 @@ head -c 60000000 /dev/urandom >big; chmod 750 big; touch -d '2001-02-03 04:05:06
 run_is 0 "to eight hosts" tree -p big "n[1-8]:$DATA/"
 ok "all have it" same big
 is "$(stat -c '%a %Y' "$TREE/n5/data/big")" "$(stat -c '%a %Y' big)" "-p keeps mode and time"
-ok "it left this machine about once" test "$(sent | cut -d. -f1)" -lt 100
+# Once, and again for each host that a busy machine made look slow.
+ok "it left this machine far fewer than eight times" test "$(sent | cut -d. -f1)" -lt 230 || diag "$err"
 ok "nothing temporary is left" clean
 run_is 0 "again" tree big "n[1-8]:$DATA/"
 like "$err" "8 hosts had 'big' already" "hosts that have the content get nothing"
@@ -52,6 +53,8 @@ like "$err" "no such directory" "is said"
 run_is 2 "a directory as source" tree -r "$TREE" "n[1-8]:$DATA/"
 like "$err" "not a plain file" "is refused"
 run_is 2 "from hosts" tree "n[1-2]:$DATA/big" got/
+run_is 2 "a file for each host" tree 'conf/{host}' "n[1-8]:$DATA/"
+like "$err" "leave out '--tree'" "is refused"
 printf %s "$(cat "$SSHD_KEY.pub")" >"$TREE/n1/home/.ssh/authorized_keys"
 run_is 0 "a file of keys without a newline at its end" tree big "n[1-8]:$DATA/newline"
 is "$(cat "$TREE/n1/home/.ssh/authorized_keys" | wc -c)" $(($(wc -c <"$SSHD_KEY.pub") - 1)) "is as it was"
@@ -99,8 +102,10 @@ is "$status" 130 "Ctrl-C"
 keys_clean() { local i; for i in 1 2 3 5 6 7 8; do cmp -s "$SSHD_KEY.pub" "$TREE/n$i/home/.ssh/authorized_keys" || return 1; done; }
 ok "leaves no keys" wait_for 30 keys_clean
 ok "with --resume it keeps the parts" grown 6 50000000
+part=$(stat -c %i "$TREE"/n6/data/.*part)
 run_is 0 "--resume" tree --resume huge "n[1-3,5-8]:$DATA/"
 ok "ends in the same file" same huge 4
-ok "and sends less" test "$(sent | cut -d. -f1)" -lt 260 || diag "$err"
+is "$(stat -c %i "$TREE/n6/data/huge")" "$part" "which is the part that was there, continued"
+diag "$(sent) MiB were sent from here"
 ok "nothing temporary is left" clean 4
 done_testing
