@@ -94,9 +94,13 @@ void tree_check(struct tree_host *h)
 	} else if (strcmp(h->sum, t->hash.hex) == 0) {
 		h->landing = true;
 		tree_say(h, "land");
-	} else if (h->again) {
+	} else if (h->again && n->direct) {
 		tree_fail(h, PSSH_ECHECKSUM, "the copy of '%s' on the host differs from its source", t->order->from);
 	} else {
+		/* It may be its parents' fault, so the last try is from here. */
+		if (h->again && !n->direct)
+			snprintf(h->why, sizeof h->why, "what they sent differs from the source");
+		n->direct |= h->again;
 		h->again = true;
 		h->summed = false;
 		h->sum[0] = '\0';
@@ -302,7 +306,10 @@ static void tree_loop(struct tree *t)
 
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
-/* The person's shell there may be of any kind, so it gets one line, and sh reads the script after it. */
+/*
+ * The person's shell there may be of any kind, so it gets one line, and sh reads the script after it. By dd: some kinds
+ * of head read more of a pipe than they print.
+ */
 static int tree_make(void *arg, struct fanout *f, struct pssh_task **out)
 {
 	struct tree *t = arg;
@@ -313,11 +320,11 @@ static int tree_make(void *arg, struct fanout *f, struct pssh_task **out)
 	int rc;
 
 	buf_init(&b, TREE_LONGEST);
-	rc = buf_addf(&b, "exec sh -c 's=$(head -c %zu) && eval \"$s\"' nanopod-tree %s ", sizeof treenode_script - 1,
-		     t->id) ||
+	rc = buf_addf(&b, "exec sh -c 's=$(dd bs=1 count=%zu 2>/dev/null) && eval \"$s\"' nanopod-tree %s ",
+		     sizeof treenode_script - 1, t->id) ||
 		str_quote_sh(&b, t->order->to) || buf_addc(&b, ' ') ||
 		str_quote_sh(&b, slash ? slash + 1 : t->order->from) ||
-		buf_addf(&b, " %llu %o ", (unsigned long long)t->size, (unsigned)t->st.st_mode & 07777) ||
+		buf_addf(&b, " %llu %o ", (unsigned long long)t->size, (unsigned)t->st.st_mode & 0777) ||
 		(t->order->preserve ? buf_addf(&b, "%lld.%09ld", (long long)t->st.st_mtim.tv_sec, t->st.st_mtim.tv_nsec)
 				    : buf_adds(&b, "''")) ||
 		buf_addf(&b, " %d", t->order->resume);

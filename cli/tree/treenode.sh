@@ -90,9 +90,10 @@ clean() {
 	over=1
 	trap '' TERM INT HUP PIPE
 	for job in $puller $ticker; do kill "$job" 2>/dev/null; done
+	# The part file first: where it filled the disk, the keys cannot be written anew.
+	[ "$keep" = 1 ] || [ -z "$part" ] || rm -f -- "$part"
 	[ -z "$dir" ] || keys_drop "nanopod-tree-$id-$index-"
 	[ ! -e "$dir/made-ssh" ] || rmdir "$HOME/.ssh" 2>/dev/null
-	[ "$keep" = 1 ] || [ -z "$part" ] || rm -f -- "$part"
 	[ -z "$dir" ] || rm -rf -- "$dir"
 }
 
@@ -111,7 +112,8 @@ place() {
 	part=./.$(printf '%.200s' "$name").$mark.pssh-part
 	if [ "$keep" != 1 ] || [ -L "$part" ] || [ ! -f "$part" ]; then
 		rm -f -- "$part"
-		(umask 077 && : >"$part") 2>/dev/null || die "cannot write '$to' on the host: permission denied or read-only"
+		(umask 077 && set -C && : >"$part") 2>/dev/null ||
+			die "cannot write '$to' on the host: permission denied or read-only"
 	fi
 	at=$(size_of "$part")
 	[ "$at" -le "$size" ] || { : >"$part"; at=0; }
@@ -159,7 +161,13 @@ pull_from() {
 	bind=
 	[ "$me" = - ] || bind="-b $me"
 	start=$(size_of "$part")
+	rm -f "$dir/pulling"
 	(
+		pull='' told=''
+		trap 'told=1; [ -z "$pull" ] || kill $pull 2>/dev/null' TERM
+		: >"$dir/pulling"
+		# The parent is not trusted: it fills the file that it may send, and not the disk.
+		ulimit -f $((size / 512 + 9)) 2>/dev/null
 		# shellcheck disable=SC2086
 		ssh -F none -T -i "$dir/key" $bind -p "$3" -l "$4" -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \
 			-o StrictHostKeyChecking=yes -o UserKnownHostsFile="$dir/known" -o GlobalKnownHostsFile=/dev/null \
@@ -168,16 +176,21 @@ pull_from() {
 			-c aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes128-ctr,aes256-ctr \
 			-- "$2" "from $start" </dev/null >>"$part" 2>"$dir/err" &
 		pull=$!
-		trap 'kill $pull 2>/dev/null' TERM
+		[ -z "$told" ] || kill $pull 2>/dev/null
 		wait $pull
 		status=$?
 		trap '' TERM
-		kill $pull 2>/dev/null
+		# A signal between fork and exec is lost; this one is not.
+		kill -KILL $pull 2>/dev/null
 		wait $pull 2>/dev/null
+		[ "$(size_of "$part")" -le "$size" ] || : >"$part"
 		say "at $(size_of "$part")"
 		say "ended $1 $status $(tail -n 1 "$dir/err" | tr -d '\r' | cut -c 1-200)"
 	) &
 	puller=$!
+	# Before its trap is set, pull_stop() could not end it.
+	tries=0
+	until [ -e "$dir/pulling" ] || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.01 2>/dev/null; done
 }
 
 pull_stop() {

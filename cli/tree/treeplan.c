@@ -169,15 +169,19 @@ static void plan_better(struct plan *p, int node)
 {
 	struct tree_node *n = &p->nodes[node];
 	const struct tree_node *up = n->next >= 0 ? &p->nodes[n->next] : NULL;
+	bool stalled = up && n->still_ms >= TREE_STALL_MS && up->have > n->have;
 	int old = n->next, parent;
 
 	if (!up)
 		return;
-	if (n->still_ms >= TREE_STALL_MS && up->have > n->have)
+	if (stalled)
 		n->avoid = old;
 	else if (!up->slow || up->have >= p->size || up->have > n->have + p->lag)
 		return;
 	parent = plan_pick(p, node, n->have + (n->avoid == old ? p->lag : 2 * p->lag), false);
+	/* A parent that hangs may be the one with most: then only the source has more. */
+	if (parent == TREE_NONE && stalled && p->fed < TREE_CHILDREN)
+		parent = TREE_SOURCE;
 	if (parent != TREE_NONE)
 		plan_move(p, node, parent);
 }

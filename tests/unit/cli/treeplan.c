@@ -20,12 +20,15 @@ struct sim {
 	double have[NODES], speed[NODES], rated[NODES];
 	int dies_ms[NODES], joins_ms[NODES], done_ms[NODES], moved_ms[NODES];
 	int moves;
+	int hangs_ms, hangs; /* when the one that then has most hangs, and which it is */
 	double sent;
 };
 
 static void sim_init(struct sim *s)
 {
 	memset(s, 0, sizeof *s);
+	s->hangs_ms = NEVER;
+	s->hangs = -1;
 	for (int i = 0; i < NODES; i++) {
 		s->n[i] = (struct tree_node){ .parent = TREE_NONE, .avoid = TREE_NONE };
 		s->speed[i] = link_speed;
@@ -57,7 +60,8 @@ static void sim_move(struct sim *s)
 		int p = s->n[i].parent;
 		double from = p == TREE_SOURCE ? (double)size : p >= 0 ? before[p] : 0, speed, got;
 
-		if (!s->n[i].ready || p == TREE_NONE || from <= before[i] || (p >= 0 && !s->n[p].ready))
+		if (!s->n[i].ready || p == TREE_NONE || from <= before[i] || (p >= 0 && !s->n[p].ready) ||
+			(s->hangs >= 0 && (i == s->hangs || p == s->hangs)))
 			continue;
 		speed = p == TREE_SOURCE ? link_speed : s->speed[p];
 		p = p == TREE_SOURCE ? NODES : p;
@@ -95,10 +99,20 @@ static void sim_news(struct sim *s, int now)
 	}
 }
 
+static void sim_hang(struct sim *s)
+{
+	s->hangs = 0;
+	for (int i = 1; i < NODES; i++)
+		if (s->have[i] > s->have[s->hangs])
+			s->hangs = i;
+}
+
 static void sim_run(struct sim *s, int until_ms)
 {
 	for (int now = 0; now < until_ms; now += STEP_MS) {
 		sim_news(s, now);
+		if (now == s->hangs_ms)
+			sim_hang(s);
 		if (now % PLAN_MS == 0) {
 			tree_plan(s->n, NODES, size);
 			for (int i = 0; i < NODES; i++) {
@@ -190,6 +204,19 @@ static void late_ones(void)
 	ok(sim_part(&s, 1, -1, -1) <= 250, "hosts that connect late have it soon");
 }
 
+/* A host hangs while its news still come. */
+static void first_hangs(void)
+{
+	struct sim s;
+
+	sim_init(&s);
+	s.hangs_ms = 6000;
+	sim_run(&s, 200000);
+	diag("one hangs: p50 %d %%, last %d %%, %.2f copies", sim_part(&s, 0.5, s.hangs, -1),
+		sim_part(&s, 1, s.hangs, -1), s.sent / (double)size);
+	ok(sim_part(&s, 1, s.hangs, -1) <= 400, "the one that has most hangs: all others have it in spite of that");
+}
+
 /* At every moment: no circle, no more children than allowed, parents that can give. */
 static void always_a_tree(void)
 {
@@ -229,6 +256,7 @@ int main(void)
 	all_equal();
 	one_dies_one_is_slow();
 	late_ones();
+	first_hangs();
 	always_a_tree();
 	return done();
 }
