@@ -60,7 +60,7 @@ int pssh_host_set_fd(struct pssh_host *h, int fd)
 		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
 			return fail_errno(&h->fleet->why, PSSH_ELOCAL, errno, "cannot use the descriptor");
 	}
-	if (h->given_fd >= 0)
+	if (h->given_fd >= 0 && h->given_fd != fd)
 		close(h->given_fd);
 	h->given_fd = fd < 0 ? -1 : fd;
 	return 0;

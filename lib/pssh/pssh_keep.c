@@ -28,7 +28,9 @@ int pssh_set_keep(struct pssh *p, const char *folder, unsigned seconds)
 
 int pssh_keep(struct pssh *p)
 {
-	return keeper_hand_over(p);
+	int rc = entry_here(p);
+
+	return rc ? rc : keeper_hand_over(p);
 }
 
 static int keep_ask(struct pssh *p, bool stop, struct pssh_kept **out, size_t *count, size_t *silent)

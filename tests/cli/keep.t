@@ -36,6 +36,7 @@ first=$(sort .out)
 is "$(($(logins) - before))" 3 "signs in on each host"
 is "$(count)" 3 "its connections are kept"
 is "$(keepers | wc -l)" 1 "by one process"
+is "$(tr -d '\0' <"/proc/$(keepers)/cmdline")" "" "which does not show the words of the command"
 run_is 0 "a second command" nanopod_run -w 'n[1-3]' -- "$who"
 is "$(($(logins) - before))" 3 "signs in nowhere"
 is "$(sort .out)" "$first" "and runs on the same connections"

@@ -230,6 +230,72 @@ static void check_socks(struct pssh_host *h, unsigned to)
 	drive_free(&d, t);
 }
 
+/* How many ms of processor time it takes to be driven for half a second. */
+static int busy_ms(void)
+{
+	clock_t from = clock();
+
+	drive_for(&d, 500);
+	return (int)((clock() - from) * 1000 / CLOCKS_PER_SEC);
+}
+
+/* All places of a tunnel are taken by those who say nothing. */
+static void check_full(struct pssh_host *h, unsigned to)
+{
+	enum { PLACES = 256 };
+	struct pssh_task *t = NULL;
+	int fds[PLACES + 1], ms;
+	pid_t pid;
+
+	is_int(pssh_tunnel_socks(d.p, "127.0.0.1:0", &t), 0, "a tunnel");
+	is_int(begin(t, h)->started, 1, "listens");
+	for (int i = 0; i <= PLACES; i++) {
+		fds[i] = visit_fd(NULL, pssh_tunnel_port(t));
+		drive_for(&d, 1);
+	}
+	ms = busy_ms();
+	ok(ms < 250, "one visitor too many waits, and costs nothing (%d ms)", ms);
+	for (int i = 0; i <= PLACES; i++)
+		close(fds[i]);
+	pid = fork();
+	if (pid == 0)
+		_exit(visit(visit_socks(pssh_tunnel_port(t), 5, to), 1));
+	is_int(content(&pid, 1, 60000), 1, "when they have left there is room again");
+	drive_free(&d, t);
+}
+
+/* A target that neither accepts nor refuses: its queue is full. */
+static void check_silent(struct pssh_host *h)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof in;
+	struct pssh_task *t = NULL;
+	int server = socket(AF_INET, SOCK_STREAM, 0), fill[4], fd, ms;
+	char five[] = { 5, 1, 0, 5, 1, 0, 1, 127, 0, 0, 1, 0, 0 };
+
+	if (bind(server, (struct sockaddr *)&in, sizeof in) != 0 || listen(server, 0) != 0 ||
+		getsockname(server, (struct sockaddr *)&in, &len) != 0)
+		exit(99);
+	for (int i = 0; i < 4; i++) {
+		fill[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		(void)!connect(fill[i], (struct sockaddr *)&in, sizeof in);
+	}
+	memcpy(five + 11, &in.sin_port, 2);
+	is_int(pssh_tunnel_socks(d.p, "127.0.0.1:0", &t), 0, "a tunnel");
+	is_int(begin(t, h)->started, 1, "listens");
+	fd = visit_fd(NULL, pssh_tunnel_port(t));
+	is_int(write(fd, five, sizeof five), sizeof five, "a visitor asks for a target that is silent");
+	drive_for(&d, 200);
+	close(fd);
+	ms = busy_ms();
+	ok(ms < 250, "and leaves, which costs nothing (%d ms)", ms);
+	for (int i = 0; i < 4; i++)
+		close(fill[i]);
+	close(server);
+	drive_free(&d, t);
+	pssh_host_close(h);
+}
+
 static void check_back(struct pssh_host *h, unsigned to)
 {
 	struct pssh_task *t = NULL, *second = NULL;
@@ -326,6 +392,8 @@ int main(void)
 	check_refused(h);
 	check_socks(h, to);
 	check_back(h, to);
+	check_full(h, to);
+	check_silent(h);
 	is_int(pssh_tunnel(d.p, "127.0.0.1:0", "nonsense", &bad) == 0
 			? (pssh_task_add(bad, h), pssh_task_start(bad), drive_done(&d, 1),
 				  drive_seen(&d, bad, h)->status)

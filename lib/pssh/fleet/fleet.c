@@ -240,6 +240,21 @@ bool fleet_drop_unwanted(struct pssh_host *h)
 	return true;
 }
 
+/* What wanted to go through a connection that a keeper does not lend begins again, by another one. */
+static void restart_riders(struct pssh_host *h)
+{
+	while (!list_empty(&h->conn->riders)) {
+		struct conn *c = list_entry(list_first(&h->conn->riders), struct conn, in_riders);
+		struct pssh_host *rider = c->owner;
+
+		restart_riders(rider);
+		drop_conn(rider);
+		rider->attempt--;
+		if (host_is_busy(rider))
+			fleet_need(rider);
+	}
+}
+
 /* Handles a connection that was lost or could not be made: retries it or fails the runs. */
 void fleet_conn_lost(struct pssh_host *h)
 {
@@ -252,6 +267,7 @@ void fleet_conn_lost(struct pssh_host *h)
 			h->keep_slot = KEEPFOLDER_SLOTS;
 		if (!was_up) {
 			h->attempt--;
+			restart_riders(h);
 			drop_conn(h);
 			if (host_is_busy(h))
 				fleet_need(h);

@@ -258,6 +258,8 @@ bool task_trim_input(struct pssh_task *t);
 /* Whether nothing was asked of the server that could not be asked again on another connection. */
 bool run_may_restart(const struct run *r);
 void run_restart(struct run *r); /* it waits again */
+/* Whether it asks for what a keeper has no words for. */
+bool run_must_own(const struct run *r);
 int task_find_run(struct pssh_task *t, const struct pssh_host *h, struct run **out);
 void task_free(struct pssh_task *t);
 

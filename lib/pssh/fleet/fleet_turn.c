@@ -17,6 +17,20 @@ enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows 
 
 /* ---- Runs ---- */
 
+/* Whether its connection, which a keeper lends, can be given up for another one without harm to anybody else. */
+static bool fleet_turn_alone(const struct run *r)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &r->host->runs) {
+		const struct run *o = list_entry(pos, struct run, in_host);
+
+		if (o != r && o->state != RUN_WAITING)
+			return false;
+	}
+	return list_empty(&r->host->conn->riders);
+}
+
 /* If a server does not answer a channel request at all, that connection cannot open another channel. */
 static void fleet_turn_begin_due(struct run *r)
 {
@@ -24,7 +38,7 @@ static void fleet_turn_begin_due(struct run *r)
 	unsigned ms = h->plan.deadline[PSSH_PHASE_HANDSHAKE];
 	char text[256];
 
-	if (conn_is_lent(h->conn) && run_may_restart(r)) {
+	if (conn_is_lent(h->conn) && run_may_restart(r) && fleet_turn_alone(r)) {
 		conn_fail(h->conn, PSSH_ECLOSED, "the kept connection does not answer");
 		fleet_conn_lost(h);
 		return;
@@ -71,7 +85,9 @@ static bool begin_again(struct run *r, int code)
 {
 	struct pssh_host *h = r->host;
 
-	if ((code != PSSH_ECLOSED && !conn_is_lent(h->conn)) || !h->served || !run_may_restart(r))
+	if (code != PSSH_ECLOSED && !(conn_is_lent(h->conn) && fleet_turn_alone(r)))
+		return false;
+	if (!h->served || !run_may_restart(r))
 		return false;
 	run_restart(r);
 	conn_fail(h->conn, code, "'%s' closed the connection", h->spec);
@@ -107,6 +123,10 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 	if (r->state == RUN_WAITING) {
 		if (!r->task->started || (run_takes_session(r) && r->host->active >= ACTIVE_MAX))
 			return 0;
+		if (conn_is_lent(r->host->conn) && run_must_own(r) && fleet_turn_alone(r)) {
+			conn_fail(r->host->conn, PSSH_ECLOSED, "closed, as a task needs a connection of its own");
+			return 1;
+		}
 		rc = run_open(r, &f);
 		if (rc) {
 			fleet_end_run(r, PSSH_EV_ERROR, rc, f.text);

@@ -27,12 +27,34 @@ enum { KEEPER_MAX = 4096, KEEPER_FDS = 4, KEEPER_START_MS = 5000, KEEPER_ALIVE_M
 
 /* ---- Handing over ---- */
 
+static bool keeper_is_idle(const struct pssh_host *h)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs)
+		if (list_entry(pos, struct run, in_host)->task->started)
+			return false;
+	return true;
+}
+
 static bool keeper_may_keep(const struct pssh_host *h)
 {
 	const struct conn *c = h->conn;
 
-	return c && c->state == CONN_READY && !c->ended && !c->dead && !conn_is_lent(c) && !h->active && !h->left &&
-		!h->typed && *h->keep_key && (!c->via || keeper_may_keep(c->via->owner));
+	return c && c->state == CONN_READY && !c->ended && !c->dead && !conn_is_lent(c) && keeper_is_idle(h) &&
+		!h->left && !h->typed && *h->keep_key && (!c->via || keeper_may_keep(c->via->owner));
+}
+
+/* A jump host's connection and those that go through it stay in one process. */
+static bool keeper_whole_way(const struct pssh_host *h)
+{
+	const struct conn *c = h->conn;
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &c->riders)
+		if (!((struct pssh_host *)list_entry(pos, struct conn, in_riders)->owner)->kept)
+			return false;
+	return !c->via || ((struct pssh_host *)c->via->owner)->kept;
 }
 
 static size_t keeper_choose(struct pssh *p)
@@ -40,6 +62,7 @@ static size_t keeper_choose(struct pssh *p)
 	struct list *pos, *tmp;
 	struct rlimit limit = { 1024, 1024 };
 	size_t n = 0, most;
+	bool again;
 
 	getrlimit(RLIMIT_NOFILE, &limit);
 	most = limit.rlim_cur / KEEPER_FDS < KEEPER_MAX ? limit.rlim_cur / KEEPER_FDS : KEEPER_MAX;
@@ -49,25 +72,31 @@ static size_t keeper_choose(struct pssh *p)
 		h->kept = keeper_may_keep(h) && n < most;
 		n += h->kept;
 	}
-	/* One that goes through a connection beyond the limit cannot be kept either. */
-	list_each (pos, tmp, &p->host_list) {
-		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
+	do {
+		again = false;
+		list_each (pos, tmp, &p->host_list) {
+			struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
 
-		for (const struct conn *c = h->conn; h->kept && c; c = c->via)
-			h->kept = ((struct pssh_host *)c->owner)->kept;
-	}
+			if (h->kept && !keeper_whole_way(h)) {
+				h->kept = false;
+				again = true;
+			}
+		}
+	} while (again);
 	return n;
 }
 
 /* Closes all but what is listed and the standard three, which become /dev/null. */
 static void keeper_close(const bool *wanted, int count)
 {
-	DIR *dir = opendir("/proc/self/fd");
 	int null = open("/dev/null", O_RDWR);
 	struct dirent *de;
+	DIR *dir;
 
 	for (int i = 0; i < 3; i++)
-		dup2(null, i);
+		if (!wanted[i])
+			dup2(null, i);
+	dir = opendir("/proc/self/fd"); /* now that it cannot be one of the three */
 	while (dir && (de = readdir(dir))) {
 		long fd;
 
@@ -200,6 +229,16 @@ static int64_t keeper_expire(struct pssh_task *t)
 	return next;
 }
 
+/* What is lent no more, and carries no other, is closed even while the keeper has others. */
+static bool keeper_close_unused(struct pssh *p)
+{
+	struct list *first = list_first(&p->idle);
+
+	if (first)
+		fleet_close_host(list_entry(first, struct pssh_host, in_idle), PSSH_ECLOSED, "no longer kept");
+	return first;
+}
+
 static void keeper_serve(struct pssh_task *t)
 {
 	struct pssh *p = t->fleet;
@@ -217,9 +256,10 @@ static void keeper_serve(struct pssh_task *t)
 			at.it_value.tv_nsec = next % 1000 * 1000000 + 1;
 			timerfd_settime(clock, TFD_TIMER_ABSTIME, &at, NULL);
 		}
-		while (fleet_turn(p))
+		while (fleet_turn(p) || keeper_close_unused(p))
 			;
-		poll(fds, 2, fleet_timeout(p));
+		if (!list_empty(&t->runs)) /* else nothing would wake it */
+			poll(fds, 2, fleet_timeout(p));
 	}
 }
 
@@ -231,6 +271,24 @@ static void keeper_signals(void)
 		signal(i, i == SIGPIPE || i == SIGHUP ? SIG_IGN : SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* For days ps would show the words of the command that made it, and secrets may be among them. */
+static void keeper_hide_words(void)
+{
+	enum { STATE = 3, ARG_START = 48 }; /* fields of proc(5)'s stat; a process's name may have blanks */
+	char text[2048] = "", *at;
+	unsigned long from, to;
+	FILE *f = fopen("/proc/self/stat", "re");
+
+	if (!f)
+		return;
+	at = fgets(text, sizeof text, f) ? strrchr(text, ')') : NULL;
+	fclose(f);
+	for (int i = STATE; at && i <= ARG_START; i++)
+		at = strchr(at + 1, ' ');
+	if (at && sscanf(at, "%lu %lu", &from, &to) == 2 && from && to > from)
+		memset((void *)(uintptr_t)from, 0, to - from);
 }
 
 static void keeper_main(struct pssh *p, int tell)
@@ -250,6 +308,7 @@ static void keeper_main(struct pssh *p, int tell)
 		if (h->kept && keeper_lend(&t, h) != 0 && list_empty(&h->conn->riders))
 			fleet_close_host(h, PSSH_ECLOSED, "not kept");
 	}
+	keeper_hide_words();
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NAME, "pssh-keeper");
 	if (write(tell, "k", 1) != 1)
@@ -282,7 +341,7 @@ static void keeper_part(struct pssh *p)
 int keeper_hand_over(struct pssh *p)
 {
 	struct pollfd told = { .events = POLLIN };
-	int pipe[2], status = -1;
+	int pipe[2], status;
 	char byte;
 	pid_t pid;
 
@@ -299,13 +358,13 @@ int keeper_hand_over(struct pssh *p)
 		_exit(pid < 0);
 	}
 	close(pipe[1]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		; /* fails where the program ignores SIGCHLD, or waits for all children itself: the pipe tells */
 	told.fd = pipe[0];
-	while (pid > 0 && status == 0 && poll(&told, 1, KEEPER_START_MS) < 0 && errno == EINTR)
+	while (pid > 0 && poll(&told, 1, KEEPER_START_MS) < 0 && errno == EINTR)
 		;
 	/* Without a word from it in time it may have them: two processes on a session must not be. */
-	status = pid > 0 && status == 0 && (!told.revents || read(pipe[0], &byte, 1) == 1) ? 0 : -1;
+	status = pid > 0 && (!told.revents || read(pipe[0], &byte, 1) == 1) ? 0 : -1;
 	close(pipe[0]);
 	if (status)
 		return fail_set(&p->why, PSSH_ELOCAL, "cannot start a keeper");

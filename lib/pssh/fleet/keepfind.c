@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a keeper has the connection that a host is about to make. */
+#include <stdio.h>
+
 #include "pssh/fleet/fleet.h"
+#include "pssh/keys/sshwire.h"
+
+/* Keys from memory have the same names in every program. */
+static int keepfind_memory_keys(const struct pssh *p, struct buf *b)
+{
+	int rc = 0;
+
+	for (unsigned i = 1; i <= p->memory_keys && !rc; i++) {
+		struct keyring *kr = (struct keyring *)&p->shared.keyring;
+		const uint8_t *blob = NULL;
+		struct key *key;
+		struct fail f;
+		char name[32];
+		size_t len = 0;
+
+		snprintf(name, sizeof name, "memory key %u", i);
+		rc = keyring_get(kr, name, &key, &f);
+		blob = rc ? NULL : key_blob(key, &len);
+		rc = blob ? sshwire_add_string(b, blob, len) : PSSH_ENOENT;
+	}
+	return rc;
+}
 
 static int keepfind_key(struct pssh_host *h)
 {
@@ -9,6 +33,7 @@ static int keepfind_key(struct pssh_host *h)
 
 	buf_init(&b, 1 << 20);
 	rc = keepkey_add(&b, &h->plan);
+	rc = rc ? rc : keepfind_memory_keys(h->fleet, &b);
 	for (struct pssh_host *via = h->via; via && !rc; via = via->via) {
 		rc = via->conn ? 0 : host_make_plan(via);
 		rc = rc ? rc : keepkey_add(&b, &via->plan);
@@ -24,13 +49,9 @@ static bool keepfind_must_own(const struct pssh_host *h)
 {
 	struct list *pos, *tmp;
 
-	list_each (pos, tmp, &h->runs) {
-		const struct pssh_task *t = list_entry(pos, struct run, in_host)->task;
-
-		if ((t->kind == TASK_TUNNEL && t->way == TUNNEL_BACK) ||
-			(t->kind == TASK_CHANNEL && t->channel == PSSH_CHANNEL_UNIX))
+	list_each (pos, tmp, &h->runs)
+		if (run_must_own(list_entry(pos, struct run, in_host)))
 			return true;
-	}
 	return false;
 }
 

@@ -47,6 +47,7 @@ void run_free(struct run *r)
 	assert(r->task->left > 0);
 	/* The next command on this connection would count its process among its own. */
 	r->host->left |= r->exec && r->exec->state >= EXEC_START && r->exec->state < EXEC_REST;
+	r->host->left |= r->channel && channel_runs(r->channel);
 	if (r->state != RUN_WAITING && run_takes_session(r)) {
 		assert(r->host->active > 0);
 		r->host->active--;
@@ -127,7 +128,15 @@ bool run_may_restart(const struct run *r)
 {
 	/* From there on the server may have run the command without telling. */
 	return r->state == RUN_ACTIVE && !r->begun && !r->tunnel && !r->lend &&
-		!(r->exec && r->exec->state >= EXEC_START);
+		!(r->exec && r->exec->state >= EXEC_START) && !(r->channel && channel_asked(r->channel));
+}
+
+bool run_must_own(const struct run *r)
+{
+	const struct pssh_task *t = r->task;
+
+	return (t->kind == TASK_TUNNEL && t->way == TUNNEL_BACK) ||
+		(t->kind == TASK_CHANNEL && t->channel == PSSH_CHANNEL_UNIX);
 }
 
 void run_restart(struct run *r)

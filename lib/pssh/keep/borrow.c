@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "pssh/keep/keepwire.h"
 #include "pssh/pssh_types.h"
 
@@ -233,6 +234,12 @@ static int borrow_answer(struct chan *ch, struct fail *f)
 	return c->code ? fail_set(f, c->code, "%s", c->why) : 0;
 }
 
+static void borrow_opening_over(struct link *l)
+{
+	l->opener = NULL;
+	link_news(l);
+}
+
 static struct borrow_chan *borrow_chan_new(struct chan *ch)
 {
 	struct borrow *b = ch->link->lent;
@@ -249,24 +256,40 @@ static struct borrow_chan *borrow_chan_new(struct chan *ch)
 	return c;
 }
 
-static int borrow_open_session(struct chan *ch, unsigned window, struct fail *f)
+/*
+ * The keeper's session opens one channel at a time. Who waits has to know that it waits for another channel, not for
+ * its own, so the same rule holds here.
+ */
+static int borrow_open(struct chan *ch, struct keepwire_frame q, struct fail *f)
 {
-	if (ch->lent)
-		return borrow_answer(ch, f);
+	struct link *l = ch->link;
+	int rc;
+
+	if (ch->lent) {
+		rc = borrow_answer(ch, f);
+		if (rc != PSSH_EAGAIN)
+			borrow_opening_over(l);
+		return rc;
+	}
+	if (l->opener)
+		return PSSH_EAGAIN;
 	if (!borrow_chan_new(ch))
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	borrow_ask(ch, (struct keepwire_frame){ .type = KEEP_OPEN, .n = { window } });
+	l->opener = ch;
+	l->opening_since = clock_ms();
+	borrow_ask(ch, q);
 	return PSSH_EAGAIN;
+}
+
+static int borrow_open_session(struct chan *ch, unsigned window, struct fail *f)
+{
+	return borrow_open(ch, (struct keepwire_frame){ .type = KEEP_OPEN, .n = { window } }, f);
 }
 
 static int borrow_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
 {
-	if (ch->lent)
-		return borrow_answer(ch, f);
-	if (!borrow_chan_new(ch))
-		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	borrow_ask(ch, (struct keepwire_frame){ .type = KEEP_DIRECT, .t = { keepwire_text(host) }, .n = { port } });
-	return PSSH_EAGAIN;
+	return borrow_open(ch,
+		(struct keepwire_frame){ .type = KEEP_DIRECT, .t = { keepwire_text(host) }, .n = { port } }, f);
 }
 
 static int borrow_env(struct chan *ch, const char *name, const char *value)
@@ -411,6 +434,9 @@ static void borrow_drop(struct chan *ch)
 {
 	struct borrow_chan *c = ch->lent;
 
+	if (ch->link->opener == ch)
+		borrow_opening_over(ch->link);
+	list_remove(&ch->in_closing);
 	if (c) {
 		list_remove(&c->in_chans);
 		buf_release(&c->data[0]);
@@ -420,13 +446,28 @@ static void borrow_drop(struct chan *ch)
 	free(ch);
 }
 
+/* An opening that was abandoned bars the others until it is answered. */
 static void borrow_close(struct chan *ch)
 {
+	const struct borrow *b = ch->link->lent;
 	const struct borrow_chan *c = ch->lent;
 
+	if (ch->link->opener == ch && !c->answered && b->state != BORROW_LOST) {
+		if (list_empty(&ch->in_closing))
+			list_append(&ch->link->closing, &ch->in_closing);
+		return;
+	}
 	if (c)
 		borrow_say(ch->link->lent, &(struct keepwire_frame){ .type = KEEP_CLOSE, .chan = c->id });
 	borrow_drop(ch);
+}
+
+static void borrow_reap(struct link *l)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &l->closing)
+		borrow_close(list_entry(pos, struct chan, in_closing));
 }
 
 static void borrow_leave(struct link *l)
@@ -441,6 +482,8 @@ static void borrow_release(struct link *l)
 {
 	struct borrow *b = l->lent;
 
+	while (!list_empty(&l->closing))
+		borrow_drop(list_entry(list_first(&l->closing), struct chan, in_closing));
 	borrow_flush(l); /* the keeper lends a connection again only if it hears that its channels are closed */
 	buf_release(&b->in);
 	buf_release(&b->out);
@@ -466,6 +509,7 @@ static const struct link_calls borrow_calls = {
 	.exit = borrow_exit,
 	.close = borrow_close,
 	.drop = borrow_drop,
+	.reap = borrow_reap,
 	.pump = borrow_pump,
 	.error = borrow_error,
 	.turn = borrow_turn,

@@ -41,6 +41,25 @@ static bool keepfolder_address(int folder, const char *name, struct sockaddr_un 
 	return snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/%s", folder, name) < (int)sizeof a->sun_path;
 }
 
+/* Whether it is a name of keepfolder_listen(): the folder may hold files of other programs. */
+static bool keepfolder_ours(const char *name)
+{
+	static const char sum[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	size_t len = strspn(name, sum);
+
+	return len == KEEPKEY_SUM && name[len] == '.' && name[len + 1] >= '0' &&
+		name[len + 1] < '0' + KEEPFOLDER_SLOTS && !name[len + 2];
+}
+
+/* Nobody listens on it. A file that is no socket refuses a connection as well. */
+static void keepfolder_clean(int folder, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode))
+		unlinkat(folder, name, 0);
+}
+
 /* A socket or -errno. */
 static int keepfolder_try(int folder, const char *name)
 {
@@ -64,13 +83,16 @@ static int keepfolder_try(int folder, const char *name)
 
 int keepfolder_connect(int folder, const char *name)
 {
-	int fd = keepfolder_try(folder, name);
+	int fd;
 
+	if (!keepfolder_ours(name))
+		return -1;
+	fd = keepfolder_try(folder, name);
 	/* Under the lock, as another process may just have replaced it. */
 	if (fd == -ECONNREFUSED && flock(folder, LOCK_EX | LOCK_NB) == 0) {
 		fd = keepfolder_try(folder, name);
 		if (fd == -ECONNREFUSED)
-			unlinkat(folder, name, 0);
+			keepfolder_clean(folder, name);
 		flock(folder, LOCK_UN);
 	}
 	return fd < 0 ? -1 : fd;
@@ -84,26 +106,46 @@ int keepfolder_find(int folder, const char *key, unsigned slot)
 	return keepfolder_connect(folder, name);
 }
 
-int keepfolder_listen(int folder, const char *key, char name[KEEPFOLDER_NAME], int *out)
+/* Listens on a name that nobody looks at yet. 0, or -1. */
+static int keepfolder_bind(int folder, const char *name, int *out)
 {
 	struct sockaddr_un a;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	for (unsigned slot = 0; fd >= 0 && slot < KEEPFOLDER_SLOTS; slot++) {
-		int there;
-
-		snprintf(name, KEEPFOLDER_NAME, "%s.%u", key, slot);
-		if (!keepfolder_address(folder, name, &a))
-			break;
-		there = keepfolder_connect(folder, name); /* removes a dead one */
-		if (there >= 0)
-			close(there);
-		else if (bind(fd, (const struct sockaddr *)&a, sizeof a) == 0 && listen(fd, KEEPFOLDER_BACKLOG) == 0) {
-			*out = fd;
-			return 0;
-		}
+	unlinkat(folder, name, 0);
+	if (fd >= 0 && keepfolder_address(folder, name, &a) && bind(fd, (const struct sockaddr *)&a, sizeof a) == 0 &&
+		listen(fd, KEEPFOLDER_BACKLOG) == 0) {
+		*out = fd;
+		return 0;
 	}
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+int keepfolder_listen(int folder, const char *key, char name[KEEPFOLDER_NAME], int *out)
+{
+	char hidden[32];
+	int fd = -1, rc;
+
+	snprintf(hidden, sizeof hidden, ".%d", (int)getpid());
+	rc = keepfolder_bind(folder, hidden, &fd);
+	/* A socket gets its name when it listens: others remove one that refuses them. */
+	for (unsigned slot = 0; !rc && slot < KEEPFOLDER_SLOTS; slot++) {
+		int there;
+
+		snprintf(name, KEEPFOLDER_NAME, "%s.%u", key, slot);
+		there = keepfolder_connect(folder, name); /* removes a dead one */
+		if (there >= 0)
+			close(there);
+		else if (linkat(folder, hidden, folder, name, 0) == 0)
+			break;
+		rc = slot + 1 < KEEPFOLDER_SLOTS ? 0 : -1;
+	}
+	unlinkat(folder, hidden, 0);
+	if (rc && fd >= 0)
+		close(fd);
+	if (!rc)
+		*out = fd;
+	return rc;
 }

@@ -2,11 +2,13 @@
 #include "pssh/keep/keepkey.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "pssh/keys/agent.h"
 #include "pssh/keys/sshwire.h"
+#include "pssh/pssh_types.h"
 
 static int keepkey_text(struct buf *b, const char *s)
 {
@@ -26,6 +28,23 @@ static int keepkey_file(struct buf *b, const char *path)
 	return buf_addf(b, "%llu %llu %lld.%ld %lld", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
 		S_ISSOCK(st.st_mode) ? 0 : (long long)st.st_mtim.tv_sec,
 		S_ISSOCK(st.st_mode) ? 0 : (long)st.st_mtim.tv_nsec, (long long)st.st_size);
+}
+
+/* A key file with what is read beside it. */
+static int keepkey_identity(struct buf *b, const char *path)
+{
+	static const char *const beside[] = { "", ".pub", "-cert.pub" };
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof beside / sizeof *beside && !rc; i++) {
+		char *name;
+
+		if (asprintf(&name, "%s%s", path, beside[i]) < 0)
+			return PSSH_ENOMEM;
+		rc = keepkey_file(b, name);
+		free(name);
+	}
+	return rc;
 }
 
 static int keepkey_pins(struct buf *b, const struct hostkey_rule *rule)
@@ -55,7 +74,7 @@ int keepkey_add(struct buf *b, const struct conn_plan *plan)
 	for (int i = 0; i < PSSH_ALGS && !rc; i++)
 		rc = keepkey_text(b, plan->algorithms[i]);
 	for (char *const *s = auth->identities; s && *s && !rc; s++)
-		rc = keepkey_file(b, *s);
+		rc = keepkey_identity(b, *s);
 	return rc ? rc : keepkey_file(b, auth->agent ? agent_path(auth->agent) : NULL);
 }
 

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "pssh/session/conn.h"
 
-enum { KEEPKEY_NAME = 64 };
+enum { KEEPKEY_NAME = 64, KEEPKEY_SUM = 43 }; /* a name's room; how long each is */
 
 /* Adds one connection; for one through jump hosts, each of them after it. 0, or a negative code. */
 int keepkey_add(struct buf *b, const struct conn_plan *plan);

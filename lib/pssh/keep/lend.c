@@ -14,7 +14,7 @@
 
 enum {
 	LEND_CLIENTS = 16,
-	LEND_CHANS = 64,
+	LEND_CHANS = 4096,
 	LEND_TURN = 16,
 	LEND_WINDOW = 4 << 20,
 	LEND_IN = 256 * 1024,
@@ -165,12 +165,22 @@ int64_t lend_due(const struct lend *l)
 
 /* ---- What it asks ---- */
 
+/* Who connects and says nothing must not keep others out. */
+static void lend_make_room(struct lend *l)
+{
+	struct list *first = list_first(&l->clients);
+
+	if (list_entry(first, struct lend_client, in_clients) == l->borrower)
+		first = first->next;
+	lend_client_free(l, list_entry(first, struct lend_client, in_clients));
+}
+
 static void lend_accept(struct lend *l)
 {
 	struct ucred who;
 	socklen_t len = sizeof who;
 
-	while (l->count < LEND_CLIENTS) {
+	for (;;) {
 		int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct lend_client *c = fd < 0 ? NULL : calloc(1, sizeof *c);
 
@@ -188,7 +198,8 @@ static void lend_accept(struct lend *l)
 		buf_init(&c->out, LEND_OUT);
 		list_init(&c->chans);
 		list_append(&l->clients, &c->in_clients);
-		l->count++;
+		if (++l->count > LEND_CLIENTS)
+			lend_make_room(l);
 	}
 }
 
@@ -204,9 +215,9 @@ static void lend_state(struct lend *l, struct lend_client *c)
 	c->ending = true;
 }
 
-static void lend_ask(struct lend *l, struct lend_client *c)
+static void lend_ask(struct lend *l, struct lend_client *c, const struct link *link)
 {
-	if (l->borrower || l->stopped || clock_boot_ms() >= lend_due(l)) {
+	if (l->borrower || l->stopped || link_clogged(link) || clock_boot_ms() >= lend_due(l)) {
 		lend_say(c, &(struct keepwire_frame){ .type = KEEP_BUSY });
 		c->ending = true;
 		return;
@@ -227,7 +238,7 @@ static struct lend_chan *lend_chan_find(struct lend_client *c, uint32_t id)
 
 static int lend_chan_new(struct lend_client *c, struct link *link, uint32_t id, struct lend_chan **out)
 {
-	struct lend_chan *ch = lend_chan_find(c, id) || c->chan_count >= LEND_CHANS ? NULL : calloc(1, sizeof *ch);
+	struct lend_chan *ch = lend_chan_find(c, id) ? NULL : calloc(1, sizeof *ch);
 
 	if (!ch)
 		return -1;
@@ -254,13 +265,21 @@ static int lend_hear_chan(struct lend *l, struct lend_client *c, struct link *li
 
 	if (l->borrower != c)
 		return -1;
+	if ((f->type == KEEP_OPEN || f->type == KEEP_DIRECT) && c->chan_count >= LEND_CHANS) {
+		lend_say(c,
+			&(struct keepwire_frame){ .type = KEEP_DONE,
+				.chan = f->chan,
+				.n = { (uint32_t)-PSSH_EREFUSED },
+				.t = { keepwire_text("the keeper has too many channels") } });
+		return 0;
+	}
 	if (f->type == KEEP_OPEN || f->type == KEEP_DIRECT) {
 		if (lend_chan_new(c, link, f->chan, &ch) != 0)
 			return -1;
 		return buf_add(&ch->todo, raw, len) ? -1 : 0;
 	}
-	if (!ch)
-		return -1;
+	if (!ch) /* a channel that was refused is closed, too */
+		return f->type == KEEP_CLOSE ? 0 : -1;
 	switch (f->type) {
 	case KEEP_CLOSE:
 		lend_chan_free(l, c, ch);
@@ -291,7 +310,7 @@ static int lend_hear(struct lend *l, struct lend_client *c, struct link *link, c
 		if (f->n[0] != KEEPWIRE_VERSION || l->borrower == c)
 			return -1;
 		if (f->type == KEEP_LEND)
-			lend_ask(l, c);
+			lend_ask(l, c, link);
 		else
 			lend_state(l, c);
 		l->stopped = l->stopped || f->type == KEEP_STOP;

@@ -246,7 +246,7 @@ static void session_close(struct chan *ch)
 		list_append(&ch->link->closing, &ch->in_closing);
 }
 
-void link_reap(struct link *l)
+static void session_reap(struct link *l)
 {
 	struct list *pos, *tmp;
 
@@ -260,6 +260,8 @@ void link_release(struct link *l)
 
 	list_each (pos, tmp, &l->closing)
 		chan_drop(list_entry(pos, struct chan, in_closing));
+	free(l->listen_host);
+	l->listen_host = NULL;
 }
 
 static int open_failed(struct chan *ch, struct fail *f, const char *what)
@@ -334,23 +336,48 @@ int chan_open_unix(struct chan *ch, const char *path, struct fail *f)
 	return 0;
 }
 
+/* libssh2 wants the same call until the server answers. */
+static LIBSSH2_LISTENER *listen_again(struct link *l, int *number)
+{
+	enum { QUEUE = 64 };
+	LIBSSH2_LISTENER *out = libssh2_channel_forward_listen_ex(l->session, l->listen_host, (int)l->listen_port,
+		number, QUEUE);
+
+	if (out || libssh2_session_last_errno(l->session) != LIBSSH2_ERROR_EAGAIN) {
+		l->listens = NULL;
+		free(l->listen_host);
+		l->listen_host = NULL;
+	}
+	return out;
+}
+
+void chan_listen_leave(struct link *l, const void *who)
+{
+	if (l->listens == who)
+		l->listens = l;
+}
+
 int chan_listen(struct link *l, const void *who, const char *host, unsigned port, LIBSSH2_LISTENER **out,
 	unsigned *bound, struct fail *f)
 {
-	enum { QUEUE = 64 };
 	int number = 0, rc;
 
 	if (l->lent)
 		return chan_needs_session(f);
+	if (l->listens == l)
+		chan_unlisten(listen_again(l, &number));
 	if (l->listens && l->listens != who)
 		return PSSH_EAGAIN;
+	if (!l->listens && !(l->listen_host = strdup(host)))
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	l->listens = who;
-	*out = libssh2_channel_forward_listen_ex(l->session, host, (int)port, &number, QUEUE);
+	l->listen_port = port;
+	number = 0;
+	*out = listen_again(l, &number);
 	rc = *out ? 0 : chan_settle(libssh2_session_last_errno(l->session));
 	rc = *out || rc ? rc : PSSH_EPROTO;
 	if (rc == PSSH_EAGAIN)
 		return rc;
-	l->listens = NULL;
 	link_news(l);
 	*bound = port ? port : (unsigned)number;
 	if (rc == PSSH_ECLOSED)
@@ -483,6 +510,7 @@ static const struct link_calls session_calls = {
 	.exit = session_exit,
 	.close = session_close,
 	.drop = session_drop,
+	.reap = session_reap,
 	.pump = session_pump,
 	.error = session_error,
 };

@@ -48,6 +48,7 @@ struct link_calls {
 	int (*exit)(struct chan *ch, char **signal);
 	void (*close)(struct chan *ch);
 	void (*drop)(struct chan *ch);
+	void (*reap)(struct link *l);
 	int (*pump)(struct link *l, bool needed);
 	const char *(*error)(const struct link *l);
 	/* For a link that a keeper lends; NULL for a session, whose transport the conn moves. */
@@ -67,7 +68,9 @@ struct link {
 	LIBSSH2_SESSION *session;
 	int64_t opening_since;  /* when opener began; clock_ms() */
 	const struct chan *opener;
-	const void *listens;    /* who asks the server to listen */
+	const void *listens; /* who asks the server to listen; the link itself: one that is gone */
+	char *listen_host;   /* what was asked, as libssh2 wants it again */
+	unsigned listen_port;
 	struct buf out;         /* taken from libssh2 and not sent yet */
 	struct list closing;    /* channels without an owner that the server still has to close */
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
@@ -90,7 +93,6 @@ bool link_clogged(const struct link *l);
  * Without it a channel would sleep on bytes that are no longer in the socket.
  */
 void link_news(struct link *l);
-void link_reap(struct link *l);     /* continues closing channels; call at every step of the session */
 void link_release(struct link *l);  /* after it the session may be freed */
 
 /*
@@ -100,6 +102,12 @@ void link_release(struct link *l);  /* after it the session may be freed */
 static inline int link_pump(struct link *l, bool needed)
 {
 	return l->calls->pump(l, needed);
+}
+
+/* Continues closing channels; call at every step of the session. */
+static inline void link_reap(struct link *l)
+{
+	l->calls->reap(l);
 }
 
 /* The sentence for the link's last error. */
@@ -152,6 +160,7 @@ int chan_open_unix(struct chan *ch, const char *path, struct fail *f);
  */
 int chan_listen(struct link *l, const void *who, const char *host, unsigned port, LIBSSH2_LISTENER **out,
 	unsigned *bound, struct fail *f);
+void chan_listen_leave(struct link *l, const void *who);              /* who is gone; the answer may still come */
 struct chan *chan_accept(struct link *l, LIBSSH2_LISTENER *listener); /* NULL: nobody came */
 void chan_unlisten(LIBSSH2_LISTENER *listener);                       /* may be NULL */
 

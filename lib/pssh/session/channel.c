@@ -7,7 +7,7 @@
 #include "pssh/session/pump.h"
 #include "pssh/session/tunnel.h"
 
-enum channel_state { CHANNEL_OPEN, CHANNEL_START, CHANNEL_RUN, CHANNEL_CLOSE };
+enum channel_state { CHANNEL_OPEN, CHANNEL_START, CHANNEL_RUN, CHANNEL_CLOSE, CHANNEL_OVER };
 
 struct channel {
 	struct tunnel_watch tw;
@@ -74,6 +74,16 @@ void channel_free(struct channel *c)
 	free(c->host);
 	free(c->signal);
 	free(c);
+}
+
+bool channel_asked(const struct channel *c)
+{
+	return c->state >= CHANNEL_START && (c->what == PSSH_CHANNEL_COMMAND || c->what == PSSH_CHANNEL_SUBSYSTEM);
+}
+
+bool channel_runs(const struct channel *c)
+{
+	return channel_asked(c) && c->state < CHANNEL_OVER;
 }
 
 size_t channel_stderr(const struct channel *c)
@@ -191,6 +201,7 @@ static int channel_end(struct channel *c, struct fail *f)
 	if (c->status < 0 && !c->signal && c->what == PSSH_CHANNEL_COMMAND)
 		return fail_set(f, PSSH_ECLOSED, "the server closed the channel without an exit status");
 	c->status = c->status < 0 ? 0 : c->status;
+	c->state = CHANNEL_OVER;
 	return CHANNEL_DONE;
 }
 

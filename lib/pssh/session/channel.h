@@ -23,6 +23,10 @@ int channel_check(enum pssh_channel_kind what, const char *target, struct fail *
 
 /* One of the above, PSSH_EAGAIN or a code; PSSH_ECANCEL: the program has closed its end. */
 int channel_step(struct channel *c, struct exec_room *room, struct fail *f);
+/* Whether the server may have heard what to start. */
+bool channel_asked(const struct channel *c);
+/* Whether a process may run for it. */
+bool channel_runs(const struct channel *c);
 /* Of CHANNEL_STDERR: how many bytes are in the room. */
 size_t channel_stderr(const struct channel *c);
 /* Of CHANNEL_DONE: the exit status, or *signal. */

@@ -41,7 +41,7 @@ int look_new(struct link *l, enum look_what what, const char *path, size_t limit
 	k->what = what;
 	k->limit = limit;
 	buf_init(&k->name, SFTP_PATH);
-	buf_init(&k->bytes, limit + SFTP_READ);
+	buf_init(&k->bytes, limit < SIZE_MAX - SFTP_READ ? limit + SFTP_READ : SIZE_MAX);
 	k->path = look_path(path);
 	k->chan = chan_new(l);
 	if (!k->path || !k->chan || sftp_init(&k->sftp) != 0) {

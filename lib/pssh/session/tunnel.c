@@ -48,6 +48,7 @@ struct tunnel {
 	struct resolve *question;
 	struct addrinfo *found; /* the target's addresses */
 	LIBSSH2_LISTENER *there;
+	struct link *asks; /* whom it asks to listen there; NULL: it does not, or has the answer */
 };
 
 static int split_address(const char *text, char **host, unsigned *port, struct fail *f)
@@ -201,7 +202,9 @@ int tunnel_begin(struct tunnel *t, struct link *l, struct resolver *resolver, st
 		return 0;
 	if (!t->found)
 		rc = tunnel_resolve(t, resolver, f);
-	return rc ? rc : chan_listen(l, t, t->bind, t->bind_port, &t->there, &t->port, f);
+	rc = rc ? rc : chan_listen(l, t, t->bind, t->bind_port, &t->there, &t->port, f);
+	t->asks = rc == PSSH_EAGAIN ? l : NULL;
+	return rc;
 }
 
 static void tunnel_client_free(struct tunnel *t, struct tunnel_client *c)
@@ -234,6 +237,8 @@ void tunnel_free(struct tunnel *t)
 	if (!t)
 		return;
 	tunnel_cut(t);
+	if (t->asks)
+		chan_listen_leave(t->asks, t);
 	chan_unlisten(t->there);
 	resolve_free(t->question);
 	if (t->found)
@@ -364,8 +369,10 @@ static int tunnel_connect(struct tunnel *t, struct tunnel_client *c, struct exec
 		return rc;
 	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port,
 		NULL);
-	if (rc == PSSH_EAGAIN)
+	if (rc == PSSH_EAGAIN) {
+		loop_forget(t->loop, &c->tw.watch); /* what it sends meanwhile would wake us again and again */
 		return 0;
+	}
 	if (socks && socks_answer(&c->socks, rc == 0, rc == PSSH_EREFUSED, &c->pump.out) != 0)
 		return -1;
 	return rc == 0 ? 1 : socks ? tunnel_send_away(c) : -1;
@@ -396,7 +403,6 @@ int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct
 {
 	struct list *pos, *tmp;
 
-	(void)f;
 	tunnel_accept(t, l);
 	list_each (pos, tmp, &t->clients) {
 		struct tunnel_client *c = list_entry(pos, struct tunnel_client, link);
@@ -404,5 +410,9 @@ int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct
 		if (session_tunnel_serve(t, c, room) < 0)
 			tunnel_client_free(t, c);
 	}
+	if (t->fd >= 0 && t->count >= CLIENTS) /* who waits for a place would wake us again and again */
+		loop_forget(t->loop, &t->listener.watch);
+	else if (t->fd >= 0 && loop_watch(t->loop, &t->listener.watch, t->fd, LOOP_READ) != 0)
+		return fail_set(f, PSSH_ELOCAL, "cannot wait for connections to the tunnel");
 	return PSSH_EAGAIN;
 }

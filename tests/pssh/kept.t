@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Fleets that keep their connections.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+. "$(dirname "$0")/with.sh"
+sshd_up 3
+FIRST=$(sshd_address 1):$SSHD_PORT
+export FIRST SSHD_KNOWN
+cd "$TMP" && ssh-keygen -q -t ed25519 -N '' -f strange || exit 99
+drive kept
