@@ -3,25 +3,20 @@
 #include <stdio.h>
 
 #include "pssh/fleet/fleet.h"
-#include "pssh/keys/sshwire.h"
 
 /* Keys from memory have the same names in every program. */
-static int keepfind_memory_keys(const struct pssh *p, struct buf *b)
+static int keepfind_memory_keys(struct pssh *p, struct buf *b)
 {
 	int rc = 0;
 
 	for (unsigned i = 1; i <= p->memory_keys && !rc; i++) {
-		struct keyring *kr = (struct keyring *)&p->shared.keyring;
-		const uint8_t *blob = NULL;
 		struct key *key;
 		struct fail f;
 		char name[32];
-		size_t len = 0;
 
 		snprintf(name, sizeof name, "memory key %u", i);
-		rc = keyring_get(kr, name, &key, &f);
-		blob = rc ? NULL : key_blob(key, &len);
-		rc = blob ? sshwire_add_string(b, blob, len) : PSSH_ENOENT;
+		rc = keyring_get(&p->shared.keyring, name, &key, &f);
+		rc = rc ? rc : keepkey_add_key(b, key);
 	}
 	return rc;
 }

@@ -125,6 +125,10 @@ static int step_new(struct conn *c)
 {
 	int rc = conn_is_lent(c) ? conn_lent_ask(c) : 0;
 
+	if (conn_is_lent(c)) {
+		c->link.io = c;
+		c->link.wake = conn_has_news;
+	}
 	if (!rc)
 		conn_move(c,
 			conn_is_lent(c)            ? CONN_READY
@@ -347,11 +351,9 @@ const uint8_t *conn_hostkey(const struct conn *c, size_t *len)
 	const void *key = NULL;
 	int type;
 
-	if (!conn_is_lent(c))
-		key = libssh2_session_hostkey(c->link.session, len, &type);
-	else if (c->link.calls->lend(&c->link, &key, len) != 0)
-		key = NULL;
-	return key;
+	if (conn_is_lent(c))
+		return c->link.calls->lend(&c->link, &key, len) == 0 ? key : NULL;
+	return (const uint8_t *)libssh2_session_hostkey(c->link.session, len, &type);
 }
 
 static int step_hostkey(struct conn *c)
@@ -360,9 +362,7 @@ static int step_hostkey(struct conn *c)
 	bool learnt;
 	size_t len = 0;
 	const uint8_t *key = conn_hostkey(c, &len);
-	int rc;
-
-	rc = hostkey_check(key, len, &c->plan->hostkey, c->fingerprint, &learnt, &f);
+	int rc = hostkey_check(key, len, &c->plan->hostkey, c->fingerprint, &learnt, &f);
 
 	if (rc)
 		return fail_set(&c->why, rc, "%s", f.text);

@@ -11,19 +11,12 @@ bool conn_is_lent(const struct conn *c)
 	return c->link.lent != NULL;
 }
 
-static void conn_lent_news(void *io)
-{
-	conn_wake(io);
-}
-
 int conn_borrow(struct conn *c, int fd, int (*borrow)(struct link *l, int fd))
 {
 	int rc;
 
 	c->fd = fd;
 	rc = borrow(&c->link, fd);
-	c->link.io = c;
-	c->link.wake = conn_lent_news;
 	if (!rc)
 		loop_timer_set(c->shared->loop, &c->timer, clock_ms() + LENT_MS);
 	return rc;
