@@ -11,8 +11,9 @@ check_PROGRAMS += tests/lib/pty
 tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
-cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
-	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tests/cli/hosts.t tests/cli/keep.t \
+	tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t \
+	tests/cli/ssh.t tests/cli/tree.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
@@ -47,12 +48,13 @@ EXTRA_DIST += $(cli_power_tests)
 $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t \
+cli_nodes_tests = tests/cli/console.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t \
+	tests/cli/replace.t \
 	tests/cli/select.t tests/cli/tunnel.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
-tests/cli/local.log tests/cli/lognodes.log: $(node_programs)
+tests/cli/guides.log tests/cli/local.log tests/cli/lognodes.log: $(node_programs)
 
 # Provisioning: without nodes, and on some of the driver ns.
 cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t

@@ -1,5 +1,6 @@
 # tests/meta: rules that hold themselves.
 tests_meta = \
+	tests/meta/docs.t \
 	tests/meta/layers.t \
 	tests/meta/symbols.t \
 	tests/meta/headers.t \
