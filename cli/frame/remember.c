@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -47,6 +48,23 @@ static char *file_of(const char *kind, const char *where, int make)
 	}
 	free(base);
 	return path;
+}
+
+bool remember_daily(const char *what)
+{
+	enum { DAY = 24 * 60 * 60 };
+	char *path = file_of(what, "", 1);
+	time_t now = time(NULL);
+	struct stat st;
+	bool said = path && stat(path, &st) == 0 && st.st_mtime <= now && now - st.st_mtime < DAY;
+	int fd = path && !said ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+	if (fd >= 0) {
+		futimens(fd, NULL);
+		close(fd);
+	}
+	free(path);
+	return !said;
 }
 
 char *remember_path(const char *kind, const char *where)

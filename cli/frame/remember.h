@@ -6,6 +6,7 @@
 #ifndef CLI_FRAME_REMEMBER_H
 #define CLI_FRAME_REMEMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define REMEMBER_TYPES "types"
@@ -24,6 +25,9 @@ void remember_one(const char *kind, const char *where, const char *name, const c
 
 /* Path of a cache file about `where`, malloc'd; its folders may not exist. NULL: out of memory. */
 char *remember_path(const char *kind, const char *where);
+
+/* False if it was true within a day: what is said once a day is said now. Forgets what it cannot write. */
+bool remember_daily(const char *what);
 
 void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),
 	void *arg);

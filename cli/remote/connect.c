@@ -68,6 +68,9 @@ static void connect_say(void *arg, enum pssh_log_level level, const char *text)
 {
 	struct nanopod *np = arg;
 
+	/* Who cannot change it would have to read this with every command. */
+	if (strstr(text, "WarnWeakCrypto no") && !np->verbose && !remember_daily("weak-exchange"))
+		return;
 	if (level <= PSSH_LOG_WARN)
 		print_warn(np, "%s", text);
 	else

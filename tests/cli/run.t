@@ -271,4 +271,18 @@ case $err in
 esac
 run nanopod_run -w n1 -- true
 is "$err" "" "a script reads neither"
+if [ -x "$PTY" ]; then
+	run nanopod_run -v -w n1 -- true
+	: >"$TMP/nothing"
+	weak() { "$PTY" "$TMP/nothing" "$NANOPOD" run -F "$SSHD_CONFIG" -w n1 "$@" -- true | grep -c 'WarnWeakCrypto no'; }
+	case $err in
+	*"key exchange sntrup"* | *"key exchange mlkem"*) skip "a safe exchange: no warning" ;;
+	*)
+		rm -rf "$HOME/.cache"
+		is "$(weak) $(weak) $(weak -v)" "1 0 1" "on a terminal the warning comes once a day, with -v each time"
+		find "$HOME/.cache" -name 'weak-exchange*' -exec touch -d '25 hours ago' {} +
+		is "$(weak)" 1 "and again on the next day"
+		;;
+	esac
+fi
 done_testing
