@@ -393,7 +393,7 @@ static void check_kept(struct doctor *d)
 	else if (silent)
 		doctor_mend(doctor_find(d, "kept", STATE_WARN, "%zu kept connection%s: the keeper does not answer",
 				    silent, silent == 1 ? "" : "s"),
-			"pkill -KILL -x pssh-keeper");
+			"nanopod keep stop");
 	else if (count)
 		doctor_mend(doctor_find(d, "kept", STATE_OK, "%zu connection%s kept open", count,
 				    count == 1 ? " is" : "s are"),

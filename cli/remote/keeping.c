@@ -66,8 +66,12 @@ int keeping_list(struct nanopod *np, bool stop, struct pssh_kept **list, size_t 
 		rc = print_fail(np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
 	else if (silent)
 		*silent = quiet;
+	else if (quiet && stop)
+		print_warn(np, "ended the keeper of %zu connection%s, which did not answer", quiet,
+			quiet == 1 ? "" : "s");
 	else if (quiet)
-		print_warn(np, "%zu kept connection%s: the keeper does not answer", quiet, quiet == 1 ? "" : "s");
+		print_warn(np, "%zu kept connection%s: the keeper does not answer; end it: nanopod keep stop", quiet,
+			quiet == 1 ? "" : "s");
 	pssh_free(fleet);
 	free(folder);
 	return rc;

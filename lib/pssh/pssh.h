@@ -174,7 +174,8 @@ int pssh_keep(struct pssh *p);
 
 /*
  * What the folder of pssh_set_keep() has: free() *list. Keepers that do not answer are counted in
- * *silent only. pssh_keep_stop() also has each closed as soon as nobody uses it.
+ * *silent only. pssh_keep_stop() also has each closed as soon as nobody uses it, and kills the keepers
+ * that do not answer.
  */
 int pssh_keep_list(struct pssh *p, struct pssh_kept **list, size_t *count, size_t *silent);
 int pssh_keep_stop(struct pssh *p, struct pssh_kept **list, size_t *count, size_t *silent);

@@ -11,7 +11,7 @@
 
 /*
  * *out is malloc'd, in no order; whoever does not answer soon is left out, and counted in *silent.
- * stop: each connection is closed when nobody uses it any more. 0 or a code.
+ * stop: each connection is closed when nobody uses it any more; keepers that do not answer are killed. 0 or a code.
  */
 int keeplist_ask(int folder, bool stop, struct pssh_kept **out, size_t *count, size_t *silent, struct fail *f);
 
