@@ -29,6 +29,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/keys/pubkey.h \
 	lib/pssh/keys/sshwire.c \
 	lib/pssh/keys/sshwire.h \
+	lib/pssh/keys/unlock.c \
+	lib/pssh/keys/unlock.h \
 	lib/pssh/known/hosthash.c \
 	lib/pssh/known/hosthash.h \
 	lib/pssh/known/hostkey.c \

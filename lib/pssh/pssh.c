@@ -69,6 +69,7 @@ static void lists_init(struct pssh *p)
 	p->resolver_watch.kind = KIND_RESOLVER;
 	p->reap_timer.kind = KIND_REAP;
 	p->wake_watch.kind = KIND_WAKE;
+	p->unlock_watch.kind = KIND_UNLOCK;
 	p->wake_fd = p->keep_folder = -1;
 }
 
@@ -114,6 +115,9 @@ int pssh_new(struct pssh **out)
 	if (loop_new(&p->shared.loop) != 0 || resolver_new(&p->shared.resolver) != 0 ||
 	    loop_watch(p->shared.loop, &p->resolver_watch, resolver_fd(p->shared.resolver), LOOP_READ) != 0)
 		goto out;
+	if (unlocker_new(&p->shared.unlocker) != 0 ||
+		loop_watch(p->shared.loop, &p->unlock_watch, unlocker_fd(p->shared.unlocker), LOOP_READ) != 0)
+		goto out;
 	p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake_fd < 0 || loop_watch(p->shared.loop, &p->wake_watch, p->wake_fd, LOOP_READ) != 0)
 		goto out;
@@ -132,6 +136,7 @@ void pssh_free(struct pssh *p)
 	if (!fleet_forked(p))
 		keeper_hand_over(p);
 	fleet_release(p);
+	unlocker_free(p->shared.unlocker);
 	keyring_release(&p->shared.keyring);
 	algorithms_release(&p->shared.algorithms);
 	resolver_free(p->shared.resolver);
@@ -335,7 +340,5 @@ int pssh_answer(struct pssh *p, uint64_t prompt, const char *text)
 {
 	int rc = entry_here(p);
 
-	if (!rc && question_answer(p, prompt, text) != 0)
-		rc = fail_set(&p->why, PSSH_ENOENT, "that question is no longer open");
-	return rc;
+	return rc ? rc : question_answer(p, prompt, text);
 }

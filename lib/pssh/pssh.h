@@ -112,7 +112,7 @@ int pssh_add_identity(struct pssh *p, const char *path);
 
 /*
  * The same for the text of a private key. PSSH_EPASSPHRASE: the passphrase is wrong. Without one, a
- * locked key's passphrase is asked for when a server accepts the key.
+ * locked key's passphrase is asked for when a server accepts the key. Trying one takes a second or more, here.
  */
 int pssh_add_key(struct pssh *p, const void *text, size_t len, const char *passphrase);
 
@@ -403,7 +403,10 @@ void pssh_wake(struct pssh *p);
 int pssh_fd(const struct pssh *p);
 int pssh_timeout(const struct pssh *p);
 
-/* Answers a prompt; NULL declines it. The library wipes its copies of the text after use. */
+/*
+ * Answers a prompt; NULL declines it. A thread of the library tries a passphrase, and asks again if it is
+ * wrong. The library wipes its copies of the text after use.
+ */
 int pssh_answer(struct pssh *p, uint64_t prompt, const char *text);
 
 #ifdef __GNUC__

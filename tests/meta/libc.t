@@ -22,7 +22,7 @@ fi
 library=$BUILD/.libs/libpssh.so
 if have nm && [ -e "$library" ] && ! nm -D "$library" | grep -q __asan_init; then
 	# What older ones have under another version, or in libpthread; a build there takes it from there.
-	moved=' fstat fstatat lstat stat pthread_attr_setstacksize pthread_create pthread_sigmask __libc_single_threaded '
+	moved=' fstat fstatat lstat stat pthread_attr_setstacksize pthread_create pthread_join pthread_sigmask __libc_single_threaded '
 	nm -D --undefined-only "$library" | sed -n 's/.* \([^ @]*\)@GLIBC_2\.\([0-9]*\).*/\1 \2/p' | sort -u >"$TMP/needs"
 	ok "nm shows what it needs" test -s "$TMP/needs"
 	is "$(awk -v moved="$moved" '$2 > 31 && !index(moved, " " $1 " ") { print $1 " (glibc 2." $2 ")" }' "$TMP/needs")" "" \

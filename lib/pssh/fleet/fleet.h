@@ -31,7 +31,17 @@
 #include "pssh/session/xfer.h"
 
 /* What a due watch or timer is a member of. */
-enum kind { KIND_CONN = 1, KIND_HOST, KIND_RUN, KIND_RESOLVER, KIND_AGENT, KIND_TUNNEL, KIND_REAP, KIND_WAKE };
+enum kind {
+	KIND_CONN = 1,
+	KIND_HOST,
+	KIND_RUN,
+	KIND_RESOLVER,
+	KIND_AGENT,
+	KIND_TUNNEL,
+	KIND_REAP,
+	KIND_WAKE,
+	KIND_UNLOCK
+};
 
 struct prompt {
 	uint64_t id;
@@ -193,7 +203,7 @@ struct pssh {
 	struct proxy **reaping;          /* proxy commands that were told to end */
 	size_t reap_count;
 	struct loop_timer reap_timer;
-	struct loop_watch resolver_watch, wake_watch;
+	struct loop_watch resolver_watch, wake_watch, unlock_watch;
 	int wake_fd;       /* an eventfd, which pssh_wake() raises */
 	atomic_bool woken; /* until pssh_wait() has returned because of it */
 	int64_t burst;     /* when the calls began that have not returned "nothing" since; 0: none */
@@ -306,6 +316,7 @@ int keeper_hand_over(struct pssh *p);
 void question_pass_on(struct pssh_host *h);        /* makes the question of its sign-in an event, once */
 void question_forget(struct pssh_host *h);
 int question_answer(struct pssh *p, uint64_t id, const char *text);
+void question_unlocked(struct pssh *p); /* passphrases were tried: those who waited go on */
 
 /* ---- fleet_turn.c ---- */
 

@@ -463,6 +463,9 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 	case KIND_TUNNEL:
 		host_poke(((struct run *)list_entry(w, struct tunnel_watch, watch)->owner)->host);
 		break;
+	case KIND_UNLOCK:
+		question_unlocked(p);
+		break;
 	case KIND_WAKE:
 		eventfd_read(p->wake_fd, &raised);
 		break;

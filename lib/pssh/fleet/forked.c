@@ -14,6 +14,7 @@ static void fleet_leave(struct pssh *p)
 	p->left = true;
 	loop_leave(p->shared.loop);
 	resolver_leave(p->shared.resolver);
+	unlocker_leave(p->shared.unlocker);
 	list_each (pos, tmp, &p->host_list) {
 		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
 		struct list *at, *next;

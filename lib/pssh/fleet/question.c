@@ -45,7 +45,7 @@ void question_pass_on(struct pssh_host *h)
 	struct list *pos, *tmp;
 	struct prompt *pr;
 
-	if (!text || h->conn->asked)
+	if (!text || h->conn->asked || (key && unlocker_has(p->shared.unlocker, key)))
 		return;
 	list_each (pos, tmp, &p->prompts_open) {
 		struct conn *other = list_entry(pos, struct prompt, link)->host->conn;
@@ -69,15 +69,21 @@ void question_pass_on(struct pssh_host *h)
 	events_add(&p->events, &ev);
 }
 
-/* After an answer, steps all that wait for this key: it may be unlocked, or needs another question. */
-static void wake_askers(struct pssh *p, const struct key *key, bool declined)
+/* Whose sign-in waits for this key. */
+static bool question_waits(const struct pssh_host *h, const struct key *key)
+{
+	return h->conn && h->conn->auth && auth_locked_key(h->conn->auth) == key;
+}
+
+/* All who wait for the key go on, without it if declined. */
+static void question_settle(struct pssh *p, const struct key *key, bool declined)
 {
 	struct list *pos, *tmp;
 
 	list_each (pos, tmp, &p->host_list) {
 		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
 
-		if (!h->conn || !h->conn->auth || !key || auth_locked_key(h->conn->auth) != key)
+		if (!question_waits(h, key))
 			continue;
 		if (declined)
 			auth_answer(h->conn->auth, NULL);
@@ -89,6 +95,39 @@ static void wake_askers(struct pssh *p, const struct key *key, bool declined)
 	}
 }
 
+void question_unlocked(struct pssh *p)
+{
+	struct unlocker *u = p->shared.unlocker;
+	struct list *pos, *tmp;
+	const struct key *key;
+	int rc;
+
+	unlocker_clear(u);
+	while ((key = unlocker_next_done(u, &rc))) {
+		bool spent = false;
+
+		list_each (pos, tmp, &p->host_list) {
+			struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
+
+			if (rc && question_waits(h, key))
+				spent |= auth_wrong(h->conn->auth);
+		}
+		question_settle(p, key, spent);
+	}
+}
+
+/* The answer is a passphrase for the key, or declines. A person who has none for one host has none for the others. */
+static int answer_passphrase(struct pssh *p, struct key *key, const char *text)
+{
+	int rc = text && *text ? unlocker_start(p->shared.unlocker, key, text) : 0;
+
+	if (rc)
+		fail_set(&p->why, rc, "cannot try the passphrase: %s", pssh_strerror(rc));
+	if (rc || !text || !*text)
+		question_settle(p, key, true);
+	return rc;
+}
+
 int question_answer(struct pssh *p, uint64_t id, const char *text)
 {
 	struct list *pos, *tmp;
@@ -96,7 +135,7 @@ int question_answer(struct pssh *p, uint64_t id, const char *text)
 	list_each (pos, tmp, &p->prompts_open) {
 		struct prompt *pr = list_entry(pos, struct prompt, link);
 		struct pssh_host *h = pr->host;
-		const struct key *key;
+		struct key *key;
 
 		if (pr->id != id)
 			continue;
@@ -104,13 +143,12 @@ int question_answer(struct pssh *p, uint64_t id, const char *text)
 		list_remove(&pr->link);
 		free(pr);
 		h->conn->asked = false;
-		h->typed = h->typed || !key;
+		if (key)
+			return answer_passphrase(p, key, text);
+		h->typed = true;
 		auth_answer(h->conn->auth, text);
 		host_poke(h);
-		/* A person who has no passphrase for one host has none for the others. */
-		wake_askers(p, key, key && key_locked(key) && auth_locked_key(h->conn->auth) != key);
 		return 0;
 	}
-	return PSSH_ENOENT;
+	return fail_set(&p->why, PSSH_ENOENT, "that question is no longer open");
 }
-

@@ -159,7 +159,7 @@ static int bcrypt_sha512(const void *data, size_t len, uint8_t *out)
 
 /* The xor of all rounds of block `count`; salted is the salt with room for the count after it. */
 static int one_block(struct work *w, const uint8_t *pass_hash, uint8_t *salted, size_t salt_len, uint32_t count,
-	unsigned rounds, uint8_t *out)
+	unsigned rounds, const atomic_bool *stop, uint8_t *out)
 {
 	uint8_t salt_hash[SHA512_SIZE], part[BLOCK];
 	int rc;
@@ -171,7 +171,7 @@ static int one_block(struct work *w, const uint8_t *pass_hash, uint8_t *salted, 
 		hash_block(w, pass_hash, salt_hash, part);
 	memcpy(out, part, rc ? 0 : BLOCK);
 	for (unsigned r = 1; !rc && r < rounds; r++) {
-		rc = bcrypt_sha512(part, BLOCK, salt_hash);
+		rc = stop && atomic_load(stop) ? PSSH_ECANCEL : bcrypt_sha512(part, BLOCK, salt_hash);
 		if (rc)
 			break;
 		hash_block(w, pass_hash, salt_hash, part);
@@ -182,8 +182,8 @@ static int one_block(struct work *w, const uint8_t *pass_hash, uint8_t *salted, 
 	return rc;
 }
 
-int bcrypt_pbkdf(const void *pass, size_t pass_len, const uint8_t *salt, size_t salt_len,
-	unsigned rounds, uint8_t *out, size_t out_len)
+int bcrypt_pbkdf(const void *pass, size_t pass_len, const uint8_t *salt, size_t salt_len, unsigned rounds,
+	const atomic_bool *stop, uint8_t *out, size_t out_len)
 {
 	size_t stride = (out_len + BLOCK - 1) / BLOCK;
 	uint8_t pass_hash[SHA512_SIZE], block[BLOCK], *salted = NULL;
@@ -200,7 +200,7 @@ int bcrypt_pbkdf(const void *pass, size_t pass_len, const uint8_t *salt, size_t 
 	start_state(w);
 	rc = 0;
 	for (size_t c = 0; !rc && c < stride; c++) {
-		rc = one_block(w, pass_hash, salted, salt_len, (uint32_t)c + 1, rounds, block);
+		rc = one_block(w, pass_hash, salted, salt_len, (uint32_t)c + 1, rounds, stop, block);
 		/* Blocks do not follow each other: byte i of a block goes to place c + i * stride. */
 		for (size_t i = 0; !rc && c + i * stride < out_len; i++)
 			out[c + i * stride] = block[i];

@@ -260,7 +260,7 @@ static int key_fill(struct key *k, const char *text, size_t len, struct fail *f)
 
 	if (len > FILE_MAX)
 		return fail_set(f, PSSH_ESYNTAX, "'%s' is too large to be a key", k->path);
-	rc = keyfile_read(text, len, k->path, NULL, &k->file, f);
+	rc = keyfile_read(text, len, k->path, NULL, NULL, &k->file, f);
 	if (rc == PSSH_ESYNTAX && !keyfile_is_private(text, len))
 		return fill_public(k, text, len, f ? f : &public);
 	if (!rc && k->file.locked) {
@@ -335,16 +335,17 @@ int key_load(const char *path, struct key **out, struct fail *f)
 	return 0;
 }
 
-int key_unlock(struct key *k, const char *passphrase, struct fail *f)
+int key_try(const struct key *k, const char *passphrase, const atomic_bool *stop, struct keyfile *out, struct fail *f)
 {
-	struct keyfile kf = { 0 };
+	return keyfile_read(k->text, k->text_len, k->path, passphrase, stop, out, f);
+}
+
+int key_take(struct key *k, struct keyfile *opened, struct fail *f)
+{
+	struct keyfile kf = *opened;
 	int rc;
 
-	if (!k->file.locked)
-		return 0;
-	rc = keyfile_read(k->text, k->text_len, k->path, passphrase, &kf, f);
-	if (rc)
-		return rc;
+	*opened = (struct keyfile){ 0 };
 	if (k->file.blob && (kf.blob_len != k->file.blob_len || memcmp(kf.blob, k->file.blob, kf.blob_len) != 0)) {
 		keyfile_release(&kf);
 		return fail_set(f, PSSH_EINVAL, "'%s.pub' is not the public part of '%s': "
@@ -364,6 +365,17 @@ int key_unlock(struct key *k, const char *passphrase, struct fail *f)
 	if (!rc)
 		look_for_cert(k);
 	return rc;
+}
+
+int key_unlock(struct key *k, const char *passphrase, struct fail *f)
+{
+	struct keyfile kf = { 0 };
+	int rc;
+
+	if (!k->file.locked)
+		return 0;
+	rc = key_try(k, passphrase, NULL, &kf, f);
+	return rc ? rc : key_take(k, &kf, f);
 }
 
 /* ---- Reading a key's parts ------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #ifndef PSSH_KEYS_KEY_H
 #define PSSH_KEYS_KEY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 #include "base/fail.h"
 
 struct key;
+struct keyfile;
 
 /*
  * Reads path; also path.pub if it needs the public part, and path-cert.pub if it exists. If path
@@ -31,6 +33,10 @@ bool key_public_only(const struct key *k);
 
 /* PSSH_EPASSPHRASE: wrong passphrase. Unlocking is slow on purpose (bcrypt: 0.1 s or more). */
 int key_unlock(struct key *k, const char *passphrase, struct fail *f);
+/* Its slow half, which only reads k, so that another thread may call it: see keyfile_read() for stop. */
+int key_try(const struct key *k, const char *passphrase, const atomic_bool *stop, struct keyfile *out, struct fail *f);
+/* The other half; takes over what `opened` has. */
+int key_take(struct key *k, struct keyfile *opened, struct fail *f);
 
 const char *key_path(const struct key *k);
 const char *key_comment(const struct key *k);  /* "" while unknown: OpenSSH encrypts it */

@@ -288,13 +288,13 @@ struct sealed {
 	unsigned rounds;
 };
 
-static int keyfile_decrypt(const struct sealed *s, const char *passphrase, uint8_t *plain)
+static int keyfile_decrypt(const struct sealed *s, const char *passphrase, const atomic_bool *stop, uint8_t *plain)
 {
 	uint8_t secret[KEY_IV_MAX];
 	EVP_CIPHER_CTX *ctx = NULL;
 	int n = 0, rest = 0;
-	int rc = bcrypt_pbkdf(passphrase, strlen(passphrase), s->salt, s->salt_len, s->rounds,
-		secret, s->cipher->key + s->cipher->iv);
+	int rc = bcrypt_pbkdf(passphrase, strlen(passphrase), s->salt, s->salt_len, s->rounds, stop, secret,
+		s->cipher->key + s->cipher->iv);
 
 	if (rc)
 		return rc == PSSH_EINVAL ? PSSH_EPASSPHRASE : rc;
@@ -376,7 +376,7 @@ static int check_blob(const struct sealed *s, const char *name, EVP_PKEY *pkey, 
 	return same ? 0 : keyfile_broken(f, name, "its public and private parts are of different keys");
 }
 
-static int open_sealed(const struct sealed *s, const char *name, const char *passphrase,
+static int open_sealed(const struct sealed *s, const char *name, const char *passphrase, const atomic_bool *stop,
 	struct keyfile *out, struct fail *f)
 {
 	uint8_t *plain;
@@ -393,7 +393,7 @@ static int open_sealed(const struct sealed *s, const char *name, const char *pas
 	plain = malloc(s->len + EVP_MAX_BLOCK_LENGTH);
 	if (!plain)
 		return keyfile_no_memory(f, name);
-	rc = keyfile_decrypt(s, passphrase, plain);
+	rc = keyfile_decrypt(s, passphrase, stop, plain);
 	if (rc == PSSH_EPASSPHRASE)
 		fail_set(f, rc, "the passphrase for the key '%s' is not right", name);
 	else if (rc)
@@ -405,7 +405,7 @@ static int open_sealed(const struct sealed *s, const char *name, const char *pas
 	return rc;
 }
 
-static int read_openssh(const char *text, size_t len, const char *name, const char *passphrase,
+static int read_openssh(const char *text, size_t len, const char *name, const char *passphrase, const atomic_bool *stop,
 	struct keyfile *out, struct fail *f)
 {
 	const char *begin = text + strlen(OPENSSH_BEGIN);
@@ -434,7 +434,7 @@ static int read_openssh(const char *text, size_t len, const char *name, const ch
 	if (!rc)
 		rc = copy_blob(&s, name, out, f);
 	if (!rc)
-		rc = open_sealed(&s, name, passphrase, out, f);
+		rc = open_sealed(&s, name, passphrase, stop, out, f);
 	if (!rc && out->pkey)
 		rc = check_blob(&s, name, out->pkey, f);
 out:
@@ -493,7 +493,7 @@ static int keyfile_read_pem(const char *text, size_t len, const char *name, cons
 	return rc ? keyfile_no_memory(f, name) : 0;
 }
 
-int keyfile_read(const char *text, size_t len, const char *name, const char *passphrase,
+int keyfile_read(const char *text, size_t len, const char *name, const char *passphrase, const atomic_bool *stop,
 	struct keyfile *out, struct fail *f)
 {
 	struct keyfile kf = { 0 };
@@ -501,7 +501,7 @@ int keyfile_read(const char *text, size_t len, const char *name, const char *pas
 	int rc;
 
 	if (openssh)
-		rc = read_openssh(openssh, len - (size_t)(openssh - text), name, passphrase, &kf, f);
+		rc = read_openssh(openssh, len - (size_t)(openssh - text), name, passphrase, stop, &kf, f);
 	else if (keyfile_is_private(text, len))
 		rc = keyfile_read_pem(text, len, name, passphrase, &kf, f);
 	else if (len > 20 && memcmp(text, "PuTTY-User-Key-File-", 20) == 0)

@@ -4,6 +4,7 @@
 #define PSSH_KEYS_KEYFILE_H
 
 #include <openssl/types.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +23,10 @@ bool keyfile_is_private(const char *text, size_t len);
 
 /*
  * Reads openssh-key-v1, and the PEM formats that OpenSSL reads. passphrase NULL: an encrypted key
- * stays locked. PSSH_EPASSPHRASE: wrong passphrase. Fills out only on success.
+ * stays locked. PSSH_EPASSPHRASE: wrong passphrase; PSSH_ECANCEL: *stop became true (NULL: it goes on to
+ * the end). Fills out only on success.
  */
-int keyfile_read(const char *text, size_t len, const char *name, const char *passphrase,
+int keyfile_read(const char *text, size_t len, const char *name, const char *passphrase, const atomic_bool *stop,
 	struct keyfile *out, struct fail *f);
 void keyfile_release(struct keyfile *kf);
 

@@ -451,7 +451,7 @@ const char *auth_question(const struct auth *a, bool *echo)
 	return a->question;
 }
 
-const struct key *auth_locked_key(const struct auth *a)
+struct key *auth_locked_key(const struct auth *a)
 {
 	return a->asking == ASK_PASSPHRASE ? a->offers.list[a->at].key : NULL;
 }
@@ -462,19 +462,25 @@ void auth_unlocked(struct auth *a)
 		a->asking = ASK_NOTHING;
 }
 
+bool auth_wrong(struct auth *a)
+{
+	const struct key *key = auth_locked_key(a);
+
+	if (!key)
+		return false;
+	a->wrong++;
+	auth_unlocked(a);
+	ask_passphrase(a, key);
+	return a->wrong >= TRIES;
+}
+
 void auth_answer(struct auth *a, const char *text)
 {
 	int what = a->asking;
-	struct fail f = { 0 };
 
 	a->asking = ASK_NOTHING;
 	if (what == ASK_PASSPHRASE) {
-		struct key *key = a->offers.list[a->at].key;
-
-		if (!text || !*text || (key_locked(key) && key_unlock(key, text, &f) != 0 && ++a->wrong == TRIES))
-			a->declined = true;
-		else if (key_locked(key))
-			ask_passphrase(a, key);
+		a->declined = true;
 	} else if (what == ASK_PASSWORD || what == ASK_PROMPT) {
 		if (!text) {
 			a->phase = AUTH_FAILED;

@@ -35,11 +35,13 @@ bool auth_outside(const struct auth *a);
 
 /* The question that it needs answered to go on; NULL: none. */
 const char *auth_question(const struct auth *a, bool *echo);
-/* Answers it; NULL declines. */
+/* Answers it; NULL declines. The owner tries passphrases itself, and tells auth_unlocked() or auth_wrong(). */
 void auth_answer(struct auth *a, const char *text);
 /* The key whose passphrase it asks for, which other connections may ask for too; NULL: it asks for none. */
-const struct key *auth_locked_key(const struct auth *a);
-/* Another connection unlocked the key: drops the question. */
+struct key *auth_locked_key(const struct auth *a);
+/* The key is unlocked: drops the question. */
 void auth_unlocked(struct auth *a);
+/* A passphrase was wrong: asks again. true: it was the last that a person may try. */
+bool auth_wrong(struct auth *a);
 
 #endif

@@ -20,6 +20,7 @@
 #include "pssh/session/connfacts.h"
 #include "pssh/known/hostkey.h"
 #include "pssh/keys/keyring.h"
+#include "pssh/keys/unlock.h"
 #include "pssh/session/proxy.h"
 #include "pssh/pssh_types.h"
 #include "pssh/session/resolve.h"
@@ -44,6 +45,7 @@ struct conn_shared {
 	struct loop *loop;
 	struct list ready; /* connections to step */
 	struct resolver *resolver;
+	struct unlocker *unlocker;
 	struct keyring keyring;
 	struct algorithms algorithms;
 	struct log log;

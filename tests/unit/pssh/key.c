@@ -24,11 +24,12 @@ static void test_bcrypt(void)
 	};
 	uint8_t got[32];
 
-	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 4, got, sizeof got), 0, "bcrypt_pbkdf works");
+	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 4, NULL, got, sizeof got), 0,
+		"bcrypt_pbkdf works");
 	ok(memcmp(got, want, sizeof got) == 0, "and gives what OpenBSD's gives");
-	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 0, got, sizeof got), PSSH_EINVAL,
+	is_int(bcrypt_pbkdf("password", 8, (const uint8_t *)"salt", 4, 0, NULL, got, sizeof got), PSSH_EINVAL,
 		"no rounds, no key");
-	is_int(bcrypt_pbkdf("", 0, (const uint8_t *)"salt", 4, 4, got, sizeof got), PSSH_EINVAL,
+	is_int(bcrypt_pbkdf("", 0, (const uint8_t *)"salt", 4, 4, NULL, got, sizeof got), PSSH_EINVAL,
 		"no passphrase, no key");
 }
 

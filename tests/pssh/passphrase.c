@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A passphrase costs seconds of processor time, and not the program's thread: it is measured by that
+ * time, which a busy machine does not stretch. passphrase.t makes the keys "slow" and "slower".
+ */
+#include <sys/wait.h>
+
+#include "drive.h"
+
+static int64_t cpu_us(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Time of this thread, and of all others. */
+static int64_t own_us(void)
+{
+	return cpu_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int64_t others_us(void)
+{
+	return cpu_us(CLOCK_PROCESS_CPUTIME_ID) - own_us();
+}
+
+static struct pssh_host *with_key(struct drive *d, const char *name, const char *key)
+{
+	struct pssh_host *h = host(d, name);
+
+	pssh_host_add_identity(h, key);
+	return h;
+}
+
+static struct pssh_host *slow_host(struct drive *d, const char *name)
+{
+	return with_key(d, name, "slow");
+}
+
+static void start(struct drive *d)
+{
+	if (!drive_start(d) || pssh_read_config(d->p, "config") != 0 || pssh_set_prompts(d->p, 1) != 0)
+		exit(99);
+	d->hold_answers = true;
+}
+
+/* A command on these hosts, up to the question. */
+static struct pssh_task *ask(struct drive *d, struct pssh_host *const *hosts, int count)
+{
+	struct pssh_task *t = command(d, "exit 7");
+	unsigned before = d->prompts;
+
+	for (int i = 0; i < count; i++)
+		pssh_task_add(t, hosts[i]);
+	pssh_task_start(t);
+	drive_until(d, &d->prompts, before + 1, DRIVE_PATIENCE_MS);
+	return t;
+}
+
+static int answer(struct drive *d, const char *text)
+{
+	return pssh_answer(d->p, d->last_prompt, text);
+}
+
+/* What the right passphrase costs, in processor time; meanwhile no call takes long. */
+static int64_t check_calls(void)
+{
+	struct drive d;
+	struct pssh_host *slow, *quick;
+	struct pssh_task *t, *u;
+	int64_t longest, others, began;
+	bool first = false;
+	const struct pssh_event *ev;
+
+	start(&d);
+	slow = with_key(&d, "n1", "slower");
+	quick = with_key(&d, "n2", env("SSHD_KEY"));
+	ends(once(&d, quick, "exit 3"), "exit 3", "a host is connected");
+	t = ask(&d, &slow, 1);
+	others = others_us();
+	began = own_us();
+	is_int(answer(&d, "open sesame"), 0, "a passphrase is taken");
+	longest = own_us() - began;
+	u = command(&d, "exit 3");
+	pssh_task_add(u, quick);
+	pssh_task_start(u);
+	while (!drive_seen(&d, t, slow)->ends) {
+		int rc;
+
+		began = own_us();
+		rc = pssh_next(d.p, &ev);
+		if (own_us() - began > longest)
+			longest = own_us() - began;
+		if (rc == 1)
+			drive_take(&d, ev);
+		else
+			poll(&(struct pollfd){ pssh_fd(d.p), POLLIN, 0 }, 1, pssh_timeout(d.p));
+		first = first || (drive_seen(&d, u, quick)->ends && !drive_seen(&d, t, slow)->started);
+	}
+	others = others_us() - others;
+	ends(drive_seen(&d, t, slow), "exit 7", "it opens the key, which signs in");
+	ok(first, "another host's command ended while the passphrase was tried");
+	diag("the passphrase: %lld ms of other threads; the longest call: %lld ms", (long long)others / 1000,
+		(long long)longest / 1000);
+	ok(others > 4 * longest, "no call took a quarter of what the passphrase cost");
+	is_int(d.prompts, 1, "there was one question");
+	drive_end(&d, "calls");
+	return others;
+}
+
+static void check_wrong(void)
+{
+	struct drive d;
+	struct pssh_host *hosts[2];
+	struct pssh_task *t;
+
+	start(&d);
+	hosts[0] = slow_host(&d, "n1");
+	hosts[1] = slow_host(&d, "n2");
+	t = ask(&d, hosts, 2);
+	answer(&d, "wrong");
+	is_int(pssh_answer(d.p, d.last_prompt, "open sesame"), PSSH_ENOENT, "a question is answered once");
+	drive_until(&d, &d.prompts, 2, DRIVE_PATIENCE_MS);
+	is_int(d.prompts, 2, "a wrong passphrase asks again, once for both hosts");
+	has_str(d.question, "wrong passphrase; ", "and says so");
+	answer(&d, "open sesame");
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, hosts[0]), "exit 7", "the right one opens the key");
+	ends(drive_seen(&d, t, hosts[1]), "exit 7", "for the other host, too");
+	drive_end(&d, "wrong");
+
+	start(&d);
+	hosts[0] = slow_host(&d, "n1");
+	t = ask(&d, hosts, 1);
+	for (unsigned i = 2; i <= 3; i++) {
+		answer(&d, "wrong");
+		drive_until(&d, &d.prompts, i, DRIVE_PATIENCE_MS);
+	}
+	answer(&d, "wrong");
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, hosts[0]), "PSSH_EAUTH", "three wrong ones end it");
+	has_str(drive_seen(&d, t, hosts[0])->text, "'slow' is locked by a passphrase", "with the reason");
+	is_int(d.prompts, 3, "without a fourth question");
+	drive_end(&d, "three wrong");
+}
+
+/* The host that was asked for goes away while its passphrase is tried. */
+static void check_gone(void)
+{
+	struct drive d;
+	struct pssh_host *hosts[2];
+	struct pssh_task *t, *u;
+
+	start(&d);
+	hosts[0] = slow_host(&d, "n1");
+	t = ask(&d, hosts, 1);
+	hosts[1] = slow_host(&d, "n2");
+	u = command(&d, "exit 8");
+	pssh_task_add(u, hosts[1]);
+	pssh_task_start(u);
+	answer(&d, "open sesame");
+	pssh_host_close(hosts[0]);
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, hosts[0]), "PSSH_ECLOSED", "a host closes while its passphrase is tried");
+	pssh_host_free(hosts[0]);
+	drive_done(&d, 1);
+	ends(drive_seen(&d, u, hosts[1]), "exit 8", "the key opens for another host");
+	is_int(d.prompts, 1, "without another question");
+	drive_end(&d, "gone");
+}
+
+static int64_t leave_while_tried(int forks)
+{
+	struct drive d;
+	struct pssh_host *h;
+	struct pssh_task *t;
+	int64_t all;
+	int status = 0;
+	pid_t pid;
+
+	start(&d);
+	h = slow_host(&d, "n1");
+	t = ask(&d, &h, 1);
+	answer(&d, "open sesame");
+	if (forks) {
+		fflush(stdout);
+		pid = fork();
+		if (pid == 0) {
+			pssh_free(d.p);
+			_exit(0);
+		}
+		ok(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "a child frees its copy meanwhile");
+		drive_done(&d, 1);
+		ends(drive_seen(&d, t, h), "exit 7", "which the parent does not notice");
+	} else {
+		is_int(pssh_task_cancel(t, "TERM", 0), 0, "a task is cancelled meanwhile");
+		drive_done(&d, 1);
+		ends(drive_seen(&d, t, h), "PSSH_ECANCEL", "and ends at once");
+	}
+	all = cpu_us(CLOCK_PROCESS_CPUTIME_ID);
+	drive_end(&d, forks ? "fork" : "cancel");
+	return cpu_us(CLOCK_PROCESS_CPUTIME_ID) - all;
+}
+
+int main(void)
+{
+	int64_t cost, left;
+
+	plan_none;
+	cost = check_calls();
+	check_wrong();
+	check_gone();
+	left = leave_while_tried(0);
+	diag("pssh_free while a passphrase was tried: %lld ms", (long long)left / 1000);
+	ok(left < cost / 16, "pssh_free does not wait until it was tried");
+	leave_while_tried(1);
+	return done();
+}

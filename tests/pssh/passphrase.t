@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+. "$(dirname "$0")/with.sh"
+sshd_up 4
+# Keys whose passphrases cost a second and more, which sshd accepts.
+ssh-keygen -q -t ed25519 -a 100 -N 'open sesame' -C slow -f "$TMP/slow"
+ssh-keygen -q -t ed25519 -a 400 -N 'open sesame' -C slower -f "$TMP/slower"
+cat "$TMP/slow.pub" "$TMP/slower.pub" >>"$SSHD_DIR/authorized_keys"
+sed '/IdentityFile/d' "$SSHD_CONFIG" >"$TMP/config"
+drive passphrase
