@@ -8,5 +8,9 @@ libcli_la_SOURCES += \
 	cli/nodes/hostnames.h \
 	cli/nodes/node.c \
 	cli/nodes/node.h \
+	cli/nodes/nodecache.c \
+	cli/nodes/nodecache.h \
+	cli/nodes/nodedata.c \
+	cli/nodes/nodedata.h \
 	cli/nodes/nodewait.c \
 	cli/nodes/nodewait.h

@@ -2,20 +2,22 @@
 #include "cli/nodes/node.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/table.h"
 #include "cli/nodes/gpus.h"
 #include "cli/nodes/hostnames.h"
+#include "cli/nodes/nodecache.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/settings.h"
 #include "cli/trade/tokenfile.h"
+#include "market/when.h"
 
-enum { NODES_MAX = 100000, KEYS_MAX = 16, PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096 };
 
 /* ---- Reading --------------------------------------------------------------------------- */
 
@@ -28,47 +30,29 @@ static char *node_copy(const char *text)
 	return s;
 }
 
-static struct node *node_add(struct nodes *n)
-{
-	if (n->count >= NODES_MAX)
-		return NULL;
-	n->list = reallocarray(n->list, n->count + 1, sizeof *n->list);
-	if (!n->list)
-		command_nomem();
-	n->list[n->count] = (struct node){ 0 };
-	return &n->list[n->count++];
-}
-
-/* A market's text goes into ssh's settings and commands: refuses options, shell syntax and control characters. */
-static bool node_is_plain(const char *text, const char *also)
-{
-	if (!isalnum((unsigned char)*text) && *text != '_' && *text != ':')
-		return false;
-	while (isalnum((unsigned char)*text) || (*text && strchr(also, *text)))
-		text++;
-	return !*text;
-}
-
-static bool key_is_plain(const struct model_key *k)
-{
-	return k->type && k->key && node_is_plain(k->type, "-@._") && node_is_plain(k->key, "+/=");
-}
-
 static void take_ssh(struct node *n, const struct model_ssh *s, const char *user)
 {
-	if (!s->hostname || !node_is_plain(s->hostname, "._-:") || s->port < 1 || s->port > 65535 ||
-		(user && !node_is_plain(user, "._-$")))
+	if (!s->hostname || !node_host_is_plain(s->hostname) || s->port < 1 || s->port > 65535 ||
+		(user && !node_user_is_plain(user)))
 		return;
 	n->hostname = node_copy(s->hostname);
 	n->port = (unsigned)s->port;
 	n->user = node_copy(user);
-	n->keys = calloc(KEYS_MAX, sizeof *n->keys);
+	n->keys = calloc(NODE_KEYS_MAX, sizeof *n->keys);
 	if (!n->keys)
 		command_nomem();
-	for (size_t i = 0; i < s->key_count && n->key_count < KEYS_MAX; i++)
-		if (key_is_plain(&s->keys[i]) &&
-			asprintf(&n->keys[n->key_count++], "%s %s", s->keys[i].type, s->keys[i].key) < 0)
+	for (size_t i = 0; i < s->key_count && n->key_count < NODE_KEYS_MAX; i++) {
+		char *key;
+
+		if (!s->keys[i].type || !s->keys[i].key)
+			continue;
+		if (asprintf(&key, "%s %s", s->keys[i].type, s->keys[i].key) < 0)
 			command_nomem();
+		if (node_key_is_plain(key))
+			n->keys[n->key_count++] = key;
+		else
+			free(key);
+	}
 }
 
 static void take_gpus(struct node *n, const struct model_gpu *gpus, size_t count)
@@ -91,7 +75,7 @@ static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 
 	if (rc)
 		return rc;
-	n = node_add(arg);
+	n = nodes_add(arg);
 	if (!n)
 		return 1;
 	n->id = node_copy(one.id);
@@ -145,7 +129,7 @@ static int node_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 
 	if (rc || (!l->all && i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
 		return rc;
-	n = node_add(l->into);
+	n = nodes_add(l->into);
 	if (!n)
 		return 1;
 	n->id = node_copy(i.id);
@@ -225,54 +209,16 @@ int nodes_load(struct market_link *m, const char *reservation, bool all, struct 
 	}
 	if (n->count)
 		qsort(n->list, n->count, sizeof *n->list, node_by_name);
+	nodecache_write(m->np, m->url, n, reservation);
 	*out = n;
 	return 0;
 }
 
-static void node_release(struct node *n)
-{
-	for (size_t i = 0; i < n->key_count; i++)
-		free(n->keys[i]);
-	free(n->keys);
-	free(n->id);
-	free(n->name);
-	free(n->status_text);
-	free(n->message);
-	free(n->reservation);
-	free(n->pool);
-	free(n->type);
-	free(n->zone);
-	free(n->gpus);
-	free(n->gpus_json);
-	free(n->proof);
-	free(n->hostname);
-	free(n->user);
-}
-
-void nodes_free(struct nodes *n)
-{
-	for (size_t i = 0; n && i < n->count; i++)
-		node_release(&n->list[i]);
-	if (n)
-		free(n->list);
-	free(n);
-}
-
 /* ---- Looking ----------------------------------------------------------------------------- */
-
-bool node_lives(const struct node *n)
-{
-	return n->status == MODEL_INSTANCE_RUNNING || n->status == MODEL_INSTANCE_AWAITING;
-}
 
 bool node_reachable(const struct node *n)
 {
 	return n->status == MODEL_INSTANCE_RUNNING && n->hostname;
-}
-
-bool node_in(const struct node *n, const char *reservation)
-{
-	return strcmp(n->reservation, reservation) == 0 || strcmp(n->pool, reservation) == 0;
 }
 
 const struct node *nodes_find(const struct nodes *n, const char *name)
@@ -379,22 +325,63 @@ static int node_know(struct nanopod *np, struct market_link *m)
 	if (rc)
 		return rc;
 	node_remember(n, m->url);
+	np->nodes_kept = false;
 	n->chosen = true;
 	nodes_free(np->nodes);
 	np->nodes = n;
 	return 0;
 }
 
+/* True where the market could not be asked, or could not answer. Not where it refused. */
+static bool node_market_away(const struct market_link *m)
+{
+	return m->fail.code == CLIENT_UNREACHABLE || m->fail.code == CLIENT_LOST || m->answer.status >= 500;
+}
+
+/* What it said last, where it is away. True: np->nodes has it. */
+static bool node_know_kept(struct nanopod *np, const struct market_link *m)
+{
+	char when[WHEN_TEXT];
+	struct fail f = { 0 };
+	struct nodes *n;
+	int64_t looked;
+	int rc = node_market_away(m) ? nodecache_read(np, m->url, &n, &looked, &f) : -ENOENT;
+
+	if (rc && rc != -ENOENT)
+		print_warn(np, "%s", f.text);
+	if (rc)
+		return false;
+	if (!np->nodes_kept)
+		print_note(np, "the market does not answer; using nodes known at %s", when_local(looked, when));
+	np->nodes_kept = true;
+	n->chosen = true;
+	nodes_free(np->nodes);
+	np->nodes = n;
+	return true;
+}
+
+/* Where it would do with what is kept, it does not wait long for a market that is silent. */
+static unsigned node_patience(const struct nanopod *np)
+{
+	const char *url = settings_text(np->settings, SETTING_ID_URL);
+	struct nodes *n = NULL;
+	int64_t looked;
+	bool kept = url && nodecache_read(np, url, &n, &looked, NULL) == 0;
+
+	nodes_free(n);
+	return kept ? MARKET_BRIEFLY : 0;
+}
+
 int nodes_know_again(struct nanopod *np)
 {
 	struct market_link *m;
-	int rc = market_sign_in(np, NULL, 0, &m);
+	int rc = market_sign_in(np, NULL, node_patience(np), &m);
 
 	if (rc)
 		return rc;
 	rc = node_know(np, m);
 	if (rc)
-		rc = market_fail(m, "cannot list your nodes");
+		rc = node_know_kept(np, m) ? 0 : market_fail(m, "cannot list your nodes");
 	market_sign_out(m);
 	return rc;
 }
@@ -450,7 +437,7 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 	table_release(&told);
 	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
 		return;
-	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED)
+	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED && !node_know_kept(np, m))
 		print_note(np,
 			"cannot ask the market whether '%s' is a node of yours (%s): nanopod takes it for a host like "
 			"others",

@@ -10,45 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/nodes/nodedata.h"
 #include "cli/frame/command.h"
 #include "cli/trade/market_link.h"
-
-struct node {
-	char *id, *name, *status_text, *message;
-	char *reservation, *pool;      /* its name and its id */
-	char *type, *zone, *proof;     /* proof: of its host, a word of the market; NULL: unknown */
-	enum model_instance_status status;
-	bool host_down;                /* the market says that its host is silent or broken */
-	bool ends_early;               /* its host goes out of service at its end */
-	int64_t end, created, updated; /* end 0: not known */
-	char *hostname, *user;         /* hostname NULL: not reachable yet; user NULL: not known */
-	unsigned port;
-	char **keys;                   /* host keys: "ssh-ed25519 AAAA…" */
-	size_t key_count;
-	char *gpus, *gpus_json; /* what its host gave it, for people and for programs; gpus NULL: none reported */
-};
-
-struct nodes {
-	struct node *list;
-	size_t count;
-	bool chosen; /* true: connect_host() and the selection use these nodes */
-};
 
 /*
  * Loads the nodes of one reservation (name or id; NULL: of all), sorted by name; all: ended ones too. 0, or a
  * negative code in m->fail. Asks a market that is not one of ours node by node for addresses.
  */
 int nodes_load(struct market_link *m, const char *reservation, bool all, struct nodes **out);
-void nodes_free(struct nodes *n); /* NULL too */
-
 /* By name or id; of several with the name the pending or running one. NULL: none. */
 const struct node *nodes_find(const struct nodes *n, const char *name);
 
 /* The same for a host as typed, "user@name"; one with a port is not a node. NULL. */
 const struct node *nodes_of_host(const struct nodes *n, const char *host);
 
-bool node_lives(const struct node *n);                             /* pending or running */
-bool node_in(const struct node *n, const char *reservation);       /* by its name or id */
 const char *node_state(const struct node *n);                      /* for people: "pending", "running", "failed" … */
 bool node_reachable(const struct node *n);                         /* runs, and its address is known */
 
@@ -62,7 +38,8 @@ int node_keyless(struct nanopod *np, const struct node *n);
 
 /*
  * Fills np->nodes with pending and running nodes: asks the market once per command, and remembers the names for
- * completion. 0, or an exit status after an error message.
+ * completion. Where the market is away, those that it told last do, and a note says so once. 0, or an exit status
+ * after an error message.
  */
 int nodes_know(struct nanopod *np);
 
@@ -71,7 +48,7 @@ int nodes_know_again(struct nanopod *np);
 
 /*
  * Loads the nodes where one of these names may be a node: where completion remembers it, or sure is true. Waits
- * only briefly: where the market does not answer, the names are taken for plain hosts.
+ * only briefly: where the market does not answer and told nothing before, the names are taken for plain hosts.
  */
 void nodes_guess(struct nanopod *np, const char *const *names, size_t count, bool sure);
 
