@@ -18,65 +18,12 @@
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
-#include "cli/trade/cloudinit.h"
+#include "cli/trade/ensured.h"
+#include "cli/trade/guide.h"
 
 enum { FRESH_MS = 10000, WAIT_MS = 5 * 60 * 1000 };
 
-enum { STOP_HERE = -1 }; /* the command has done what it was asked, with status 0 */
-
 extern const struct command cmd_buy;
-
-/* ---- What was typed -------------------------------------------------------------------- */
-
-static int check_names(struct buy *b)
-{
-	static const char *const options[] = { "name", "into" };
-	struct fail f = { 0 };
-
-	if (option_given(b->d.o, "name") && option_given(b->d.o, "into"))
-		return print_fail_field(b->d.np, STATUS_USAGE, "--name", NULL,
-			"cannot use '--name' and '--into' together: '--into' adds nodes to a reservation that has a "
-			"name");
-	for (size_t i = 0; i < 2; i++)
-		if (option_given(b->d.o, options[i]) && reservation_check_name(option_text(b->d.o, options[i]), &f))
-			return print_fail_field(b->d.np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s",
-				options[i], f.text);
-	return 0;
-}
-
-static int buy_read_keys(struct buy *b)
-{
-	const char *files[64];
-	struct fail f = { 0 };
-	size_t count = 0;
-
-	if (option_given(b->d.o, "no-instances"))
-		return 0;
-	while (count < sizeof files / sizeof *files && option_at(b->d.o, "ssh-key", count)) {
-		files[count] = option_at(b->d.o, "ssh-key", count);
-		count++;
-	}
-	if (userdata_make(b->d.np->settings, files, count, &b->userdata, &b->keys, &b->key_files, &f))
-		return print_fail_field(b->d.np, STATUS_USAGE, "--ssh-key", NULL, "%s", f.text);
-	return 0;
-}
-
-static int buy_read_line(struct buy *b)
-{
-	unsigned flags = ORDER_ARGS_WINDOW | ORDER_ARGS_PRICE | ORDER_ARGS_NEEDS_PRICE | ORDER_ARGS_SPENDS |
-		ORDER_ARGS_NODES;
-	int rc = order_args_read(b->d.np, b->d.o, flags, &b->d.args);
-
-	if (!rc && !option_given(b->d.o, "type"))
-		rc = print_fail_field(b->d.np, STATUS_USAGE, "--type", "'nanopod types' lists them",
-			"--type is required, e.g. -t h100");
-	rc = rc ? rc : order_args_check_wait(b->d.np, b->d.o);
-	rc = rc ? rc : check_names(b);
-	if (!rc && !rows_check(b->d.np, b->d.o, buy_result_columns, &rc))
-		return rc ? rc : STOP_HERE;
-	rc = rc ? rc : plan_can_ask(b->d.np, b->d.o);
-	return rc ? rc : buy_read_keys(b);
-}
 
 /* ---- The order and its quote -------------------------------------------------------------- */
 
@@ -146,18 +93,35 @@ static bool may_go_on(const struct buy *b)
 
 /* ---- Agreement -------------------------------------------------------------------------- */
 
+/* Is the price still what the person agreed to? Says why, where it is not. */
+static bool buy_same_price(struct buy *b, const struct quote *before)
+{
+	const struct quote *q = &b->order.quote;
+	char was[MONEY_TEXT], is[MONEY_TEXT];
+
+	if (q->known == before->known && (!q->known || q->cost <= before->cost))
+		return true;
+	if (q->known && before->known)
+		print_warn(b->d.np, "the price changed while you decided: it was %s and is %s",
+			money_text(before->cost, was), money_text(q->cost, is));
+	else
+		print_warn(b->d.np, "the market changed while you decided: %s",
+			q->fills ? "now it fills at once" : "now nothing fills at once");
+	return false;
+}
+
 /* Asks again where the plan changed while the person decided: nobody buys what was not shown. */
 static int buy_agree(struct buy *b)
 {
 	struct deal_order *e = &b->order;
-	int64_t shown_ms, cost, start, now;
-	char was[MONEY_TEXT], is[MONEY_TEXT];
+	int64_t shown_ms, start, now;
+	struct quote before;
 	int rc;
 
 	for (;;) {
 		buy_show_plan(b);
 		shown_ms = clock_ms();
-		cost = e->quote.known ? e->quote.cost : INT64_MAX;
+		before = e->quote;
 		start = e->args.window.start;
 		if (option_given(b->d.o, "dry-run") || b->d.explain)
 			return 0;
@@ -174,17 +138,13 @@ static int buy_agree(struct buy *b)
 		rc = rc ? rc : !may_go_on(b) ? buy_not_filled(b) : buy_check_money(b);
 		if (rc)
 			return rc;
-		/* The person agreed to this price; only the window moved along with the clock. */
-		if (e->quote.known && e->quote.cost <= cost) {
-			if (e->args.window.start != start) {
-				print_note(b->d.np, "the start moved to the next minute while you decided");
+		if (e->args.window.start != start)
+			print_note(b->d.np, "the start moved to the next minute while you decided");
+		if (buy_same_price(b, &before)) {
+			if (e->args.window.start != start)
 				buy_show_plan(b);
-			}
 			return 0;
 		}
-		if (e->quote.known && cost != INT64_MAX)
-			print_warn(b->d.np, "the price changed while you decided: it was %s and is %s",
-				money_text(cost, was), money_text(e->quote.cost, is));
 		if (option_given(b->d.o, "yes"))
 			return 0; /* -y agrees to any price up to the limit */
 	}
@@ -228,53 +188,6 @@ static int buy_begin(struct buy *b)
 	rc = rc ? rc : keep_number(p, "start", b->order.args.window.start);
 	/* Kept last: deal_find_unfinished() forgets a purchase without it. */
 	return rc ? rc : keep_number(p, "end", b->order.args.window.end);
-}
-
-static int64_t kept_number(const struct purchase *p, const char *name)
-{
-	const char *text = purchase_kept(p, name);
-	long n = 0;
-
-	return text && str_to_long(text, 0, LONG_MAX, &n) == 0 ? n : 0;
-}
-
-/* The purchase keeps the window that was agreed to. */
-static void buy_resume(struct buy *b)
-{
-	struct purchase *p = &b->order.purchase;
-	struct window *w = &b->order.args.window;
-	char window[WINDOW_TEXT];
-
-	w->start = kept_number(p, "start");
-	w->end = kept_number(p, "end");
-	w->now = false;
-	print_note(b->d.np, "continues the unfinished purchase of this command: '%s', %s; '--new' starts another one",
-		p->name, window_show(w, window));
-	buy_show_resumed(b);
-}
-
-/*
- * True where the window of an unfinished purchase has begun and its order cannot exist: none was sent, or
- * its pool is gone and a late order cannot reach it. The purchase is forgotten.
- */
-static bool is_stale(struct buy *b)
-{
-	struct purchase *p = &b->order.purchase;
-	struct window kept = { .start = kept_number(p, "start"), .end = kept_number(p, "end") };
-
-	if (purchase_kept(p, "order") || !window_past(&kept, market_clock_now(&b->order.args.clock)))
-		return false;
-	if (p->own_pool && !*p->pool && purchase_kept(p, "pool.body") && purchase_pool(p))
-		return false;
-	if (p->own_pool && *p->pool && !purchase_undo_pool(p))
-		return false;
-	if (!p->own_pool && purchase_kept(p, "order.body"))
-		return false;
-	print_note(b->d.np, "starts over: the window of the unfinished purchase '%s' has begun, and nothing was bought",
-		p->name);
-	purchase_end(p);
-	purchase_release(p);
-	return true;
 }
 
 static int buy_print(struct buy *b, int status)
@@ -363,14 +276,19 @@ static int buy_nodes(struct buy *b)
 	return STATUS_PARTLY;
 }
 
+/* A standing order waits in the book, so the command does not, unless --wait says so. */
+static bool buy_stands(const struct buy *b)
+{
+	return b->order.purchase.order.standing && !option_given(b->d.o, "wait");
+}
+
 /* how: as order_status_wait() returns it. */
 static int waited_out(struct buy *b, int how, int number)
 {
 	struct purchase *p = &b->order.purchase;
 	enum status stopped = number == SIGTERM ? STATUS_TERM : STATUS_INT;
-	bool unasked = p->order.standing && !b->d.np->tty_err && !option_given(b->d.o, "wait");
 
-	if (how == 1 && option_given(b->d.o, "no-wait")) {
+	if (how == 1 && (option_given(b->d.o, "no-wait") || buy_stands(b))) {
 		print_note(b->d.np,
 			"order '%s' is placed and not filled yet; run the same command again to continue: '%s'; "
 			"'nanopod cancel %s' cancels it",
@@ -381,18 +299,14 @@ static int waited_out(struct buy *b, int how, int number)
 	return print_fail(b->d.np, how == 1 ? STATUS_WAITING : stopped,
 		buy_hint(b,
 			"run the same command again to wait for it: '%s'; 'nanopod cancel' with that id cancels it"),
-		"order '%s' is placed and not filled yet: %s", p->order.id,
-		how != 1          ? "interrupted"
-			: unasked ? "it waits in the book"
-				  : "timed out");
+		"order '%s' is placed and not filled yet: %s", p->order.id, how == 1 ? "timed out" : "interrupted");
 }
 
 static int buy_settle(struct buy *b)
 {
 	struct purchase *p = &b->order.purchase;
 	const struct window *w = &b->order.args.window;
-	int64_t unasked = p->order.standing ? 0 : DEAL_DECIDE_MS;
-	int64_t patience = order_args_wait(b->d.o, b->d.np->tty_err ? WAIT_MS : unasked);
+	int64_t patience = order_args_wait(b->d.o, buy_stands(b) ? 0 : b->d.np->tty_err ? WAIT_MS : DEAL_DECIDE_MS);
 	bool whole;
 	int number = 0, rc = order_status_wait(b->d.m, &p->order, patience, &number);
 
@@ -413,12 +327,41 @@ static int buy_settle(struct buy *b)
 	return purchase_told(p, buy_print(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
 }
 
+/* --ensure: prints the reservation that is there already. ENSURED_BUY: there is none; BUY_STOP: printed. */
+static int buy_ensure(struct buy *b, const char *name)
+{
+	struct reservation r;
+	int rc = ensured_find(&b->d, &b->order, name, &r);
+
+	if (rc)
+		return rc;
+	rc = buy_result_print_have(b->d.np, b->d.o, &r, b->order.sku, market_clock_now(&b->order.args.clock));
+	reservation_release(&r);
+	return rc ? rc : BUY_STOP;
+}
+
+/* Another command took the name in the same moment. */
+static int buy_overtaken(struct buy *b)
+{
+	const char *name = option_text(b->d.o, "name");
+	int rc;
+
+	purchase_end(&b->order.purchase);
+	rc = buy_ensure(b, name);
+	if (rc == ENSURED_BUY)
+		return print_fail(b->d.np, STATUS_CONFLICT, "run the same command again",
+			"cannot buy '%s': another command was buying it and gave up", name);
+	return rc;
+}
+
 static int buy_carry_out(struct buy *b)
 {
 	struct purchase *p = &b->order.purchase;
 	struct model_order_new order = buy_order(b);
 	int rc = purchase_pool(p);
 
+	if (rc == REASON_NAME_TAKEN && option_given(b->d.o, "ensure"))
+		return buy_overtaken(b);
 	rc = rc ? rc : purchase_order(p, &order);
 	if (rc)
 		return buy_step_failed(b, rc);
@@ -438,20 +381,30 @@ static int check_first(struct buy *b)
 {
 	const char *name = option_given(b->d.o, "name") ? option_text(b->d.o, "name") : NULL;
 	const char *image = option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL;
+	bool ensure = option_given(b->d.o, "ensure");
 	struct reservation r;
-	int rc = name ? reservation_look(b->d.m, name, &r) : 1;
+	int rc = ensure ? buy_ensure(b, name) : name ? reservation_look(b->d.m, name, &r) : 1;
 
+	if (ensure && rc != ENSURED_BUY)
+		return rc;
 	if (rc == 0) {
 		reservation_release(&r);
 		return print_fail_field(b->d.np, STATUS_CONFLICT, "--name",
-			"'--into' adds nodes to it; another '--name' makes a new reservation",
+			"'--ensure' takes it where it is what you want; '--into' adds nodes to it; another '--name' "
+			"makes a new reservation",
 			"cannot buy as '%s': the reservation '%s' exists already", name, name);
 	}
-	if (rc < 0)
+	if (!ensure && rc < 0)
 		return market_fail(b->d.m, "cannot look for '%s'", name);
 	if (!option_given(b->d.o, "no-instances") && purchase_check_image(&b->order.purchase, image))
 		return market_fail(b->d.m, "cannot start nodes, so nothing was bought");
 	return 0;
+}
+
+/* The reservation's name, as far as it is known before the purchase; NULL. */
+static const char *buy_name(const struct buy *b)
+{
+	return b->order.reservation.id ? b->order.reservation.name : option_text(b->d.o, "name");
 }
 
 static int buy_fresh(struct buy *b)
@@ -467,7 +420,8 @@ static int buy_fresh(struct buy *b)
 	if (rc)
 		return rc;
 	if (option_given(b->d.o, "dry-run"))
-		return buy_result_print_quote(b->d.np, b->d.o, &e->quote, e->sku, order_args_gpus(&e->args, e->sku));
+		return buy_result_print_quote(b->d.np, b->d.o, buy_name(b), &e->quote, e->sku,
+			order_args_gpus(&e->args, e->sku));
 	if (buy_begin(b)) {
 		purchase_end(&e->purchase);
 		return print_fail(b->d.np, STATUS_FAILURE, NULL, "%s", b->d.m->fail.text);
@@ -482,10 +436,31 @@ static int buy_go(struct buy *b)
 	rc = rc ? rc : deal_find_unfinished(&b->d, &b->order, "", "end");
 	if (rc)
 		return rc;
-	if (!b->order.purchase.resumed || is_stale(b))
+	if (!b->order.purchase.resumed || buy_is_stale(b))
 		return buy_fresh(b);
 	buy_resume(b);
 	return buy_carry_out(b);
+}
+
+/* Runs the command line that the answers amount to. BUY_STOP: it was a success. */
+static int buy_guided(struct buy *b)
+{
+	struct guide g = { .count = 0 };
+	struct buf line;
+	int rc = buy_read_keys(b);
+
+	rc = rc ? rc : guide_ask(b->d.np, b->d.o, &g);
+	buf_init(&line, DEAL_TEXT_MAX);
+	for (int i = 0; !rc && i < g.count; i++)
+		retype_word(&line, g.words[i]);
+	if (!rc) {
+		print_note(b->d.np, "the same without questions: 'nanopod%s'", buf_text(&line));
+		rc = command_run(b->d.np, g.count, g.words);
+		rc = rc ? rc : BUY_STOP;
+	}
+	buf_release(&line);
+	guide_release(&g);
+	return rc;
 }
 
 static int buy_command(struct nanopod *np, const struct options *o)
@@ -499,7 +474,7 @@ static int buy_command(struct nanopod *np, const struct options *o)
 	buf_init(&b.key_files, DEAL_TEXT_MAX);
 	if (signals_begin())
 		command_nomem();
-	rc = buy_read_line(&b);
+	rc = guide_wanted(np, o) ? buy_guided(&b) : buy_read_line(&b);
 	rc = rc ? rc : buy_go(&b);
 	deal_order_release(&b.order);
 	deal_release(&b.d);
@@ -507,7 +482,7 @@ static int buy_command(struct nanopod *np, const struct options *o)
 	buf_release(&b.hint);
 	buf_release(&b.key_files);
 	free(b.userdata);
-	return rc == STOP_HERE ? STATUS_OK : rc;
+	return rc == BUY_STOP ? STATUS_OK : rc;
 }
 
 static const struct option options[] = {
@@ -536,9 +511,12 @@ static const struct option options[] = {
 	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add the nodes to this reservation",
 		.complete = COMPLETE_RESERVATION },
 	{ "name", 0, OPTION_STRING, "NAME", .help = "name of the reservation; default: r- and six letters" },
+	{ "ensure", 0, OPTION_FLAG,
+		.help = "succeed and buy nothing if the reservation of this --name has these nodes already" },
 	{ "image", 0, OPTION_STRING, "IMAGE", .help = "image of the nodes; default: the market's first" },
 	{ "ssh-key", 0, OPTION_LIST, "FILE", .help = "public key that may log in; repeatable; default: those in ~/.ssh",
 		.complete = COMPLETE_FILE },
+	{ "no-ssh-key", 0, OPTION_FLAG, .help = "buy nodes that nobody can log in to by an SSH key" },
 	{ "no-instances", 0, OPTION_FLAG, .help = "buy the time, but start no nodes" },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "check everything and show the price; buy nothing" },
@@ -551,10 +529,12 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
+	{ "nanopod buy", "choose from a menu, with live prices" },
 	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10", "two nodes for a day from now, for up to $2.10 per GPU-hour" },
 	{ "nanopod buy -t h100 -d 4h -s 'tomorrow 09:00' -p 2.10 --name train", "tomorrow morning, under a name" },
 	{ "nanopod buy -t h100 -n 8 -d 12h -p 1.60 --standing --no-wait", "leave an order in the book" },
 	{ "nanopod buy -t h100 -d 1h -p 2.10 --max-total 20 -y -o json", "from a script" },
+	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --name ci --ensure -y", "buy once, however often it runs" },
 	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --dry-run", "show what it would cost" },
 	{ 0 },
 };
@@ -567,7 +547,9 @@ const struct command cmd_buy = {
 	.description =
 		"Shows a plan (window, size, price, total, refund, balance) on standard error, asks, places the order "
 		"and starts the nodes. Prints the name of the reservation. Without a terminal to ask on, '-y' is "
-		"required; the plan is still shown.\n\n"
+		"required; the plan is still shown. On a terminal and without options it asks for type, nodes, time "
+		"and "
+		"price, and prints the command line of your answers.\n\n"
 		"The purchase is on disk before the first request leaves. After a crash, Ctrl-C or a lost connection "
 		"run the same command again: it continues that purchase, says 'replayed', and buys nothing twice.\n\n"
 		"An order fills in full and at once, or not at all, unless --partial or --standing says otherwise. If "

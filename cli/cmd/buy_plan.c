@@ -2,9 +2,82 @@
 #include "cli/cmd/buy_plan.h"
 
 #include <inttypes.h>
+#include <limits.h>
 
+#include "base/str.h"
+#include "cli/cmd/buy_result.h"
 #include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/settings.h"
+#include "cli/trade/cloudinit.h"
 #include "market/money.h"
+
+/* ---- What was typed -------------------------------------------------------------------- */
+
+static int buy_check_names(struct buy *b)
+{
+	static const char *const options[] = { "name", "into" };
+	struct fail f = { 0 };
+
+	if (option_given(b->d.o, "ensure") && !option_given(b->d.o, "name"))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--ensure", NULL,
+			"cannot use '--ensure' without '--name': the name tells whether you have it already");
+
+	if (option_given(b->d.o, "name") && option_given(b->d.o, "into"))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--name", NULL,
+			"cannot use '--name' and '--into' together: '--into' adds nodes to a reservation that has a "
+			"name");
+	for (size_t i = 0; i < 2; i++)
+		if (option_given(b->d.o, options[i]) && reservation_check_name(option_text(b->d.o, options[i]), &f))
+			return print_fail_field(b->d.np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s",
+				options[i], f.text);
+	return 0;
+}
+
+int buy_read_keys(struct buy *b)
+{
+	const char *files[64];
+	struct fail f = { 0 };
+	size_t count = 0;
+
+	if (option_given(b->d.o, "no-ssh-key") && option_given(b->d.o, "ssh-key"))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--no-ssh-key", NULL,
+			"cannot use '--no-ssh-key' and '--ssh-key' together");
+	if (option_given(b->d.o, "no-instances") || option_given(b->d.o, "no-ssh-key"))
+		return 0;
+	while (count < sizeof files / sizeof *files && option_at(b->d.o, "ssh-key", count)) {
+		files[count] = option_at(b->d.o, "ssh-key", count);
+		count++;
+	}
+	if (userdata_make(b->d.np->settings, files, count, &b->userdata, &b->keys, &b->key_files, &f))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--ssh-key", NULL, "%s", f.text);
+	if (!b->keys)
+		return print_fail_field(b->d.np, STATUS_USAGE, "--ssh-key",
+			"'ssh-keygen -t ed25519' makes one; '--ssh-key FILE' names another; '--no-ssh-key' buys "
+			"without one",
+			"cannot buy nodes that you could not log in to: %s",
+			count ? "those files have no SSH key" : "there is no SSH key in ~/.ssh");
+	return 0;
+}
+
+int buy_read_line(struct buy *b)
+{
+	unsigned flags = ORDER_ARGS_WINDOW | ORDER_ARGS_PRICE | ORDER_ARGS_NEEDS_PRICE | ORDER_ARGS_SPENDS |
+		ORDER_ARGS_NODES;
+	int rc = order_args_read(b->d.np, b->d.o, flags, &b->d.args);
+
+	if (!rc && !option_given(b->d.o, "type"))
+		rc = print_fail_field(b->d.np, STATUS_USAGE, "--type", "'nanopod types' lists them",
+			"--type is required, e.g. -t h100");
+	rc = rc ? rc : order_args_check_wait(b->d.np, b->d.o);
+	rc = rc ? rc : buy_check_names(b);
+	if (!rc && !rows_check(b->d.np, b->d.o, buy_result_columns, &rc))
+		return rc ? rc : BUY_STOP;
+	rc = rc ? rc : plan_can_ask(b->d.np, b->d.o);
+	return rc ? rc : buy_read_keys(b);
+}
+
+/* ---- The order and its plan --------------------------------------------------------------- */
 
 const char *buy_type(const struct buy *b)
 {
@@ -109,13 +182,12 @@ void buy_show_plan(struct buy *b)
 		deal_plan_balance(&b->d, &p, most, most);
 	if (!option_given(b->d.o, "no-instances"))
 		plan_add(&p, "SSH keys", "%s",
-			b->keys ? buf_text(&b->key_files)
-				: "none: there is none in ~/.ssh, so you cannot log in; '--ssh-key FILE' adds one");
+			b->keys ? buf_text(&b->key_files) : "none, by '--no-ssh-key': nobody can log in");
 	plan_show(b->d.np, &p);
 	plan_release(&p);
 }
 
-void buy_show_resumed(struct buy *b)
+static void buy_show_resumed(struct buy *b)
 {
 	const struct order_args *a = &b->order.args;
 	char window[WINDOW_TEXT], rate[PLAN_RATE], text[MONEY_TEXT], nodes[DEAL_NODES];
@@ -129,4 +201,52 @@ void buy_show_resumed(struct buy *b)
 	plan_add(&p, "total", "up to %s at your limit", money_text(most, text));
 	plan_show(b->d.np, &p);
 	plan_release(&p);
+}
+
+static int64_t buy_kept_number(const struct purchase *p, const char *name)
+{
+	const char *text = purchase_kept(p, name);
+	long n = 0;
+
+	return text && str_to_long(text, 0, LONG_MAX, &n) == 0 ? n : 0;
+}
+
+/* The purchase keeps the window that was agreed to. */
+void buy_resume(struct buy *b)
+{
+	struct purchase *p = &b->order.purchase;
+	struct window *w = &b->order.args.window;
+	char window[WINDOW_TEXT];
+
+	w->start = buy_kept_number(p, "start");
+	w->end = buy_kept_number(p, "end");
+	w->now = false;
+	print_note(b->d.np, "continues the unfinished purchase of this command: '%s', %s; '--new' starts another one",
+		p->name, window_show(w, window));
+	buy_show_resumed(b);
+}
+
+bool buy_is_stale(struct buy *b)
+{
+	struct purchase *p = &b->order.purchase;
+	struct window kept = { .start = buy_kept_number(p, "start"), .end = buy_kept_number(p, "end") };
+
+	if (purchase_was_cancelled(p)) {
+		print_note(b->d.np, "starts over: the order of the unfinished purchase '%s' was cancelled", p->name);
+		purchase_release(p);
+		return true;
+	}
+	if (purchase_kept(p, "order") || !window_past(&kept, market_clock_now(&b->order.args.clock)))
+		return false;
+	if (p->own_pool && !*p->pool && purchase_kept(p, "pool.body") && purchase_pool(p))
+		return false;
+	if (p->own_pool && *p->pool && !purchase_undo_pool(p))
+		return false;
+	if (!p->own_pool && purchase_kept(p, "order.body"))
+		return false;
+	print_note(b->d.np, "starts over: the window of the unfinished purchase '%s' has begun, and nothing was bought",
+		p->name);
+	purchase_end(p);
+	purchase_release(p);
+	return true;
 }

@@ -14,6 +14,12 @@ struct buy {
 	struct buf key_files; /* "~/.ssh/id_ed25519.pub, work.pub" */
 };
 
+enum { BUY_STOP = -1 }; /* the command has done what it was asked, with status 0 */
+
+/* What was typed, without asking the market. 0, BUY_STOP, or an exit status after saying why. */
+int buy_read_line(struct buy *b);
+int buy_read_keys(struct buy *b); /* a part of it */
+
 const char *buy_type(const struct buy *b);
 
 /* The order as the market is sent it. */
@@ -23,6 +29,14 @@ struct model_order_new buy_order(const struct buy *b);
 int buy_check_money(struct buy *b);
 
 void buy_show_plan(struct buy *b);
-void buy_show_resumed(struct buy *b); /* of what an earlier command began: what is known without asking the market */
+
+/* Takes the unfinished purchase of an earlier command, and shows what is known without asking the market. */
+void buy_resume(struct buy *b);
+
+/*
+ * True where an unfinished purchase is over, and forgotten: its order was cancelled; or its window has begun and its
+ * order cannot exist: none was sent, or its pool is gone and a late order cannot reach it.
+ */
+bool buy_is_stale(struct buy *b);
 
 #endif

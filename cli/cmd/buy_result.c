@@ -123,18 +123,40 @@ int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now)
 	return nodewait_told(p->m, rc, number, hint);
 }
 
-int buy_result_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
-	unsigned gpus)
+int buy_result_print_have(struct nanopod *np, const struct options *o, const struct reservation *r,
+	const struct sku *sku, int64_t now)
+{
+	const struct reservation_part *part = &r->parts[0];
+	int64_t nodes = part_nodes_at(part, now);
+	char rooms[3][CELL_TEXT];
+	struct rows *rows;
+	int rc;
+
+	rows = rows_new(np, o, buy_result_columns, &rc);
+	if (!rows)
+		return rc;
+	rows_add(rows,
+		(const char *[]){ r->name, r->id, NULL, reservation_state(r, now), sku->alias ? sku->alias : sku->id,
+			cell_int(nodes ? nodes : part_most(part), rooms[0]), cell_time(np, part_start(part), rooms[1]),
+			cell_time(np, part_end(part), rooms[2]), NULL, NULL, NULL, NULL, NULL, "false" });
+	return rows_end(rows);
+}
+
+int buy_result_print_quote(struct nanopod *np, const struct options *o, const char *name, const struct quote *q,
+	const struct sku *sku, unsigned gpus)
 {
 	char rooms[8][CELL_TEXT];
 	struct rows *r;
 	int rc;
 
+	/* A script that reads names must not take this one for a purchase. */
+	if (np->format == FORMAT_NAME || option_given(o, "quiet"))
+		return 0;
 	r = rows_new(np, o, buy_result_columns, &rc);
 	if (!r)
 		return rc;
 	rows_add(r,
-		(const char *[]){ "-", NULL, NULL, q->fills ? "would fill" : "would wait",
+		(const char *[]){ name, NULL, NULL, q->fills ? "would fill" : "would wait",
 			sku->alias ? sku->alias : sku->id, cell_int(q->nodes, rooms[0]),
 			cell_time(np, q->start, rooms[1]), cell_time(np, q->end, rooms[2]),
 			q->known ? cell_price(quote_average(q), gpus, rooms[3]) : NULL,

@@ -17,8 +17,12 @@ int buy_result_print(struct nanopod *np, const struct options *o, const struct p
 /* Waits until its nodes run, unless they start later than that. 0, or an exit status after saying why. */
 int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now);
 
-/* The row of a dry run. */
-int buy_result_print_quote(struct nanopod *np, const struct options *o, const struct quote *q, const struct sku *sku,
-	unsigned gpus);
+/* The row of a reservation that was there before. */
+int buy_result_print_have(struct nanopod *np, const struct options *o, const struct reservation *r,
+	const struct sku *sku, int64_t now);
+
+/* The row of a dry run; name: of its reservation, NULL: not known yet. Nothing where only names are printed. */
+int buy_result_print_quote(struct nanopod *np, const struct options *o, const char *name, const struct quote *q,
+	const struct sku *sku, unsigned gpus);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/trade/order_status.h"
+#include "cli/trade/purchase.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
@@ -17,7 +18,8 @@ static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
 	{ "result", 0, "cancelled, filled or failed" },
 	{ "status", COLUMN_WIDE, "the status that the market gives it" },
-	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes that filled before" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes ordered" },
+	{ "filled", COLUMN_RAW | COLUMN_RIGHT, "number of nodes that filled before" },
 	{ "reservation", 0, "its reservation" },
 	{ "message", 0, "why it failed" },
 	{ 0 },
@@ -57,7 +59,7 @@ static int cancel_one(struct market_link *m, const char *id, struct order_status
 static int cancel_command(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m = NULL;
-	char **ids = option_argv(o), room[CELL_TEXT];
+	char **ids = option_argv(o), r1[CELL_TEXT], r2[CELL_TEXT];
 	int status = STATUS_OK, count = option_argc(o), failed = 0, rc;
 	struct rows *r = NULL;
 
@@ -81,13 +83,15 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 				!rc                                      ? "cancelled"
 					: p.status == MODEL_ORDER_FILLED ? "filled"
 									 : "failed",
-				order_status_cell(np, &p), cell_int(p.filled_nodes, room),
-				*p.pool_name ? p.pool_name : NULL, rc ? m->fail.text : NULL });
+				order_status_cell(np, &p), *p.id ? cell_int(p.nodes, r1) : NULL,
+				*p.id ? cell_int(p.filled_nodes, r2) : NULL, *p.pool_name ? p.pool_name : NULL,
+				rc ? m->fail.text : NULL });
 		if (rc) {
 			failed++;
 			status = market_fail(m, "cannot cancel '%.60s'", ids[i]);
 		}
 	}
+	purchase_forget_cancelled(m);
 	if (m->explain)
 		rows_drop(r);
 	else

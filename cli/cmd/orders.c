@@ -9,6 +9,7 @@
 #include "cli/trade/resume_file.h"
 #include "cli/trade/market_link.h"
 #include "cli/trade/order_status.h"
+#include "cli/trade/purchase.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/reservation.h"
@@ -117,6 +118,7 @@ static void tell_all_unfinished(struct market_link *m)
 	static const char *const verbs[] = { "buy", "extend", "sell", "release" };
 	char *prefix;
 
+	purchase_forget_cancelled(m);
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
 		if (asprintf(&prefix, "%s\n%s\n", verbs[i], m->url) < 0)
 			command_nomem();

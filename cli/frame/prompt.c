@@ -360,7 +360,7 @@ static ssize_t prompt_read_line(int tty, char *text, size_t most)
 	}
 }
 
-int prompt_hidden(const char *question, size_t most, char **out)
+static int prompt_ask(const char *question, bool hidden, size_t most, char **out)
 {
 	int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	char *text, *end;
@@ -372,10 +372,13 @@ int prompt_hidden(const char *question, size_t most, char **out)
 	if (!text)
 		command_nomem();
 	dprintf(tty, "%s", question);
-	terminal_no_echo(tty);
+	if (hidden)
+		terminal_no_echo(tty);
 	n = prompt_read_line(tty, text, most);
-	terminal_restore();
-	dprintf(tty, "\n");
+	if (hidden)
+		terminal_restore();
+	if (hidden || n <= 0)
+		dprintf(tty, "\n");
 	close(tty);
 	/* Ctrl-D after some letters ends a line too. */
 	end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
@@ -389,6 +392,16 @@ int prompt_hidden(const char *question, size_t most, char **out)
 	*end = '\0';
 	*out = text;
 	return 0;
+}
+
+int prompt_hidden(const char *question, size_t most, char **out)
+{
+	return prompt_ask(question, true, most, out);
+}
+
+int prompt_shown(const char *question, size_t most, char **out)
+{
+	return prompt_ask(question, false, most, out);
 }
 
 void prompt_hidden_free(char *text)

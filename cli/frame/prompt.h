@@ -38,6 +38,9 @@ void prompt_decline(struct prompt *p, struct pssh *fleet); /* on Ctrl-C: decline
 int prompt_hidden(const char *question, size_t most, char **out);
 void prompt_hidden_free(char *text);
 
+/* The same for a line that may be seen; free() it. */
+int prompt_shown(const char *question, size_t most, char **out);
+
 /* Asks a question of our own and waits for the answer. True for yes. False without a terminal. */
 bool prompt_yes(struct prompt *p, const char *question, int *signal);
 

@@ -50,6 +50,12 @@ static const struct retype_change *change_of(const struct retype_change *changes
 	return NULL;
 }
 
+void retype_word(struct buf *out, const char *text)
+{
+	retype_add(out, " ");
+	retype_add_word(out, text);
+}
+
 void retype_words(const struct command *cmd, const struct options *o, char *const *words,
 	const struct retype_change *changes, struct buf *out)
 {
@@ -59,8 +65,7 @@ void retype_words(const struct command *cmd, const struct options *o, char *cons
 	retype_add(out, "nanopod ");
 	retype_add(out, cmd->name);
 	for (char *const *word = words ? words : option_argv(o); *word; word++) {
-		retype_add(out, " ");
-		retype_add_word(out, *word);
+		retype_word(out, *word);
 	}
 	for (size_t i = 0; option_typed(o, i, &row, &text); i++)
 		if (!change_of(changes, row->name))

@@ -21,6 +21,9 @@ void retype(const struct command *cmd, const struct options *o, const struct ret
 void retype_words(const struct command *cmd, const struct options *o, char *const *words,
 	const struct retype_change *changes, struct buf *out);
 
+/* A blank and one word, quoted where a shell needs it. */
+void retype_word(struct buf *out, const char *text);
+
 /* Does the command have an option for each change? */
 bool retype_can(const struct command *cmd, const struct retype_change *changes);
 

@@ -4,6 +4,10 @@ libcli_la_SOURCES += \
 	cli/trade/cloudinit.h \
 	cli/trade/deal.c \
 	cli/trade/deal.h \
+	cli/trade/ensured.c \
+	cli/trade/ensured.h \
+	cli/trade/guide.c \
+	cli/trade/guide.h \
 	cli/trade/market_clock.c \
 	cli/trade/market_clock.h \
 	cli/trade/market_link.c \

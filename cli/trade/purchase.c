@@ -471,3 +471,56 @@ int purchase_told(struct purchase *p, int status)
 		purchase_end(p);
 	return status;
 }
+
+/* ---- Cancelled ------------------------------------------------------------------------- */
+
+bool purchase_was_cancelled(struct purchase *p)
+{
+	const char *id = purchase_kept(p, "order");
+	struct fail why = p->m->fail;
+	struct order_status order;
+	int rc = id ? order_status_look(p->m, id, &order) : REASON_NOT_FOUND;
+
+	p->m->fail = why;
+	if (rc || order.status != MODEL_ORDER_CANCELLED || !order.standing || order.reason || order.filled_minutes)
+		return false;
+	purchase_undo_pool(p);
+	purchase_end(p);
+	return true;
+}
+
+struct matches {
+	char *list[64];
+	size_t count;
+};
+
+static bool purchase_take_match(void *arg, const struct resume_file *i)
+{
+	struct matches *all = arg;
+
+	if (resume_file_get(i, "order") && !(all->list[all->count++] = strdup(resume_file_get(i, "match"))))
+		command_nomem();
+	return all->count < sizeof all->list / sizeof *all->list;
+}
+
+/* Nobody may begin a purchase while the files are listed, so the market is asked afterwards. */
+void purchase_forget_cancelled(struct market_link *m)
+{
+	struct matches all = { .count = 0 };
+	struct purchase p;
+	char *prefix;
+
+	if (m->explain)
+		return;
+	if (asprintf(&prefix, "buy\n%s\n", m->url) < 0)
+		command_nomem();
+	resume_file_each(prefix, purchase_take_match, &all);
+	free(prefix);
+	for (size_t i = 0; i < all.count; i++) {
+		purchase_init(&p, m);
+		if (purchase_find(&p, all.list[i], NULL) == 0 && p.file)
+			purchase_was_cancelled(&p);
+		purchase_release(&p);
+		free(all.list[i]);
+	}
+}

@@ -79,6 +79,15 @@ enum status purchase_status(int code);
 /* Deletes the empty pool that was made for it. True: it is gone, and no late order can reach it. */
 bool purchase_undo_pool(struct purchase *p);
 
+/*
+ * True where its order was cancelled before any of it filled: the purchase is over. Its file and the empty pool that
+ * was made for it are gone then.
+ */
+bool purchase_was_cancelled(struct purchase *p);
+
+/* The same for all purchases at this market that no living command carries on. */
+void purchase_forget_cancelled(struct market_link *m);
+
 /* Removes the file, as the answer is known. */
 void purchase_end(struct purchase *p);
 

@@ -47,10 +47,26 @@ run_is 2 "no terminal and no -y" buy -t h100 -d 1h -p 2.10
 like "$err" "'-y'" "names the flag"
 run_is 0 "--fields= lists them" buy -t h100 -d 1h -p 2.10 -y --fields=
 like "$out" '^reservation ' "and buys nothing"
+run_is 2 "no options and no terminal" buy
+like "$err" '--(price|duration|type) is required' "is the usual error"
 run_is 2 "a field that is not there" buy -t h100 -d 1h -p 2.10 -y --fields nosuch
 is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was asked for by any of these"
 
 # What would fail only after payment fails before.
+mv "$HOME/.ssh/id_ed25519.pub" "$TMP/me.pub"
+run_is 2 "no key that could log in" buy -t h100 -d 1h -p 2.10 -y
+like "$err" 'there is no SSH key in ~/.ssh' "is said"
+like "$err" "'ssh-keygen -t ed25519' makes one; '--ssh-key FILE' .*; '--no-ssh-key' " "with what to do"
+echo >"$TMP/none.pub"
+run_is 2 "nor is there one in the named file" buy -t h100 -d 1h -p 2.10 -y --ssh-key "$TMP/none.pub"
+run_is 2 "both ways" buy -t h100 -d 1h -p 2.10 -y --ssh-key "$TMP/me.pub" --no-ssh-key
+run_is 0 "a named one will do" buy -t h100 -d 1h -p 2.10 --dry-run --ssh-key "$TMP/me.pub"
+run_is 0 "none is wanted" buy -t h100 -d 1h -p 2.10 --dry-run --no-ssh-key
+like "$err" "SSH keys +none, by '--no-ssh-key'" "which the plan says"
+is "$out" "" "a dry run names no reservation"
+run_is 0 "nor does it need a key where no nodes start" buy -t h100 -d 1h -p 2.10 --dry-run --no-instances
+mv "$TMP/me.pub" "$HOME/.ssh/id_ed25519.pub"
+is "$(orders_count)" "$orders_before" "nothing is bought by any of these"
 run_is 3 "an image that is not there" buy -t h100 -d 1h -p 2.10 -y --image nosuch
 like "$err" "nothing was bought: this market has no image 'nosuch'" "is said"
 is "$(orders_count)" 0 "before anything is bought"
@@ -78,7 +94,6 @@ is $((before - $(balance_now))) 691200000 "for the price that was shown"
 is "$(market GET /v2/instances | jq -r --arg p "$R" '[.data[] | select(.pool.name == $p) | .name] | sort | join(" ")')" "$R-0 $R-1" "and nodes are started"
 is "$(intents)" 0 "nothing is left unfinished"
 
-mkdir -p "$HOME/.ssh" && echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me "and\ you"' >"$HOME/.ssh/id_ed25519.pub"
 run_is 0 "one for the evening" buy -t richmond -d 90m -s +2h -p 2.10 -y --name eve -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .start, .end, .price, .total, .total_micros, .replayed, (.node_names | length)]')" \
 	'["eve","filled",1,"2027-01-15T10:01:00Z","2027-01-15T11:31:00Z","1.80","21.600000",21600000,false,1]' "all about it in JSON, times in UTC"
@@ -138,11 +153,45 @@ offer "$(host late-1 "$SKU")" 11.400000 >/dev/null
 offer "$(host late-2 "$SKU")" 11.400000 >/dev/null
 run_is 0 "once it filled" buy -t h100 -n 2 -d 2h -s @$S -p 1.50 --standing --wait=20s -y
 is "$out $(instances_of "$R") $(intents)" "$R 2 0" "its nodes are started, and it is finished"
+standing() { market GET '/v2/orders?status=standing' | jq -r '.data[0].id'; }
 run_is 0 "another one" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing --no-wait -y -o json
 O=$(printf '%s' "$out" | jq -r '.[0].order')
 run_is 0 "cancelled" "$NANOPOD" cancel "$O"
-run_is 6 "then the same command says so" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing --no-wait -y
-is "$(intents)" 0 "and it is finished"
+is "$(intents)" 0 "and the purchase is over"
+unlike "$("$NANOPOD" orders 2>&1)" 'not finished' "which 'orders' knows"
+run_is 0 "the same command begins anew" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing -y
+like "$err" "order 'ordr_[^']*' is placed and not filled yet; run the same command again to continue" \
+	"waits for nothing and says how to go on"
+unlike "$err" "$O" "with an order of its own"
+O=$(standing) P=$(pools_count)
+as "$ACME" DELETE "/v2/orders/$O" >/dev/null
+run_is 0 "cancelled from elsewhere" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing -y
+like "$err" "starts over: the order of the unfinished purchase" "it begins anew, too"
+is "$(pools_count) $(intents)" "$P 1" "and the empty reservation of the first is gone"
+as "$ACME" DELETE "/v2/orders/$(standing)" >/dev/null
+unlike "$("$NANOPOD" orders 2>&1)" 'not finished' "'orders' forgets one that was cancelled elsewhere"
+is "$(intents)" 0 "for good"
+
+# ---- Once ----
+E=$((FIRST + 210 * HOUR))
+run_is 2 "--ensure without a name" buy -t h100 -d 1h -p 2.10 -y --ensure
+run_is 0 "ensured" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once
+before=$(orders_count)
+run_is 0 "again" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .order, .status, .nodes, .type]')" '["once",null,"pending",2,"richmond"]' "is there already"
+run_is 0 "again for people" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once
+like "$err" "you have 'once' already: 2 nodes of richmond, pending until .*; nothing was bought" "is said"
+is "$out" once "with the name for scripts"
+run_is 5 "other nodes" buy -t h100 -n 3 -d 1h -s @$E -p 2.10 -y --ensure --name once
+like "$err" "cannot ensure 'once': it has 2 nodes of richmond, not 3 nodes of richmond" "is what differs"
+is "$(orders_count)" "$before" "nothing was bought by these"
+for i in 1 2 3; do
+	buy -t h100 -n 1 -d 1h -s @$((E + 10 * HOUR)) -p 2.10 -y --ensure --name atonce >"$TMP/once$i" 2>&1 &
+	eval "once$i=\$!"
+done
+wait $once1; s1=$?; wait $once2; s2=$?; wait $once3; s3=$?
+is "$s1 $s2 $s3" "0 0 0" "three at once succeed" || cat "$TMP"/once[123]
+is "$(($(orders_count) - before)) $(instances_of atonce) $(intents)" "1 1 0" "and one of them bought"
 
 # ---- Units and names ----
 run_is 0 "per node" buy -t richmond -d 1h -s @$((FIRST + 60 * HOUR)) -p 16.80 --per node -y
@@ -169,8 +218,16 @@ if [ -x "$PTY" ]; then
 	run "$PTY" yes "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 2.10
 	is "$status $(orders_count)" "0 $((before + 1))" "yes: it is"
 	printf 'expect waits in the book\nsend \\x03\n' >stop
-	run "$PTY" stop "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 0.20 --standing -y
+	run "$PTY" stop "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 0.20 --standing --wait -y
 	is "$status $(market GET '/v2/orders?status=standing' | jq '.data | length')" "130 1" "Ctrl-C while waiting: the order stays"
+	before=$(orders_count)
+	printf 'expect 1  richmond\nexpect Type\nsend richmond\\n\nexpect Nodes\nsend 99\\n\nexpect Hours\nsend 2\\n\nexpect Not available now\nexpect Nodes\nsend 1\\n\nexpect Hours\nsend 90m\\n\nexpect for 90m: \nexpect Limit\nsend 3.5\\n\nexpect Buy it?\nsend yes\\n\n' >guided
+	run "$PTY" guided "$NANOPOD" buy --name led --no-wait
+	is "$status $(($(orders_count) - before)) $(instances_of led)" "0 1 1" "without options it asks, and buys what was answered"
+	like "$out" "nanopod buy -t richmond -n 1 -d 90m -p 3.5 --name=led --no-wait" "and prints the command line"
+	printf 'expect Type\nsend \\x03\n' >leave
+	run "$PTY" leave "$NANOPOD" buy
+	is "$status $(($(orders_count) - before))" "130 1" "Ctrl-C leaves the menu"
 else
 	skip "tests/lib/pty is not built"
 fi

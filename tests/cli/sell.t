@@ -38,7 +38,7 @@ is "$(order_of "$O")" "[\"sell\",\"standing\",$((END - 6 * HOUR)),$END,2,\"12.00
 run_is 0 "show" np show "$O"
 like "$out" '^side +sell, standing, in parts too' "tells it"
 run_is 0 "cancelled" np cancel "$O"
-like "$out" "^$O +cancelled" "is said"
+like "$out" "^$O +cancelled +2 +0 +day" "is said, with the nodes that were on sale and those that went"
 is "$(market GET "/v2/orders/$O" | jq -r .status)" cancelled "and true"
 run_is 0 "one node, all that is left of it" np sell day -n 1 -p 1.50 -y
 is "$(order_of "$out")" "[\"sell\",\"standing\",$FIRST,$END,1,\"12.000000\",true,true]" "from the next minute to its end"

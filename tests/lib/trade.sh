@@ -2,7 +2,7 @@
 # A market to buy in, for tests of the command line, after tap.sh and marketd.sh:
 #     trade_start [HOSTS]     a market on a test clock at $NOW with so many hosts (3) at $1.80 per GPU-hour, one at $3.00
 #     trade_between [plain]   puts tests/lib/between in front of it; `rule LINE…` and `rules_off` change what it does
-# nanopod is signed in as acme, who has $100,000; the hosts are foundry's. $ACME and $FOUNDRY are their tokens, $SKU is the
+# nanopod is signed in as acme, who has $100,000 and a public key in ~/.ssh; the hosts are foundry's. $ACME and $FOUNDRY are their tokens, $SKU is the
 # type's id (richmond: 8 h100). $NOW is Fri 15 Jan 2027 08:00:00 UTC.
 
 need jq
@@ -37,6 +37,8 @@ trade_start() {
 	offer "$(host dear "$SKU")" 24.000000 >/dev/null
 	NANOPOD_TOKEN=$ACME
 	export NANOPOD_TOKEN
+	mkdir -p "$HOME/.ssh"
+	echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ me "and\ you"' >"$HOME/.ssh/id_ed25519.pub"
 }
 
 BETWEEN=${TEST_BETWEEN:-$BUILD/tests/lib/between}
