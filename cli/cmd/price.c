@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
@@ -26,6 +27,7 @@ struct pricing {
 	struct rows *rows;
 	size_t shown, filled;
 	int first_reason;
+	bool side; /* types side by side, for an hour, a day and a week */
 };
 
 static const struct column columns[] = {
@@ -44,6 +46,21 @@ static const struct column columns[] = {
 		"the limit in millionths of a dollar per node-hour" },
 	{ "gpus", COLUMN_RAW | COLUMN_HIDDEN, "GPUs of a node" },
 	{ "offers", COLUMN_RAW | COLUMN_HIDDEN, "offers for the whole window, cheapest first" },
+	{ 0 },
+};
+
+/* Without a time: types side by side. */
+static const struct column side_columns[] = {
+	{ "type", COLUMN_ID, "type of node" },
+	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes" },
+	{ "gpus", COLUMN_RAW | COLUMN_RIGHT, "GPUs of a node" },
+	{ "price", COLUMN_RIGHT, "price of the next hour, in dollars per GPU-hour (per node-hour without GPUs)" },
+	{ "total_1h", COLUMN_RIGHT, "for an hour from now, in dollars; nothing where it cannot be bought now" },
+	{ "total_1d", COLUMN_RIGHT, "for a day" },
+	{ "total_1w", COLUMN_RIGHT, "for a week" },
+	{ "total_1h_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
+	{ "total_1d_micros", COLUMN_RAW | COLUMN_HIDDEN, "for a day" },
+	{ "total_1w_micros", COLUMN_RAW | COLUMN_HIDDEN, "for a week" },
 	{ 0 },
 };
 
@@ -142,6 +159,47 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	put_offers(p, sku, book);
 }
 
+/* The price holds even if the account cannot pay it. */
+static bool price_holds(const struct quote *q)
+{
+	return q->known && (q->fills || q->reason == REASON_FUNDS || q->reason == REASON_OVER_MAX_TOTAL);
+}
+
+static int price_side(struct pricing *p, const struct sku *sku)
+{
+	static const int64_t seconds[3] = { 3600, 86400, 7 * 86400 };
+	char cells[9][CELL_TEXT];
+	const char *total[3], *micros[3], *hourly = NULL;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct model_order_new order = { .sku = sku->id,
+			.unverified = option_given(p->o, "unverified"),
+			.nodes = p->args.nodes,
+			.start = p->args.window.start,
+			.end = p->args.window.start + seconds[i],
+			.price = quote_any_price(p->args.nodes, seconds[i] / WINDOW_STEP) };
+		struct quote q;
+		bool holds;
+
+		if (quote_ask(p->m, &order, sku, &q))
+			return market_fail(p->m, "cannot price '%s'", sku->alias ? sku->alias : sku->id);
+		holds = price_holds(&q);
+		total[i] = holds ? cell_money(p->np, q.cost, cells[i]) : NULL;
+		micros[i] = holds ? cell_int(q.cost, cells[3 + i]) : NULL;
+		if (holds && i == 0)
+			hourly = cell_price(quote_average(&q), order_args_gpus(&p->args, sku), cells[6]);
+		p->filled += holds;
+		if (!holds && !p->first_reason)
+			p->first_reason = q.reason ? q.reason : REASON_NO_CAPACITY;
+	}
+	rows_add(p->rows,
+		(const char *[]){ sku->alias ? sku->alias : sku->id, cell_int(p->args.nodes, cells[7]),
+			cell_int(sku->gpus, cells[8]), hourly, total[0], total[1], total[2], micros[0], micros[1],
+			micros[2] });
+	p->shown++;
+	return 0;
+}
+
 static int price_one(struct pricing *p, const struct sku *sku)
 {
 	int64_t minutes = window_minutes(&p->args.window);
@@ -155,15 +213,15 @@ static int price_one(struct pricing *p, const struct sku *sku)
 	struct quote q;
 	int rc;
 
+	if (p->side)
+		return price_side(p, sku);
 	if (quote_ask(p->m, &order, sku, &q))
 		return market_fail(p->m, "cannot price '%s'", sku->alias ? sku->alias : sku->id);
 	rc = quote_book(p->m, sku, order.start, order.end, &book);
 	/* A market that hides its book still gave an estimate. */
 	if (rc && rc != REASON_NOT_FOUND && rc != REASON_FORBIDDEN && rc != REASON_NOT_IMPLEMENTED)
 		return market_fail(p->m, "cannot list the offers of '%s'", sku->alias ? sku->alias : sku->id);
-	/* The price holds even if the account cannot pay it. */
-	if (!q.fills && q.known)
-		q.fills = q.reason == REASON_FUNDS || q.reason == REASON_OVER_MAX_TOTAL;
+	q.fills = q.fills || price_holds(&q);
 	if (p->rows)
 		price_add_row(p, sku, &q, &book);
 	else
@@ -208,6 +266,20 @@ static int price_all(struct pricing *p)
 	return rc;
 }
 
+/* The window, or the start alone. */
+static int price_window(struct pricing *p, int64_t now)
+{
+	struct window_words words = { option_text(p->o, "start"), NULL, "1h", option_text(p->o, "round") };
+	const char *field = NULL;
+	struct fail f = { 0 };
+
+	if (!p->side)
+		return order_args_window(p->np, p->o, now, &p->args);
+	if (window_parse(&words, now, &p->args.window, &field, &f))
+		return print_fail_field(p->np, STATUS_USAGE, field, NULL, "%s", f.text);
+	return 0;
+}
+
 static int price_ask(struct pricing *p)
 {
 	int rc = market_sign_in(p->np, p->o, 0, &p->m);
@@ -217,7 +289,7 @@ static int price_ask(struct pricing *p)
 		return rc;
 	if (market_clock_read(p->m, &p->args.clock) < 0)
 		return market_fail(p->m, "cannot show prices");
-	rc = order_args_window(p->np, p->o, market_clock_now(&p->args.clock), &p->args);
+	rc = price_window(p, market_clock_now(&p->args.clock));
 	/* Loads the types even with --explain, as the requests depend on them. */
 	explain = p->m->explain;
 	p->m->explain = false;
@@ -225,8 +297,9 @@ static int price_ask(struct pricing *p)
 	p->m->explain = explain;
 	if (rc)
 		return rc;
-	if (!(p->np->format == FORMAT_TABLE && !option_given(p->o, "fields") && !option_given(p->o, "quiet"))) {
-		p->rows = rows_new(p->np, p->o, columns, &rc);
+	if (p->side ||
+		!(p->np->format == FORMAT_TABLE && !option_given(p->o, "fields") && !option_given(p->o, "quiet"))) {
+		p->rows = rows_new(p->np, p->o, p->side ? side_columns : columns, &rc);
 		if (!p->rows)
 			return rc;
 	}
@@ -247,9 +320,11 @@ static int price_command(struct nanopod *np, const struct options *o)
 
 	if (signals_begin())
 		command_nomem();
-	rc = order_args_read(np, o, ORDER_ARGS_WINDOW | ORDER_ARGS_NODES, &p.args);
+	p.side = !option_given(o, "duration") && !option_given(o, "end");
+	rc = order_args_read(np, o, ORDER_ARGS_NODES, &p.args);
+	rc = rc ? rc : price_window(&p, (int64_t)time(NULL));
 	p.args.per_node = strcmp(option_text(o, "per"), "node") == 0;
-	if (!rc && rows_check(np, o, columns, &rc))
+	if (!rc && rows_check(np, o, p.side ? side_columns : columns, &rc))
 		rc = price_ask(&p);
 	skus_release(&p.skus);
 	market_sign_out(p.m);
@@ -262,7 +337,7 @@ static const struct option options[] = {
 		.complete = COMPLETE_TYPE },
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024, .help = "number of nodes" },
 	{ "duration", 'd', OPTION_STRING, "DURATION",
-		.help = "how long: 90m, 24h, 1d12h, 2w; this or --end is required" },
+		.help = "how long: 90m, 24h, 1d12h, 2w; default: an hour, a day and a week side by side" },
 	{ "start", 's', OPTION_STRING, "TIME",
 		.help = "start: now, +3h, 18:00, 'tomorrow 09:00', ISO 8601, @unix; default: now" },
 	{ "end", 'e', OPTION_STRING, "TIME", .help = "end, instead of a duration" },
@@ -276,6 +351,7 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
+	{ "nanopod price", "all types side by side, for an hour, a day and a week" },
 	{ "nanopod price -t h100 -n 2 -d 24h", "two nodes for a day from now" },
 	{ "nanopod price -d 4h -s 'tomorrow 09:00' -o wide", "all types, tomorrow morning" },
 	{ "nanopod price -t h100 -d 1h -o json", "for a script: exact amounts and all offers" },
@@ -287,8 +363,10 @@ const struct command cmd_price = {
 	.args = "",
 	.summary = "show what nodes cost now, and why",
 	.examples = examples,
-	.description = "Shows the total, the price, the limit that would buy it, and the offers it would come from. "
-		       "The exit status is 6 if none of it can be bought now.",
+	.description =
+		"Without a time it shows types side by side: what an hour, a day and a week from now cost. With "
+		"one it shows the total, the price, the limit that would buy it, and the offers it would come from. "
+		"The exit status is 6 if none of it can be bought now.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,

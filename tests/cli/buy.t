@@ -28,6 +28,14 @@ like "$out" 'not available now' "is said"
 like "$err" "nanopod price .*-n 4" "with what could be had"
 run_is 3 "no such type" "$NANOPOD" price -t z9 -d 1h
 like "$err" 'richmond' "names those that there are"
+run_is 0 "no time" "$NANOPOD" price
+like "$out" '^TYPE +NODES +GPUS +PRICE +TOTAL 1H +TOTAL 1D +TOTAL 1W$' "shows types side by side"
+like "$out" '^richmond +1 +8 +1\.80 +\$14\.40 +\$345\.60 +\$2,419\.20$' "for an hour, a day and a week"
+run_is 0 "later, in JSON" "$NANOPOD" price -n 4 -s +1h -o json
+is "$(printf '%s' "$out" | jq -c '.[0] | [.type, .nodes, .price, .total_1h_micros, .total_1d, .total_1w_micros]')" \
+	'["richmond",4,"2.10",67200000,"1612.800000",11289600000]' "is exact"
+run_is 6 "more than there is" "$NANOPOD" price -n 9
+like "$out" '^richmond +9 +8 +- +- +- +-$' "has no price"
 run_is 0 "all types" "$NANOPOD" price -d 1h -q
 is "$out" richmond "by name"
 orders_before=$(orders_count)
