@@ -9,6 +9,7 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
+#include "cli/trade/giveback.h"
 #include "cli/trade/purchase.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
@@ -29,9 +30,12 @@ struct releasing {
 	struct market_clock clock;
 	struct reservation reservation;
 	struct purchase purchase;
+	struct giveback going;
+	struct giveback_node *one; /* of going: it was typed instead of a reservation; NULL */
 	char *sku;           /* NULL: any */
 	int64_t from, nodes; /* as the market said */
-	int64_t refund;
+	int64_t refund, worth;
+	bool exact; /* worth is; else it is the most */
 	char rule[300];
 	bool explain;
 };
@@ -51,7 +55,9 @@ static int release_put(const struct releasing *r, bool dry, struct buf *body)
 {
 	struct model_release_new ask = { .sku = r->sku,
 		.from = r->from,
-		.nodes = option_given(r->o, "nodes") ? option_int(r->o, "nodes") : 0,
+		.nodes = r->one                       ? 1
+			: option_given(r->o, "nodes") ? option_int(r->o, "nodes")
+						      : 0,
 		.dry_run = dry };
 
 	return wire_put_release(body, &ask);
@@ -86,17 +92,35 @@ static int release_send(struct releasing *r, bool dry)
 	return rc ? rc : release_take(r);
 }
 
+static void release_plan_nodes(const struct releasing *r, struct plan *p)
+{
+	size_t idle = r->going.idle < (size_t)r->nodes ? r->going.idle : (size_t)r->nodes;
+	char names[1024], when[WHEN_TEXT];
+
+	if (r->going.going)
+		plan_add(p, "nodes", "%s stop%s at %s, and everything on %s lost",
+			giveback_names(&r->going, names, sizeof names), r->going.going == 1 ? "s" : "",
+			when_local(r->from, when), r->going.going == 1 ? "its disk is" : "their disks is");
+	if (idle)
+		plan_add(p, r->going.going ? "" : "nodes", "%zu host%s without a node go%s%s", idle,
+			idle == 1 ? "" : "s", idle == 1 ? "es" : "", r->going.going ? " too" : ": none stops");
+}
+
 static void release_show_plan(const struct releasing *r)
 {
-	char when[WHEN_TEXT], relative[WHEN_TEXT], a[MONEY_TEXT];
+	char when[WHEN_TEXT], relative[WHEN_TEXT], a[MONEY_TEXT], left[MONEY_TEXT];
 	struct plan p;
 
+	/* Whoever agrees must know which node it is. */
 	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
 	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when),
 		when_relative(r->from, market_clock_now(&r->clock), relative));
 	plan_add(&p, "refund", r->refund ? "%s" : "%s: no refund", money_text(r->refund, a));
 	plan_add(&p, "rule", "%s", r->rule);
-	plan_add(&p, "nodes", "they stop then, and everything on their disks is lost");
+	if (r->worth > r->refund)
+		plan_add(&p, "forfeited", "%s%s that you paid for this time", r->exact ? "" : "up to ",
+			money_text(r->worth - r->refund, left));
+	release_plan_nodes(r, &p);
 	if (!r->refund)
 		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' brings money if somebody buys",
 			r->reservation.name);
@@ -141,7 +165,12 @@ static int release_carry_out(struct releasing *r)
 	int rc;
 
 	r->m->explain = r->explain;
-	rc = release_send(r, false);
+	rc = purchase_kept(&r->purchase, "release.body") ? 0 : giveback_mark(r->m, &r->going);
+	if (rc && !r->purchase.resumed) {
+		purchase_end(&r->purchase);
+		return market_fail(r->m, "cannot choose the nodes of '%s' that stop", r->reservation.name);
+	}
+	rc = rc ? rc : release_send(r, false);
 	if (rc == MARKET_EXPLAINED)
 		return STATUS_OK;
 	if (rc && purchase_nothing_done(&r->purchase, rc)) {
@@ -157,12 +186,27 @@ static int release_carry_out(struct releasing *r)
 	return purchase_told(&r->purchase, release_print(r));
 }
 
+/* The nodes that stop, and what the time was worth, now that the market said from when and how many. */
+static int release_choose(struct releasing *r)
+{
+	const struct reservation *have = &r->reservation;
+	int64_t hosts = 0;
+
+	for (size_t i = 0; i < have->count; i++)
+		if (!r->sku || strcmp(have->parts[i].sku, r->sku) == 0)
+			hosts += part_least(&have->parts[i], r->from, r->from + WINDOW_STEP);
+	if (giveback_choose(r->m, &r->going, r->one, r->nodes, hosts) ||
+		giveback_worth(r->m, have, r->sku, r->from, r->nodes, &r->worth, &r->exact))
+		return market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]);
+	return 0;
+}
+
 static int release_trade(struct releasing *r, const char *match)
 {
 	int rc;
 
 	purchase_init(&r->purchase, r->m);
-	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match, NULL))
+	if (!r->explain && !option_given(r->o, "dry-run") && purchase_find(&r->purchase, match, "release.body"))
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	if (r->purchase.file) {
 		print_note(r->np, "continues the unfinished release of '%s' by this command", r->reservation.name);
@@ -170,6 +214,9 @@ static int release_trade(struct releasing *r, const char *match)
 	}
 	if (release_send(r, true))
 		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
+	rc = release_choose(r);
+	if (rc)
+		return rc;
 	release_show_plan(r);
 	if (option_given(r->o, "dry-run"))
 		return release_print(r);
@@ -178,12 +225,51 @@ static int release_trade(struct releasing *r, const char *match)
 	return rc ? rc : release_carry_out(r);
 }
 
+/* The reservation, or the node that was typed in its place. 0, 1: there is neither; or a negative code. */
+static int release_look(struct releasing *r, const char *typed)
+{
+	int rc = reservation_look(r->m, typed, &r->reservation);
+
+	if (rc != 1)
+		return rc;
+	rc = giveback_load(r->m, NULL, NULL, &r->going);
+	r->one = rc ? NULL : giveback_find(&r->going, typed);
+	return rc ? rc : r->one ? reservation_look(r->m, r->one->pool, &r->reservation) : 1;
+}
+
+static int release_find_nodes(struct releasing *r)
+{
+	char id[sizeof r->one->id];
+	int rc;
+
+	if (r->one) {
+		memcpy(id, r->one->id, sizeof id);
+		free(r->sku);
+		if (!(r->sku = strdup(r->one->sku)))
+			command_nomem();
+		giveback_release(&r->going);
+	}
+	rc = giveback_load(r->m, r->reservation.id, r->sku, &r->going);
+	if (rc)
+		return market_fail(r->m, "cannot list the nodes of '%s'", r->reservation.name);
+	r->one = r->one ? giveback_find(&r->going, id) : NULL;
+	return 0;
+}
+
 static int release_find(struct releasing *r)
 {
+	const char *typed = option_argv(r->o)[0];
 	struct skus skus = { 0 };
 	const struct sku *sku = NULL;
-	int rc = reservation_find(r->m, option_argv(r->o)[0], &r->reservation);
+	int rc = release_look(r, typed);
 
+	if (rc == 1 || !r->one)
+		rc = rc < 0  ? market_fail(r->m, "cannot look for '%.60s'", typed)
+			: rc ? reservation_find(r->m, typed, &r->reservation)
+			     : 0;
+	if (!rc && r->one && (option_given(r->o, "nodes") || option_given(r->o, "type")))
+		return print_fail_field(r->np, STATUS_USAGE, option_given(r->o, "nodes") ? "--nodes" : "--type", NULL,
+			"cannot release a number of nodes of '%.60s': it is one node", typed);
 	if (!rc && option_given(r->o, "type")) {
 		rc = skus_load(r->m, &skus);
 		rc = rc ? rc : skus_find(r->np, &skus, option_text(r->o, "type"), &sku);
@@ -191,7 +277,7 @@ static int release_find(struct releasing *r)
 			command_nomem();
 		skus_release(&skus);
 	}
-	return rc;
+	return rc ? rc : release_find_nodes(r);
 }
 
 static int release_read_from(struct releasing *r, int64_t now)
@@ -248,6 +334,7 @@ static int release_command(struct nanopod *np, const struct options *o)
 	if (!rc && rows_check(np, o, columns, &rc))
 		rc = release_go(&r);
 	reservation_release(&r.reservation);
+	giveback_release(&r.going);
 	free(r.sku);
 	market_sign_out(r.m);
 	signals_end();
@@ -267,18 +354,22 @@ static const struct option options[] = {
 static const struct example examples[] = {
 	{ "nanopod release r-7f3a2c", "show the refund, ask, and give back all that is left" },
 	{ "nanopod release r-7f3a2c -n 1 --from 18:00 -y", "one node, from 18:00" },
+	{ "nanopod release r-7f3a2c-0", "this node; the others keep running" },
 	{ "nanopod release r-7f3a2c --dry-run", "show the refund only" },
 	{ 0 },
 };
 
 const struct command cmd_release = {
 	.name = "release",
-	.args = "RESERVATION",
+	.args = "RESERVATION|NODE",
 	.summary = "give nodes back",
 	.examples = examples,
-	.description = "The refund follows the market's published rule, and the plan shows it before you agree. "
-		       "'nanopod sell' may bring more, or nothing.",
-	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
+	.description =
+		"The refund follows the market's published rule, and the plan shows it before you agree. "
+		"'nanopod sell' may bring more, or nothing.\n\nOf several nodes those with the lowest priority go "
+		"first, then those with the highest number. The plan names them.",
+	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them\n"
+		      "NODE         one of its nodes; 'nanopod nodes' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,

@@ -6,6 +6,8 @@ libcli_la_SOURCES += \
 	cli/trade/deal.h \
 	cli/trade/ensured.c \
 	cli/trade/ensured.h \
+	cli/trade/giveback.c \
+	cli/trade/giveback.h \
 	cli/trade/guide.c \
 	cli/trade/guide.h \
 	cli/trade/market_clock.c \

@@ -79,6 +79,15 @@ run_is 0 "which works" np api DELETE "/v2/procurements/$keep"
 run_is 0 "dry run" np release day --dry-run
 like "$err" 'refund +\$0\.00: no refund' "by this market's rule nothing comes back, and that is said"
 like "$err" "instead +'nanopod sell day" "with what might bring something"
+like "$err" 'nodes +day-1, day-0 stop at Fri 15 Jan 08:01 UTC, and everything on their disks is lost' "the nodes that stop"
+like "$err" 'forfeited +\$662\.40 that you paid for this time' "and what does not come back"
+run_is 0 "of one" np release day -n 1 --dry-run
+like "$err" 'nodes +day-1 stops at ' "it says which"
+run_is 0 "of one that is named" np release day-0 --dry-run
+like "$err" "^Give back 1 node of 'day'" "it is one"
+like "$err" 'nodes +day-0 stops at ' "that one"
+run_is 2 "a number of one node" np release day-0 -n 1 -y
+run_is 3 "neither a reservation nor a node" np release day-7 -y
 is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "nothing is given back"
 operator PUT /np/v1/policy '{"fee_bps":0,"release_bps":5000,"settle_minutes":60,"notice_minutes":2}' >policy
 [ "$(http_status)" = 200 ] || diag "$(cat policy)"
@@ -120,4 +129,13 @@ if [ -w /dev/full ]; then
 else
 	skip "there is no /dev/full"
 fi
+
+# ---- By node ----
+run_is 0 "three nodes" np buy -t richmond -n 3 -d 4h -p 3 -y --name trio
+clock $((NOW + 120))
+run_is 0 "one of them goes" np release trio-1 -y
+is "$(schedule_of trio | jq -c '.[-1][2]')" 2 "two hosts are left"
+clock $((NOW + 240))
+is "$(market GET '/v2/instances?limit=200' | jq -c '[.data[] | select(.pool.name == "trio") | [.name, .status]] | sort')" \
+	'[["trio-0","awaiting_allocation"],["trio-1","terminated"],["trio-2","awaiting_allocation"]]' "it stops, and the others do not"
 done_testing
