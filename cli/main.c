@@ -38,7 +38,6 @@ static const struct command *const commands[] = {
 	&cmd_whoami,
 	&cmd_token,
 	&cmd_api,
-	&cmd_admin,
 	&cmd_nodes,
 	&cmd_run,
 	&cmd_ssh,
@@ -54,6 +53,7 @@ static const struct command *const commands[] = {
 	&cmd_kubeconfig,
 	&cmd_local,
 	&cmd_host,
+	&cmd_admin,
 	&cmd_config,
 	&cmd_doctor,
 	&cmd_completion,
@@ -61,6 +61,17 @@ static const struct command *const commands[] = {
 	&cmd_help,
 	&cmd_version,
 	NULL,
+};
+
+/* In the order of the list above; each ends where the next begins. */
+static const struct command_group groups[] = {
+	{ "Market", &cmd_price },
+	{ "Work", &cmd_nodes },
+	{ "Clusters", &cmd_provision },
+	{ "Host", &cmd_local },
+	{ "Operator", &cmd_admin },
+	{ "Setup", &cmd_config },
+	{ 0 },
 };
 
 /* Opens a closed standard stream, so that no file opened later takes its place. Writing there fails. */
@@ -73,7 +84,7 @@ static void hold_standard_streams(void)
 
 int main(int argc, char **argv)
 {
-	struct nanopod np = { .commands = commands, .out = stdout, .err = stderr };
+	struct nanopod np = { .commands = commands, .groups = groups, .out = stdout, .err = stderr };
 	int status;
 
 	hold_standard_streams();

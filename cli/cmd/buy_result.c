@@ -15,7 +15,7 @@ const struct column buy_result_columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
 	{ "order", 0, "the order's id" },
-	{ "status", 0, "of the order" },
+	{ "status", COLUMN_STATE, "of the order" },
 	{ "type", 0, "type of node" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes bought" },
 	{ "start", 0, "start" },

@@ -16,12 +16,12 @@ enum { CONFIRM_MS = 60000, WORST = 256 };
 
 static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
-	{ "result", 0, "cancelled, filled or failed" },
+	{ "result", COLUMN_STATE, "cancelled, filled or failed" },
 	{ "status", COLUMN_WIDE, "the status that the market gives it" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes ordered" },
 	{ "filled", COLUMN_RAW | COLUMN_RIGHT, "number of nodes that filled before" },
 	{ "reservation", 0, "its reservation" },
-	{ "message", 0, "why it failed" },
+	{ "message", COLUMN_TEXT, "why it failed" },
 	{ 0 },
 };
 

@@ -444,25 +444,23 @@ static int fix_all(struct doctor *d)
 }
 
 static const struct column columns[] = {
-	{ "state", 0, "ok, warn or fail" },
+	{ "state", COLUMN_STATE, "ok, warn or fail" },
 	{ "check", COLUMN_ID, "what was checked" },
-	{ "why", 0, "what was found" },
-	{ "mend", 0, "command that fixes it" },
+	{ "why", COLUMN_TEXT, "what was found" },
+	{ "mend", COLUMN_TEXT, "command that fixes it" },
 	{ 0 },
 };
 
 static int doctor_show(struct doctor *d, const struct options *o)
 {
 	static const char *const names[] = { "ok", "warn", "fail" };
-	static const int colors[] = { COLOR_NONE, COLOR_YELLOW, COLOR_RED };
 	int status = STATUS_OK;
 	struct rows *r = rows_new(d->np, o, columns, &status);
 
 	for (size_t i = 0; r && i < d->count; i++) {
 		const struct finding *f = &d->findings[i];
 
-		rows_add_color(r, (const char *[]){ names[f->state], f->check, f->why, *f->mend ? f->mend : NULL },
-			colors[f->state]);
+		rows_add(r, (const char *[]){ names[f->state], f->check, f->why, *f->mend ? f->mend : NULL });
 		if (f->state == STATE_FAIL)
 			status = STATUS_CHECK;
 	}

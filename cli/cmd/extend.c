@@ -36,14 +36,14 @@ struct extend {
 
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
-	{ "result", 0, "extended or failed" },
+	{ "result", COLUMN_STATE, "extended or failed" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes" },
 	{ "from", 0, "the end before" },
 	{ "end", 0, "the end now" },
 	{ "price", COLUMN_RIGHT, "paid, in dollars per GPU-hour (per node-hour without GPUs or with --per node)" },
 	{ "total", COLUMN_RIGHT, "paid in total, in dollars" },
 	{ "order", COLUMN_WIDE, "the order's id" },
-	{ "message", COLUMN_WIDE, "why it failed" },
+	{ "message", COLUMN_WIDE | COLUMN_TEXT, "why it failed" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
 	{ "replayed", COLUMN_RAW | COLUMN_HIDDEN, "an earlier command did it" },
 	{ 0 },

@@ -6,6 +6,17 @@
 #include "cli/frame/print.h"
 #include "cli/frame/usage.h"
 
+static const struct {
+	const char *name;
+	void (*show)(struct nanopod *np, FILE *out);
+} topics[] = {
+	{ "commands", usage_commands },
+	{ "options", usage_options },
+	{ "connection", usage_connection },
+	{ "output", usage_output },
+	{ "exit-codes", usage_statuses },
+};
+
 static int help_command(struct nanopod *np, const struct options *o)
 {
 	const char *topic = option_argc(o) ? option_argv(o)[0] : NULL;
@@ -20,9 +31,11 @@ static int help_command(struct nanopod *np, const struct options *o)
 		usage_overview(np, np->out);
 		return STATUS_OK;
 	}
-	if (strcmp(topic, "exit-codes") == 0) {
-		usage_statuses(np, np->out);
-		return STATUS_OK;
+	for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
+		if (strcmp(topic, topics[i].name) == 0) {
+			topics[i].show(np, np->out);
+			return STATUS_OK;
+		}
 	}
 	cmd = command_find(np, topic);
 	if (cmd) {
@@ -51,11 +64,11 @@ static const struct example examples[] = {
 
 const struct command cmd_help = {
 	.name = "help",
-	.args = "[COMMAND | exit-codes]",
+	.args = "[COMMAND | TOPIC]",
 	.summary = "show how to use nanopod",
 	.examples = examples,
 	.description = "Prints the same page as 'nanopod COMMAND --help'. It reads no file and contacts no host.",
-	.positional = "COMMAND     whose page to show\nexit-codes  the list of exit statuses",
+	.positional = "COMMAND  whose page to show\nTOPIC    commands, options, connection, output or exit-codes",
 	.options = options,
 	.flags = COMMAND_NO_SETTINGS,
 	.max_args = 1,

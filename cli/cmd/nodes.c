@@ -17,16 +17,16 @@ static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
 	{ "reservation", 0, "its reservation" },
-	{ "status", 0, "pending, running, ended or failed" },
-	{ "type", 0, "type of node" },
+	{ "status", COLUMN_STATE, "pending, running, ended or failed" },
+	{ "type", COLUMN_MINOR, "type of node" },
 	{ "gpus", COLUMN_WIDE | COLUMN_RAW, "GPUs that its host gave it" },
 	{ "zone", COLUMN_WIDE, "its zone" },
 	{ "address", 0, "address for SSH" },
-	{ "port", COLUMN_RIGHT | COLUMN_RAW, "port for SSH" },
+	{ "port", COLUMN_RIGHT | COLUMN_RAW | COLUMN_MINOR, "port for SSH" },
 	{ "user", COLUMN_WIDE, "user for SSH" },
 	{ "ends", 0, "end of its time; early: its host goes out of service then" },
 	{ "made", COLUMN_WIDE, "when it was created" },
-	{ "message", COLUMN_WIDE, "message of its host or the market" },
+	{ "message", COLUMN_WIDE | COLUMN_TEXT, "message of its host or the market" },
 	{ "proof", COLUMN_WIDE, "of its host, where its type asks for it: verified, unverified, expired or failed" },
 	{ "host_keys", COLUMN_RAW | COLUMN_HIDDEN, "its SSH host keys" },
 	{ 0 },
@@ -67,14 +67,11 @@ static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node 
 	char port[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT];
 
 	put_keys(n, keys);
-	rows_add_color(r,
+	rows_add(r,
 		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, nodes_gpus(np, n), n->zone,
 			n->hostname, n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
 			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL, n->proof,
-			buf_text(keys) },
-		n->status == MODEL_INSTANCE_FAILED             ? COLOR_RED
-			: n->status == MODEL_INSTANCE_AWAITING ? COLOR_YELLOW
-							       : COLOR_NONE);
+			buf_text(keys) });
 }
 
 static bool nodes_wanted(const struct options *o, const struct node *n)

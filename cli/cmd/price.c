@@ -40,7 +40,7 @@ static const struct column columns[] = {
 	{ "limit", COLUMN_RIGHT, "the lowest -p that buys it: the price of the dearest offer" },
 	{ "total", COLUMN_RIGHT, "in total, in dollars" },
 	{ "fills", COLUMN_RAW, "true if it can be bought now" },
-	{ "why", 0, "why it cannot be bought" },
+	{ "why", COLUMN_TEXT, "why it cannot be bought" },
 	{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the total in millionths of a dollar" },
 	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN,
 		"the limit in millionths of a dollar per node-hour" },

@@ -35,13 +35,13 @@ struct listing {
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
-	{ "state", 0, "pending, running, ended or empty" },
-	{ "type", 0, "type of node" },
+	{ "state", COLUMN_STATE, "pending, running, ended or empty" },
+	{ "type", COLUMN_MINOR, "type of node" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "nodes bought: now, else the most to come" },
 	{ "start", COLUMN_WIDE, "start" },
 	{ "end", 0, "end" },
 	{ "burn", COLUMN_RIGHT, "dollars an hour now" },
-	{ "started", COLUMN_RAW | COLUMN_RIGHT, "nodes that run or are starting" },
+	{ "started", COLUMN_RAW | COLUMN_RIGHT | COLUMN_MINOR, "nodes that run or are starting" },
 	{ "created", COLUMN_WIDE, "when it was made" },
 	{ "burn_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "schedule", COLUMN_RAW | COLUMN_HIDDEN, "nodes over time" },
@@ -168,13 +168,12 @@ static void reservations_add_row(struct nanopod *np, struct rows *rows, const st
 		buf_addf(&types, "%s%s", i ? "," : "", sku && sku->alias ? sku->alias : r->parts[i].sku);
 	}
 	schedule_json(r, &schedule);
-	rows_add_color(rows,
+	rows_add(rows,
 		(const char *[]){ r->name, r->id, state, types.len ? buf_text(&types) : NULL, cell_int(nodes, c[0]),
 			cell_time(np, start, c[1]), reservations_until(np, end, now, wide),
 			ours ? cell_money(np, item->burn, c[3]) : NULL, cell_int((int64_t)item->instances, c[4]),
 			cell_time(np, r->created_at, created), ours ? cell_int(item->burn, c[5]) : NULL,
-			buf_text(&schedule) },
-		strcmp(state, "ended") == 0 ? COLOR_DIM : COLOR_NONE);
+			buf_text(&schedule) });
 	buf_release(&types);
 	buf_release(&schedule);
 }

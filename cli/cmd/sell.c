@@ -25,7 +25,7 @@ struct sell {
 
 static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
-	{ "status", 0, "of the order" },
+	{ "status", COLUMN_STATE, "of the order" },
 	{ "reservation", 0, "the reservation it sells from" },
 	{ "type", COLUMN_WIDE, "type of node" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes offered" },

@@ -43,10 +43,7 @@ static void show_line(struct showing *s, const char *label, const char *fmt, ...
 	if (vasprintf(&text, fmt, ap) < 0)
 		command_nomem();
 	va_end(ap);
-	fprintf(s->np->out, "%s%-12s%s ", print_color(s->np, s->np->out, COLOR_BOLD), label,
-		print_color(s->np, s->np->out, COLOR_NONE));
-	print_safe_line(s->np->out, text);
-	putc('\n', s->np->out);
+	print_labelled(s->np, s->np->out, label, 12, text);
 	free(text);
 }
 

@@ -15,7 +15,7 @@ static const struct column columns[] = {
 	{ "id", COLUMN_ID, "its id, for 'token revoke'" },
 	{ "name", 0, "its name" },
 	{ "scopes", 0, "its scopes: what it may do" },
-	{ "created", 0, "when it was created" },
+	{ "created", COLUMN_MINOR, "when it was created" },
 	{ "expires", 0, "when it expires; none: never" },
 	{ 0 },
 };

@@ -10,7 +10,7 @@
 static const struct column columns[] = {
 	{ "account", COLUMN_ID, "name of the account" },
 	{ "account_id", COLUMN_WIDE, "its id" },
-	{ "state", 0, "open or suspended" },
+	{ "state", COLUMN_STATE, "open or suspended" },
 	{ "scopes", 0, "what the token may do" },
 	{ "token_name", 0, "name of the token" },
 	{ "token_id", COLUMN_WIDE, "its id" },

@@ -113,6 +113,11 @@ void command_tables(const struct command *cmd, const struct option *tables[COMMA
 	tables[n] = NULL;
 }
 
+const struct option *command_connection(void)
+{
+	return connect;
+}
+
 const char *command_values(const struct command *cmd, const struct option *row)
 {
 	return cmd && cmd->formats && row->setting && strcmp(row->setting, "output") == 0 ? cmd->formats : row->values;

@@ -61,8 +61,15 @@ struct command;
 struct nodes;
 struct settings;
 
+/* Commands that help shows together. */
+struct command_group {
+	const char *name;            /* "Market"; NULL ends the list */
+	const struct command *first; /* the group goes on to the next group's */
+};
+
 struct nanopod {
 	const struct command *const *commands; /* all of them, ends with NULL: for help, shell, completion */
+	const struct command_group *groups;    /* of those, ends with { 0 } */
 	struct settings *settings; /* "cli/frame/settings.h"; only flags and defaults with COMMAND_NO_SETTINGS */
 	bool settings_loaded;                  /* files and environment are in it */
 	struct fail settings_fail;             /* only with COMMAND_LENIENT; code 0 where all is well */
@@ -130,6 +137,9 @@ const char *command_values(const struct command *cmd, const struct option *row);
  */
 enum { COMMAND_TABLES = 10 };
 void command_tables(const struct command *cmd, const struct option *tables[COMMAND_TABLES]);
+
+/* The options of COMMAND_CONNECT. */
+const struct option *command_connection(void);
 
 /* "nanopod run [options] …" without a newline; free() it. */
 char *command_usage(const struct command *cmd);

@@ -6,6 +6,8 @@ libcli_la_SOURCES += \
 	cli/frame/cell.h \
 	cli/frame/command.c \
 	cli/frame/command.h \
+	cli/frame/fit.c \
+	cli/frame/fit.h \
 	cli/frame/flat.c \
 	cli/frame/flat.h \
 	cli/frame/json.c \
@@ -36,4 +38,6 @@ libcli_la_SOURCES += \
 	cli/frame/usage.c \
 	cli/frame/usage.h \
 	cli/frame/value.c \
-	cli/frame/value.h
+	cli/frame/value.h \
+	cli/frame/wrap.c \
+	cli/frame/wrap.h

@@ -2,6 +2,7 @@
 #include "cli/frame/plan.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,12 @@ static void plan_show_json(struct nanopod *np, const struct plan *p)
 	buf_release(&text);
 }
 
+/* What the person loses or gets back, in bold. */
+static bool plan_matters(const char *label)
+{
+	return strcmp(label, "total") == 0 || strcmp(label, "refund") == 0;
+}
+
 void plan_show(struct nanopod *np, const struct plan *p)
 {
 	size_t width = 0;
@@ -96,12 +103,15 @@ void plan_show(struct nanopod *np, const struct plan *p)
 		if (strlen(p->lines[i].label) > width)
 			width = strlen(p->lines[i].label);
 	fputs(print_color(np, np->err, COLOR_BOLD), np->err);
-	print_safe_line(np->err, p->title);
+	print_wrapped(np->err, p->title, 0, 2, np->tty_err ? print_columns(np->err) : SIZE_MAX);
 	fprintf(np->err, "%s\n", print_color(np, np->err, COLOR_NONE));
 	for (size_t i = 0; i < p->count; i++) {
-		fprintf(np->err, "  %-*s  ", (int)width, p->lines[i].label);
-		print_safe_line(np->err, p->lines[i].text);
-		putc('\n', np->err);
+		const char *color = plan_matters(p->lines[i].label) ? print_color(np, np->err, COLOR_BOLD) : "";
+
+		fprintf(np->err, "%s  %-*s  ", color, (int)width, p->lines[i].label);
+		print_wrapped(np->err, p->lines[i].text, width + 4, width + 4,
+			np->tty_err ? print_columns(np->err) : SIZE_MAX);
+		fprintf(np->err, "%s\n", *color ? print_color(np, np->err, COLOR_NONE) : "");
 	}
 	fflush(np->err);
 }

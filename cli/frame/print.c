@@ -12,8 +12,9 @@
 #include "base/buf.h"
 #include "cli/frame/json.h"
 #include "base/utf8.h"
+#include "cli/frame/wrap.h"
 
-enum { SENTENCE_MAX = 64 * 1024 };
+enum { SENTENCE_MAX = 64 * 1024, MESSAGE_INDENT = 2 };
 
 static const struct {
 	int status;
@@ -55,7 +56,9 @@ void print_safe_line(FILE *stream, const char *text)
 
 	for (size_t i = 0, n; i < len; i += n ? n : 1) {
 		n = utf8_printable(text + i, len - i);
-		if (n)
+		if (wrap_is_dots(text + i))
+			fputs(wrap_dots(), stream);
+		else if (n)
 			fwrite(text + i, 1, n, stream);
 		else
 			putc(text[i] == '\t' || text[i] == '\n' ? ' ' : '?', stream);
@@ -64,7 +67,44 @@ void print_safe_line(FILE *stream, const char *text)
 
 size_t print_width(const char *text)
 {
-	return utf8_width(text, strlen(text));
+	size_t cells = SIZE_MAX;
+
+	(void)wrap_cut(text, &cells);
+	return cells;
+}
+
+void print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns)
+{
+	size_t cells = columns > at ? columns - at : 1, skip;
+	char *line;
+
+	for (bool first = true; *text || first; first = false) {
+		size_t len = wrap_line(text, cells, &skip);
+
+		/* Below a long label even the first word may have no room. */
+		if (first && at > indent && utf8_width(text, len) > cells)
+			len = skip = 0;
+		line = strndup(text, len);
+		if (!line)
+			command_nomem();
+		print_safe_line(stream, line);
+		free(line);
+		text += skip;
+		if (!*text)
+			return;
+		cells = columns > indent ? columns - indent : 1;
+		fprintf(stream, "\n%*s", (int)indent, "");
+	}
+}
+
+/* The rest of a line that a prefix of so many cells began; on a terminal in lines that it has room for. */
+static void put_sentence(struct nanopod *np, const char *text, size_t at)
+{
+	if (np->tty_err)
+		print_wrapped(np->err, text, at, MESSAGE_INDENT, print_columns(np->err));
+	else
+		print_safe_line(np->err, text);
+	putc('\n', np->err);
 }
 
 /* One JSON object and a newline, in a single write where possible. */
@@ -111,7 +151,7 @@ static char *print_sentence(const char *fmt, va_list ap)
 
 static int frame_print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, va_list ap)
 {
-	char *message = print_sentence(fmt, ap);
+	char *message = print_sentence(fmt, ap), *whole;
 
 	fflush(np->out);
 	if (np->errors_json) {
@@ -119,11 +159,10 @@ static int frame_print_problem(struct nanopod *np, const struct print_problem *p
 	} else {
 		fprintf(np->err, "%snanopod:%s ", print_color(np, np->err, COLOR_RED),
 			print_color(np, np->err, COLOR_NONE));
-		print_safe_line(np->err, message);
-		if (p->hint)
-			fputs("; ", np->err);
-		print_safe_line(np->err, p->hint ? p->hint : "");
-		putc('\n', np->err);
+		if (asprintf(&whole, "%s%s%s", message, p->hint ? "; " : "", p->hint ? p->hint : "") < 0)
+			command_nomem();
+		put_sentence(np, whole, strlen("nanopod: "));
+		free(whole);
 	}
 	fflush(np->err);
 	free(message);
@@ -193,8 +232,7 @@ void print_warn(struct nanopod *np, const char *fmt, ...)
 	} else {
 		fprintf(np->err, "nanopod: %swarning:%s ", print_color(np, np->err, COLOR_YELLOW),
 			print_color(np, np->err, COLOR_NONE));
-		print_safe_line(np->err, message);
-		putc('\n', np->err);
+		put_sentence(np, message, strlen("nanopod: warning: "));
 	}
 	fflush(np->err);
 	free(message);
@@ -211,8 +249,7 @@ void print_note(struct nanopod *np, const char *fmt, ...)
 	message = print_sentence(fmt, ap);
 	va_end(ap);
 	fputs("nanopod: ", np->err);
-	print_safe_line(np->err, message);
-	putc('\n', np->err);
+	put_sentence(np, message, strlen("nanopod: "));
 	fflush(np->err);
 	free(message);
 }
@@ -244,6 +281,26 @@ unsigned print_columns(const FILE *stream)
 	return 80;
 }
 
+void print_labelled(const struct nanopod *np, FILE *stream, const char *label, unsigned width, const char *text)
+{
+	bool tty = stream == np->err ? np->tty_err : np->tty_out;
+
+	fprintf(stream, "%s%-*s%s ", print_color(np, stream, COLOR_BOLD), (int)width, label,
+		print_color(np, stream, COLOR_NONE));
+	print_wrapped(stream, text, width + 1, width + 1, tty ? print_columns(stream) : SIZE_MAX);
+	putc('\n', stream);
+}
+
+static void put_part(FILE *stream, const char *text, size_t len)
+{
+	char *part = strndup(text, len);
+
+	if (!part)
+		command_nomem();
+	print_safe_line(stream, part);
+	free(part);
+}
+
 /* Prints one paragraph. begun: its first line stands at the indent already. */
 static const char *fill_paragraph(FILE *stream, const char *p, unsigned indent, unsigned columns, bool begun)
 {
@@ -261,7 +318,8 @@ static const char *fill_paragraph(FILE *stream, const char *p, unsigned indent, 
 			first = true;
 		}
 		if (len) {
-			fprintf(stream, "%s%.*s", first ? "" : " ", (int)len, p);
+			fputs(first ? "" : " ", stream);
+			put_part(stream, p, len);
 			at += (unsigned)width + !first;
 			first = false;
 		}
@@ -291,7 +349,9 @@ void print_fill(FILE *stream, const char *text, unsigned indent, unsigned column
 			putc('\n', stream);
 			p++;
 		} else if (*p == ' ') { /* laid out by hand: unchanged */
-			fprintf(stream, "%*s%.*s\n", (int)indent, "", (int)len, p);
+			fprintf(stream, "%*s", (int)indent, "");
+			put_part(stream, p, len);
+			putc('\n', stream);
 			p += len + (p[len] == '\n');
 		} else {
 			p = fill_paragraph(stream, p, indent, columns, false);

@@ -69,6 +69,15 @@ size_t print_width(const char *text);
 /* print_safe for one line: tab and newline become blanks too. */
 void print_safe_line(FILE *stream, const char *text);
 
+/* Prints text whose first line stands at the cell `at` already; the others are indented. No newline at the end. */
+void print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns);
+
+/*
+ * "LABEL  text", the label bold and filled up to the width; on a terminal the text continues below itself.
+ * The newline too.
+ */
+void print_labelled(const struct nanopod *np, FILE *stream, const char *label, unsigned width, const char *text);
+
 /* Fills text to the width, each paragraph indented; lines that begin with a blank stay as they are. */
 void print_fill(FILE *stream, const char *text, unsigned indent, unsigned columns);
 

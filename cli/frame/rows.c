@@ -6,15 +6,17 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
+#include "cli/frame/fit.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
 #include "cli/frame/value.h"
+#include "cli/frame/wrap.h"
 
-enum { COLUMNS_MAX = 64, ROW_BYTES_MAX = 64 << 20 };
+enum { COLUMNS_MAX = 64, HEADING_MAX = 64, ROW_BYTES_MAX = 64 << 20 };
 
 struct row {
 	char **cells;
-	int color;
 };
 
 struct rows {
@@ -23,6 +25,8 @@ struct rows {
 	size_t all;                     /* how many columns there are */
 	size_t shown[COLUMNS_MAX], count; /* the columns to show, in this order */
 	enum format format;
+	bool fits;        /* a table that keeps within the terminal */
+	bool cut;         /* a cell lost its end */
 	struct row *rows; /* kept only where widths must be known first */
 	size_t row_count, seen;
 };
@@ -170,6 +174,7 @@ struct rows *rows_new(struct nanopod *np, const struct options *o, const struct 
 	for (size_t i = 0; i < r->all && !(fields && r->format != FORMAT_NAME); i++)
 		if (rows_wanted(&columns[i], r->format))
 			r->shown[r->count++] = i;
+	r->fits = np->tty_out && r->format != FORMAT_WIDE && !fields;
 	if (r->format == FORMAT_CSV)
 		put_csv(r, NULL);
 	return r;
@@ -193,7 +198,7 @@ bool rows_check(struct nanopod *np, const struct options *o, const struct column
 	return *status == STATUS_OK;
 }
 
-static void rows_keep(struct rows *r, const char *const *cells, int color)
+static void rows_keep(struct rows *r, const char *const *cells)
 {
 	struct row *row;
 
@@ -206,7 +211,6 @@ static void rows_keep(struct rows *r, const char *const *cells, int color)
 		r->rows = grown;
 	}
 	row = &r->rows[r->row_count++];
-	row->color = color;
 	row->cells = calloc(r->count + 1, sizeof *row->cells);
 	if (!row->cells)
 		command_nomem();
@@ -219,7 +223,7 @@ static void rows_keep(struct rows *r, const char *const *cells, int color)
 	}
 }
 
-void rows_add_color(struct rows *r, const char *const *cells, int color)
+void rows_add(struct rows *r, const char *const *cells)
 {
 	r->seen++;
 	switch (r->format) {
@@ -240,14 +244,9 @@ void rows_add_color(struct rows *r, const char *const *cells, int color)
 		putc('\n', r->np->out);
 		break;
 	case FORMAT_TABLE: case FORMAT_WIDE: case FORMAT_TEXT:
-		rows_keep(r, cells, color);
+		rows_keep(r, cells);
 		break;
 	}
-}
-
-void rows_add(struct rows *r, const char *const *cells)
-{
-	rows_add_color(r, cells, COLOR_NONE);
 }
 
 static void put_padding(FILE *out, size_t n)
@@ -256,18 +255,99 @@ static void put_padding(FILE *out, size_t n)
 		putc(' ', out);
 }
 
-static void rows_put_line(struct rows *r, char *const *cells, const size_t *widths)
+/* What people may meet in a column of states, in this and any other list. */
+static enum color state_color(const char *state)
 {
-	FILE *out = r->np->out;
+	static const struct {
+		enum color color;
+		const char *words; /* each between blanks */
+	} known[] = {
+		{ COLOR_GREEN, " running ok ready up filled verified " },
+		{ COLOR_YELLOW, " pending starting stopping warn standing resting changed skipped draining " },
+		{ COLOR_RED, " failed fail failing unreachable rejected down broken suspended expired " },
+		{ COLOR_DIM, " ended cancelled empty retired stopped " },
+	};
+	size_t len = strlen(state);
 
-	for (size_t i = 0; i < r->count; i++) {
-		size_t padding = widths[i] - print_width(cells[i]);
-		bool right = r->columns[r->shown[i]].flags & COLUMN_RIGHT;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		for (const char *at = known[i].words; len && (at = strstr(at, state)); at++)
+			if (at[-1] == ' ' && at[len] == ' ')
+				return known[i].color;
+	return COLOR_NONE;
+}
 
-		put_padding(out, right ? padding : 0);
-		print_safe_line(out, cells[i]);
-		if (i + 1 < r->count)
-			put_padding(out, (right ? 0 : padding) + 2);
+/* Prints the part of the cell that its next line takes; returns the rest. */
+static const char *put_cell(struct rows *r, const char *cell, const struct fit *f)
+{
+	enum color state = f->flags & COLUMN_STATE ? state_color(cell) : COLOR_NONE;
+	const char *color = state == COLOR_NONE ? "" : print_color(r->np, r->np->out, state);
+	size_t skip = strlen(cell), len = skip, cells = f->width;
+	bool whole = !r->fits || print_width(cell) <= cells;
+	char *text;
+
+	if (!whole && f->flags & COLUMN_TEXT)
+		len = wrap_line(cell, f->width, &skip);
+	text = strndup(cell, len);
+	if (!text)
+		command_nomem();
+	whole = !r->fits || print_width(text) <= cells;
+	if (!whole) {
+		cells -= print_width(wrap_dots()) < cells ? print_width(wrap_dots()) : 0;
+		text[wrap_cut(text, &cells)] = '\0';
+		r->cut = true;
+	}
+	fprintf(r->np->out, "%s", color);
+	print_safe_line(r->np->out, text);
+	fprintf(r->np->out, "%s%s", whole ? "" : wrap_dots(), *color ? print_color(r->np, r->np->out, COLOR_NONE) : "");
+	free(text);
+	return cell + skip;
+}
+
+/* What put_cell() prints of it. */
+static size_t cell_width(struct rows *r, const char *cell, const struct fit *f)
+{
+	size_t width = print_width(cell), skip;
+	char *text;
+
+	if (!r->fits || width <= f->width || !(f->flags & COLUMN_TEXT))
+		return r->fits && width > f->width ? f->width : width;
+	text = strndup(cell, wrap_line(cell, f->width, &skip));
+	if (!text)
+		command_nomem();
+	width = print_width(text);
+	free(text);
+	return width > f->width ? f->width : width;
+}
+
+/* One row, in as many lines as its sentences take. */
+static void rows_put_line(struct rows *r, char *const *cells, const struct fit *fit, const char *color)
+{
+	const char *rest[COLUMNS_MAX];
+	bool more = true;
+
+	memcpy(rest, cells, r->count * sizeof *rest);
+	while (more) {
+		size_t gap = 0; /* blanks are printed before a cell only, so that no line ends in one */
+
+		more = false;
+		fputs(color, r->np->out);
+		for (size_t i = 0; i < r->count; i++) {
+			size_t padding;
+
+			if (fit[i].dropped)
+				continue;
+			padding = fit[i].width - cell_width(r, rest[i], &fit[i]);
+			if (*rest[i]) {
+				put_padding(r->np->out, gap + (fit[i].flags & COLUMN_RIGHT ? padding : 0));
+				gap = fit[i].flags & COLUMN_RIGHT ? 0 : padding;
+				rest[i] = put_cell(r, rest[i], &fit[i]);
+			} else {
+				gap += padding;
+			}
+			gap += FIT_GAP;
+			more |= *rest[i] != '\0';
+		}
+		fprintf(r->np->out, "%s\n", *color ? print_color(r->np, r->np->out, COLOR_NONE) : "");
 	}
 }
 
@@ -276,34 +356,55 @@ bool rows_none(const struct rows *r)
 	return !r->row_count && (r->format == FORMAT_TABLE || r->format == FORMAT_WIDE || r->format == FORMAT_TEXT);
 }
 
+static void put_dropped(struct rows *r, const struct fit *fit, char headings[][HEADING_MAX])
+{
+	struct buf names;
+
+	buf_init(&names, ROW_BYTES_MAX);
+	for (size_t i = 0; i < r->count; i++)
+		if (fit[i].dropped && buf_addf(&names, "%s%s", names.len ? ", " : "", headings[i]))
+			command_nomem();
+	if (names.len || r->cut) {
+		fflush(r->np->out);
+		print_note(r->np, "no room for %s%s%s; '-o wide' shows all", buf_text(&names),
+			names.len && r->cut ? ", and " : "", r->cut ? "the ends of long cells" : "");
+	}
+	buf_release(&names);
+}
+
+static void measure_cell(const char *cell, struct fit *f)
+{
+	size_t width = print_width(cell);
+
+	f->want = width > f->want ? width : f->want;
+	for (size_t len; f->flags & COLUMN_TEXT && *cell; cell += len + strspn(cell + len, " ")) {
+		len = strcspn(cell, " ");
+		f->word = utf8_width(cell, len) > f->word ? utf8_width(cell, len) : f->word;
+	}
+}
+
 static void put_table(struct rows *r)
 {
-	size_t widths[COLUMNS_MAX];
-	char headings[COLUMNS_MAX][64], *heading_cells[COLUMNS_MAX];
+	struct fit fit[COLUMNS_MAX];
+	char headings[COLUMNS_MAX][HEADING_MAX], *heading_cells[COLUMNS_MAX];
 
+	if (r->row_count == 0)
+		return;
 	for (size_t i = 0; i < r->count; i++) {
 		snprintf(headings[i], sizeof headings[i], "%s", r->columns[r->shown[i]].name);
 		for (char *p = headings[i]; *p; p++)
 			*p = *p == '_' ? ' ' : (char)toupper((unsigned char)*p);
 		heading_cells[i] = headings[i];
-		widths[i] = strlen(headings[i]);
+		fit[i] = (struct fit){ .flags = r->columns[r->shown[i]].flags, .heading = strlen(headings[i]) };
+		fit[i].want = fit[i].heading;
 		for (size_t k = 0; k < r->row_count; k++)
-			if (print_width(r->rows[k].cells[i]) > widths[i])
-				widths[i] = print_width(r->rows[k].cells[i]);
+			measure_cell(r->rows[k].cells[i], &fit[i]);
 	}
-	if (r->row_count == 0)
-		return;
-	fputs(print_color(r->np, r->np->out, COLOR_BOLD), r->np->out);
-	rows_put_line(r, heading_cells, widths);
-	fprintf(r->np->out, "%s\n", print_color(r->np, r->np->out, COLOR_NONE));
-	for (size_t k = 0; k < r->row_count; k++) {
-		const char *color = r->rows[k].color ? print_color(r->np, r->np->out, (enum color)r->rows[k].color)
-						     : "";
-
-		fputs(color, r->np->out);
-		rows_put_line(r, r->rows[k].cells, widths);
-		fprintf(r->np->out, "%s\n", *color ? print_color(r->np, r->np->out, COLOR_NONE) : "");
-	}
+	fit_columns(fit, r->count, r->fits ? print_columns(r->np->out) : SIZE_MAX);
+	rows_put_line(r, heading_cells, fit, print_color(r->np, r->np->out, COLOR_BOLD));
+	for (size_t k = 0; k < r->row_count; k++)
+		rows_put_line(r, r->rows[k].cells, fit, "");
+	put_dropped(r, fit, headings);
 }
 
 static void rows_release(struct rows *r)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints lists as table, wide, json, jsonl, csv or name, with -q and --fields, from one description of the
- * columns. Prints jsonl, csv and name row by row, the others at the end.
+ * columns. Prints jsonl, csv and name row by row, the others at the end. On a terminal a table has the columns
+ * that it has room for; elsewhere, with -o wide and with --fields it is as wide as its cells.
  */
 #ifndef CLI_FRAME_ROWS_H
 #define CLI_FRAME_ROWS_H
@@ -14,6 +15,9 @@ enum column_flags {
 	COLUMN_RIGHT = 4,   /* aligned right in tables */
 	COLUMN_RAW = 8,     /* the cell is a JSON number, true, false, array or object */
 	COLUMN_HIDDEN = 16, /* only where --fields names it and in JSON */
+	COLUMN_MINOR = 32,  /* the first to go where the terminal is narrow; else the rightmost goes */
+	COLUMN_TEXT = 64,   /* sentences: take more lines where the terminal is narrow */
+	COLUMN_STATE = 128, /* coloured by its word; always shown */
 };
 
 struct column {
@@ -38,9 +42,6 @@ bool rows_check(struct nanopod *np, const struct options *o, const struct column
 
 /* One cell per column, in their order. NULL: no value (null in JSON, empty in CSV, - in tables). */
 void rows_add(struct rows *r, const char *const *cells);
-
-/* The same with a coloured row in tables on a terminal. */
-void rows_add_color(struct rows *r, const char *const *cells, int color);
 
 /* Is this a table for people without a row yet? */
 bool rows_none(const struct rows *r);

@@ -11,6 +11,8 @@
 
 enum { PAGE_MAX = 4 << 20, LINE_COLUMNS = 100 };
 
+static const char usage_line[] = "usage: nanopod COMMAND [options] [arguments]\n";
+
 static void usage_heading(struct nanopod *np, FILE *out, const char *text)
 {
 	fprintf(out, "\n%s%s:%s\n", print_color(np, out, COLOR_BOLD), text, print_color(np, out, COLOR_NONE));
@@ -23,17 +25,47 @@ static unsigned columns_of(FILE *out)
 	return columns > LINE_COLUMNS ? LINE_COLUMNS : columns;
 }
 
-static void put_commands(struct nanopod *np, FILE *out, unsigned without)
+/* The group that begins with the command; NULL: none does. */
+static const struct command_group *group_at(const struct nanopod *np, const struct command *cmd)
+{
+	for (const struct command_group *g = np->groups; g && g->name; g++)
+		if (g->first == cmd)
+			return g;
+	return NULL;
+}
+
+static size_t names_width(const struct nanopod *np)
 {
 	size_t width = 0;
 
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
 		if (!((*cmd)->flags & COMMAND_HIDDEN) && strlen((*cmd)->name) > width)
 			width = strlen((*cmd)->name);
+	return width;
+}
+
+static void put_summary(const struct command *cmd, size_t width, FILE *out)
+{
+	if (!(cmd->flags & COMMAND_HIDDEN))
+		fprintf(out, "  %-*s  %s\n", (int)width, cmd->name, cmd->summary);
+}
+
+static void put_commands(struct nanopod *np, FILE *out, unsigned without)
+{
 	usage_heading(np, out, "Commands");
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
-		if (!((*cmd)->flags & (COMMAND_HIDDEN | without)))
-			fprintf(out, "  %-*s  %s\n", (int)width, (*cmd)->name, (*cmd)->summary);
+		if (!((*cmd)->flags & without))
+			put_summary(*cmd, names_width(np), out);
+}
+
+void usage_commands(struct nanopod *np, FILE *out)
+{
+	fputs(usage_line, out);
+	for (const struct command *const *cmd = np->commands; *cmd; cmd++) {
+		if (group_at(np, *cmd))
+			usage_heading(np, out, group_at(np, *cmd)->name);
+		put_summary(*cmd, names_width(np), out);
+	}
 }
 
 static void put_more(struct nanopod *np, FILE *out)
@@ -52,10 +84,10 @@ static void put_more(struct nanopod *np, FILE *out)
 
 void usage_short(struct nanopod *np, FILE *out)
 {
-	fputs("usage: nanopod COMMAND [options] [arguments]\n", out);
+	fputs(usage_line, out);
 	put_commands(np, out, COMMAND_MORE);
 	put_more(np, out);
-	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help' all commands.\n", out);
+	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help commands' all commands.\n", out);
 }
 
 static void put_examples(struct nanopod *np, const struct command *cmd, FILE *out)
@@ -63,9 +95,13 @@ static void put_examples(struct nanopod *np, const struct command *cmd, FILE *ou
 	if (!cmd->examples || !cmd->examples->line)
 		return;
 	usage_heading(np, out, "Examples");
-	for (const struct example *e = cmd->examples; e->line; e++)
-		fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), e->line,
-			print_color(np, out, COLOR_NONE), e->what);
+	for (const struct example *e = cmd->examples; e->line; e++) {
+		fprintf(out, "  %s", print_color(np, out, COLOR_CYAN));
+		print_safe_line(out, e->line);
+		fprintf(out, "%s\n      ", print_color(np, out, COLOR_NONE));
+		print_safe_line(out, e->what);
+		putc('\n', out);
+	}
 }
 
 /* "  -f, --fanout N" */
@@ -150,15 +186,31 @@ static bool is_new_section(const struct option *const *tables, const struct opti
 	return true;
 }
 
+/* The names alone: they are the same in a dozen commands. */
+static void put_connection(struct nanopod *np, FILE *out)
+{
+	struct buf names;
+
+	buf_init(&names, PAGE_MAX);
+	for (const struct option *row = command_connection(); row->name; row++)
+		buf_addf(&names, "%s--%s", names.len ? " " : "", row->name);
+	usage_heading(np, out, "Connection ('nanopod help connection' explains these)");
+	print_fill(out, buf_text(&names), 2, columns_of(out));
+	buf_release(&names);
+}
+
 static void put_options(struct nanopod *np, const struct command *cmd, FILE *out)
 {
 	const struct option *tables[COMMAND_TABLES];
 
 	command_tables(cmd, tables);
-	for (const struct option *const *table = tables; *table; table++)
-		for (const struct option *row = *table; row->name; row++)
+	for (const struct option *const *table = tables; *table; table++) {
+		if (*table == command_connection())
+			put_connection(np, out);
+		for (const struct option *row = *table; row->name && *table != command_connection(); row++)
 			if (is_new_section(tables, row))
 				usage_put_section(np, cmd, tables, section_of(row), out);
+	}
 }
 
 /* "HOSTS  names or ranges" lines, as tables have them. */
@@ -168,7 +220,7 @@ static void put_positional(struct nanopod *np, const char *text, FILE *out)
 	while (*text) {
 		size_t len = strcspn(text, "\n");
 
-		fprintf(out, "  %.*s\n", (int)len, text);
+		fprintf(out, "  %.*s\n", (int)len, text); /* laid out by hand */
 		text += len + (text[len] == '\n');
 	}
 }
@@ -195,23 +247,113 @@ void usage_command(struct nanopod *np, const struct command *cmd, FILE *out)
 	}
 }
 
+/* "reservations (ls)" and the others of the group that begins at *cmd, which moves behind them. */
+static void group_names(const struct nanopod *np, const struct command *const **cmd, struct buf *names)
+{
+	const struct command *const *first = *cmd;
+
+	buf_clear(names);
+	for (; **cmd && (*cmd == first || !group_at(np, **cmd)); (*cmd)++) {
+		if ((**cmd)->flags & COMMAND_HIDDEN)
+			continue;
+		buf_addf(names, "%s%s", names->len ? " " : "", (**cmd)->name);
+		for (const char *const *alias = (**cmd)->aliases; alias && *alias; alias++)
+			buf_addf(names, " (%s)", *alias);
+	}
+}
+
+static void put_pair(struct nanopod *np, const char *line, const char *what, FILE *out)
+{
+	enum { LINE = 34 };
+	bool fits = LINE + 4 + strlen(what) <= columns_of(out);
+
+	fprintf(out, "  %s%-*s%s", print_color(np, out, COLOR_CYAN), fits ? LINE : 0, line,
+		print_color(np, out, COLOR_NONE));
+	fprintf(out, "%s%s\n", fits ? "  " : "\n      ", what);
+}
+
 void usage_overview(struct nanopod *np, FILE *out)
 {
-	fputs("usage: nanopod COMMAND [options] [arguments]\n", out);
+	const struct command *const *cmd = np->commands;
+	struct buf names;
+
+	buf_init(&names, PAGE_MAX);
+	fprintf(out, "%s\n", usage_line);
+	while (*cmd) {
+		const struct command_group *g = group_at(np, *cmd);
+
+		group_names(np, &cmd, &names);
+		fprintf(out, "%s%-10s%s", print_color(np, out, COLOR_BOLD), g ? g->name : "",
+			print_color(np, out, COLOR_NONE));
+		print_hang(out, buf_text(&names), 10, columns_of(out));
+	}
+	buf_release(&names);
 	usage_heading(np, out, "Examples");
-	for (const struct command *const *cmd = np->commands; *cmd; cmd++)
-		if (!((*cmd)->flags & COMMAND_HIDDEN) && (*cmd)->examples && (*cmd)->examples->line)
-			fprintf(out, "  %s%s%s\n      %s\n", print_color(np, out, COLOR_CYAN), (*cmd)->examples->line,
-				print_color(np, out, COLOR_NONE), (*cmd)->examples->what);
-	put_commands(np, out, 0);
-	put_options(np, NULL, out);
+	put_pair(np, "nanopod local start", "try everything here, with play money", out);
+	put_pair(np, "nanopod buy -t h100 -d 24h -p 2.10", "buy a node for a day", out);
+	put_pair(np, "nanopod run -r first -- nvidia-smi", "run a command on its nodes", out);
+	put_pair(np, "nanopod provision -r first slurm", "make a cluster of them", out);
 	usage_heading(np, out, "More");
+	put_pair(np, "nanopod help COMMAND", "one command, with examples", out);
+	put_pair(np, "nanopod help commands", "what each command does", out);
+	put_pair(np, "nanopod help options", "options and settings for all of them", out);
+	put_pair(np, "nanopod help connection", "options of all that use SSH", out);
+	put_pair(np, "nanopod help output", "formats: table, json, yaml, templates", out);
+	put_pair(np, "nanopod help exit-codes", "exit statuses; --json: all, for programs", out);
+}
+
+void usage_options(struct nanopod *np, FILE *out)
+{
+	fputs("Options for every command, before its name or after it.\n", out);
+	put_options(np, NULL, out);
+	usage_heading(np, out, "Settings");
 	print_fill(out,
-		"'nanopod help COMMAND' shows one command, 'nanopod help exit-codes' explains the exit statuses, "
-		"'nanopod help --json' all of it for programs.\n\n"
 		"Settings come from flags, NANOPOD_* variables, ./.nanopod.yaml, ~/.config/nanopod/config.yaml and "
 		"/etc/nanopod/config.yaml, the first that has a value; 'nanopod config --origin' shows them.\n\n"
 		"A program 'nanopod-foo' on PATH is 'nanopod foo'.",
+		2, columns_of(out));
+}
+
+void usage_output(struct nanopod *np, FILE *out)
+{
+	static const char *const formats[][2] = {
+		{ "table", "columns for people, as many as the terminal has room for" },
+		{ "wide", "all columns, however wide" },
+		{ "json, jsonl", "everything: one array, or an object a line as it comes" },
+		{ "yaml", "the same as YAML" },
+		{ "csv", "all columns, with a line of headings" },
+		{ "name", "names alone, one a line, as -q" },
+		{ "text", "output as it is, of commands that make no list" },
+	};
+
+	fputs("What -o (--output) and NANOPOD_OUTPUT choose; each command names those that it has.\n", out);
+	usage_heading(np, out, "Formats");
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		fprintf(out, "  %-13s%s\n", formats[i][0], formats[i][1]);
+	usage_heading(np, out, "Fields");
+	fputs("  --fields a,b            those columns, in that order\n"
+	      "  --fields=               lists the fields of a command\n"
+	      "  --template '{a} {b.c}'  a line of that form for each result: fields of the JSON output in braces,\n"
+	      "                          {b.c} or {b.0} for what is inside of one, \\t, \\n, {{ and }}\n",
+		out);
+	usage_heading(np, out, "Examples");
+	fputs("  nanopod nodes --template '{node} {status}'\n"
+	      "  nanopod orders --all -o csv --fields order,total\n"
+	      "  nanopod show first -o yaml\n",
+		out);
+}
+
+void usage_connection(struct nanopod *np, FILE *out)
+{
+	const struct option *const tables[] = { command_connection(), NULL };
+
+	fputs("Options of the commands that connect to hosts.\n", out);
+	usage_put_section(np, NULL, tables, "Connection", out);
+	usage_heading(np, out, "More");
+	print_fill(out,
+		"A command may use a letter for an option of its own; the long names are the same everywhere. Each is "
+		"also a "
+		"setting: 'nanopod config set user root', or NANOPOD_USER=root.",
 		2, columns_of(out));
 }
 

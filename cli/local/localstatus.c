@@ -3,11 +3,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
+#include "cli/frame/print.h"
 #include "market/money.h"
 #include "market/when.h"
 
@@ -99,13 +101,15 @@ static void localstatus_line(struct nanopod *np, const char *label, const char *
 
 static void localstatus_line(struct nanopod *np, const char *label, const char *fmt, ...)
 {
+	char *text;
 	va_list ap;
 
-	fprintf(np->out, "%-9s", label);
 	va_start(ap, fmt);
-	vfprintf(np->out, fmt, ap);
+	if (vasprintf(&text, fmt, ap) < 0)
+		command_nomem();
 	va_end(ap);
-	putc('\n', np->out);
+	print_labelled(np, np->out, label, 8, text);
+	free(text);
 }
 
 static void localstatus_text(struct nanopod *np, const struct localstate *s, const struct localstatus *st)

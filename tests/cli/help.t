@@ -7,11 +7,25 @@ cd "$TMP" || exit 99
 run_is 0 "help" "$NANOPOD" help
 overview=$out
 is "$err" "" "nothing on standard error"
-is "$(printf '%s\n' "$out" | grep -n . | grep -m 1 Examples | cut -d: -f1)" 3 "examples come first"
+ok "it fits a screen of 24 lines" test "$(printf '%s\n' "$out" | wc -l)" -le 24
+is "$(printf '%s\n' "$out" | awk 'length > 80')" "" "and of 80 columns"
+like "$out" '^Market +price buy .*reservations \(ls\)' "commands stand in groups, with their other names"
 run "$NANOPOD" --help; is "$out" "$overview" "--help is the same"
 run "$NANOPOD" -h; is "$out" "$overview" "and -h"
 
-commands=$("$NANOPOD" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+run_is 0 "help commands" "$NANOPOD" help commands
+commands=$(printf '%s\n' "$out" | sed -n 's/^  \([a-z]*\) .*/\1/p')
+is "$(printf '%s\n' "$overview" | sed -n '/^Market/,/^$/p' | sed 's/^..........//; s/([a-z]*)//g' | tr -s ' \n' '\n\n' | grep .)" "$commands" \
+	"both name the same commands"
+run_is 0 "help connection" "$NANOPOD" help connection
+like "$out" '^  -J, --jump HOSTS  +jump hosts' "explains the options that connect"
+like "$out" '^  -F, --ssh-config FILE' "all of them"
+is "$("$NANOPOD" help run | grep -c 'jump hosts to go through')" 0 "which a command's page does not repeat"
+like "$("$NANOPOD" help run)" "^Connection \('nanopod help connection' explains these\):" "but names"
+for topic in options output; do
+	run_is 0 "help $topic" "$NANOPOD" help $topic
+	is "$(printf '%s\n' "$out" | awk 'length > 100')" "" "no line is over-long"
+done
 isnt "$commands" "" "there are commands"
 for command in $commands; do
 	run_is 0 "help $command" "$NANOPOD" help $command

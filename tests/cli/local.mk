@@ -30,9 +30,9 @@ tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.
 cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/hate.t tests/cli/idempotency.t tests/cli/orders.t \
-	tests/cli/other.t tests/cli/sell.t tests/cli/unverified.t
+	tests/cli/other.t tests/cli/screens.t tests/cli/sell.t tests/cli/unverified.t
 TESTS += $(cli_buying_tests)
-EXTRA_DIST += $(cli_buying_tests)
+EXTRA_DIST += $(cli_buying_tests) $(wildcard $(srcdir)/tests/fixtures/screens/*)
 $(cli_buying_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/lib/pty$(EXEEXT)
 
 # For who owns the machine: a stand-in for the agent, a real market.

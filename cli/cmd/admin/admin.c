@@ -19,7 +19,7 @@ enum { BODY_MAX = 64 * 1024 };
 static const struct column account_columns[] = {
 	{ "account", COLUMN_ID, "its name" },
 	{ "id", 0, "its id" },
-	{ "state", 0, "open or suspended" },
+	{ "state", COLUMN_STATE, "open or suspended" },
 	{ "available", COLUMN_RIGHT, "money that may be spent" },
 	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
 	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "reserved for open orders" },
@@ -263,7 +263,7 @@ static int admin_token(struct nanopod *np, const struct options *o, char **words
 static const struct column policy_columns[] = {
 	{ "setting", COLUMN_ID, "its name" },
 	{ "value", COLUMN_RIGHT | COLUMN_RAW, "value in force" },
-	{ "meaning", 0, "meaning" },
+	{ "meaning", COLUMN_TEXT, "meaning" },
 	{ 0 },
 };
 

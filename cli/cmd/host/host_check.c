@@ -11,7 +11,7 @@
 
 static const struct column check_columns[] = {
 	{ "check", COLUMN_ID, "what was checked" },
-	{ "result", 0, "ok, failed or skipped" },
+	{ "result", COLUMN_STATE, "ok, failed or skipped" },
 	{ "median", 0, "the median of the runs, with its unit" },
 	{ "least", COLUMN_WIDE, "the least of the runs" },
 	{ "most", COLUMN_WIDE, "the most of the runs" },
@@ -19,7 +19,7 @@ static const struct column check_columns[] = {
 	{ "device", COLUMN_WIDE, "PCI address of what was measured" },
 	{ "at", COLUMN_WIDE, "when it was measured" },
 	{ "method", COLUMN_WIDE, "how it was measured" },
-	{ "text", 0, "what was found" },
+	{ "text", COLUMN_TEXT, "what was found" },
 	{ 0 },
 };
 

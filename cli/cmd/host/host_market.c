@@ -21,7 +21,7 @@ enum { STATUS_MS = 20 * 1000, BODY_MAX = 4096, ASKED_MAX = 32 };
 static const struct column columns[] = {
 	{ "agent", COLUMN_ID, "name of the machine" },
 	{ "id", COLUMN_WIDE, "its id" },
-	{ "state", 0, "state on the market" },
+	{ "state", COLUMN_STATE, "state on the market" },
 	{ "health", 0, "ok, degraded, draining or unhealthy, as the machine reports" },
 	{ "driver", 0, "driver that makes its nodes" },
 	{ "nodes", COLUMN_RIGHT | COLUMN_RAW, "number of running nodes" },
@@ -30,7 +30,7 @@ static const struct column columns[] = {
 		"what of the machine no type of its hosts promises yet; unchecked: the market does not know what it "
 		"has" },
 	{ "promised", COLUMN_WIDE, "what the types of its hosts promise" },
-	{ "message", 0, "what is wrong, and how to fix it" },
+	{ "message", COLUMN_TEXT, "what is wrong, and how to fix it" },
 	{ "here", COLUMN_RAW | COLUMN_HIDDEN, "answer of nanopod-agentd on this machine; null for other machines" },
 	{ 0 },
 };

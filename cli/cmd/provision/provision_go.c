@@ -397,14 +397,14 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 
 static const struct column status_columns[] = {
 	{ "node", COLUMN_ID, "the node" },
-	{ "state", 0,
+	{ "state", COLUMN_STATE,
 		"ready, resting (drained on purpose), changed (it differs from the file), failing (a check "
 		"fails), unreachable" },
 	{ "roles", 0, "STACK.ROLE, comma-separated" },
 	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "how many differences from the file" },
 	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "checks that hold" },
 	{ "failed", COLUMN_RIGHT | COLUMN_RAW, "checks that fail" },
-	{ "why", 0, "the first failure or difference, or why it rests" },
+	{ "why", COLUMN_TEXT, "the first failure or difference, or why it rests" },
 	{ 0 },
 };
 
@@ -451,9 +451,6 @@ static void provision_go_put_status(struct rows *r, const struct provision *p, s
 		: changes                                ? "changed"
 		: notelist_count(l, NOTE_RESTS, node)    ? "resting"
 							 : "ready";
-	enum color color = strcmp(state, "ready") == 0 ? COLOR_GREEN
-		: strcmp(state, "resting") == 0        ? COLOR_YELLOW
-						       : COLOR_RED;
 	char texts[3][24];
 	struct buf roles;
 
@@ -462,10 +459,9 @@ static void provision_go_put_status(struct rows *r, const struct provision *p, s
 	snprintf(texts[0], sizeof texts[0], "%zu", changes);
 	snprintf(texts[1], sizeof texts[1], "%zu", notelist_count(l, NOTE_CHECK, node) - bad);
 	snprintf(texts[2], sizeof texts[2], "%zu", bad);
-	rows_add_color(r,
+	rows_add(r,
 		(const char *[]){ node, state, roles.len ? buf_text(&roles) : NULL, out ? NULL : texts[0],
-			out ? NULL : texts[1], out ? NULL : texts[2], first_wrong(l, node) },
-		color);
+			out ? NULL : texts[1], out ? NULL : texts[2], first_wrong(l, node) });
 	buf_release(&roles);
 }
 

@@ -113,7 +113,7 @@ int provision_list(struct nanopod *np, const struct options *o, char **words)
 
 static const struct column stacks_columns[] = {
 	{ "stack", COLUMN_ID, "its name" },
-	{ "about", 0, "what it is" },
+	{ "about", COLUMN_TEXT, "what it is" },
 	{ "roles", 0, "the roles of its nodes" },
 	{ "needs", 0, "stacks it needs" },
 	{ "steps", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many" },
@@ -125,7 +125,7 @@ static const struct column settings_columns[] = {
 	{ "setting", COLUMN_ID, "the SETTING of --set STACK.SETTING=VALUE; 'role ROLE' is for --role" },
 	{ "type", 0, "its values" },
 	{ "default", 0, "the default" },
-	{ "help", 0, "what it does" },
+	{ "help", COLUMN_TEXT, "what it does" },
 	{ 0 },
 };
 

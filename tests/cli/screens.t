@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What people see on terminals of 40, 80, 120 and 200 columns, compared as text with tests/fixtures/screens.
+# SCREENS=write writes those anew: read them before you commit them.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+SCREENS_DIR=$SRC/tests/fixtures/screens
+[ -x "$PTY" ] || skip_all "tests/lib/pty is not built"
+trade_start 3
+cd "$TMP" || exit 99
+
+# shows NAME COLUMNS COMMAND…: what it shows on a terminal of so many columns, with ids made alike.
+shows() {
+	name=$1 columns=$2
+	shift 2
+	printf 'size %s 24\nsend go\\n\n' "$columns" >script
+	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" >raw 2>pty.err
+	sed 's/\r//g; s/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' raw | sed '1{/^go$/d;}' >screen
+	[ "${SCREENS-}" != write ] || cp screen "$SCREENS_DIR/$name-$columns"
+	ok "$name at $columns columns" diff "$SCREENS_DIR/$name-$columns" screen
+}
+# at_all NAME COMMAND…: at all four widths.
+at_all() {
+	at_name=$1
+	shift
+	for wide in 40 80 120 200; do
+		shows "$at_name" $wide "$@"
+	done
+}
+np() { timeout -k 5 60 "$NANOPOD" "$@"; }
+np buy -t richmond -n 2 -d 24h -p 2.10 -y --name day >bought 2>&1 || diag "$(cat bought)"
+np buy -t richmond -d 1h -s +48h -p 2.10 -y --name far --no-instances >bought 2>&1 || diag "$(cat bought)"
+np sell day -n 1 --last 2h -p 3.00 -y >sold 2>&1 || diag "$(cat sold)"
+clock $((NOW + 120))
+
+# ---- At every width ----
+at_all orders "$NANOPOD" orders -a
+at_all reservations "$NANOPOD" ls
+at_all nodes "$NANOPOD" nodes
+at_all stacks "$NANOPOD" provision stacks
+at_all show "$NANOPOD" show day
+at_all plan "$NANOPOD" extend day -d 24h -p 2 --dry-run
+at_all error "$NANOPOD" -w n1 uptime
+at_all help "$NANOPOD" help
+
+wide=$(awk '{ gsub(/…/, "x") } length > 80 { print FILENAME ": " $0 }' "$SCREENS_DIR"/*-80)
+is "$wide" "" "no line is wider than the terminal of 80 columns"
+
+# ---- What a narrow terminal leaves out ----
+printf 'size 80 24\nsend go\\n\n' >script
+narrow() { "$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" 2>/dev/null | tr -d '\r' | sed '1{/^go$/d;}'; }
+full=$(np orders -a -o wide | head -n 1 | tr -s ' ')
+is "$(narrow "$NANOPOD" orders -a -o wide | head -n 1 | tr -s ' ')" "$full" "-o wide shows every column"
+is "$(narrow "$NANOPOD" orders -a --fields order,start,end,limit,paid,total | head -n 1 | tr -s ' ')" \
+	"ORDER START END LIMIT PAID TOTAL" "--fields shows the columns that it names"
+is "$(np orders -a 2>/dev/null | head -n 1 | tr -s ' ')" \
+	"ORDER SIDE STATUS RESERVATION TYPE NODES FILLED START END LIMIT PAID" "where no terminal reads it, none is left out"
+
+# ---- Colours ----
+export TERM=xterm
+like "$(narrow "$NANOPOD" ls | tr '\033' '^')" '\^\[32mrunning\^\[0m' "a state has its colour"
+like "$(narrow "$NANOPOD" ls | tr '\033' '^')" '\^\[33mpending\^\[0m' "each its own"
+like "$(narrow "$NANOPOD" extend day -d 24h -p 2 --dry-run | tr '\033' '^')" '\^\[1m  total .*\^\[0m' "a plan's total is bold"
+unlike "$(NO_COLOR=1 narrow "$NANOPOD" ls | tr '\033' '^')" '\^\[' "NO_COLOR: none"
+unlike "$(narrow "$NANOPOD" ls --no-color | tr '\033' '^')" '\^\[' "--no-color: none"
+unlike "$(TERM=dumb narrow "$NANOPOD" ls | tr '\033' '^')" '\^\[' "a dumb terminal: none"
+unlike "$(narrow sh -c '"$1" ls | cat' sh "$NANOPOD" | tr '\033' '^')" '\^\[' "none where a program reads it"
+done_testing
