@@ -7,6 +7,7 @@ include cli/trade/local.mk
 include cli/nodes/local.mk
 include cli/remote/local.mk
 include cli/tree/local.mk
+include cli/via/local.mk
 include cli/logs/local.mk
 include cli/local/local.mk
 include cli/provision/local.mk

@@ -16,7 +16,7 @@ extern const struct command cmd_types, cmd_balance, cmd_burn, cmd_ledger, cmd_ev
 extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
-extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_shell, cmd_keep;
+extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_shell, cmd_keep, cmd_gateway;
 extern const struct command cmd_config, cmd_doctor, cmd_completion, cmd_complete, cmd_help, cmd_version;
 
 static const struct command *const commands[] = {
@@ -58,6 +58,7 @@ static const struct command *const commands[] = {
 	&cmd_doctor,
 	&cmd_completion,
 	&cmd_complete,
+	&cmd_gateway,
 	&cmd_help,
 	&cmd_version,
 	NULL,

@@ -16,6 +16,7 @@
 #include "cli/frame/settings.h"
 #include "cli/remote/summary.h"
 #include "cli/frame/terminal.h"
+#include "cli/via/via.h"
 #include "cli/remote/view.h"
 
 /* libssh2 sends no request above 35,000 bytes. */
@@ -91,6 +92,11 @@ static const struct option options[] = {
 		.may_none = true,
 		.setting = "timeout",
 		.help = "timeout for the command on each host" },
+	{ .name = "via",
+		.kind = OPTION_LIST,
+		.arg = "GATEWAYS",
+		.complete = COMPLETE_HOSTS,
+		.help = "let these hosts connect to the others, each to an even share; repeatable" },
 	{ .name = "largest",
 		.letter = 'S',
 		.kind = OPTION_FLAG,
@@ -107,6 +113,7 @@ static const struct example examples[] = {
 	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
 	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for every host" },
 	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
+	{ "nanopod run --via 'gw[1-8]' -w 'h[1-10000]' -- uptime", "more hosts than one machine can hold" },
 	{ "nanopod run --failed-from out", "the same command again, only where it failed" },
 	{ 0 },
 };
@@ -131,6 +138,9 @@ static int check_options(struct nanopod *np, const struct options *o)
 	if (option_given(o, "tty") && option_given(o, "stdin"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", NULL,
 			"a command with a terminal cannot read --stdin");
+	if (option_given(o, "via") && option_given(o, "stdin"))
+		return print_fail_field(np, STATUS_USAGE, "--via", "'--script FILE' sends a script through gateways",
+			"--stdin does not go through gateways");
 	if (option_given(o, "tty") && option_given(o, "script"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", "copy the script with 'nanopod cp' and run it there",
 			"a script cannot be sent through a terminal");
@@ -297,7 +307,8 @@ static int run_go(struct run *r)
 
 	r->fanout.make = run_make;
 	r->fanout.arg = r;
-	r->fanout.input.open = option_given(r->o, "stdin") || option_given(r->o, "script");
+	/* Gateways have the script already. */
+	r->fanout.input.open = !r->fanout.source && (option_given(r->o, "stdin") || option_given(r->o, "script"));
 	r->fanout.input.fd = option_given(r->o, "stdin") ? STDIN_FILENO : -1;
 	r->fanout.input.head = r->script.data;
 	r->fanout.input.head_len = r->script.len;
@@ -320,8 +331,39 @@ static int run_go(struct run *r)
 	return r->save_broke ? STATUS_FAILURE : summary_status(&r->fanout, option_given(r->o, "largest"));
 }
 
+static int run_gateways(struct run *r, struct via *via)
+{
+	struct via_job job = {
+		.command = r->command.data,
+		.script = r->script.data,
+		.script_len = r->script.len,
+		.has_script = option_given(r->o, "script"),
+		.chunks = view_output(&r->view) == PSSH_OUTPUT_CHUNKS,
+		.tty = option_given(r->o, "tty"),
+	};
+	struct pssh_list *list;
+	const char **names;
+	int status;
+
+	select_new(r->np, &list);
+	status = STATUS_OK;
+	for (size_t i = 0; !status && i < option_count(r->o, "via"); i++)
+		status = select_add(r->np, list, option_at(r->o, "via", i));
+	if (!status && pssh_list_count(list) == 0)
+		status = print_fail_field(r->np, STATUS_USAGE, "--via", NULL, "no gateway given");
+	names = select_names(list);
+	if (!status)
+		select_recognize(r->np, list);
+	if (!status)
+		status = via_init(via, &r->fanout, names, &job);
+	free(names);
+	pssh_list_free(list);
+	return status;
+}
+
 static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 {
+	struct via via = { 0 };
 	struct connect *c;
 	int status = connect_open(r->np, &c);
 
@@ -332,7 +374,10 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 		view_init(&r->view, &r->fanout, kind_of(r));
 		r->view.labels = !option_given(r->o, "no-label");
 		r->view.diff = option_given(r->o, "diff");
-		status = run_go(r);
+		status = option_given(r->o, "via") ? run_gateways(r, &via) : STATUS_OK;
+		if (!status)
+			status = run_go(r);
+		via_release(&via);
 		view_release(&r->view);
 		fanout_release(&r->fanout);
 	}

@@ -46,6 +46,16 @@ int outcome_signal(const char *name)
 	return 0;
 }
 
+const char *outcome_address(const struct outcome *o)
+{
+	return o->address ? o->address : pssh_host_address(o->host);
+}
+
+const char *outcome_fingerprint(const struct outcome *o)
+{
+	return o->fingerprint ? o->fingerprint : pssh_host_fingerprint(o->host);
+}
+
 int outcome_status(const struct outcome *o)
 {
 	if (o->state == OUTCOME_EXIT)
@@ -105,6 +115,8 @@ void fanout_release(struct fanout *f)
 	for (size_t i = 0; i < f->count; i++) {
 		pssh_host_set_data(f->hosts[i].host, NULL);
 		free(f->hosts[i].text);
+		free(f->hosts[i].address);
+		free(f->hosts[i].fingerprint);
 	}
 	free(f->hosts);
 	free(f->input.kept);
@@ -112,31 +124,37 @@ void fanout_release(struct fanout *f)
 	signals_end();
 }
 
-int fanout_start(struct fanout *f)
+static int fanout_start_task(struct fanout *f)
 {
-	int status, rc = 0;
+	int rc = 0;
 
-	pssh_task_free(f->task);
-	f->task = NULL;
-	status = f->make(f->arg, f, &f->task);
-	if (status)
-		return status;
-	f->ended = f->count;
-	f->running = f->telling = false;
-	f->input.full = false;
-	for (size_t i = 0; !rc && i < f->count; i++) {
-		if (f->hosts[i].state != OUTCOME_WAITING)
-			continue;
-		rc = pssh_task_add(f->task, f->hosts[i].host);
-		f->ended--;
-	}
-	f->progress.running = 0;
-	f->progress.done = f->ended;
+	for (size_t i = 0; !rc && i < f->count; i++)
+		if (f->hosts[i].state == OUTCOME_WAITING)
+			rc = pssh_task_add(f->task, f->hosts[i].host);
 	if (!rc)
 		rc = pssh_task_start(f->task);
 	if (rc == PSSH_ENOMEM)
 		command_nomem();
 	return rc ? print_fail(f->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet)) : STATUS_OK;
+}
+
+int fanout_start(struct fanout *f)
+{
+	int status;
+
+	pssh_task_free(f->task);
+	f->task = NULL;
+	status = f->source ? STATUS_OK : f->make(f->arg, f, &f->task);
+	if (status)
+		return status;
+	f->ended = f->count;
+	f->running = f->telling = false;
+	f->input.full = false;
+	for (size_t i = 0; i < f->count; i++)
+		f->ended -= f->hosts[i].state == OUTCOME_WAITING;
+	f->progress.running = 0;
+	f->progress.done = f->ended;
+	return f->source ? f->source->start(f->source_arg) : fanout_start_task(f);
 }
 
 void fanout_quiet(struct fanout *f)
@@ -151,7 +169,12 @@ void fanout_cancel(struct fanout *f)
 	if (f->asked == 1) {
 		f->progress.phase = "stopping";
 		prompt_decline(f->connect->prompt, f->connect->fleet);
-		pssh_task_cancel(f->task, f->cancel_signal, f->grace_ms);
+		if (f->source)
+			f->source->cancel(f->source_arg, f->cancel_signal, f->grace_ms);
+		else
+			pssh_task_cancel(f->task, f->cancel_signal, f->grace_ms);
+	} else if (f->source) {
+		f->source->cancel(f->source_arg, NULL, 0);
 	} else {
 		pssh_task_stop(f->task);
 	}
@@ -262,8 +285,7 @@ static char *fanout_question(struct fanout *f)
 			continue;
 		one = &f->hosts[i];
 		if (count++ < LONGEST_QUESTION)
-			buf_addf(&b, "  %s (%s): %s\n", one->name, pssh_host_address(one->host),
-				pssh_host_fingerprint(one->host));
+			buf_addf(&b, "  %s (%s): %s\n", one->name, outcome_address(one), outcome_fingerprint(one));
 	}
 	if (count > LONGEST_QUESTION)
 		buf_addf(&b, "  … and %zu more\n", count - LONGEST_QUESTION);
@@ -272,7 +294,7 @@ static char *fanout_question(struct fanout *f)
 		buf_addf(&b,
 			"The key of host '%s (%s)' is not known yet:\n  %s\nAccept it, remember it, and connect "
 			"(yes/no)? ",
-			one->name, pssh_host_address(one->host), pssh_host_fingerprint(one->host));
+			one->name, outcome_address(one), outcome_fingerprint(one));
 	} else {
 		buf_addf(&b,
 			"The keys of these %zu hosts are not known yet. Accept them, remember them, and connect "
@@ -309,8 +331,9 @@ static bool ask_about_keys(struct fanout *f)
 
 		if (!o->ask)
 			continue;
-		pssh_host_pin(o->host, pssh_host_fingerprint(o->host));
+		pssh_host_pin(o->host, outcome_fingerprint(o));
 		o->ask = false;
+		o->accepted = true;
 		o->state = OUTCOME_WAITING;
 	}
 	f->input.head = f->input.replay.len ? f->input.replay.data : f->input.head;
@@ -355,8 +378,7 @@ static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_e
 	o->begun = o->state == OUTCOME_RUNNING || o->moved;
 	if (ev->type != PSSH_EV_EXIT && !(o->text = strdup(ev->text)))
 		command_nomem();
-	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f, o) &&
-		*pssh_host_fingerprint(o->host)) {
+	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f, o) && *outcome_fingerprint(o)) {
 		o->ask = true;
 		return;
 	}
@@ -486,7 +508,7 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 			if (turn != FANOUT_EVENT)
 				return turn;
 		}
-		rc = pssh_next(f->connect->fleet, &ev);
+		rc = f->source ? f->source->pull(f->source_arg, &ev) : pssh_next(f->connect->fleet, &ev);
 		if (rc < 0) {
 			print_fail(f->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
 			return FANOUT_DONE;

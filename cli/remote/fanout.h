@@ -30,6 +30,8 @@ struct outcome {
 	bool cancelled;
 	bool begun;                       /* it was connected and running when it ended */
 	bool ask;                         /* its key is unknown: ask the person */
+	bool accepted;                    /* the person accepted its key */
+	char *address, *fingerprint;      /* as somebody else saw them who connected to it; NULL: as the library did */
 	uint64_t moved, size;             /* a copy's bytes */
 	uint64_t unchanged;               /* files that a copy left alone */
 	uint64_t earlier;                 /* bytes of the sources that this command copied before */
@@ -39,6 +41,8 @@ struct outcome {
 
 bool outcome_ended(const struct outcome *o);
 bool outcome_ok(const struct outcome *o);
+const char *outcome_address(const struct outcome *o);
+const char *outcome_fingerprint(const struct outcome *o); /* of the key that it showed, or "" */
 int outcome_status(const struct outcome *o); /* as ssh would exit: status, 128 + signal, 255 */
 int outcome_signal(const char *name);        /* "TERM" -> 15; 0 where unknown */
 
@@ -53,6 +57,15 @@ struct fanout_input {
 	size_t kept_len, kept_at;
 	struct buf replay; /* what was sent, to send again to hosts whose keys are accepted later */
 	bool lost;         /* too much was sent to keep it */
+};
+
+struct fanout;
+
+/* Where events come from if not from a task of the fleet. */
+struct fanout_source {
+	int (*start)(void *arg);                              /* on all hosts that have not ended; an exit status */
+	int (*pull)(void *arg, const struct pssh_event **ev); /* as pssh_next(); `task` is the fanout's */
+	void (*cancel)(void *arg, const char *signal, unsigned grace_ms); /* signal NULL: at once */
 };
 
 struct fanout {
@@ -78,6 +91,8 @@ struct fanout {
 	/* Makes the task; called again for hosts whose keys were accepted. An exit status. */
 	int (*make)(void *arg, struct fanout *f, struct pssh_task **out);
 	void *arg;
+	const struct fanout_source *source; /* instead of a task, or NULL */
+	void *source_arg;
 };
 
 /* Adds the named hosts. An exit status; on failure there is nothing to release. */

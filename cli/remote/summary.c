@@ -69,7 +69,7 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 /* Length of a host's own name or address at s, or 0. */
 static size_t own_text(const struct outcome *o, const char *s)
 {
-	const char *own[] = { o->name, pssh_host_address(o->host), pssh_host_fingerprint(o->host) };
+	const char *own[] = { o->name, outcome_address(o), outcome_fingerprint(o) };
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (own[i] && *own[i] && str_starts(s, own[i]))

@@ -10,6 +10,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/pssh_file.c \
 	lib/pssh/pssh_host.c \
 	lib/pssh/pssh_like_ssh.c \
+	lib/pssh/pssh_known.c \
 	lib/pssh/pssh_memory.c \
 	lib/pssh/pssh_keep.c \
 	lib/pssh/pssh_task.c \
@@ -39,6 +40,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/known/knownhosts.h \
 	lib/pssh/known/knownlines.c \
 	lib/pssh/known/knownlines.h \
+	lib/pssh/known/knownwrite.c \
+	lib/pssh/known/knownwrite.h \
 	lib/pssh/config/sshanswer.c \
 	lib/pssh/config/sshconfig.c \
 	lib/pssh/config/sshconfig.h \

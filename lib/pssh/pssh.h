@@ -253,6 +253,13 @@ const char *pssh_host_fingerprint(const struct pssh_host *h); /* "SHA256:…" of
 int pssh_host_facts(const struct pssh_host *h, struct pssh_facts *out, size_t size);
 /* While it is connected: the key by which it was verified, "ssh-ed25519 AAAA…", until the next call; else "". */
 const char *pssh_host_key(struct pssh_host *h);
+/*
+ * The lines of the known hosts that decide about this host's key, under its own name: free() *lines. For a program on
+ * another machine that connects to it in our place, by pssh_add_known_hosts_text().
+ */
+int pssh_host_known(struct pssh_host *h, char **lines);
+/* Writes down a key that such a program accepted, "ssh-ed25519 AAAA…", as PSSH_HOSTKEYS_ACCEPT_NEW does. */
+int pssh_host_remember(struct pssh_host *h, const char *key);
 int pssh_host_connected(const struct pssh_host *h);
 int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */
 

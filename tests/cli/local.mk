@@ -14,6 +14,9 @@ tests_lib_pty_LDADD = -lutil
 cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tests/cli/hosts.t tests/cli/keep.t \
 	tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t \
 	tests/cli/ssh.t tests/cli/tree.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
+	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t \
+	tests/cli/via.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "pssh/known/hosthash.h"
 #include "pssh/known/knownlines.h"
+#include "pssh/known/knownwrite.h"
 #include "pssh/pssh_types.h"
 #include "pssh/keys/pubkey.h"
 
@@ -227,6 +228,21 @@ size_t knownhosts_types(struct knownhosts *k, const char *host, unsigned port, c
 		knownlines_about(&k->lines, name, &hits) == 0)
 		n = distinct_types(hits, types, max);
 	return n;
+}
+
+int knownhosts_write(struct knownhosts *k, const char *host, unsigned port, const char *as, unsigned as_port,
+	struct buf *out)
+{
+	char name[NAME_MAX_LEN], other[NAME_MAX_LEN];
+	size_t before = out->len;
+	int rc;
+
+	if (!knownhosts_spell(name, sizeof name, host, port) || !knownhosts_spell(other, sizeof other, as, as_port))
+		return 0;
+	rc = knownwrite_lines(&k->lines, name, other, out);
+	if (!rc && out->len == before && name[0] == '[' && knownhosts_spell(name, sizeof name, host, 0))
+		rc = knownwrite_lines(&k->lines, name, other, out);
+	return rc;
 }
 
 /* ---- Writing --------------------------------------------------------------------------- */

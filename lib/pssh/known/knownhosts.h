@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "pssh/keys/sshwire.h"
 
@@ -48,6 +49,10 @@ int knownhosts_check(struct knownhosts *k, const char *host, unsigned port,
 
 /* The types of the host's known keys, each once, without revoked keys and authorities. Returns how many. */
 size_t knownhosts_types(struct knownhosts *k, const char *host, unsigned port, const char **types, size_t max);
+
+/* Adds the lines that decide about a host, as lines about the name and port `as`. 0 or PSSH_ENOMEM. */
+int knownhosts_write(struct knownhosts *k, const char *host, unsigned port, const char *as, unsigned as_port,
+	struct buf *out);
 
 /*
  * Remembers a key and appends it to the first file added; hashes the name if asked. Creates a missing
