@@ -13,10 +13,7 @@ tests_lib_pty_LDADD = -lutil
 
 cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tests/cli/hosts.t tests/cli/keep.t \
 	tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t \
-	tests/cli/ssh.t tests/cli/tree.t
-cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
-	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t \
-	tests/cli/via.t
+	tests/cli/ssh.t tests/cli/tree.t tests/cli/via.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
@@ -51,11 +48,8 @@ EXTRA_DIST += $(cli_power_tests)
 $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/console.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t \
-	tests/cli/replace.t \
-	tests/cli/select.t tests/cli/tunnel.t
-cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t \
-	tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t
+cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t \
+	tests/cli/nodes.t tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
