@@ -2,6 +2,7 @@ noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	lib/base/base64.c lib/base/base64.h \
 	lib/base/buf.c lib/base/buf.h \
+	lib/base/door.c lib/base/door.h \
 	lib/base/clock.h \
 	lib/base/fail.c lib/base/fail.h \
 	lib/base/file.c lib/base/file.h \

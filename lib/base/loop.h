@@ -6,6 +6,7 @@
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,13 @@ struct loop_watch {
 	uint32_t want;    /* LOOP_READ | LOOP_WRITE */
 	uint8_t armed;    /* is in the epoll set */
 	int kind;         /* for the owner: which struct this is a member of */
+};
+
+/* A watch whose owner the loop's user can find. */
+struct loop_owned {
+	struct loop_watch watch;
+	void *owner;
+	bool due; /* the loop's user found it ready; whoever takes all that there is clears it */
 };
 
 struct loop_timer {

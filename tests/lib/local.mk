@@ -63,3 +63,9 @@ tests_lib_agentfake_SOURCES = tests/lib/agentfake.c tests/lib/agentbus.c
 tests_lib_agentfake_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=write
 tests_lib_agentfake_LDADD = libagent.la libdriverns.la libdriverproc.la libos.la libbase.la
 EXTRA_DIST += tests/lib/treehosts.sh
+
+# A machine that sleeps: preloaded by tests/cli/keepsleep.t.
+check_LTLIBRARIES += tests/lib/slept.la
+tests_lib_slept_la_SOURCES = tests/lib/slept.c
+tests_lib_slept_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+tests_lib_slept_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere

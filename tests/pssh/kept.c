@@ -258,6 +258,61 @@ static void check_jump(void)
 	stop_all();
 }
 
+static int logins(void)
+{
+	static char text[1 << 20];
+	char path[512];
+	FILE *f;
+	int n = 0;
+
+	snprintf(path, sizeof path, "%s/sshd.log", env("SSHD_DIR"));
+	f = fopen(path, "r");
+	if (!f)
+		exit(99);
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+	for (char *at = text; (at = strstr(at, "Accepted publickey")); at++)
+		n++;
+	return n;
+}
+
+/* A fleet whose key is in the file "mykey". */
+static void begin_mykey(void)
+{
+	FILE *f = fopen("myconfig", "w");
+
+	if (!f ||
+		fprintf(f, "Host *\n  IdentityFile %s/mykey\n  IdentitiesOnly yes\n  IdentityAgent none\nInclude %s\n",
+			env("HERE"), env("SSHD_CONFIG")) < 0 ||
+		fclose(f) != 0)
+		exit(99);
+	if (!drive_start(&d) || pssh_set_keep(d.p, "kept", 600) != 0 || pssh_read_config(d.p, "myconfig") != 0)
+		exit(99);
+}
+
+/* A key is read once, so what a fleet signs in with may no longer be in the file of that name. */
+static void check_replaced(void)
+{
+	int before;
+
+	rename("first", "mykey");
+	begin_mykey();
+	ends(once(&d, host(&d, "n1"), "true"), "exit 0", "a key signs in");
+	rename("second", "mykey");
+	ends(once(&d, host(&d, "n2"), "true"), "exit 0", "and again when its file is replaced");
+	end();
+	before = logins();
+	begin_mykey();
+	ends(once(&d, host(&d, "n2"), "true"), "exit 0", "the other key");
+	is_int(logins() - before, 1, "uses no connection that the first key made");
+	end();
+	before = logins();
+	begin_mykey();
+	ends(once(&d, host(&d, "n2"), "true"), "exit 0", "and then its own");
+	is_int(logins() - before, 0, "without signing in");
+	stop_all();
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -270,5 +325,6 @@ int main(void)
 	check_processes();
 	check_back();
 	check_jump();
+	check_replaced();
 	return done();
 }

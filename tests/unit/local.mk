@@ -2,11 +2,13 @@
 # what it links: tests_unit_buf_LDADD = libbase.la. One of the command's says nothing.
 
 # lib/base.
-unit_tests_base = tests/unit/base64 tests/unit/buf tests/unit/file tests/unit/loop tests/unit/str tests/unit/table
+unit_tests_base = tests/unit/base64 tests/unit/buf tests/unit/door tests/unit/file tests/unit/loop tests/unit/str \
+	tests/unit/table
 check_PROGRAMS += $(unit_tests_base)
 TESTS += $(unit_tests_base)
 tests_unit_base64_LDADD = libbase.la
 tests_unit_buf_LDADD = libbase.la
+tests_unit_door_LDADD = libbase.la
 tests_unit_file_LDADD = libbase.la
 tests_unit_loop_LDADD = libbase.la
 tests_unit_str_LDADD = libbase.la
@@ -34,7 +36,8 @@ tests_unit_wire_LDADD = libmarket.la libbase.la
 # lib/pssh from within; tests/pssh has it by its installed face.
 unit_tests_pssh = tests/unit/pssh/agent tests/unit/pssh/copy tests/unit/pssh/copyfault \
 	tests/unit/pssh/copypattern tests/unit/pssh/copytask tests/unit/pssh/hosts \
-	tests/unit/pssh/keeplist tests/unit/pssh/key tests/unit/pssh/knownhosts tests/unit/pssh/sshcompare tests/unit/pssh/sshconfig
+	tests/unit/pssh/keeplist tests/unit/pssh/key tests/unit/pssh/knownhosts tests/unit/pssh/sshcompare \
+	tests/unit/pssh/sshconfig
 check_PROGRAMS += $(unit_tests_pssh)
 TESTS += $(unit_tests_pssh)
 tests_unit_pssh_agent_LDADD = libpssh-all.la

@@ -354,7 +354,7 @@ static int start_conn(struct pssh_host *h)
 	if (!rc)
 		rc = conn_new(&p->shared, &h->plan, kept < 0 && h->via ? h->via->conn : NULL, h, &h->conn);
 	if (!rc && kept >= 0)
-		rc = conn_borrow(h->conn, kept, borrow_init);
+		rc = conn_borrow(h->conn, kept, keepfind_window(h), borrow_init);
 	if (rc) {
 		conn_free(h->conn);
 		h->conn = NULL;

@@ -27,6 +27,7 @@
 #include "pssh/keep/lend.h"
 #include "pssh/session/look.h"
 #include "pssh/session/kill_remote.h"
+#include "base/door.h"
 #include "pssh/session/tunnel.h"
 #include "pssh/session/xfer.h"
 
@@ -305,6 +306,10 @@ bool fleet_forked(struct pssh *p);
 
 /* The socket of a keeper that may have the connection that h needs; -1: there is none to ask. */
 int keepfind(struct pssh_host *h);
+/* False: its key files are no longer those by which its connection was looked for. */
+bool keepfind_same(struct pssh_host *h);
+/* The window of the session channel that h will open first; 0: it will open none, or it is not known yet. */
+unsigned keepfind_window(const struct pssh_host *h);
 
 /* ---- keeper.c ---- */
 

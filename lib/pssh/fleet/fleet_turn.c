@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "pssh/fleet/fleet.h"
+#include "pssh/session/transport.h"
 
 enum { BURST_MS = 20 };  /* how long calls in a row may work before the program's own loop has its turn */
 enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
@@ -376,6 +377,10 @@ static const struct pssh_event *fleet_turn_conn(struct conn *c)
 	if (!c->room) /* there may be more to read, but others come first */
 		host_poke(h);
 	conn_arm(c);
+	if (c->ahead.len && c->watch.want & LOOP_READ) { /* as if the loop had found it in the socket */
+		transport_due(c);
+		host_poke(h);
+	}
 	if (c->state == CONN_GONE) {
 		fleet_conn_lost(h);
 	} else if (via && via->conn && via->conn->state == CONN_READY) {
@@ -435,6 +440,7 @@ static void resolver_news(struct pssh *p)
 static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 {
 	struct keyring_agent *held;
+	struct loop_owned *tw;
 	struct conn *c;
 	eventfd_t raised; /* pssh_wait() looks at p->woken */
 
@@ -446,8 +452,7 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 			fleet_conn_lost(c->owner);
 			return;
 		}
-		c->unread = c->due_reads == c->reads;
-		c->due_reads = c->reads;
+		transport_due(c);
 		host_poke(c->owner);
 		break;
 	case KIND_RESOLVER:
@@ -461,7 +466,9 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 		}
 		break;
 	case KIND_TUNNEL:
-		host_poke(((struct run *)list_entry(w, struct tunnel_watch, watch)->owner)->host);
+		tw = list_entry(w, struct loop_owned, watch);
+		tw->due = true;
+		host_poke(((struct run *)tw->owner)->host);
 		break;
 	case KIND_UNLOCK:
 		question_unlocked(p);
@@ -496,6 +503,9 @@ static void timer_due(struct pssh *p, struct loop_timer *t)
 		break;
 	case KIND_RUN:
 		run_due(list_entry(t, struct run, timer));
+		break;
+	case KIND_TUNNEL:
+		host_poke(((struct run *)list_entry(t, struct door, timer)->tw.owner)->host);
 		break;
 	case KIND_AGENT:
 		held = keyring_agent_of(&p->shared.keyring, NULL, t);

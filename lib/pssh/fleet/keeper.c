@@ -23,7 +23,7 @@
 #include "pssh/fleet/fleet.h"
 #include "pssh/keep/keepfolder.h"
 
-enum { KEEPER_MAX = 4096, KEEPER_FDS = 4, KEEPER_START_MS = 5000, KEEPER_ALIVE_MS = 15000 };
+enum { KEEPER_MAX = 4096, KEEPER_FDS = 4, KEEPER_START_MS = 5000, KEEPER_ALIVE_MS = 15000, KEEPER_SLEPT_MS = 1000 };
 
 /* ---- Handing over ---- */
 
@@ -69,7 +69,7 @@ static size_t keeper_choose(struct pssh *p)
 	list_each (pos, tmp, &p->host_list) {
 		struct pssh_host *h = list_entry(pos, struct pssh_host, in_hosts);
 
-		h->kept = keeper_may_keep(h) && n < most;
+		h->kept = keeper_may_keep(h) && n < most && keepfind_same(h);
 		n += h->kept;
 	}
 	do {
@@ -229,6 +229,30 @@ static int64_t keeper_expire(struct pssh_task *t)
 	return next;
 }
 
+/* How long the machine has slept. In this order what comes between the two calls makes it less, never more. */
+static int64_t keeper_slept(void)
+{
+	int64_t boot = clock_boot_ms();
+
+	return boot - clock_ms();
+}
+
+/* The machine slept: servers may have given up on it, and nobody told. */
+static void keeper_doubt(struct pssh_task *t)
+{
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &t->runs) {
+		struct run *r = list_entry(pos, struct run, in_task);
+
+		if (!r->host->conn)
+			continue;
+		lend_doubt(r->lend, &r->host->conn->link);
+		conn_keep_alive(r->host->conn);
+		host_poke(r->host);
+	}
+}
+
 /* What is lent no more, and carries no other, is closed even while the keeper has others. */
 static bool keeper_close_unused(struct pssh *p)
 {
@@ -243,11 +267,14 @@ static void keeper_serve(struct pssh_task *t)
 {
 	struct pssh *p = t->fleet;
 	int clock = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-	int64_t next = 0;
+	int64_t next = 0, slept = keeper_slept();
 
 	while (!list_empty(&t->runs)) {
 		struct pollfd fds[] = { { loop_fd(p->shared.loop), POLLIN, 0 }, { clock, POLLIN, 0 } };
 
+		if (keeper_slept() > slept + KEEPER_SLEPT_MS)
+			keeper_doubt(t);
+		slept = slept > keeper_slept() ? slept : keeper_slept();
 		if (clock_boot_ms() >= next) {
 			struct itimerspec at = { 0 };
 

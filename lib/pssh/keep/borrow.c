@@ -32,6 +32,9 @@ struct borrow {
 	struct buf in, out, hostkey;
 	struct list chans;
 	uint32_t next;
+	struct borrow_chan *ahead; /* asked for before anybody opened it, with this window; NULL: none */
+	unsigned window;
+	bool urgent; /* what is in out must go now */
 	struct fail why;
 };
 
@@ -45,6 +48,7 @@ static int borrow_lost(struct borrow *b, int code, const char *why)
 
 static void borrow_say(struct borrow *b, const struct keepwire_frame *f)
 {
+	b->urgent = true;
 	if (b->state != BORROW_LOST && keepwire_add(&b->out, f) != 0)
 		borrow_lost(b, PSSH_ENOMEM, "out of memory");
 }
@@ -54,20 +58,21 @@ static void borrow_flush(struct link *l)
 	struct borrow *b = l->lent;
 	ssize_t n = 1;
 
-	while (b->out.len && n > 0) {
+	while (b->urgent && b->out.len && n > 0) {
 		n = send(b->fd, b->out.data, b->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n > 0)
 			buf_drop(&b->out, (size_t)n);
 	}
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		buf_clear(&b->out); /* reading tells why */
+	b->urgent = b->urgent && b->out.len;
 }
 
 static bool borrow_wants_write(const struct link *l)
 {
 	const struct borrow *b = l->lent;
 
-	return b->out.len != 0;
+	return b->urgent;
 }
 
 /* ---- What the keeper says ---- */
@@ -213,14 +218,12 @@ static const char *borrow_error(const struct link *l)
 
 /* ---- Channels ---- */
 
-static void borrow_ask(struct chan *ch, struct keepwire_frame f)
+static void borrow_ask(struct borrow *b, struct borrow_chan *c, struct keepwire_frame f)
 {
-	struct borrow_chan *c = ch->lent;
-
 	c->asked = true;
 	c->answered = false;
 	f.chan = c->id;
-	borrow_say(ch->link->lent, &f);
+	borrow_say(b, &f);
 }
 
 static int borrow_answer(struct chan *ch, struct fail *f)
@@ -240,9 +243,8 @@ static void borrow_opening_over(struct link *l)
 	link_news(l);
 }
 
-static struct borrow_chan *borrow_chan_new(struct chan *ch)
+static struct borrow_chan *borrow_chan_new(struct borrow *b)
 {
-	struct borrow *b = ch->link->lent;
 	struct borrow_chan *c = calloc(1, sizeof *c);
 
 	if (!c)
@@ -252,7 +254,6 @@ static struct borrow_chan *borrow_chan_new(struct chan *ch)
 	buf_init(&c->data[0], KEEPWIRE_CREDIT * 2);
 	buf_init(&c->data[1], KEEPWIRE_CREDIT * 2);
 	list_append(&b->chans, &c->in_chans);
-	ch->lent = c;
 	return c;
 }
 
@@ -263,22 +264,28 @@ static struct borrow_chan *borrow_chan_new(struct chan *ch)
 static int borrow_open(struct chan *ch, struct keepwire_frame q, struct fail *f)
 {
 	struct link *l = ch->link;
+	struct borrow *b = l->lent;
 	int rc;
 
-	if (ch->lent) {
-		rc = borrow_answer(ch, f);
-		if (rc != PSSH_EAGAIN)
-			borrow_opening_over(l);
-		return rc;
+	if (!ch->lent) {
+		if (l->opener)
+			return PSSH_EAGAIN;
+		if (b->ahead && q.type == KEEP_OPEN && q.n[0] == b->window) {
+			ch->lent = b->ahead;
+			b->ahead = NULL;
+		} else {
+			ch->lent = borrow_chan_new(b);
+			if (!ch->lent)
+				return fail_set(f, PSSH_ENOMEM, "out of memory");
+			borrow_ask(b, ch->lent, q);
+		}
+		l->opener = ch;
+		l->opening_since = clock_ms();
 	}
-	if (l->opener)
-		return PSSH_EAGAIN;
-	if (!borrow_chan_new(ch))
-		return fail_set(f, PSSH_ENOMEM, "out of memory");
-	l->opener = ch;
-	l->opening_since = clock_ms();
-	borrow_ask(ch, q);
-	return PSSH_EAGAIN;
+	rc = borrow_answer(ch, f);
+	if (rc != PSSH_EAGAIN)
+		borrow_opening_over(l);
+	return rc;
 }
 
 static int borrow_open_session(struct chan *ch, unsigned window, struct fail *f)
@@ -309,7 +316,7 @@ static int borrow_pty(struct chan *ch, const char *term, unsigned columns, unsig
 
 	if (c->asked)
 		return borrow_answer(ch, f);
-	borrow_ask(ch,
+	borrow_ask(ch->link->lent, ch->lent,
 		(struct keepwire_frame){ .type = KEEP_PTY, .t = { keepwire_text(term) }, .n = { columns, rows } });
 	return PSSH_EAGAIN;
 }
@@ -329,7 +336,7 @@ static int borrow_start(struct chan *ch, const char *request, const char *text, 
 
 	if (c->asked)
 		return borrow_answer(ch, f);
-	borrow_ask(ch,
+	borrow_ask(ch->link->lent, ch->lent,
 		(struct keepwire_frame){ .type = KEEP_START,
 			.n = { text != NULL },
 			.t = { keepwire_text(request), { text, text ? strlen(text) : 0 } } });
@@ -388,7 +395,8 @@ static int borrow_send_eof(struct chan *ch)
 {
 	const struct borrow_chan *c = ch->lent;
 
-	borrow_say(ch->link->lent, &(struct keepwire_frame){ .type = KEEP_EOF, .chan = c->id });
+	if (!c->closed)
+		borrow_say(ch->link->lent, &(struct keepwire_frame){ .type = KEEP_EOF, .chan = c->id });
 	return 0;
 }
 
@@ -430,27 +438,31 @@ static int borrow_exit(struct chan *ch, char **signal)
 	return c->closed && c->known ? c->status : -1;
 }
 
+static void borrow_chan_free(struct borrow_chan *c)
+{
+	if (!c)
+		return;
+	list_remove(&c->in_chans);
+	buf_release(&c->data[0]);
+	buf_release(&c->data[1]);
+	free(c);
+}
+
 static void borrow_drop(struct chan *ch)
 {
-	struct borrow_chan *c = ch->lent;
-
 	if (ch->link->opener == ch)
 		borrow_opening_over(ch->link);
 	list_remove(&ch->in_closing);
-	if (c) {
-		list_remove(&c->in_chans);
-		buf_release(&c->data[0]);
-		buf_release(&c->data[1]);
-		free(c);
-	}
+	borrow_chan_free(ch->lent);
 	free(ch);
 }
 
 /* An opening that was abandoned bars the others until it is answered. */
 static void borrow_close(struct chan *ch)
 {
-	const struct borrow *b = ch->link->lent;
+	struct borrow *b = ch->link->lent;
 	const struct borrow_chan *c = ch->lent;
+	bool urgent = b->urgent;
 
 	if (ch->link->opener == ch && !c->answered && b->state != BORROW_LOST) {
 		if (list_empty(&ch->in_closing))
@@ -458,7 +470,9 @@ static void borrow_close(struct chan *ch)
 		return;
 	}
 	if (c)
-		borrow_say(ch->link->lent, &(struct keepwire_frame){ .type = KEEP_CLOSE, .chan = c->id });
+		borrow_say(b, &(struct keepwire_frame){ .type = KEEP_CLOSE, .chan = c->id });
+	if (c && c->closed) /* the keeper has closed it, and forgets it when there is more to say */
+		b->urgent = urgent;
 	borrow_drop(ch);
 }
 
@@ -485,6 +499,7 @@ static void borrow_release(struct link *l)
 	while (!list_empty(&l->closing))
 		borrow_drop(list_entry(list_first(&l->closing), struct chan, in_closing));
 	borrow_flush(l); /* the keeper lends a connection again only if it hears that its channels are closed */
+	borrow_chan_free(b->ahead);
 	buf_release(&b->in);
 	buf_release(&b->out);
 	buf_release(&b->hostkey);
@@ -521,7 +536,7 @@ static const struct link_calls borrow_calls = {
 	.release = borrow_release,
 };
 
-int borrow_init(struct link *l, int fd)
+int borrow_init(struct link *l, int fd, unsigned window)
 {
 	struct borrow *b = calloc(1, sizeof *b);
 
@@ -536,6 +551,10 @@ int borrow_init(struct link *l, int fd)
 	buf_init(&b->hostkey, 64 * 1024);
 	list_init(&b->chans);
 	borrow_say(b, &(struct keepwire_frame){ .type = KEEP_LEND, .n = { KEEPWIRE_VERSION } });
+	b->window = window;
+	b->ahead = window ? borrow_chan_new(b) : NULL; /* without memory it is opened later */
+	if (b->ahead)
+		borrow_ask(b, b->ahead, (struct keepwire_frame){ .type = KEEP_OPEN, .n = { window } });
 	borrow_flush(l);
 	return b->state == BORROW_LOST ? PSSH_ENOMEM : 0;
 }

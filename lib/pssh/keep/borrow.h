@@ -8,7 +8,11 @@
 
 #include "pssh/session/chan.h"
 
-/* Asks the keeper at the other end of fd, which stays the caller's, to lend its connection. 0 or PSSH_ENOMEM. */
-int borrow_init(struct link *l, int fd);
+/*
+ * Asks the keeper at the other end of fd, which stays the caller's, to lend its connection, and unless
+ * window is 0 to open a session channel with that window at once: the first one that the caller opens.
+ * 0 or PSSH_ENOMEM.
+ */
+int borrow_init(struct link *l, int fd, unsigned window);
 
 #endif

@@ -17,34 +17,24 @@ static int keepkey_text(struct buf *b, const char *s)
 	return rc ? rc : sshwire_add_text(b, s ? s : "");
 }
 
-/* A file, or an agent's socket, by what it is now: another key under its name is another key. */
-static int keepkey_file(struct buf *b, const char *path)
+/* An agent by its socket: another one under its name is another agent. */
+static int keepkey_agent(struct buf *b, const char *path)
 {
 	struct stat st = { 0 };
 	int rc = keepkey_text(b, path);
 
 	if (rc || !path || stat(path, &st) != 0)
 		return rc;
-	return buf_addf(b, "%llu %llu %lld.%ld %lld", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
-		S_ISSOCK(st.st_mode) ? 0 : (long long)st.st_mtim.tv_sec,
-		S_ISSOCK(st.st_mode) ? 0 : (long)st.st_mtim.tv_nsec, (long long)st.st_size);
+	return buf_addf(b, "%llu %llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
 }
 
-/* A key file with what is read beside it. */
-static int keepkey_identity(struct buf *b, const char *path)
+static int keepkey_identity(struct buf *b, struct keyring *keys, const char *path)
 {
-	static const char *const beside[] = { "", ".pub", "-cert.pub" };
-	int rc = 0;
+	const char *facts;
+	int rc = keepkey_text(b, path);
 
-	for (size_t i = 0; i < sizeof beside / sizeof *beside && !rc; i++) {
-		char *name;
-
-		if (asprintf(&name, "%s%s", path, beside[i]) < 0)
-			return PSSH_ENOMEM;
-		rc = keepkey_file(b, name);
-		free(name);
-	}
-	return rc;
+	rc = rc ? rc : keyring_facts(keys, path, &facts);
+	return rc ? rc : keepkey_text(b, facts);
 }
 
 static int keepkey_pins(struct buf *b, const struct hostkey_rule *rule)
@@ -56,7 +46,7 @@ static int keepkey_pins(struct buf *b, const struct hostkey_rule *rule)
 	return rc;
 }
 
-int keepkey_add(struct buf *b, const struct conn_plan *plan)
+int keepkey_add(struct buf *b, const struct conn_plan *plan, struct keyring *keys)
 {
 	const struct auth_want *auth = &plan->auth;
 	int rc = keepkey_text(b, plan->address);
@@ -74,8 +64,8 @@ int keepkey_add(struct buf *b, const struct conn_plan *plan)
 	for (int i = 0; i < PSSH_ALGS && !rc; i++)
 		rc = keepkey_text(b, plan->algorithms[i]);
 	for (char *const *s = auth->identities; s && *s && !rc; s++)
-		rc = keepkey_identity(b, *s);
-	return rc ? rc : keepkey_file(b, auth->agent ? agent_path(auth->agent) : NULL);
+		rc = keepkey_identity(b, keys, *s);
+	return rc ? rc : keepkey_agent(b, auth->agent ? agent_path(auth->agent) : NULL);
 }
 
 int keepkey_add_key(struct buf *b, const struct key *key)

@@ -12,7 +12,7 @@
 enum { KEEPKEY_NAME = 64, KEEPKEY_SUM = 43 }; /* a name's room; how long each is */
 
 /* Adds one connection; for one through jump hosts, each of them after it. 0, or a negative code. */
-int keepkey_add(struct buf *b, const struct conn_plan *plan);
+int keepkey_add(struct buf *b, const struct conn_plan *plan, struct keyring *keys);
 /* Adds a key from memory: the names of those say nothing. */
 int keepkey_add_key(struct buf *b, const struct key *key);
 /* The name of a socket for all that was added. */

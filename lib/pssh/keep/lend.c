@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "pssh/keep/keepwire.h"
 #include "pssh/pssh_types.h"
-#include "pssh/session/tunnel.h"
+#include "base/door.h"
 
 enum {
 	LEND_CLIENTS = 16,
@@ -36,7 +36,7 @@ struct lend_chan {
 };
 
 struct lend_client {
-	struct tunnel_watch tw;
+	struct loop_owned tw;
 	struct list in_clients;
 	int fd;
 	struct buf in, out;
@@ -47,9 +47,9 @@ struct lend_client {
 
 struct lend {
 	struct loop *loop;
-	int kind, fd;
+	int kind;
 	void *owner;
-	struct tunnel_watch listener;
+	struct door door;
 	struct list clients;
 	unsigned count;
 	struct lend_client *borrower;
@@ -58,6 +58,8 @@ struct lend {
 	unsigned seconds;
 	int64_t since, used; /* clock_boot_ms() */
 	bool stopped;        /* to be closed when it is not lent */
+	bool doubted;
+	uint64_t news; /* the link's when doubt began */
 };
 
 int lend_new(struct loop *loop, int kind, const struct lend_want *want, void *owner, struct lend **out)
@@ -68,16 +70,16 @@ int lend_new(struct loop *loop, int kind, const struct lend_want *want, void *ow
 		return PSSH_ENOMEM;
 	l->loop = loop;
 	l->kind = kind;
-	l->fd = want->fd;
 	l->owner = owner;
-	l->listener = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
+	door_init(&l->door, loop, kind, owner);
+	l->door.fd = want->fd;
 	list_init(&l->clients);
 	buf_init(&l->hostkey, 64 * 1024);
 	l->seconds = want->seconds;
 	l->since = l->used = clock_boot_ms();
 	l->label = strdup(want->label);
 	if (!l->label || buf_add(&l->hostkey, want->hostkey, want->hostkey_len) != 0 ||
-		loop_watch(loop, &l->listener.watch, l->fd, LOOP_READ) != 0) {
+		door_admit(&l->door, true) != 0) {
 		lend_free(l);
 		return PSSH_ENOMEM;
 	}
@@ -146,8 +148,7 @@ void lend_free(struct lend *l)
 	}
 	while (!list_empty(&l->clients))
 		lend_client_free(l, list_entry(list_first(&l->clients), struct lend_client, in_clients));
-	loop_forget(l->loop, &l->listener.watch);
-	close(l->fd);
+	door_release(&l->door);
 	buf_release(&l->hostkey);
 	free(l->label);
 	free(l);
@@ -156,6 +157,12 @@ void lend_free(struct lend *l)
 void lend_stop(struct lend *l)
 {
 	l->stopped = true;
+}
+
+void lend_doubt(struct lend *l, const struct link *link)
+{
+	l->doubted = true;
+	l->news = link->news;
 }
 
 int64_t lend_due(const struct lend *l)
@@ -181,7 +188,7 @@ static void lend_accept(struct lend *l)
 	socklen_t len = sizeof who;
 
 	for (;;) {
-		int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = door_accept(&l->door);
 		struct lend_client *c = fd < 0 ? NULL : calloc(1, sizeof *c);
 
 		if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 || who.uid != geteuid()) {
@@ -193,7 +200,7 @@ static void lend_accept(struct lend *l)
 			continue;
 		}
 		c->fd = fd;
-		c->tw = (struct tunnel_watch){ .watch.kind = l->kind, .owner = l->owner };
+		c->tw = (struct loop_owned){ .watch.kind = l->kind, .owner = l->owner, .due = true };
 		buf_init(&c->in, LEND_IN);
 		buf_init(&c->out, LEND_OUT);
 		list_init(&c->chans);
@@ -217,7 +224,8 @@ static void lend_state(struct lend *l, struct lend_client *c)
 
 static void lend_ask(struct lend *l, struct lend_client *c, const struct link *link)
 {
-	if (l->borrower || l->stopped || link_clogged(link) || clock_boot_ms() >= lend_due(l)) {
+	l->doubted = l->doubted && link->news == l->news;
+	if (l->borrower || l->stopped || l->doubted || link_clogged(link) || clock_boot_ms() >= lend_due(l)) {
 		lend_say(c, &(struct keepwire_frame){ .type = KEEP_BUSY });
 		c->ending = true;
 		return;
@@ -335,16 +343,21 @@ static int lend_listen(struct lend *l, struct lend_client *c, struct link *link)
 		if (buf_reserve(&c->in, KEEPWIRE_DATA) != 0)
 			return -1;
 		n = recv(c->fd, c->in.data + c->in.len, KEEPWIRE_DATA, MSG_DONTWAIT);
+		c->tw.due = n == KEEPWIRE_DATA;
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -1;
 		if (n == 0)
 			return -1;
 		c->in.len += (size_t)n;
-		while ((rc = keepwire_take(c->in.data + at, c->in.len - at, KEEP_COMMAND, &f, &used)) > 0) {
+		rc = 0;
+		while (!c->ending &&
+			(rc = keepwire_take(c->in.data + at, c->in.len - at, KEEP_COMMAND, &f, &used)) > 0) {
 			if (lend_hear(l, c, link, &f, c->in.data + at, used) != 0)
 				return -1;
 			at += used;
 		}
+		if (c->ending)
+			return 0;
 		if (rc)
 			return -1;
 		buf_drop(&c->in, at);
@@ -517,6 +530,8 @@ static int lend_ended(struct lend_client *c, struct lend_chan *ch)
 			.t = { keepwire_text(signal ? signal : "") } });
 	free(signal);
 	ch->exit_told = true;
+	chan_close(ch->chan);
+	ch->chan = NULL;
 	return 0;
 }
 
@@ -525,12 +540,17 @@ static int lend_chan_step(struct lend_client *c, struct lend_chan *ch, struct li
 {
 	int rc = 0;
 
+	if (ch->exit_told) { /* the command may not have heard of it when it said this */
+		buf_clear(&ch->todo);
+		buf_clear(&ch->in);
+		return 0;
+	}
 	if (ch->todo.len && lend_work(c, ch, link) != 0)
 		return 1;
-	if (!ch->runs)
-		return 0;
-	if (!ch->exit_told)
+	if (ch->runs || (ch->process && !ch->in.len))
 		rc = lend_inward(c, ch);
+	if (!ch->runs)
+		return rc;
 	rc = rc ? rc : lend_outward(c, ch, room);
 	return rc ? rc : lend_ended(c, ch);
 }
@@ -543,7 +563,7 @@ static int lend_client_step(struct lend *l, struct lend_client *c, struct link *
 	struct list *pos, *tmp;
 	int rc;
 
-	if (!c->ending && lend_listen(l, c, link) != 0)
+	if (!c->ending && c->tw.due && lend_listen(l, c, link) != 0)
 		return 1;
 	list_each (pos, tmp, &c->chans) {
 		rc = lend_chan_step(c, list_entry(pos, struct lend_chan, in_chans), link, room);
@@ -571,5 +591,7 @@ int lend_step(struct lend *l, struct link *link, struct exec_room *room, struct 
 	}
 	if (l->stopped && !l->borrower)
 		return fail_set(f, PSSH_ECLOSED, "no longer kept");
+	if (door_admit(&l->door, true) != 0)
+		return fail_set(f, PSSH_ELOCAL, "cannot wait for commands");
 	return PSSH_EAGAIN;
 }

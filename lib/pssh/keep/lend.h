@@ -34,6 +34,8 @@ int lend_step(struct lend *l, struct link *link, struct exec_room *room, struct 
 
 /* When it has been unused for too long, by clock_boot_ms(); INT64_MAX while it is lent. */
 int64_t lend_due(const struct lend *l);
+/* Nobody knows whether the server is still there: lends it no more until something has come from it. */
+void lend_doubt(struct lend *l, const struct link *link);
 /* Lends it no more; the step after the last use says so. */
 void lend_stop(struct lend *l);
 

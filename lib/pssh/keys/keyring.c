@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/keys/keyring.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "pssh/pssh_types.h"
 
 struct keyring_slot {
 	struct key *key;
 	struct fail why;
+	bool loaded;
+	char *facts;    /* NULL: nobody asked */
+	int64_t looked; /* when they were found; clock_ms() */
 };
+
+/* Hosts that connect together ask together. */
+enum { KEYRING_FRESH_MS = 1000 };
 
 void keyring_init(struct keyring *kr)
 {
@@ -26,6 +38,7 @@ void keyring_release(struct keyring *kr)
 		struct keyring_slot *slot = value;
 
 		key_free(slot->key);
+		free(slot->facts);
 		free(slot);
 	}
 	table_release(&kr->keys);
@@ -96,19 +109,83 @@ int keyring_add(struct keyring *kr, const char *name, struct key *key)
 	if (!slot)
 		return PSSH_ENOMEM;
 	slot->key = key;
+	slot->loaded = true;
 	return 0;
+}
+
+/* malloc'd; NULL: out of memory. */
+static char *keyring_look(const char *path)
+{
+	static const char *const beside[] = { "", ".pub", "-cert.pub" };
+	struct buf b;
+	int rc = 0;
+
+	buf_init(&b, 4096);
+	for (size_t i = 0; i < sizeof beside / sizeof *beside && !rc; i++) {
+		struct stat st = { 0 };
+		char *name;
+
+		if (asprintf(&name, "%s%s", path, beside[i]) < 0) {
+			rc = PSSH_ENOMEM;
+			break;
+		}
+		if (stat(name, &st) == 0)
+			rc = buf_addf(&b, "%llu %llu %lld.%ld %lld", (unsigned long long)st.st_dev,
+				(unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec,
+				(long long)st.st_size);
+		rc = rc ? rc : buf_addc(&b, ',');
+		free(name);
+	}
+	if (rc)
+		buf_release(&b);
+	return b.data;
+}
+
+static void keyring_load(struct keyring_slot *slot, const char *path)
+{
+	char *before = keyring_look(path);
+
+	slot->why.code = key_load(path, &slot->key, &slot->why);
+	slot->loaded = true;
+	free(slot->facts);
+	slot->facts = keyring_look(path);
+	/* Replaced in this moment: nobody knows which one was read. */
+	if (before && slot->facts && strcmp(before, slot->facts) != 0) {
+		free(slot->facts);
+		if (asprintf(&slot->facts, "%s or not, as %d read it", before, (int)getpid()) < 0)
+			slot->facts = NULL;
+	}
+	free(before);
+}
+
+int keyring_facts(struct keyring *kr, const char *path, const char **out)
+{
+	struct keyring_slot *slot = table_get(&kr->keys, path);
+	int64_t now = clock_ms();
+
+	if (!slot)
+		slot = keyring_slot_new(kr, path);
+	if (!slot)
+		return PSSH_ENOMEM;
+	if (!slot->loaded && (!slot->facts || now - slot->looked > KEYRING_FRESH_MS)) {
+		free(slot->facts);
+		slot->facts = keyring_look(path);
+		slot->looked = now;
+	}
+	*out = slot->facts;
+	return *out ? 0 : PSSH_ENOMEM;
 }
 
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f)
 {
 	struct keyring_slot *slot = table_get(&kr->keys, path);
 
-	if (!slot) {
+	if (!slot)
 		slot = keyring_slot_new(kr, path);
-		if (!slot)
-			return fail_set(f, PSSH_ENOMEM, "out of memory");
-		slot->why.code = key_load(path, &slot->key, &slot->why);
-	}
+	if (!slot)
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
+	if (!slot->loaded)
+		keyring_load(slot, path);
 	if (!slot->key)
 		return fail_set(f, slot->why.code, "%s", slot->why.text);
 	*out = slot->key;

@@ -27,6 +27,12 @@ void keyring_release(struct keyring *kr);
 /* The key of that file, read now or earlier. It remembers failures too. */
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f);
 
+/*
+ * Which files are there under that name, the key's and those beside it: as they were when the key was
+ * read, else as they are now. Another text is another key. 0 or PSSH_ENOMEM.
+ */
+int keyring_facts(struct keyring *kr, const char *path, const char **out);
+
 /* Takes over a key that is in no file, to be found under that name. 0 or PSSH_ENOMEM. */
 int keyring_add(struct keyring *kr, const char *name, struct key *key);
 

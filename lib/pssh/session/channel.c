@@ -10,7 +10,7 @@
 enum channel_state { CHANNEL_OPEN, CHANNEL_START, CHANNEL_RUN, CHANNEL_CLOSE, CHANNEL_OVER };
 
 struct channel {
-	struct tunnel_watch tw;
+	struct loop_owned tw;
 	struct loop *loop;
 	enum pssh_channel_kind what;
 	const char *target;
@@ -51,7 +51,7 @@ int channel_new(struct loop *loop, int kind, enum pssh_channel_kind what, const 
 
 	if (!c)
 		return PSSH_ENOMEM;
-	c->tw = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
+	c->tw = (struct loop_owned){ .watch.kind = kind, .owner = owner };
 	c->loop = loop;
 	c->what = what;
 	c->target = target;

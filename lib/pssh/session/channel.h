@@ -13,7 +13,7 @@ struct channel;
 enum { CHANNEL_DONE = 0, CHANNEL_BEGUN = 1, CHANNEL_STDERR = 2 };
 
 /*
- * The watch is a struct tunnel_watch of that kind and owner. fd: non-blocking, and stays the
+ * The watch is a struct loop_owned of that kind and owner. fd: non-blocking, and stays the
  * caller's, as does the target, which channel_check() has found good.
  */
 int channel_new(struct loop *loop, int kind, enum pssh_channel_kind what, const char *target, int fd, void *owner,

@@ -346,16 +346,6 @@ static int step_hello(struct conn *c)
 	return 0;
 }
 
-const uint8_t *conn_hostkey(const struct conn *c, size_t *len)
-{
-	const void *key = NULL;
-	int type;
-
-	if (conn_is_lent(c))
-		return c->link.calls->lend(&c->link, &key, len) == 0 ? key : NULL;
-	return (const uint8_t *)libssh2_session_hostkey(c->link.session, len, &type);
-}
-
 static int step_hostkey(struct conn *c)
 {
 	struct fail f = { 0 };
@@ -433,6 +423,7 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	c->fd = plan->fd;
 	c->dial.fd = -1;
 	buf_init(&c->hello, KEXINIT_MAX);
+	buf_init(&c->ahead, TRANSPORT_AHEAD);
 	c->watch.kind = c->timer.kind = shared->kind;
 	list_init(&c->riders);
 	list_init(&c->in_riders);
@@ -511,6 +502,7 @@ void conn_free(struct conn *c)
 		close(c->fd);
 	chan_close(c->via_chan);
 	buf_release(&c->hello);
+	buf_release(&c->ahead);
 	list_remove(&c->in_riders);
 	free(c);
 }

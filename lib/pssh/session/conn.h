@@ -93,6 +93,8 @@ struct conn {
 	bool greeted;                                         /* libssh2's handshake is over */
 	int64_t heard, kept;           /* when the server last sent something; when we last sent a keep-alive */
 	uint64_t reads;                /* how often bytes came in */
+	struct buf ahead;              /* read from the socket, and not given to libssh2 yet */
+	bool dry;                      /* the socket had no more; until its watch is due again */
 	size_t room, chatter; /* bytes that this turn may still read; bytes that came during the key exchange */
 	bool ended, flushed;           /* the server sends no more; everything that it sent was read */
 	uint64_t due_reads;            /* the value of reads when the watch was last due */
@@ -108,9 +110,9 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	struct conn **out);
 /*
  * Before its first step: it is a connection that a keeper lends over its socket fd, which is taken
- * over. borrow makes the link. 0 or PSSH_ENOMEM.
+ * over. borrow makes the link, and opens a session channel ahead if window is not 0. 0 or PSSH_ENOMEM.
  */
-int conn_borrow(struct conn *c, int fd, int (*borrow)(struct link *l, int fd));
+int conn_borrow(struct conn *c, int fd, unsigned window, int (*borrow)(struct link *l, int fd, unsigned window));
 /* The key that the server showed; NULL: none. */
 const uint8_t *conn_hostkey(const struct conn *c, size_t *len);
 bool conn_is_lent(const struct conn *c);

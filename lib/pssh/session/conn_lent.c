@@ -11,12 +11,23 @@ bool conn_is_lent(const struct conn *c)
 	return c->link.lent != NULL;
 }
 
-int conn_borrow(struct conn *c, int fd, int (*borrow)(struct link *l, int fd))
+const uint8_t *conn_hostkey(const struct conn *c, size_t *len)
+{
+	const void *key = NULL;
+	int type;
+
+	if (conn_is_lent(c))
+		return c->link.calls->lend(&c->link, &key, len) == 0 ? key : NULL;
+	return (const uint8_t *)libssh2_session_hostkey(c->link.session, len, &type);
+}
+
+int conn_borrow(struct conn *c, int fd, unsigned window, int (*borrow)(struct link *l, int fd, unsigned window))
 {
 	int rc;
 
 	c->fd = fd;
-	rc = borrow(&c->link, fd);
+	c->dry = true;
+	rc = borrow(&c->link, fd, window);
 	if (!rc)
 		loop_timer_set(c->shared->loop, &c->timer, clock_ms() + LENT_MS);
 	return rc;
@@ -46,7 +57,9 @@ void conn_lent_turn(struct conn *c)
 {
 	bool heard = false;
 
-	c->ended = c->link.calls->turn(&c->link, &heard) != 0;
+	if (!c->dry)
+		c->ended = c->link.calls->turn(&c->link, &heard) != 0;
+	c->dry = true;
 	if (heard) {
 		c->heard = clock_ms();
 		c->reads++;

@@ -62,35 +62,6 @@ static int exec_set_env(struct exec *e, char *const *env)
 	return 0;
 }
 
-/* Does the steps before the command runs. 0: moved to the next state. */
-static int exec_prepare(struct exec *e, struct fail *f)
-{
-	int rc = 0;
-
-	switch (e->state) {
-	case EXEC_OPEN:
-		rc = chan_open_session(e->chan, CHAN_WINDOW, f);
-		break;
-	case EXEC_HOST_ENV:
-		rc = exec_set_env(e, e->host_env);
-		break;
-	case EXEC_ENV:
-		rc = exec_set_env(e, e->want->env);
-		break;
-	case EXEC_PTY:
-		rc = e->want->term ? chan_pty(e->chan, e->want->term, e->want->columns, e->want->rows, f) : 0;
-		break;
-	default:
-		rc = chan_start(e->chan, e->want->command ? "exec" : "shell", e->want->command, f);
-		break;
-	}
-	if (rc == 0)
-		e->state++;
-	else if (rc != PSSH_EAGAIN && f && !f->code)
-		fail_set(f, rc, "%s", link_error(e->chan->link));
-	return rc;
-}
-
 /* Writes waiting input to the process. 0, PSSH_EAGAIN or PSSH_ECLOSED; closed input is no failure. */
 static int exec_feed(struct exec *e)
 {
@@ -121,6 +92,38 @@ static int exec_feed(struct exec *e)
 		e->eof_sent = true;
 	}
 	return 0;
+}
+
+/* Does the steps before the command runs. 0: moved to the next state. */
+static int exec_prepare(struct exec *e, struct fail *f)
+{
+	int rc = 0;
+
+	switch (e->state) {
+	case EXEC_OPEN:
+		rc = chan_open_session(e->chan, CHAN_WINDOW, f);
+		break;
+	case EXEC_HOST_ENV:
+		rc = exec_set_env(e, e->host_env);
+		break;
+	case EXEC_ENV:
+		rc = exec_set_env(e, e->want->env);
+		break;
+	case EXEC_PTY:
+		rc = e->want->term ? chan_pty(e->chan, e->want->term, e->want->columns, e->want->rows, f) : 0;
+		break;
+	default:
+		rc = chan_start(e->chan, e->want->command ? "exec" : "shell", e->want->command, f);
+		/* Who reads to the end of its input need not wait a round trip for that. */
+		if (rc == PSSH_EAGAIN && e->taken == input_end(e->input))
+			exec_feed(e);
+		break;
+	}
+	if (rc == 0)
+		e->state++;
+	else if (rc != PSSH_EAGAIN && f && !f->code)
+		fail_set(f, rc, "%s", link_error(e->chan->link));
+	return rc;
 }
 
 static int exec_emit(struct exec *e, int stream, const char *data, size_t len)

@@ -2,9 +2,44 @@
 #include "pssh/session/transport.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+
+/*
+ * libssh2 asks for the few bytes of a packet's beginning, then for its rest, and at last whether there is another
+ * packet. One call to the kernel answers all that.
+ */
+static ssize_t transport_take(struct conn *c, int fd, void *data, size_t len, int flags)
+{
+	char room[TRANSPORT_AHEAD];
+	bool direct = len >= sizeof room;
+	size_t want = direct ? len : sizeof room;
+	ssize_t n;
+
+	if (c->ahead.len) {
+		len = len < c->ahead.len ? len : c->ahead.len;
+		memcpy(data, c->ahead.data, len);
+		buf_drop(&c->ahead, len);
+		if (!c->ahead.len)
+			buf_release(&c->ahead);
+		return (ssize_t)len;
+	}
+	if (c->dry)
+		return -EAGAIN;
+	n = recv(fd, direct ? data : room, want, flags);
+	if (n < 0)
+		n = errno == EINTR ? -EAGAIN : -errno;
+	c->dry = n == -EAGAIN || (n > 0 && (size_t)n < want);
+	if (direct || n <= 0)
+		return n;
+	if ((size_t)n > len && buf_add(&c->ahead, room + len, (size_t)n - len) != 0)
+		return -ENOMEM;
+	len = len < (size_t)n ? len : (size_t)n;
+	memcpy(data, room, len);
+	return (ssize_t)len;
+}
 
 static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int flags, void **abstract)
 {
@@ -26,9 +61,7 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 			n = PSSH_EAGAIN;
 		n = n == PSSH_EAGAIN ? -EAGAIN : n < 0 ? -ECONNRESET : n;
 	} else {
-		n = recv(fd, data, len, flags);
-		if (n < 0)
-			n = errno == EINTR ? -EAGAIN : -errno;
+		n = transport_take(c, fd, data, len, flags);
 	}
 	if (n > 0) {
 		feed_gave(&l->feed, data, (size_t)n);
@@ -51,6 +84,13 @@ static ssize_t transport_recv(libssh2_socket_t fd, void *data, size_t len, int f
 	}
 	c->ended = c->ended || (n < 0 && n != -EAGAIN);
 	return n;
+}
+
+void transport_due(struct conn *c)
+{
+	c->dry = false;
+	c->unread = c->due_reads == c->reads;
+	c->due_reads = c->reads;
 }
 
 /* How many bytes were sent, or -errno. */

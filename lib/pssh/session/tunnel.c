@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/door.h"
 #include "pssh/session/socks.h"
 #include "pssh/pssh_types.h"
 #include "pssh/session/pump.h"
@@ -21,7 +22,7 @@
 enum { CLIENTS = 256 };
 
 struct tunnel_client {
-	struct tunnel_watch tw;
+	struct loop_owned tw;
 	struct list link;
 	struct pump pump;
 	bool joined;                 /* both ends are there */
@@ -34,9 +35,8 @@ struct tunnel {
 	struct loop *loop;
 	int kind;
 	enum tunnel_way way;
-	struct tunnel_watch listener;
+	struct door door;
 	void *owner;
-	int fd;
 	unsigned port, count;
 	char *path, *host;
 	unsigned target_port;
@@ -89,11 +89,11 @@ static int listen_unix(struct tunnel *t, const char *path, struct fail *f)
 	if (strlen(path) >= sizeof sa.sun_path)
 		return fail_set(f, PSSH_EINVAL, "the socket path '%s' is too long", path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
-	t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	t->door.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	old = umask(0177); /* who can connect here can use our SSH connection, so only this user may */
-	rc = t->fd < 0 ? -1 : bind(t->fd, (struct sockaddr *)&sa, sizeof sa);
+	rc = t->door.fd < 0 ? -1 : bind(t->door.fd, (struct sockaddr *)&sa, sizeof sa);
 	umask(old);
-	if (rc != 0 || listen(t->fd, 64) != 0)
+	if (rc != 0 || listen(t->door.fd, 64) != 0)
 		return fail_errno(f, PSSH_ELOCAL, errno, "cannot listen on '%s'", path);
 	t->path = strdup(path);
 	return t->path ? 0 : fail_set(f, PSSH_ENOMEM, "out of memory");
@@ -116,14 +116,15 @@ static int listen_tcp(struct tunnel *t, const char *host, unsigned port, struct 
 	if (rc)
 		return fail_set(f, PSSH_EINVAL,
 			"cannot listen on '%s': a tunnel listens on a numeric address, 'localhost' or '*'", host);
-	t->fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (t->fd >= 0)
-		setsockopt(t->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	rc = t->fd < 0 || bind(t->fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(t->fd, 64) != 0 ? errno : 0;
+	t->door.fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (t->door.fd >= 0)
+		setsockopt(t->door.fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	rc = t->door.fd < 0 || bind(t->door.fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(t->door.fd, 64) != 0 ? errno
+														 : 0;
 	freeaddrinfo(ai);
 	if (rc)
 		return fail_errno(f, PSSH_ELOCAL, rc, "cannot listen on '%s' port %u", host, port);
-	if (getsockname(t->fd, (struct sockaddr *)&sa, &len) == 0)
+	if (getsockname(t->door.fd, (struct sockaddr *)&sa, &len) == 0)
 		t->port = ntohs(sa.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)(void *)&sa)->sin6_port
 			: ((struct sockaddr_in *)(void *)&sa)->sin_port);
 	return 0;
@@ -148,7 +149,7 @@ static int tunnel_place(struct tunnel *t, const char *where, struct fail *f)
 		rc = rc ? rc : listen_tcp(t, host, port, f);
 	}
 	free(host);
-	if (!rc && loop_watch(t->loop, &t->listener.watch, t->fd, LOOP_READ) != 0)
+	if (!rc && door_admit(&t->door, true) != 0)
 		rc = fail_set(f, PSSH_ELOCAL, "cannot wait for connections to '%s'", where);
 	return rc;
 }
@@ -165,8 +166,7 @@ int tunnel_new(struct loop *loop, int kind, const struct tunnel_want *want, void
 	t->kind = kind;
 	t->way = want->way;
 	t->owner = owner;
-	t->fd = -1;
-	t->listener = (struct tunnel_watch){ .watch.kind = kind, .owner = owner };
+	door_init(&t->door, loop, kind, owner);
 	list_init(&t->clients);
 	if (t->way != TUNNEL_SOCKS) {
 		rc = tunnel_target(want->target, &t->host, &t->target_port, f);
@@ -243,9 +243,7 @@ void tunnel_free(struct tunnel *t)
 	resolve_free(t->question);
 	if (t->found)
 		freeaddrinfo(t->found);
-	loop_forget(t->loop, &t->listener.watch);
-	if (t->fd >= 0)
-		close(t->fd);
+	door_release(&t->door);
 	if (t->path)
 		unlink(t->path);
 	free(t->path);
@@ -273,7 +271,7 @@ static void tunnel_client_new(struct tunnel *t, int fd, struct chan *ch)
 	}
 	pump_init(&c->pump, fd, ch);
 	c->next = t->found;
-	c->tw = (struct tunnel_watch){ .watch.kind = t->kind, .owner = t->owner };
+	c->tw = (struct loop_owned){ .watch.kind = t->kind, .owner = t->owner };
 	list_append(&t->clients, &c->link);
 	t->count++;
 }
@@ -282,7 +280,7 @@ static void tunnel_accept(struct tunnel *t, struct link *l)
 {
 	while (t->count < CLIENTS) {
 		struct chan *ch = t->there ? chan_accept(l, t->there) : NULL;
-		int fd = t->there ? -1 : accept4(t->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = t->there ? -1 : door_accept(&t->door);
 
 		if (!ch && fd < 0)
 			return;
@@ -410,9 +408,7 @@ int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct
 		if (session_tunnel_serve(t, c, room) < 0)
 			tunnel_client_free(t, c);
 	}
-	if (t->fd >= 0 && t->count >= CLIENTS) /* who waits for a place would wake us again and again */
-		loop_forget(t->loop, &t->listener.watch);
-	else if (t->fd >= 0 && loop_watch(t->loop, &t->listener.watch, t->fd, LOOP_READ) != 0)
+	if (t->door.fd >= 0 && door_admit(&t->door, t->count < CLIENTS) != 0)
 		return fail_set(f, PSSH_ELOCAL, "cannot wait for connections to the tunnel");
 	return PSSH_EAGAIN;
 }

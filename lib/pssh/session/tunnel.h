@@ -15,12 +15,6 @@
 
 struct tunnel;
 
-/* Its watches are members of this, so that the loop's user finds the owner of a due watch. */
-struct tunnel_watch {
-	struct loop_watch watch;
-	void *owner;
-};
-
 enum tunnel_way { TUNNEL_OUT, TUNNEL_SOCKS, TUNNEL_BACK };
 
 struct tunnel_want {
