@@ -1,5 +1,6 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh tests/bench/start.sh \
+EXTRA_DIST += tests/bench/copy tests/bench/tree tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh \
+	tests/bench/start.sh \
 	tests/bench/peers/get tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py \
 	tests/bench/peers/with_parallel_ssh.py tests/bench/nodes/idle tests/bench/nodes/neighbour \
 	tests/bench/nodes/prompt
@@ -26,6 +27,11 @@ bench: all $(check_PROGRAMS)
 bench-copy: all tests/bench/measure
 	BENCH_BUILD='$(abs_top_builddir)' $(bench_script)/copy $(BENCH_FLAGS)
 .PHONY: bench-copy
+
+# One large file to many hosts over slow links, from host to host and from here. Needs root.
+bench-tree: all
+	BENCH_BUILD='$(abs_top_builddir)' $(bench_script)/tree $(BENCH_FLAGS)
+.PHONY: bench-tree
 
 include tests/bench/market/engine.mk
 include tests/bench/market/store.mk
