@@ -20,27 +20,32 @@ enum { TREE_TICK_MS = 100, TREE_RATE_MS = 1000, TREE_BLOCK = 256 << 10, TREE_LON
 
 /* ---- One host -------------------------------------------------------------------------- */
 
+void tree_have(struct tree_host *h, uint64_t have)
+{
+	struct tree_node *n = &h->tree->nodes[h->index];
+
+	h->tree->f->progress.moved += have - n->have;
+	n->have = have;
+	h->o->moved = have;
+}
+
+/* News from a host may overtake each other, so only more is news. */
 void tree_at(struct tree_host *h, uint64_t have)
 {
 	struct tree *t = h->tree;
 	struct tree_node *n = &t->nodes[h->index];
-	struct progress *p = &t->f->progress;
 
-	if (have > t->size || (n->have >= t->size && t->size))
+	if (have > t->size || h->stopping || (n->have >= t->size && t->size))
 		return;
 	if (have > n->have) {
 		h->moved_at = clock_ms();
-		h->fails = 0;
-		n->avoid = TREE_NONE;
 		/* It is connected, so its key has done its work. */
-		if (h->opened >= 0) {
+		if (h->opened >= 0 && h->pulling) {
 			tree_say(&t->hosts[h->opened], "deny %d", h->index);
 			h->opened = TREE_NONE;
 		}
+		tree_have(h, have);
 	}
-	p->moved += have - n->have;
-	n->have = have;
-	h->o->moved = have;
 	if (have < t->size || !n->ready)
 		return;
 	t->dirty = true;
@@ -84,7 +89,7 @@ void tree_check(struct tree_host *h)
 	struct tree *t = h->tree;
 	struct tree_node *n = &t->nodes[h->index];
 
-	if (!*h->sum || !*t->hash.hex || h->landing || h->text)
+	if (!*h->sum || !*t->hash.hex || h->landing || h->text || h->feed)
 		return;
 	t->dirty = true;
 	if (!tree_unchanged(t)) {
@@ -104,8 +109,10 @@ void tree_check(struct tree_host *h)
 		h->again = true;
 		h->summed = false;
 		h->sum[0] = '\0';
-		t->f->progress.moved -= n->have;
-		n->have = 0;
+		if (h->last >= 0)
+			tree_blame(n, h->last);
+		tree_have(h, 0);
+		h->stopping = n->busy = true;
 		tree_say(h, "reset");
 	}
 }
@@ -179,11 +186,12 @@ static void tree_follow(struct tree *t, int i)
 		n->busy = true;
 		feed_stop(h);
 	} else if (n->next == TREE_SOURCE && n->parent == TREE_NONE) {
-		n->direct |= h->fails > 1;
 		n->parent = TREE_SOURCE;
+		h->moved_at = clock_ms();
 		if (feed_begin(h) != 0)
 			tree_fail(h, PSSH_EREMOTE, "%s", pssh_error(t->f->connect->fleet));
 	} else if (n->next == TREE_SOURCE) {
+		h->stopping = n->busy = true;
 		tree_say(h, "stop");
 	} else if (n->next >= 0) {
 		n->busy = true;
@@ -379,11 +387,12 @@ static void tree_hosts(struct tree *t)
 	if (!t->nodes || !t->hosts)
 		command_nomem();
 	for (size_t i = 0; i < t->count; i++) {
-		t->nodes[i] = (struct tree_node){ .avoid = TREE_NONE, .parent = TREE_NONE };
+		t->nodes[i] = (struct tree_node){ .parent = TREE_NONE };
 		t->hosts[i] = (struct tree_host){ .tree = t,
 			.o = &f->hosts[i],
 			.index = (int)i,
 			.wanted = TREE_NONE,
+			.last = TREE_NONE,
 			.opened = TREE_NONE,
 			.ended = outcome_ended(&f->hosts[i]) };
 		if (t->hosts[i].ended)
@@ -432,7 +441,7 @@ static void tree_tell(struct tree *t)
 	if (direct)
 		print_note(t->np, "%zu host%s got '%s' from here, because %s take it from another host: %s: %s", direct,
 			direct == 1 ? "" : "s", t->order->from, direct == 1 ? "it cannot" : "they cannot", one->o->name,
-			one->why);
+			*one->why ? one->why : "they sent nothing for too long");
 	if (had && !t->order->quiet)
 		print_note(t->np, "%zu host%s had '%s' already", had, had == 1 ? "" : "s", t->order->from);
 	if (!t->order->quiet && t->np->format == FORMAT_TEXT)

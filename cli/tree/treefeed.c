@@ -19,7 +19,8 @@ int feed_begin(struct tree_host *h)
 
 	h->feed_until = h->tree->size;
 	for (size_t i = 0; !h->tree->nodes[h->index].direct && i < h->tree->count; i++)
-		if ((int)i != h->index && h->tree->nodes[i].parent == TREE_SOURCE && !h->tree->nodes[i].direct)
+		if ((int)i != h->index && h->tree->nodes[i].parent == TREE_SOURCE && !h->tree->nodes[i].direct &&
+			!h->tree->nodes[i].stuck)
 			h->feed_until = h->tree->nodes[h->index].have + 2 * tree_lag(h->tree->size);
 	if (h->feed_until > h->tree->size)
 		h->feed_until = h->tree->size;

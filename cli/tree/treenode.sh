@@ -7,6 +7,7 @@ unset TZ
 id=$1 to=$2 base=$3 size=$4 mode=$5 mtime=$6 keep=$7
 mask=$(umask) dir='' part='' puller='' ticker='' stop='' over=''
 keyfile=$HOME/.ssh/authorized_keys
+lock=$keyfile.nanopod-lock who=node turn=0
 
 say() { printf '%s\n' "$*"; }
 die() { say "fail $*"; exit 1; }
@@ -24,46 +25,72 @@ keys_heed() {
 	[ -z "$stop" ] || exit 143
 }
 
+# The lock is a directory with its owner's name in it, and no owner has the same name twice. A rename takes over a lock
+# that one owner held for ten seconds: it works for one node only, and only while that owner still has the lock.
 keys_locked() {
 	[ -d "$HOME/.ssh" ] || { mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh" && : >"$dir/made-ssh"; } || return 1
-	tries=0
-	until mkdir "$keyfile.nanopod-lock" 2>/dev/null; do
+	turn=$((turn + 1)) tries=0 held=''
+	owner=$who-$id-$index-$turn
+	{ mkdir "$lock.$owner" && : >"$lock.$owner/$owner"; } 2>/dev/null || { rm -rf -- "$lock.$owner"; return 1; }
+	until mv -T -- "$lock.$owner" "$lock" 2>/dev/null; do
 		tries=$((tries + 1))
-		[ $tries -lt 300 ] || return 1
-		born=$(stat -c %Y "$keyfile.nanopod-lock" 2>/dev/null) &&
-			[ $(($(date +%s) - born)) -gt 60 ] && rmdir "$keyfile.nanopod-lock" 2>/dev/null
+		[ $tries -le 600 ] || { rm -rf -- "$lock.$owner"; return 1; }
+		holder=$(ls -- "$lock" 2>/dev/null)
+		[ "$holder" = "$held" ] || { held=$holder since=$tries; }
+		if [ "$held" ] && [ $((tries - since)) -ge 100 ] && mv -- "$lock/$held" "$lock/$owner" 2>/dev/null; then
+			rm -rf -- "$lock.$owner"
+			return 0
+		fi
 		sleep 0.1
 	done
 }
 
-keys_unlock() { rmdir "$keyfile.nanopod-lock" 2>/dev/null; keys_heed; }
-
-# Takes out the lines with the mark; begins again where somebody else wrote meanwhile.
-keys_without() {
-	real=$(readlink -f -- "$keyfile") && [ -f "$real" ] && grep -q -F -e "$1" -- "$real" || return 0
-	while :; do
-		seen=$(stat -c '%i %s %y' -- "$real") || return 1
-		cp -p -- "$real" "$real.nanopod-$id-$index" || { rm -f -- "$real.nanopod-$id-$index"; return 1; }
-		grep -v -F -e "$1" -- "$real" >"$real.nanopod-$id-$index"
-		# 1: no line is left. More: it was stopped, and lines of others are missing.
-		[ $? -le 1 ] || { rm -f -- "$real.nanopod-$id-$index"; return 1; }
-		[ "$(stat -c '%i %s %y' -- "$real")" = "$seen" ] && break
-	done
-	if [ -e "$dir/made-keys" ] && [ ! -s "$real.nanopod-$id-$index" ]; then
-		rm -f -- "$real" "$real.nanopod-$id-$index" "$dir/made-keys"
-		return 0
-	fi
-	# The newline that keys_add() put before its first line goes with its last one.
-	if [ -e "$dir/made-newline" ] && ! grep -q -F -e "nanopod-tree-" -- "$real.nanopod-$id-$index"; then
-		truncate -s -1 -- "$real.nanopod-$id-$index" && rm -f "$dir/made-newline"
-	fi
-	mv -f -- "$real.nanopod-$id-$index" "$real"
+keys_unlock() {
+	rm -f -- "$lock/$owner"
+	rmdir -- "$lock" 2>/dev/null
+	keys_heed
 }
 
+# keys_new MARK LINE: makes $new: the file of keys without the lines that match, and with LINE as its first.
+keys_new() {
+	rm -f -- "$new" || return 1
+	if [ "$seen" ]; then
+		cp -p -- "$real" "$new" && [ "$(stat -c '%u %g %a' -- "$new")" = "$(stat -c '%u %g %a' -- "$real")" ] || return 1
+		{ [ -z "$2" ] || printf '%s\n' "$2"; } >"$new" && sed -e "/$1/d" -- "$real" >>"$new" || return 1
+	else
+		(umask 077 && printf '%s\n' "$2" >"$new") || return 1
+	fi
+	[ -z "$2" ] || grep -q -x -F -e "$2" -- "$new" || return 1
+	sync -- "$new"
+}
+
+# keys_change MARK [LINE]: a new file takes the place of the old one, so a full disk or a kill harms nothing. Begins
+# again where somebody else wrote meanwhile.
+keys_change() {
+	real=$(readlink -f -- "$keyfile") || return 1
+	new=$real.nanopod-$id-$index
+	while :; do
+		seen=$(stat -c '%i %s %y' -- "$real" 2>/dev/null)
+		[ "$seen$2" ] || return 0
+		keys_new "$1" "${2-}" 2>/dev/null && [ -e "$lock/$owner" ] || break
+		[ "$(stat -c '%i %s %y' -- "$real" 2>/dev/null)" = "$seen" ] || continue
+		[ "$seen" ] || : >"$dir/made-keys"
+		if [ ! -s "$new" ] && [ -e "$dir/made-keys" ]; then
+			rm -f -- "$real" "$new" "$dir/made-keys"
+		else
+			mv -f -- "$new" "$real" 2>/dev/null || break
+		fi
+		return 0
+	done
+	rm -f -- "$new"
+	return 1
+}
+
+# keys_drop MARK: MARK is a regular expression.
 keys_drop() {
-	[ -d "$HOME/.ssh" ] && grep -q -F -e "$1" -- "$keyfile" 2>/dev/null || return 0
+	[ -d "$HOME/.ssh" ] && grep -q -e "$1" -- "$keyfile" 2>/dev/null || return 0
 	keys_lock || return 1
-	keys_without "$1"
+	keys_change "$1" ''
 	keys_unlock
 }
 
@@ -74,13 +101,7 @@ keys_add() {
 	[ "$2" = - ] || from=",from=\"$2\""
 	line="restrict,command=\"sh $dir/serve\",expiry-time=\"$until\"$from $3 $4 nanopod-tree-$id-$index-$1."
 	keys_lock || return 1
-	keys_without "nanopod-tree-$id-$index-$1."
-	if [ ! -e "$keyfile" ]; then
-		(umask 077 && : >"$keyfile") && : >"$dir/made-keys"
-	elif [ -n "$(tail -c 1 -- "$keyfile" | tr -d '\n')" ]; then
-		echo >>"$keyfile" && : >"$dir/made-newline"
-	fi
-	printf '%s\n' "$line" >>"$keyfile"
+	keys_change "nanopod-tree-$id-$index-$1[.]" "$line"
 	set -- $?
 	keys_unlock
 	return "$1"
@@ -93,6 +114,7 @@ clean() {
 	# The part file first: where it filled the disk, the keys cannot be written anew.
 	[ "$keep" = 1 ] || [ -z "$part" ] || rm -f -- "$part"
 	[ -z "$dir" ] || keys_drop "nanopod-tree-$id-$index-"
+	rm -rf -- "$lock".*-"$id-$index"-*
 	[ ! -e "$dir/made-ssh" ] || rmdir "$HOME/.ssh" 2>/dev/null
 	[ -z "$dir" ] || rm -rf -- "$dir"
 }
@@ -128,7 +150,8 @@ serve_script() {
 		cd "${0%/*}" && read -r size <size || exit 1
 		set -- $SSH_ORIGINAL_COMMAND
 		case $1-$2 in from-*[!0-9]* | from-) exit 1 ;; from-*) ;; *) exit 1 ;; esac
-		exec <data || exit 1
+		# While the file gets its name, the link leads nowhere.
+		until { command exec <data; } 2>/dev/null; do [ -e size ] && sleep 0.05 || exit 1; done
 		until [ "$(stat -L -c %s /dev/stdin)" -ge "$2" ]; do [ -e size ] && sleep 0.05 || exit 1; done
 		tail -c +$(($2 + 1)) || exit 1
 		while [ -e size ]; do
@@ -148,7 +171,7 @@ tick() {
 	last=$at
 	while sleep 0.3; do
 		# The process that cleans up was killed: do it for it.
-		kill -0 $$ 2>/dev/null || { clean; exit; }
+		kill -0 $$ 2>/dev/null || { who=ticker; clean; exit; }
 		now=$(size_of "$part") || continue
 		[ "$now" = "$last" ] || say "at $now"
 		last=$now
@@ -161,6 +184,7 @@ pull_from() {
 	bind=
 	[ "$me" = - ] || bind="-b $me"
 	start=$(size_of "$part")
+	say "from $1 $start"
 	rm -f "$dir/pulling"
 	(
 		pull='' told=''
@@ -244,11 +268,11 @@ while read -r verb a b c d e f; do
 	allow) if keys_add "$a" "$b" "$c" "$d"; then say "allowed $a"; else say "refused $a"; fi ;;
 	deny) keys_drop "nanopod-tree-$id-$index-$a." ;;
 	pull) pull_stop; pull_from "$a" "$b" "$c" "$d" "$e" "$f" ;;
-	stop) pull_stop ;;
+	stop) pull_stop; say "stopped $(size_of "$part")" ;;
 	sum) if [ "$a" = old ]; then sum_of "$name" old & else sum_of "$part" new & fi ;;
 	land) land ;;
 	there) there ;;
-	reset) pull_stop; : >"$part"; say "at 0" ;;
+	reset) pull_stop; : >"$part"; say "stopped 0" ;;
 	end) exit 0 ;;
 	esac
 done

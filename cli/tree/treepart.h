@@ -17,7 +17,9 @@ struct tree_host {
 	char said[256];            /* its last line on standard error */
 	int wanted;                /* busy: the parent that it will have */
 	int opened;                /* the parent that accepts its key, or TREE_NONE */
-	unsigned fails;            /* parents in a row that gave nothing */
+	int last;                  /* its last parent among the hosts, or TREE_NONE */
+	bool pulling;              /* it began to take from its parent: what it gets from now on is from there */
+	bool stopping;             /* busy: until it says that it takes from nobody */
 	int64_t pause_until;       /* no new parent before; 0: now */
 	char sum[TREEHASH_HEX], why[256];
 	bool summed, again;     /* its checksum was asked for; it had a wrong one already */
@@ -65,7 +67,7 @@ void feed_stop(struct tree_host *h); /* lets what was sent arrive, then ends */
 /* ---- treecopy.c ---- */
 
 void tree_at(struct tree_host *h, uint64_t have);
-void tree_check(struct tree_host *h);                           /* lands what is complete and right */
-void tree_without_parent(struct tree_host *h, const char *why); /* its parent gave up; why NULL: no fault of theirs */
+void tree_have(struct tree_host *h, uint64_t have); /* the host begins from here */
+void tree_check(struct tree_host *h);               /* lands what is complete and right */
 
 #endif

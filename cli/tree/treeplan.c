@@ -15,6 +15,21 @@ uint64_t tree_lag(uint64_t size)
 	return size / LAG_PART > LAG_LEAST ? size / LAG_PART : LAG_LEAST;
 }
 
+static bool plan_blamed(const struct tree_node *n, int parent)
+{
+	for (unsigned i = 0; i < n->fails; i++)
+		if (n->failed[i] == parent)
+			return true;
+	return false;
+}
+
+void tree_blame(struct tree_node *n, int parent)
+{
+	if (n->fails < TREE_TRIES && !plan_blamed(n, parent))
+		n->failed[n->fails++] = parent;
+	n->direct |= n->fails == TREE_TRIES;
+}
+
 /* Gives a node another parent, and counts the children of both. */
 static void plan_move(struct plan *p, int node, int parent)
 {
@@ -53,8 +68,9 @@ static bool plan_can_serve(const struct plan *p, int at, int node)
 {
 	const struct tree_node *c = &p->nodes[at];
 
-	return at != node && c->ready && (c->have >= p->size || c->next != TREE_NONE) && at != p->nodes[node].avoid &&
-		c->load < TREE_CHILDREN && !(p->nodes[node].load && plan_below(p, at, node));
+	return at != node && c->ready && (c->have >= p->size || c->next != TREE_NONE) &&
+		!plan_blamed(&p->nodes[node], at) && c->load < TREE_CHILDREN &&
+		!(p->nodes[node].load && plan_below(p, at, node));
 }
 
 /* In bytes of delay: until the parent has what the node has; and half of its speed for the rest, if it is shared. */
@@ -116,6 +132,22 @@ static void plan_judge(struct plan *p)
 	}
 }
 
+static bool plan_gets_nothing(const struct plan *p, const struct tree_node *n)
+{
+	return n->ready && n->have < p->size && n->still_ms >= TREE_STALL_MS &&
+		(n->next == TREE_SOURCE || (n->next >= 0 && p->nodes[n->next].have > n->have));
+}
+
+/* All nodes below one that hangs get nothing. News from it may be older than news from those that take from it. */
+static void plan_find_stuck(struct plan *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct tree_node *n = &p->nodes[i];
+
+		n->stuck = plan_gets_nothing(p, n) && !(n->next >= 0 && plan_gets_nothing(p, &p->nodes[n->next]));
+	}
+}
+
 /*
  * The source begins with two nodes, because one alone does not tell whether it is slow or the way from here is.
  * The better one stays; the other joins the chain.
@@ -169,18 +201,18 @@ static void plan_better(struct plan *p, int node)
 {
 	struct tree_node *n = &p->nodes[node];
 	const struct tree_node *up = n->next >= 0 ? &p->nodes[n->next] : NULL;
-	bool stalled = up && n->still_ms >= TREE_STALL_MS && up->have > n->have;
-	int old = n->next, parent;
+	bool stalled = up && (plan_gets_nothing(p, n) || (up->stuck && n->still_ms >= TREE_STALL_MS / 2));
+	int parent;
 
 	if (!up)
 		return;
 	if (stalled)
-		n->avoid = old;
+		tree_blame(n, n->next);
 	else if (!up->slow || up->have >= p->size || up->have > n->have + p->lag)
 		return;
-	parent = plan_pick(p, node, n->have + (n->avoid == old ? p->lag : 2 * p->lag), false);
+	parent = plan_pick(p, node, n->have + (stalled ? p->lag : 2 * p->lag), false);
 	/* A parent that hangs may be the one with most: then only the source has more. */
-	if (parent == TREE_NONE && stalled && p->fed < TREE_CHILDREN)
+	if (n->direct || (parent == TREE_NONE && stalled && p->fed < TREE_CHILDREN))
 		parent = TREE_SOURCE;
 	if (parent != TREE_NONE)
 		plan_move(p, node, parent);
@@ -206,6 +238,7 @@ void tree_plan(struct tree_node *nodes, size_t count, uint64_t size)
 	for (size_t k = 0; k < count; k++)
 		nodes[k].seen = false;
 	plan_judge(&p);
+	plan_find_stuck(&p);
 	plan_probe(&p);
 	for (size_t k = 0; k < count; k++)
 		if (plan_wants(&p, &nodes[k]))

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cli/tree/treepart.h"
 
-enum { TALK_LONGEST = 4096, TALK_WORDS = 8, TALK_PAUSE_MS = 1000, TALK_TRIES = 3 };
+enum { TALK_LONGEST = 4096, TALK_WORDS = 8, TALK_PAUSE_MS = 1000 };
 
 static const char talk_digits[] = "0123456789";
 static const char talk_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -98,6 +98,14 @@ static bool hear_hello(struct tree_host *h, char **w, size_t count)
 	return true;
 }
 
+/* No other parent at once: what ails this one may pass. */
+static void talk_blame(struct tree_host *h, int parent, const char *why)
+{
+	tree_blame(&h->tree->nodes[h->index], parent);
+	snprintf(h->why, sizeof h->why, "%s", why);
+	h->pause_until = clock_ms() + TALK_PAUSE_MS;
+}
+
 /* The parent's answer: it accepts the child's key, or cannot. */
 static void hear_allowed(struct tree_host *parent, size_t child, bool allowed)
 {
@@ -112,13 +120,14 @@ static void hear_allowed(struct tree_host *parent, size_t child, bool allowed)
 	h->wanted = TREE_NONE;
 	n->busy = false;
 	if (!allowed) {
-		n->parent = TREE_NONE;
-		n->avoid = parent->index;
-		tree_without_parent(h, "another host cannot write its authorized_keys");
+		talk_blame(h, parent->index, "another host cannot write its authorized_keys");
+		t->dirty = true;
 		return;
 	}
-	h->opened = parent->index;
-	n->parent = parent->index;
+	if (h->opened >= 0 && h->opened != parent->index)
+		tree_say(&t->hosts[h->opened], "deny %d", h->index);
+	h->opened = h->last = n->parent = parent->index;
+	h->pulling = false;
 	h->moved_at = clock_ms();
 	tree_say(h, "pull %d %s %u %s %s", parent->index, pssh_host_address(to), pssh_host_port(to), pssh_host_user(to),
 		pssh_host_key(to));
@@ -131,17 +140,42 @@ static void hear_ended(struct tree_host *h, char **w, size_t count, const char *
 	struct tree_node *n = &t->nodes[h->index];
 	int parent = count > 2 ? (int)strtol(w[1], NULL, 10) : TREE_NONE;
 
-	if (parent < 0 || parent != n->parent)
+	if (parent < 0 || parent != n->parent || h->stopping)
 		return;
 	if (h->opened == parent)
 		tree_say(&t->hosts[parent], "deny %d", h->index);
 	h->opened = TREE_NONE;
 	n->parent = TREE_NONE;
 	t->dirty = true;
-	if (n->have >= t->size)
+	/* A parent that died is not to blame. */
+	if (n->have < t->size && t->nodes[parent].ready)
+		talk_blame(h, parent, *rest ? rest : "the connection ended");
+}
+
+/* from PARENT HAVE: this host's ssh to a parent begins. */
+static void hear_from(struct tree_host *h, char **w)
+{
+	if (h->stopping || strtol(w[1], NULL, 10) != h->tree->nodes[h->index].parent)
 		return;
-	n->avoid = parent;
-	tree_without_parent(h, t->nodes[parent].ready ? (*rest ? rest : "the connection ended") : NULL);
+	h->pulling = true;
+	if (strtoull(w[2], NULL, 10) < h->tree->size)
+		tree_have(h, strtoull(w[2], NULL, 10));
+}
+
+/* stopped HAVE: it takes from nobody. */
+static void hear_stopped(struct tree_host *h, char **w)
+{
+	struct tree *t = h->tree;
+	struct tree_node *n = &t->nodes[h->index];
+
+	if (!h->stopping)
+		return;
+	h->stopping = n->busy = false;
+	if (h->opened >= 0)
+		tree_say(&t->hosts[h->opened], "deny %d", h->index);
+	h->opened = n->parent = TREE_NONE;
+	t->dirty = true;
+	tree_at(h, strtoull(w[1], NULL, 10));
 }
 
 static void hear_sum(struct tree_host *h, char **w, size_t count)
@@ -168,6 +202,10 @@ static void hear_line(struct tree_host *h, char *line)
 		tree_fail(h, PSSH_EREMOTE, "the host's shell answers what nanopod does not understand");
 	else if (count == 2 && (strcmp(w[0], "allowed") == 0 || strcmp(w[0], "refused") == 0))
 		hear_allowed(h, strtoull(w[1], NULL, 10), *w[0] == 'a');
+	else if (count == 3 && strcmp(w[0], "from") == 0)
+		hear_from(h, w);
+	else if (count == 2 && strcmp(w[0], "stopped") == 0)
+		hear_stopped(h, w);
 	else if (count && strcmp(w[0], "ended") == 0)
 		hear_ended(h, w, count, rest);
 	else if (count && strcmp(w[0], "sum") == 0)
@@ -193,18 +231,4 @@ void tree_hear(struct tree_host *h, const char *data, size_t len)
 		data += n;
 		len -= n;
 	}
-}
-
-/* After a few parents that gave nothing, this machine sends to the host itself. */
-void tree_without_parent(struct tree_host *h, const char *why)
-{
-	struct tree_node *n = &h->tree->nodes[h->index];
-
-	h->tree->dirty = true;
-	if (!why)
-		return;
-	snprintf(h->why, sizeof h->why, "%s", why);
-	h->pause_until = clock_ms() + TALK_PAUSE_MS;
-	if (++h->fails >= TALK_TRIES)
-		n->direct = true;
 }

@@ -17,6 +17,9 @@ cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tes
 cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/keepsleep.t \
 	tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t \
 	tests/cli/ssh.t tests/cli/tree.t tests/cli/warmtrips.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
+	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t \
+	tests/cli/treekeys.t tests/cli/treefault.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)

@@ -67,7 +67,7 @@ rm -rf "$TREE"/n*/data/*
 treehosts_break 3 ssh; treehosts_break 6 ssh-keygen
 run_is 0 "one whose ssh fails, one without ssh-keygen" tree big "n[1-8]:$DATA/"
 ok "all have it" same big
-like "$err" "hosts? got 'big' from here, because .* cannot take it from another host: n[36]: ." "is said"
+like "$err" "^nanopod: 2 hosts got 'big' from here, because they cannot take it from another host: n3: ." "is said, of them alone"
 ok "nothing temporary is left" clean
 
 treehosts_mend 3 ssh; treehosts_mend 6 ssh-keygen
