@@ -39,6 +39,46 @@ static char *find_program(const char *name)
 	return NULL;
 }
 
+/* What people type who come from other programs, and what does it here. */
+struct habit {
+	const char *command; /* NULL: of any */
+	const char *word, *here;
+};
+
+static const struct habit habits[] = {
+	{ NULL, "ps", "'nanopod nodes' lists your nodes, 'nanopod reservations' your reservations" },
+	{ NULL, "list", "'nanopod reservations' lists your reservations, 'nanopod nodes' your nodes" },
+	{ NULL, "rm", "'nanopod release RESERVATION' gives it back" },
+	{ NULL, "exec",
+		"'nanopod ssh NODE -- COMMAND' runs it on one host, 'nanopod run -w HOSTS -- COMMAND' on many" },
+	{ NULL, "scp", "'nanopod cp FILE HOST:PATH' copies" },
+	{ "ssh", "-L", "'nanopod tunnel HOST HERE:HOST:PORT' forwards a port" },
+	{ "ssh", "-R", "'nanopod tunnel HOST -R THERE:HOST:PORT' forwards a port back" },
+	{ "ssh", "-D", "'nanopod tunnel HOST -D PORT' is a SOCKS proxy" },
+	{ NULL, "-g", "'-w @GROUP' or '-r RESERVATION' chooses a group of hosts" },
+	{ NULL, "-u", "'-l NAME' chooses the user, '--timeout 30s' limits a command" },
+	{ NULL, "-L", "options are listed by '--help'; 'nanopod tunnel HOST HERE:HOST:PORT' forwards a port" },
+};
+
+/* command NULL: the word stands where a command should. NULL: nothing is known of it. */
+static const char *habit_hint(const char *command, const char *word)
+{
+	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+		if ((command != NULL) == (*habits[i].word == '-') && str_starts(word, habits[i].word) &&
+			(command || !word[strlen(habits[i].word)]) &&
+			(!habits[i].command || (command && strcmp(habits[i].command, command) == 0)))
+			return habits[i].here;
+	return NULL;
+}
+
+/* The option that the sentence "unknown option '-g'" is about. */
+static const char *habit_of_refusal(const struct command *cmd, const char *sentence)
+{
+	const char *quote = cmd->flags & COMMAND_CONNECT ? strrchr(sentence, '-') : NULL;
+
+	return quote && quote > sentence && quote[-1] == '\'' ? habit_hint(cmd->name, quote) : NULL;
+}
+
 static int run_program(struct nanopod *np, int argc, char **argv)
 {
 	const struct command *near = command_nearest(np, argv[0]);
@@ -48,7 +88,9 @@ static int run_program(struct nanopod *np, int argc, char **argv)
 
 	if (!program || np->shell) {
 		free(program);
-		if (near)
+		if (habit_hint(NULL, argv[0]))
+			snprintf(hint, sizeof hint, "%s", habit_hint(NULL, argv[0]));
+		else if (near)
 			snprintf(hint, sizeof hint, "did you mean 'nanopod %s'?", near->name);
 		else
 			snprintf(hint, sizeof hint, "'nanopod help' lists the commands");
@@ -252,9 +294,11 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 	command_tables(cmd, tables);
 	if (option_parse(tables, cmd->flags & COMMAND_STOP, argc - 1, argv + 1, &o, &f)) {
 		snprintf(hint, sizeof hint, "'nanopod %s --help' lists its options", cmd->name);
-		return print_fail(np, STATUS_USAGE, hint, "%s", f.text);
+		return print_fail(np, STATUS_USAGE,
+			habit_of_refusal(cmd, f.text) ? habit_of_refusal(cmd, f.text) : hint, "%s", f.text);
 	}
 	np->nodes = NULL;
+	np->nodes_kept = false;
 	rc = run_parsed(np, cmd, before, o);
 	option_free(o);
 	nodes_free(np->nodes);

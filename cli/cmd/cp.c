@@ -184,6 +184,7 @@ static int cp_hosts_of(struct copy *c, const struct place *p, struct pssh_list *
 
 	if (*p->hosts) {
 		status = select_add(c->np, into, p->hosts);
+		status = status ? status : select_settle(c->np, into, false);
 		status = status ? status : select_nodes(c->np, c->o, into);
 	} else {
 		status = select_options(c->np, c->o, into, &given);
@@ -407,7 +408,7 @@ static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const stru
 
 	if (status)
 		return status;
-	status = fanout_init(&c->fanout, c->np, connect, hosts);
+	status = fanout_init_up(&c->fanout, c->np, connect, hosts);
 	if (status) {
 		connect_close(c->np, connect);
 		return status;

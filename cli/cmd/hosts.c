@@ -122,6 +122,8 @@ static int hosts_run(struct nanopod *np, const struct options *o)
 
 	for (int i = 0; !status && i < option_argc(o); i++)
 		status = select_add(np, hosts, option_argv(o)[i]);
+	if (!status && option_argc(o))
+		status = select_settle(np, hosts, false);
 	if (!status)
 		status = select_options(np, o, hosts, &given);
 	if (!status && !given && !option_argc(o)) {

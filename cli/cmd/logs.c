@@ -43,6 +43,7 @@ struct logs {
 	uint64_t seq;
 	bool many;                 /* logs of one node */
 	struct buf line;
+	size_t added, left_out; /* logs to read; those of nodes that are not up */
 };
 
 static const struct option options[] = {
@@ -273,6 +274,16 @@ static const struct node *logs_node_of(const struct logs *l, const char *name)
 	return l->np->nodes ? nodes_of_host(l->np->nodes, name) : NULL;
 }
 
+/* One of several nodes that is not up does not keep the others' logs back. */
+static int logs_leave_out(struct logs *l, const struct node *n)
+{
+	if (pssh_list_count(l->hosts) == 1)
+		return node_unreachable(l->np, n);
+	print_warn(l->np, "cannot reach '%s': %s", n->name, node_state(n));
+	l->left_out++;
+	return STATUS_OK;
+}
+
 static int logs_add(struct logs *l, const char *name, enum log_kind kind, const char *what)
 {
 	const struct node *n = logs_node_of(l, name);
@@ -280,8 +291,11 @@ static int logs_add(struct logs *l, const char *name, enum log_kind kind, const 
 	if (kind == LOG_CONSOLE && !n)
 		return print_fail(l->np, STATUS_NOTFOUND, "'nanopod logs -w HOST journal' reads its journal",
 			"'%s' is not a node of the market, which keeps only consoles of nodes", name);
+	if (kind == LOG_CONSOLE && n->status == MODEL_INSTANCE_AWAITING && !l->want.follow)
+		print_note(l->np, "'%s' is pending: its console is empty until it starts", n->name);
 	if (kind != LOG_CONSOLE && n && !node_reachable(n) && !l->want.follow)
-		return node_unreachable(l->np, n);
+		return logs_leave_out(l, n);
+	l->added++;
 	return logtail_add(l->tail, name, kind, what, kind == LOG_CONSOLE ? n->id : NULL);
 }
 
@@ -515,7 +529,10 @@ static int logs_go(struct logs *l)
 		l->width = n > l->width ? n : l->width;
 		status = logs_add_host(l, pssh_list_get(l->hosts, i));
 	}
-	return status ? status : logtail_run(l->tail, logs_show, l);
+	if (!status && l->left_out && !l->added)
+		return print_fail(l->np, STATUS_CONFLICT, "'--wait' waits for them", "none of the nodes runs");
+	status = status ? status : logtail_run(l->tail, logs_show, l);
+	return !status && l->left_out ? STATUS_PARTLY : status;
 }
 
 static int logs_run(struct nanopod *np, const struct options *o)

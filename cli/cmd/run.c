@@ -9,6 +9,7 @@
 #include "cli/frame/command.h"
 #include "cli/remote/connect.h"
 #include "cli/remote/fanout.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/remote/save.h"
 #include "cli/remote/script.h"
@@ -30,6 +31,7 @@ struct run {
 	struct view view;
 	struct save save;
 	bool saving, save_broke;
+	bool hosts_first; /* the first word names the hosts */
 };
 
 static const struct option options[] = {
@@ -165,6 +167,29 @@ static int select_failed(struct run *r, struct pssh_list *hosts, char **command)
 	return status;
 }
 
+/* What stands alone before "--" can only be where to run, if it is a node or reservation. */
+static int select_before_split(struct run *r, struct pssh_list *hosts)
+{
+	char **words = option_argv(r->o);
+	bool split = option_split(r->o) == 1;
+	char hint[300] = "nanopod run -w 'n[1-64]' -- COMMAND";
+	int status;
+
+	if (!words[0])
+		return print_fail_field(r->np, STATUS_USAGE, "--hosts", hint, "no hosts given");
+	nodes_guess(r->np, (const char *[]){ words[0] }, 1, split);
+	if (split && (nodes_of_host(r->np->nodes, words[0]) || select_reservation_size(r->np, words[0]))) {
+		r->hosts_first = true;
+		status = select_add(r->np, hosts, words[0]);
+		status = status ? status : select_settle(r->np, hosts, true);
+		return status ? status : select_nodes(r->np, r->o, hosts);
+	}
+	if (split || select_reservation_size(r->np, words[0]) || nodes_of_host(r->np->nodes, words[0]))
+		snprintf(hint, sizeof hint, "nanopod run %s %.100s -- COMMAND",
+			select_reservation_size(r->np, words[0]) ? "-r" : "-w", words[0]);
+	return print_fail_field(r->np, STATUS_USAGE, "--hosts", hint, "no hosts given");
+}
+
 static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 {
 	struct connect_warm *warm = r->np->shell;
@@ -183,15 +208,14 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 	} else {
 		status = select_options(r->np, r->o, hosts, &given);
 	}
-	if (!status && !given)
-		status = print_fail_field(r->np, STATUS_USAGE, "--hosts", "nanopod run -w 'n[1-64]' -- COMMAND",
-			"no hosts given");
-	return status;
+	if (!status && given)
+		status = select_settle(r->np, hosts, false);
+	return status || given ? status : select_before_split(r, hosts);
 }
 
 static int build_command(struct run *r, const char *saved)
 {
-	char **words = option_argv(r->o);
+	char **words = option_argv(r->o) + r->hosts_first;
 	struct fail f = { 0 };
 
 	if (option_given(r->o, "script")) {
@@ -369,7 +393,7 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 
 	if (status)
 		return status;
-	status = fanout_init(&r->fanout, r->np, c, hosts);
+	status = fanout_init_up(&r->fanout, r->np, c, hosts);
 	if (!status) {
 		view_init(&r->view, &r->fanout, kind_of(r));
 		r->view.labels = !option_given(r->o, "no-label");

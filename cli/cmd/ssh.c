@@ -268,13 +268,29 @@ static int ssh_look_up(struct session *s, const char *name)
 
 	if (text && *text && value_duration(text, &ms, &why))
 		return print_fail_field(s->np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", why.text);
-	nodes_guess_host(s->np, name);
 	n = nodes_of_host(s->np->nodes, name);
 	if (!n || node_reachable(n) || !option_given(s->o, "wait"))
 		return STATUS_OK;
 	id = n->id;
 	status = nodewait(s->np, &id, 1, ms);
 	return status ? status : nodes_know_again(s->np);
+}
+
+/* A reservation of one node stands for it. */
+static int ssh_settle(struct session *s, struct pssh_list *hosts)
+{
+	const char *name = pssh_list_get(hosts, 0);
+	char hint[300];
+	int status;
+
+	nodes_guess_host(s->np, name);
+	snprintf(hint, sizeof hint,
+		"'nanopod nodes -r %.100s' lists them, 'nanopod run -r %.100s -- COMMAND' runs on all", name, name);
+	status = s->np->nodes ? select_settle(s->np, hosts, false) : STATUS_OK;
+	if (!status && pssh_list_count(hosts) != 1)
+		status = print_fail(s->np, STATUS_USAGE, hint, "this is a reservation of %zu nodes, and ssh takes one",
+			pssh_list_count(hosts));
+	return status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
 }
 
 static int with_host(struct session *s, const char *name)
@@ -288,7 +304,7 @@ static int with_host(struct session *s, const char *name)
 	if (!status && pssh_list_count(hosts) != 1)
 		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' runs on many",
 			"'%s' means %zu hosts, ssh takes one", name, pssh_list_count(hosts));
-	status = status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
+	status = status ? status : ssh_settle(s, hosts);
 	if (!status && option_given(s->o, "openssh")) {
 		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
 		char *extra[4] = { NULL };

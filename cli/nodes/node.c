@@ -395,8 +395,8 @@ int nodes_know(struct nanopod *np)
 
 static void note_name(void *arg, const char *name, const char *help)
 {
-	(void)help;
-	if (table_set(arg, name, arg))
+	/* help: its reservation, whose name may stand for its nodes */
+	if (table_set(arg, name, arg) || (help && table_set(arg, help, arg)))
 		command_nomem();
 }
 
@@ -428,7 +428,7 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 	struct market_link *m;
 	struct table told;
 
-	if (!count || !can_ask(np))
+	if (!count || np->nodes_kept || !can_ask(np))
 		return;
 	table_init(&told);
 	remember_each(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL), note_name, &told);
@@ -437,11 +437,13 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 	table_release(&told);
 	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
 		return;
-	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED && !node_know_kept(np, m))
+	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED && !node_know_kept(np, m)) {
+		np->nodes_kept = true;
 		print_note(np,
 			"cannot ask the market whether '%s' is a node of yours (%s): nanopod takes it for a host like "
 			"others",
 			known ? known : node_bare(names[0]), m->fail.text);
+	}
 	market_sign_out(m);
 }
 
@@ -483,6 +485,11 @@ static bool is_known(const struct settings *s, const char *host)
 	if (known && !h.found && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
 		hostnames_known(known, node_compare, &h);
 	return h.found;
+}
+
+bool nodes_host_known(const struct nanopod *np, const char *host)
+{
+	return is_known(np->settings, host);
 }
 
 void nodes_guess_host(struct nanopod *np, const char *host)

@@ -55,6 +55,9 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 /* The same for one host; asks where neither ssh_config nor known_hosts knows it. */
 void nodes_guess_host(struct nanopod *np, const char *host);
 
+/* Has ssh_config or known_hosts that host, or is it an address? */
+bool nodes_host_known(const struct nanopod *np, const char *host);
+
 /* Loads np->nodes again, silently. False: the market does not answer, and np->nodes is unchanged. */
 bool nodes_look_again(struct nanopod *np);
 

@@ -13,15 +13,15 @@ enum { NODE_KEYS_MAX = 16 };
 
 struct node {
 	char *id, *name, *status_text, *message;
-	char *reservation, *pool;      /* its name and its id */
-	char *type, *zone, *proof;     /* proof: of its host, a word of the market; NULL: unknown */
+	char *reservation, *pool;  /* its name and its id */
+	char *type, *zone, *proof; /* proof: of its host, a word of the market; NULL: unknown */
 	enum model_instance_status status;
 	bool host_down;                /* the market says that its host is silent or broken */
 	bool ends_early;               /* its host goes out of service at its end */
 	int64_t end, created, updated; /* end 0: not known */
 	char *hostname, *user;         /* hostname NULL: not reachable yet; user NULL: not known */
 	unsigned port;
-	char **keys;                   /* host keys: "ssh-ed25519 AAAA…" */
+	char **keys; /* host keys: "ssh-ed25519 AAAA…" */
 	size_t key_count;
 	char *gpus, *gpus_json; /* what its host gave it, for people and for programs; gpus NULL: none reported */
 };
@@ -44,7 +44,7 @@ bool node_host_is_plain(const char *host);
 bool node_user_is_plain(const char *user);
 bool node_key_is_plain(const char *key); /* "ssh-ed25519 AAAA…" */
 
-bool node_lives(const struct node *n);                             /* pending or running */
-bool node_in(const struct node *n, const char *reservation);       /* by its name or id */
+bool node_lives(const struct node *n);                       /* pending or running */
+bool node_in(const struct node *n, const char *reservation); /* by its name or id */
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/remote/select.h"
@@ -74,38 +75,104 @@ static void make_blocking(FILE *stream)
 		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
 }
 
-int fanout_init(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names)
+/* A node of the market that cannot be reached now. */
+static const struct node *fanout_node_down(const struct nanopod *np, const char *name)
+{
+	const struct node *n = nodes_of_host(np->nodes, name);
+
+	return n && (!node_reachable(n) || !n->key_count) ? n : NULL;
+}
+
+static bool fanout_all_down(const struct nanopod *np, const struct pssh_list *names)
+{
+	for (size_t i = 0; i < pssh_list_count(names); i++)
+		if (!fanout_node_down(np, pssh_list_get(names, i)))
+			return false;
+	return true;
+}
+
+static int fanout_leave_out(struct fanout *f, struct outcome *o, const char *name, const struct node *n)
+{
+	const char *why = n->message && *n->message ? n->message : NULL;
+	int rc = pssh_host(f->connect->fleet, name, &o->host);
+
+	if (rc == PSSH_ENOMEM)
+		command_nomem();
+	if (rc)
+		return print_fail(f->np, STATUS_USAGE, NULL, "%s", pssh_error(f->connect->fleet));
+	o->state = OUTCOME_ERROR;
+	o->left_out = true;
+	o->status = node_reachable(n) ? PSSH_EHOSTNEW : PSSH_EAGAIN;
+	if (asprintf(&o->text, "%s%s%s",
+		    node_reachable(n) ? "the market has no host key of it, so another machine could pose as it"
+				      : node_state(n),
+		    why ? ": " : "", why ? why : "") < 0)
+		command_nomem();
+	f->progress.failed++;
+	return STATUS_OK;
+}
+
+static int fanout_add_hosts(struct fanout *f, const struct pssh_list *names, bool some)
 {
 	int status = STATUS_OK;
 
-	*f = (struct fanout){
-		.np = np, .connect = c, .count = pssh_list_count(names), .grace_ms = GRACE_MS,
-		.cancel_signal = "TERM", .watch_fd = -1, .input.fd = -1,
-	};
-	buf_init(&f->input.replay, REPLAY_MAX);
-	f->hosts = calloc(f->count + 1, sizeof *f->hosts);
-	if (!f->hosts)
-		command_nomem();
-	select_recognize(np, names);
+	some = some && !fanout_all_down(f->np, names);
 	for (size_t i = 0; !status && i < f->count; i++) {
+		const char *name = pssh_list_get(names, i);
+		const struct node *down = some ? fanout_node_down(f->np, name) : NULL;
 		struct outcome *o = &f->hosts[i];
 
-		status = connect_host(np, c, pssh_list_get(names, i), &o->host);
+		status = down ? fanout_leave_out(f, o, name, down) : connect_host(f->np, f->connect, name, &o->host);
 		if (status)
 			break;
 		o->name = pssh_host_name(o->host);
 		o->index = i;
 		pssh_host_set_data(o->host, o);
 	}
+	return status;
+}
+
+static int fanout_init_any(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names,
+	bool some)
+{
+	int status;
+
+	*f = (struct fanout){
+		.np = np,
+		.connect = c,
+		.count = pssh_list_count(names),
+		.grace_ms = GRACE_MS,
+		.cancel_signal = "TERM",
+		.watch_fd = -1,
+		.input.fd = -1,
+	};
+	buf_init(&f->input.replay, REPLAY_MAX);
+	f->hosts = calloc(f->count + 1, sizeof *f->hosts);
+	if (!f->hosts)
+		command_nomem();
+	select_recognize(np, names);
+	progress_begin(&f->progress, np, f->count);
+	status = fanout_add_hosts(f, names, some);
 	if (!status && signals_begin() != 0)
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
 	if (status) {
+		for (size_t i = 0; i < f->count; i++)
+			free(f->hosts[i].text);
 		free(f->hosts);
 		return status;
 	}
 	make_blocking(np->out);
-	progress_begin(&f->progress, np, f->count);
 	return STATUS_OK;
+}
+
+int fanout_init(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names)
+{
+	return fanout_init_any(f, np, c, names, false);
+}
+
+int fanout_init_up(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names)
+{
+	return fanout_init_any(f, np, c, names, true);
 }
 
 void fanout_release(struct fanout *f)
@@ -344,18 +411,18 @@ static bool ask_about_keys(struct fanout *f)
 	return fanout_start(f) == STATUS_OK;
 }
 
-/* The next host whose key the person did not accept. */
+/* The next host whose key the person did not accept, or that was not up. */
 static struct outcome *next_refused(struct fanout *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];
 
-		if (!o->ask)
+		if (!o->ask && !o->left_out)
 			continue;
-		o->ask = false;
+		f->ended += o->ask;
+		f->progress.failed += o->ask;
+		o->ask = o->left_out = false;
 		o->state = OUTCOME_ERROR;
-		f->ended++;
-		f->progress.failed++;
 		f->made = (struct pssh_event){
 			.type = PSSH_EV_ERROR, .task = f->task, .host = o->host, .data = "",
 			.status = o->status, .text = o->text ? o->text : "",

@@ -32,6 +32,7 @@ struct outcome {
 	bool ask;                         /* its key is unknown: ask the person */
 	bool accepted;                    /* the person accepted its key */
 	char *address, *fingerprint;      /* as somebody else saw them who connected to it; NULL: as the library did */
+	bool left_out;                    /* a node that is not up: an error from the start, told at the end */
 	uint64_t moved, size;             /* a copy's bytes */
 	uint64_t unchanged;               /* files that a copy left alone */
 	uint64_t earlier;                 /* bytes of the sources that this command copied before */
@@ -97,6 +98,9 @@ struct fanout {
 
 /* Adds the named hosts. An exit status; on failure there is nothing to release. */
 int fanout_init(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names);
+
+/* The same, but where some nodes of several are not up, these alone fail, and the others go on. */
+int fanout_init_up(struct fanout *f, struct nanopod *np, struct connect *c, const struct pssh_list *names);
 void fanout_release(struct fanout *f);
 
 /* Begins a task on all hosts that are not failed yet. An exit status. */

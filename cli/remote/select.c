@@ -2,6 +2,8 @@
 #include "cli/remote/select.h"
 
 #include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
 #include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/value.h"
 
@@ -58,12 +61,51 @@ static int select_resolve(void *arg, const char *group, struct pssh_list *into)
 	return np->select_failed ? PSSH_ENOENT : add_reservation(np, group, into);
 }
 
+/* ---- The nearest name -------------------------------------------------------------------- */
+
+struct select_nearest {
+	const char *typed;
+	char name[64];
+	size_t far;
+};
+
+static void select_nearer(struct select_nearest *s, const char *name)
+{
+	size_t far;
+
+	if (name && strlen(name) < sizeof s->name && strcmp(name, s->typed) != 0 && value_near(s->typed, name, &far) &&
+		far < s->far) {
+		memcpy(s->name, name, strlen(name) + 1);
+		s->far = far;
+	}
+}
+
+static void select_remembered(void *arg, const char *name, const char *help)
+{
+	select_nearer(arg, name);
+	select_nearer(arg, help); /* of a node it is its reservation */
+}
+
+bool select_near(const struct nanopod *np, const char *name, char room[SELECT_HINT])
+{
+	const char *url = np->settings ? settings_text(np->settings, SETTING_ID_URL) : NULL, *at = strrchr(name, '@');
+	struct select_nearest s = { .typed = at ? at + 1 : name, .far = SIZE_MAX };
+
+	if (url)
+		remember_each(REMEMBER_NODES, url, select_remembered, &s);
+	if (*s.name)
+		snprintf(room, SELECT_HINT, "did you mean '%s'?", s.name);
+	return *s.name;
+}
+
 static int no_such_reservation(struct nanopod *np, const char *name, const char *field)
 {
-	char hint[300];
+	char hint[300 + SELECT_HINT], near[SELECT_HINT] = "";
+	bool slip = select_near(np, name, near);
 
 	snprintf(hint, sizeof hint,
-		"'nanopod nodes -r %.100s --all' lists ended nodes, 'nanopod reservations' your reservations", name);
+		"%s%s'nanopod nodes -r %.100s --all' lists ended nodes, 'nanopod reservations' your reservations", near,
+		slip ? "; " : "", name);
 	return print_fail_field(np, STATUS_NOTFOUND, field, hint,
 		"no reservation '%.100s' with a running or pending node", name);
 }
@@ -147,6 +189,30 @@ static int select_wait_for_nodes(struct nanopod *np, const struct options *o, co
 	return status || !count ? status : nodes_know_again(np);
 }
 
+/* Leaves out nodes that do not run yet. */
+static int select_only_ready(struct nanopod *np, struct pssh_list *l)
+{
+	size_t left_out = 0;
+
+	select_recognize(np, l);
+	for (size_t i = pssh_list_count(l); i-- > 0;) {
+		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
+
+		if (!n || node_reachable(n))
+			continue;
+		if (pssh_list_drop(l, pssh_list_get(l, i)) != 0)
+			command_nomem();
+		left_out++;
+	}
+	if (left_out && !pssh_list_count(l))
+		return print_fail_field(np, STATUS_CONFLICT, "--only-ready", "'--wait' waits for them",
+			"none of the %zu nodes runs yet", left_out);
+	if (left_out)
+		print_note(np, "left out %zu node%s that do%s not run yet", left_out, left_out == 1 ? "" : "s",
+			left_out == 1 ? "es" : "");
+	return STATUS_OK;
+}
+
 int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l)
 {
 	int status = STATUS_OK;
@@ -155,6 +221,8 @@ int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *
 		status = select_filter(np, o, l);
 	if (!status && option_given(o, "wait"))
 		status = select_wait_for_nodes(np, o, l);
+	if (!status && option_given(o, "only-ready"))
+		status = select_only_ready(np, l);
 	return status;
 }
 
@@ -179,6 +247,47 @@ void select_recognize(struct nanopod *np, const struct pssh_list *l)
 	names = select_names(l);
 	nodes_guess(np, names, pssh_list_count(l), false);
 	free(names);
+}
+
+size_t select_reservation_size(const struct nanopod *np, const char *name)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; np->nodes && np->nodes->chosen && i < np->nodes->count; i++)
+		count += node_lives(&np->nodes->list[i]) && node_in(&np->nodes->list[i], name);
+	return count;
+}
+
+static bool select_means_reservation(const struct nanopod *np, const char *name)
+{
+	return !nodes_of_host(np->nodes, name) && select_reservation_size(np, name) && !nodes_host_known(np, name);
+}
+
+int select_settle(struct nanopod *np, struct pssh_list *l, bool sure)
+{
+	const char **names = select_names(l);
+	size_t count = pssh_list_count(l), found = 0;
+	struct pssh_list *all = NULL;
+	int rc = 0;
+
+	if (!np->nodes)
+		nodes_guess(np, names, count, sure);
+	for (size_t i = 0; i < count; i++)
+		found += select_means_reservation(np, names[i]);
+	if (found)
+		rc = pssh_list_new(&all);
+	for (size_t i = 0; found && !rc && i < count; i++)
+		rc = select_means_reservation(np, names[i]) ? add_reservation(np, names[i], all)
+							    : pssh_list_add(all, names[i]);
+	free(names);
+	while (found && !rc && pssh_list_count(l))
+		rc = pssh_list_drop(l, pssh_list_get(l, pssh_list_count(l) - 1));
+	for (size_t i = 0; found && !rc && i < pssh_list_count(all); i++)
+		rc = pssh_list_add(l, pssh_list_get(all, i));
+	pssh_list_free(all);
+	if (rc)
+		command_nomem();
+	return STATUS_OK;
 }
 
 /* ---- What was typed ---------------------------------------------------------------------- */

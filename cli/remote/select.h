@@ -37,6 +37,9 @@
 			.kind = OPTION_OPTIONAL, \
 			.arg = "DURATION", \
 			.help = "wait for nodes that do not run yet (5m without a value)" }, \
+		{ .name = "only-ready", \
+			.kind = OPTION_FLAG, \
+			.help = "leave out nodes that do not run yet; one line says how many" }, \
 		{ .name = "exclude", \
 			.letter = 'x', \
 			.kind = OPTION_LIST, \
@@ -66,6 +69,20 @@ bool select_given(const struct options *o);
  * Applies --type, --zone and --wait to a list from elsewhere; select_options() does it itself. An exit status.
  */
 int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l);
+
+/*
+ * Puts the nodes of a reservation in the place of its name, where that can mean nothing else: it is no node, and
+ * neither ssh_config nor known hosts has it. It asks the market only where it listed such a name before, or where sure
+ * is true. An exit status.
+ */
+int select_settle(struct nanopod *np, struct pssh_list *l, bool sure);
+
+/* How many pending and running nodes the reservation of that name has, as far as the market was asked. */
+size_t select_reservation_size(const struct nanopod *np, const char *name);
+
+/* "did you mean 'train-0'?": the nearest name of a node or reservation that the market ever listed. False: none. */
+enum { SELECT_HINT = 200 };
+bool select_near(const struct nanopod *np, const char *name, char room[SELECT_HINT]);
 
 /* Before connecting: looks up which of them are nodes of the market. */
 void select_recognize(struct nanopod *np, const struct pssh_list *l);

@@ -49,11 +49,19 @@ const char *summary_hint(int code)
 	}
 }
 
-static const char *summary_hint_for(const struct fanout *f, const struct outcome *o)
+static const char *summary_hint_for(const struct fanout *f, const struct outcome *o, char room[SELECT_HINT])
 {
+	const struct node *n = nodes_of_host(f->np->nodes, o->name);
+
 	if (o->state != OUTCOME_ERROR)
 		return NULL;
-	if (o->status == PSSH_EHOSTKEY && nodes_of_host(f->np->nodes, o->name))
+	if (o->status == PSSH_EAGAIN && n && !node_reachable(n))
+		return "'--wait' waits for nodes that do not run yet, '--only-ready' leaves them out";
+	if (o->status == PSSH_EHOSTNEW && n)
+		return "'nanopod replace NODE' makes another one";
+	if (o->status == PSSH_ERESOLVE && select_near(f->np, o->name, room))
+		return room;
+	if (o->status == PSSH_EHOSTKEY && n)
 		return "the market knows this node's key, and this is another: nothing was sent; 'nanopod "
 		       "console NODE' shows "
 		       "what its host says, 'nanopod replace NODE' takes another one";
@@ -170,12 +178,13 @@ static size_t sort_causes(const struct fanout *f, struct cause *causes)
 
 static void show_cause(const struct fanout *f, const struct cause *c)
 {
+	char room[SELECT_HINT];
 	struct nanopod *np = f->np;
 	char *names = select_fold_names(c->names, c->count, NAMES_SHOWN);
 	bool changed = c->code == PSSH_EHOSTKEY && c->count > 1 && !nodes_of_host(np->nodes, c->example->name);
 	const char *hint = changed ? "where a host was reinstalled, 'ssh-keygen -R HOST' forgets its old key; if not, "
 				     "somebody may be in between"
-				   : summary_hint_for(f, c->example);
+				   : summary_hint_for(f, c->example, room);
 	char *own = c->count == 1 ? cause_of(c->example, true) : changed ? strdup(pssh_strerror(c->code)) : NULL;
 
 	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
@@ -196,11 +205,12 @@ static void summary_show_one(struct fanout *f)
 {
 	const struct outcome *o = &f->hosts[0];
 	int status = ran_out(o) ? STATUS_UNREACHABLE : STATUS_TRANSPORT;
+	char room[SELECT_HINT];
 
 	if (o->state == OUTCOME_ERROR && strstr(o->text, o->name))
-		print_fail(f->np, status, summary_hint_for(f, o), "%s", o->text);
+		print_fail(f->np, status, summary_hint_for(f, o, room), "%s", o->text);
 	else if (o->state == OUTCOME_ERROR)
-		print_fail(f->np, status, summary_hint_for(f, o), "%s: %s", o->name,
+		print_fail(f->np, status, summary_hint_for(f, o, room), "%s: %s", o->name,
 			*o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
 		print_note(f->np, "%s: SIG%s ended the command", o->name, o->text);

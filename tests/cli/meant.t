@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What one means: a reservation's name for its nodes, a slip for the nearest name, and those nodes that run now.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+. "$(dirname "$0")/../lib/nodes.sh"
+nodes_up 2
+buy() { "$NANOPOD" buy -t h100 -n 1 -d 2h -p 3 --ssh-key "$SSHD_KEY.pub" -y "$@" >"$TMP/.bought" 2>&1 || diag "$(cat "$TMP/.bought")"; }
+buy --name one
+buy --name late
+clock $((NOW + 121))
+node_runs one-0 1
+"$NANOPOD" nodes -q >"$TMP/nodes"
+is "$(tr '\n' ' ' <"$TMP/nodes")" "late-0 one-0 train-0 train-1 " "(three nodes run, one is pending)"
+
+# ---- A reservation's name ----
+run_is 0 "ssh to a reservation of one node" "$NANOPOD" ssh $WHERE one -- echo there
+is "$out" there "reaches it"
+run_is 2 "of two nodes" "$NANOPOD" ssh $WHERE train -- echo there
+like "$err" "a reservation of 2 nodes.*'nanopod nodes -r train' lists them, 'nanopod run -r train -- COMMAND'" "is refused with what to type"
+run_is 0 "run RESERVATION -- COMMAND" "$NANOPOD" run $WHERE train -- echo there
+is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "train-0: there train-1: there " "runs on its nodes"
+run_is 0 "run NODE -- COMMAND" "$NANOPOD" run $WHERE train-1 -- echo there
+is "$out" "train-1: there" "on the node"
+run_is 2 "run RESERVATION COMMAND" "$NANOPOD" run $WHERE train echo there
+like "$err" "no hosts given; nanopod run -r train -- COMMAND" "is refused with what to type"
+run_is 2 "run OTHER -- COMMAND" "$NANOPOD" run $WHERE n1 -- echo there
+like "$err" "no hosts given; nanopod run -w n1 -- COMMAND" "likewise"
+run_is 0 "run -w RESERVATION" "$NANOPOD" run $WHERE -w train -- echo there
+is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "train-0: there train-1: there " "its nodes"
+is "$("$NANOPOD" hosts n1 train n2 | tr '\n' ' ')" "n1 train-0 train-1 n2 " "hosts, in its place"
+echo text >"$TMP/file"
+run_is 0 "cp FILE RESERVATION:PATH" "$NANOPOD" cp $WHERE "$TMP/file" "one:$TMP/sent"
+is "$(cat "$TMP/sent")" text "copies"
+printf 'Host train\n  HostName elsewhere.invalid\n' >"$TMP/config"
+is "$("$NANOPOD" hosts --ssh-config "$TMP/config" train)" train "a host that ssh_config has stays one"
+
+# ---- Slips ----
+for verb in "ssh" "run -w"; do
+	# shellcheck disable=SC2086
+	run_is 255 "$verb: a name with a slip" "$NANOPOD" $verb trian-0 $WHERE --connect-timeout 5s -- true
+	[ "$verb" = ssh ] || like "$err" "did you mean 'train-0'\?" "$verb: names the nearest"
+done
+run_is 255 "ssh: a name with a slip" "$NANOPOD" ssh $WHERE --connect-timeout 5s trainn-0 -- true
+like "$err" "did you mean 'train-0'\?" "names the nearest"
+run_is 3 "a reservation with a slip" "$NANOPOD" run $WHERE -r tarin -- true
+like "$err" "no reservation 'tarin'.*did you mean 'train'\?; 'nanopod nodes -r tarin --all'" "too"
+
+# ---- Habits ----
+for habit in "ps=nanopod nodes" "list=nanopod reservations" "rm x=nanopod release" "exec a b=nanopod ssh" "scp a b:=nanopod cp" \
+	"run -g web x=-w @GROUP" "run -u 5 x=--timeout" "ssh -L 1:h:2 n=nanopod tunnel" "run -L x=nanopod tunnel"; do
+	# shellcheck disable=SC2086
+	run_is 2 "'${habit%%=*}'" "$NANOPOD" ${habit%%=*}
+	like "$err" "; .*${habit#*=}" "names what does it here"
+done
+run_is 2 "an option that nobody has" "$NANOPOD" run -y
+like "$err" "nanopod run --help" "leads to the help"
+
+# ---- Nodes that are not up ----
+run_is 10 "run, where one node is pending" "$NANOPOD" run $WHERE -r train -r late -- echo there
+is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "train-0: there train-1: there " "the others go on"
+like "$(printf '%s' "$err" | tr '\n' ' ')" "1 of 3 hosts failed.*pending.*late-0.*'--wait' waits.*'--only-ready'" "it is named, with what to do"
+run_is 10 "for programs" "$NANOPOD" run $WHERE -r train -r late -o jsonl -- echo there
+is "$(printf '%s\n' "$out" | jq -r 'select(.type == "error") | [.host, .retryable] | join(" ")')" "late-0 true" "its failure is an event"
+run_is 0 "--only-ready" "$NANOPOD" run $WHERE -r train -r late --only-ready -- echo there
+is "$err" "nanopod: left out 1 node that does not run yet" "leaves it out, and one line says so"
+run_is 5 "where none runs" "$NANOPOD" run $WHERE -r late --only-ready -- echo there
+run_is 5 "where none runs, without it" "$NANOPOD" run $WHERE -r late -- echo there
+like "$err" "cannot reach 'late-0': pending" "is told"
+run_is 10 "cp" "$NANOPOD" cp $WHERE "$TMP/file" "late,one:$TMP/again"
+is "$(cat "$TMP/again")" text "copies to the others"
+run_is 10 "logs of a file" "$NANOPOD" logs $WHERE -r late -r one "$TMP/file"
+is "$out" "one-0:  text" "reads the others"
+like "$err" "cannot reach 'late-0': pending" "and names it"
+run_is 0 "logs of a pending node" "$NANOPOD" logs $WHERE late-0
+like "$err" "'late-0' is pending: its console is empty until it starts" "say why there are none"
+
+done_testing
