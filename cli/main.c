@@ -17,6 +17,7 @@ extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
 extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_shell, cmd_keep, cmd_gateway;
+extern const struct command cmd_ssh_config, cmd_inventory;
 extern const struct command cmd_config, cmd_doctor, cmd_completion, cmd_complete, cmd_help, cmd_version;
 
 static const struct command *const commands[] = {
@@ -49,6 +50,8 @@ static const struct command *const commands[] = {
 	&cmd_hosts,
 	&cmd_keep,
 	&cmd_shell,
+	&cmd_ssh_config,
+	&cmd_inventory,
 	&cmd_provision,
 	&cmd_kubeconfig,
 	&cmd_local,

@@ -67,6 +67,10 @@ nanopod_SOURCES += \
 	cli/cmd/provision/provision_nodes.c \
 	cli/cmd/provision/provision_remove.c \
 	cli/cmd/provision/provision_set.c \
-	cli/cmd/provision/provision_upgrade.c
+	cli/cmd/provision/provision_upgrade.c \
+	cli/cmd/reach/inventory.c \
+	cli/cmd/reach/reach.c \
+	cli/cmd/reach/reach.h \
+	cli/cmd/reach/ssh_config.c
 # Apart, for the tests.
 libcli_la_SOURCES += cli/cmd/candidates.c cli/cmd/candidates.h

@@ -464,8 +464,7 @@ static void openssh_settings(struct nanopod *np, const char *host, struct buf *l
 		print_warn(np, "the setting 'timeout' has no effect with --openssh: ssh has no such limit");
 }
 
-/* Writes a node's host keys to a file for ssh, which closes every descriptor that it would inherit. */
-static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *list)
+int connect_key_file(struct nanopod *np, const struct node *n, char **out)
 {
 	char *path = remember_path("hostkeys", n->id);
 	struct buf text;
@@ -480,9 +479,21 @@ static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *li
 	buf_release(&text);
 	if (rc) {
 		free(path);
-		return print_fail(np, STATUS_FAILURE, "leave out --openssh", "cannot write the host key of '%s': %s",
-			n->name, strerror(-rc));
+		return print_fail(np, STATUS_FAILURE, NULL, "cannot write the host key of '%s': %s", n->name,
+			strerror(-rc));
 	}
+	*out = path;
+	return STATUS_OK;
+}
+
+/* In a file: ssh closes every descriptor that it would inherit. */
+static int openssh_keys(struct nanopod *np, const struct node *n, struct buf *list)
+{
+	char *path = NULL;
+	int status = connect_key_file(np, n, &path);
+
+	if (status)
+		return status;
 	connect_path(list, "UserKnownHostsFile", path);
 	connect_option(list, "GlobalKnownHostsFile", "/dev/null");
 	connect_option(list, "HostKeyAlias", n->id);

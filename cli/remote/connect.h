@@ -33,6 +33,13 @@ void connect_free(struct connect *c);
 /* Adds the host, with the options' user, port and jump where its name has none. An exit status. */
 int connect_host(struct nanopod *np, struct connect *c, const char *name, struct pssh_host **out);
 
+/*
+ * Writes the host keys of a node under its id to a file in ~/.cache, as ssh reads known hosts; a malloc'd path. An exit
+ * status.
+ */
+struct node;
+int connect_key_file(struct nanopod *np, const struct node *n, char **out);
+
 /* Replaces this process by the system's ssh with the same settings. Returns only on failure: a status. */
 int connect_openssh(struct nanopod *np, const char *host, char *const *extra, char *const *command);
 

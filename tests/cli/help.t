@@ -14,7 +14,7 @@ run "$NANOPOD" --help; is "$out" "$overview" "--help is the same"
 run "$NANOPOD" -h; is "$out" "$overview" "and -h"
 
 run_is 0 "help commands" "$NANOPOD" help commands
-commands=$(printf '%s\n' "$out" | sed -n 's/^  \([a-z]*\) .*/\1/p')
+commands=$(printf '%s\n' "$out" | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 is "$(printf '%s\n' "$overview" | sed -n '/^Market/,/^$/p' | sed 's/^..........//; s/([a-z]*)//g' | tr -s ' \n' '\n\n' | grep .)" "$commands" \
 	"both name the same commands"
 run_is 0 "help connection" "$NANOPOD" help connection

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd/reach/reach.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/frame/print.h"
+#include "cli/remote/select.h"
+
+/* "ssh://root@n1:22" -> "n1"; what is left must be one word of every program's file. */
+static char *reach_bare(const char *spec)
+{
+	const char *from = str_starts(spec, "ssh://") ? spec + 6 : spec, *at = strrchr(from, '@'), *colon;
+	char *name;
+
+	from = at ? at + 1 : from;
+	colon = strchr(from, ':') == strrchr(from, ':') ? strchr(from, ':') : NULL;
+	name = strndup(from, colon ? (size_t)(colon - from) : strlen(from));
+	if (!name)
+		command_nomem();
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && (!strchr("._-:", *p) || p == name)) {
+			free(name);
+			return NULL;
+		}
+	return name;
+}
+
+static int reach_add(struct nanopod *np, struct reach *r, const char *spec)
+{
+	struct reach_host *h = &r->list[r->count];
+	const struct node *n = nodes_of_host(np->nodes, spec);
+	int status;
+
+	if (n && (!node_reachable(n) || !n->key_count)) {
+		print_warn(np, "left out '%s': %s", n->name, node_reachable(n) ? "no host key" : node_state(n));
+		r->left_out++;
+		return STATUS_OK;
+	}
+	h->name = reach_bare(spec);
+	if (!h->name)
+		return print_fail(np, STATUS_USAGE, NULL, "'%.100s' cannot be a name in the files of other programs",
+			spec);
+	r->count++;
+	h->node = n;
+	status = connect_host(np, r->connect, spec, &h->host);
+	h->user = !status && *pssh_host_user(h->host) ? pssh_host_user(h->host) : NULL;
+	return status || !n ? status : connect_key_file(np, n, &h->key_file);
+}
+
+int reach_open(struct nanopod *np, const struct options *o, struct reach *r)
+{
+	struct pssh_list *hosts;
+	bool given = false;
+	int status;
+
+	*r = (struct reach){ 0 };
+	select_new(np, &hosts);
+	status = select_options(np, o, hosts, &given);
+	for (int i = 0; !status && i < option_argc(o); i++)
+		status = select_add(np, hosts, option_argv(o)[i]);
+	if (!status && !given && !option_argc(o))
+		status = print_fail(np, STATUS_USAGE, "'nanopod ls' lists reservations, 'nanopod nodes' nodes",
+			"name a reservation, a node or hosts");
+	status = status ? status : select_settle(np, hosts, true);
+	status = status || given ? status : select_nodes(np, o, hosts);
+	status = status ? status : connect_open(np, &r->connect);
+	r->list = calloc(pssh_list_count(hosts) + 1, sizeof *r->list);
+	if (!r->list)
+		command_nomem();
+	for (size_t i = 0; !status && i < pssh_list_count(hosts); i++)
+		status = reach_add(np, r, pssh_list_get(hosts, i));
+	pssh_list_free(hosts);
+	if (!status && !r->count)
+		status = print_fail(np, STATUS_CONFLICT, "'--wait' waits for nodes", "none of the nodes runs");
+	if (status)
+		reach_close(np, r);
+	return status;
+}
+
+void reach_close(struct nanopod *np, struct reach *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->list[i].name);
+		free(r->list[i].key_file);
+	}
+	free(r->list);
+	if (r->connect)
+		connect_close(np, r->connect);
+	*r = (struct reach){ 0 };
+}
+
+int reach_status(const struct reach *r)
+{
+	return r->left_out ? STATUS_PARTLY : STATUS_OK;
+}
+
+const char *reach_group(const struct reach_host *h)
+{
+	return h->node ? h->node->reservation : NULL;
+}
