@@ -10,6 +10,7 @@
 #include "cli/frame/command.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
+#include "cli/frame/reshape.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/usage.h"
 #include "cli/frame/value.h"
@@ -262,6 +263,42 @@ static int dispatch_check_count(struct nanopod *np, const struct command *cmd, c
 	return rc;
 }
 
+static bool dispatch_has_json(const struct command *cmd)
+{
+	struct fail why = { 0 };
+	size_t at;
+
+	return value_enum("json", cmd->formats, &at, &why) == 0;
+}
+
+/* Runs it; for -o yaml and --template with its JSON, which is printed in that form. */
+static int run_shaped(struct nanopod *np, const struct command *cmd, const struct options *before,
+	const struct options *o)
+{
+	const struct option *tables[COMMAND_TABLES];
+	struct reshape *shape;
+	const char *template;
+	int rc;
+
+	command_tables(cmd, tables);
+	template = cmd->formats ? typed_text(before, o, tables, "template") : NULL;
+	if (template && (option_given(o, "output") || (cmd->flags & COMMAND_ROWS && option_given(o, "quiet"))))
+		return print_fail_field(np, STATUS_USAGE, "--template", NULL,
+			"--template is a format of its own: leave out -o and -q");
+	if (!template && np->format == FORMAT_YAML && cmd->flags & COMMAND_ROWS && option_given(o, "quiet"))
+		np->format = FORMAT_NAME;
+	if (!template && np->format != FORMAT_YAML)
+		return cmd->run(np, o);
+	np->format = dispatch_has_json(cmd) ? FORMAT_JSON : FORMAT_JSONL;
+	shape = reshape_begin(np, template, np->format == FORMAT_JSONL);
+	if (!shape)
+		return STATUS_USAGE;
+	np->template = template;
+	rc = cmd->run(np, o);
+	np->template = NULL;
+	return reshape_end(shape, rc);
+}
+
 static int run_parsed(struct nanopod *np, const struct command *cmd, const struct options *before,
 	const struct options *o)
 {
@@ -278,7 +315,7 @@ static int run_parsed(struct nanopod *np, const struct command *cmd, const struc
 	rc = load_settings(np, cmd, before, o);
 	rc = rc ? rc : choose_format(np, cmd);
 	rc = rc ? rc : dispatch_check_count(np, cmd, o);
-	return rc ? rc : cmd->run(np, o);
+	return rc ? rc : run_shaped(np, cmd, before, o);
 }
 
 static int run_command(struct nanopod *np, const struct command *cmd, const struct options *before, int argc,

@@ -78,7 +78,7 @@ const struct command cmd_balance = {
 	.description = "You pay for a reservation when you buy it; the market keeps that money in escrow until its "
 		       "minutes have passed. 'nanopod burn' shows the cost of each reservation, 'nanopod ledger' "
 		       "every posting.",
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = balance_command,
 };

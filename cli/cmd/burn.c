@@ -198,7 +198,7 @@ const struct command cmd_burn = {
 	.description = "One row for each reservation and type of node. You paid the cost until its end when you "
 		       "bought it; the market keeps it in escrow. The line below the table shows the sum and what "
 		       "remains available.",
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = burn_command,
 };

@@ -555,7 +555,7 @@ const struct command cmd_buy = {
 		"An order fills in full and at once, or not at all, unless --partial or --standing says otherwise. If "
 		"it does not fill, the exit status is 6, and the error shows commands that would fill.",
 	.options = options,
-	.formats = "name|table|wide|json|jsonl|csv",
+	.formats = "name|table|wide|json|jsonl|csv|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
 	.run = buy_command,
 };

@@ -121,7 +121,7 @@ const struct command cmd_cancel = {
 		       "several orders the exit status is 10 if only some failed.",
 	.positional = "ORDER  the id of an order; 'nanopod orders' lists them",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = -1,

@@ -424,7 +424,7 @@ const struct command cmd_config = {
 		       "jump, ssh-config, known-hosts, host-key, agent, history and those about the market, which "
 		       "run programs, choose keys, weaken checks or spend.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,

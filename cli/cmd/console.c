@@ -215,7 +215,7 @@ const struct command cmd_console = {
 		       "after one.",
 	.positional = "NODE  its name or id; also of one that ended",
 	.options = options,
-	.formats = "text|jsonl",
+	.formats = "text|jsonl|yaml",
 	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,

@@ -539,7 +539,7 @@ const struct command cmd_cp = {
 		       "with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",
 	.options = options,
-	.formats = "text|jsonl",
+	.formats = "text|jsonl|yaml",
 	.flags = COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 2,
 	.max_args = -1,

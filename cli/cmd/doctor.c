@@ -506,7 +506,7 @@ const struct command cmd_doctor = {
 		       "files, the terminal, and whether the market answers, where one is set. It contacts no other "
 		       "host. The exit status is 11 where a check failed; warnings do not count.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_LENIENT,
 	.run = doctor_command,
 };

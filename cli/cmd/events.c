@@ -205,7 +205,7 @@ const struct command cmd_events = {
 		       "the first one continues without a gap or an event twice. With -f it reconnects after a lost "
 		       "connection and continues where it was; Ctrl-C ends it and tells how to continue.",
 	.options = options,
-	.formats = "jsonl",
+	.formats = "jsonl|yaml",
 	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.run = events_command,
 };

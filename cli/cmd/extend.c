@@ -545,7 +545,7 @@ const struct command cmd_extend = {
 		       "After a crash or a lost connection run the same command again: nothing is extended twice.",
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = SEVERAL_MAX,

@@ -149,7 +149,7 @@ const struct command cmd_hosts = {
 		       "stays. Connects to nothing.",
 	.positional = "HOSTS  names, ranges, @groups",
 	.options = options,
-	.formats = "name|table|wide|json|jsonl|csv",
+	.formats = "name|table|wide|json|jsonl|csv|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 0,
 	.max_args = -1,

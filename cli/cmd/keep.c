@@ -110,7 +110,7 @@ const struct command cmd_keep = {
 		       "them. 'status' lists them; 'stop' closes them, those in use when their command ends.",
 	.positional = "ACTION  status (the default) or stop",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS,
 	.min_args = 0,
 	.max_args = 1,

@@ -269,7 +269,7 @@ const struct command cmd_ledger = {
 		       "rows. It names the first wrong row and exits with 11. It keeps the last verified row in "
 		       "~/.local/state/nanopod/ledger, and the next run proves that all rows before it are "
 		       "unchanged.",
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,

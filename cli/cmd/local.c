@@ -301,7 +301,7 @@ static int local_status(struct nanopod *np, const struct options *o, char **word
 	if (rc < 0) {
 		rc = local_failed(&l, &f, "look at the local market");
 	} else if (rc == 1) {
-		if (np->format == FORMAT_JSON)
+		if (np->format == FORMAT_JSON || np->format == FORMAT_JSONL)
 			fputs("{\"state\":\"none\"}\n", np->out);
 		rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' creates one", "there is no local market");
 	} else {
@@ -414,7 +414,7 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 		/* The settings file was just written: use it already now. */
 		settings_set(np->settings, SETTING_ID_URL, LAYER_LOCAL, "http://127.0.0.1", l.s.config, NULL);
 		rc = local_put_status(&l, &runs, &bought);
-		if (!rc && np->format != FORMAT_JSON)
+		if (!rc && (np->format == FORMAT_TABLE || np->format == FORMAT_WIDE))
 			local_next_steps(&l, bought);
 	}
 	signals_end();
@@ -557,7 +557,7 @@ const struct command cmd_local = {
 		      "stop    stop every process; files on disk stay\n"
 		      "reset   stop, and remove everything",
 	.options = options,
-	.formats = "table|json",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.max_args = 1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "start|status|stop|reset",

@@ -578,7 +578,7 @@ const struct command cmd_logs = {
 		      "LOG       console, journal, unit:NAME or NAME.service, a file's path, or a cluster's log\n"
 		      "COMMAND   command to run there; its output is the log",
 	.options = options,
-	.formats = "text|jsonl",
+	.formats = "text|jsonl|yaml",
 	.flags = COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 0,
 	.max_args = -1,

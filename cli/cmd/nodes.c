@@ -186,7 +186,7 @@ const struct command cmd_nodes = {
 		       "nanopod does not ask about them.",
 	.positional = "NODE  only these: names, patterns like 'train-*', ids",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_NODE,

@@ -242,7 +242,7 @@ const struct command cmd_orders = {
 	.description = "Lists the latest first. Standard error names your purchases that were cut off before their "
 		       "answer came, with the command that continues each.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = orders_command,
 };

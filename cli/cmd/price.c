@@ -368,7 +368,7 @@ const struct command cmd_price = {
 		"one it shows the total, the price, the limit that would buy it, and the offers it would come from. "
 		"The exit status is 6 if none of it can be bought now.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
 	.run = price_command,
 };

@@ -371,7 +371,7 @@ const struct command cmd_release = {
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them\n"
 		      "NODE         one of its nodes; 'nanopod nodes' lists them",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,

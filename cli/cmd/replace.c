@@ -318,7 +318,7 @@ const struct command cmd_replace = {
 		       "command sends the same request again, and nothing is replaced twice.",
 	.positional = "NODE  its name or id",
 	.options = options,
-	.formats = "name|table|wide|json|jsonl|csv",
+	.formats = "name|table|wide|json|jsonl|csv|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,

@@ -263,7 +263,7 @@ const struct command cmd_reservations = {
 	.summary = "list reservations",
 	.examples = examples,
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
 	.run = reservations_command,
 };

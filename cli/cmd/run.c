@@ -450,7 +450,7 @@ const struct command cmd_run = {
 	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the "
 		      "script's arguments",
 	.options = options,
-	.formats = "text|jsonl|json",
+	.formats = "text|jsonl|json|yaml",
 	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 0,
 	.max_args = -1,

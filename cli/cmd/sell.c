@@ -367,7 +367,7 @@ const struct command cmd_sell = {
 		       "Prints the id of the order. Nodes keep running until their sold time begins.",
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
-	.formats = "name|table|wide|json|jsonl|csv",
+	.formats = "name|table|wide|json|jsonl|csv|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,

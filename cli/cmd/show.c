@@ -26,6 +26,7 @@ struct showing {
 	const struct options *o;
 	struct market_link *m;
 	struct skus skus;
+	size_t lines; /* printed */
 	int64_t now;
 	bool ours;
 };
@@ -43,7 +44,11 @@ static void show_line(struct showing *s, const char *label, const char *fmt, ...
 	if (vasprintf(&text, fmt, ap) < 0)
 		command_nomem();
 	va_end(ap);
-	print_labelled(s->np, s->np->out, label, 12, text);
+	if (s->np->format != FORMAT_NAME)
+		print_labelled(s->np, s->np->out, label, 12, text);
+	else if (!s->lines)
+		fprintf(s->np->out, "%s\n", text); /* the first line says which it is */
+	s->lines++;
 	free(text);
 }
 
@@ -406,7 +411,7 @@ const struct command cmd_show = {
 	.description = "-o json prints the market's own document.",
 	.positional = "ID  an id (ordr_ pool_ inst_ cont_), or the name of a reservation or node",
 	.options = options,
-	.formats = "table|json|jsonl",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,

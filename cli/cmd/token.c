@@ -132,7 +132,7 @@ const struct command cmd_token = {
 		       "it.\n\nWhere the connection is lost before the answer, nobody knows the new token: 'token "
 		       "list' shows whether it was created, and 'token revoke' revokes it.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,

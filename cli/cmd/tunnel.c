@@ -464,7 +464,7 @@ const struct command cmd_tunnel = {
 	.positional = "HOST  a node of yours, or any host that ssh knows\n"
 		      "PORT  PORT, HERE:PORT, HERE:HOST:PORT or ADDRESS:HERE:HOST:PORT, as for ssh -L",
 	.options = options,
-	.formats = "text|jsonl",
+	.formats = "text|jsonl|yaml",
 	.flags = COMMAND_MORE | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 1,
 	.max_args = PORTS_MAX,

@@ -200,7 +200,7 @@ const struct command cmd_types = {
 		       "that part of its memory beside other nodes, for people who trust each other; one such as "
 		       "mig:1g.10gb gives it a slice with processors and memory of its own. Their prices are per "
 		       "node-hour.",
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = types_command,
 };

@@ -43,7 +43,7 @@ const struct command cmd_version = {
 	.summary = "show the version",
 	.examples = examples,
 	.description = "'nanopod --version' does the same. It reads no file and contacts no host.",
-	.formats = "text|json",
+	.formats = "text|json|yaml",
 	.flags = COMMAND_MORE | COMMAND_NO_SETTINGS,
 	.run = version_command,
 };

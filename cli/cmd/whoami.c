@@ -90,7 +90,7 @@ const struct command cmd_whoami = {
 	.examples = examples,
 	.description = "The token is NANOPOD_TOKEN where that is set, else the one that 'nanopod login' wrote. Asks "
 		       "the market whether it knows the token. A refused token is not deleted.",
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.run = whoami_command,
 };

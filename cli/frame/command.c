@@ -34,7 +34,10 @@ static const struct option outermost[] = {
 
 static const struct option output[] = {
 	{ "output", 'o', OPTION_STRING, "FORMAT", .help = "output format",
-		.values = "table|wide|json|jsonl|csv|name|text", .complete = COMPLETE_VALUES, .setting = "output",
+		.values = "table|wide|json|jsonl|csv|name|yaml|text", .complete = COMPLETE_VALUES, .setting = "output",
+		.section = "Output" },
+	{ "template", 0, OPTION_STRING, "TEXT",
+		.help = "print TEXT for each result, with its fields in braces: '{name} {state}'",
 		.section = "Output" },
 	{ 0 },
 };

@@ -49,6 +49,7 @@ enum status {
 	X(FORMAT_JSONL, "jsonl") \
 	X(FORMAT_CSV, "csv") \
 	X(FORMAT_NAME, "name") \
+	X(FORMAT_YAML, "yaml") /* a command runs with FORMAT_JSON or FORMAT_JSONL: "cli/frame/reshape.h" */ \
 	X(FORMAT_TEXT, "text") /* only of run, cp and help: output as it is */
 
 enum format {
@@ -77,6 +78,7 @@ struct nanopod {
 	bool tty_in, tty_out, tty_err;
 	bool color_out, color_err;             /* each for itself; "cli/frame/print.h" has the colours */
 	enum format format;                    /* from -o, NANOPOD_OUTPUT or a file; one that the command has */
+	const char *template;                  /* --template; NULL: none */
 	bool errors_json;                      /* -o json or jsonl: errors come as one JSON object */
 	int verbose;                           /* how many -v */
 	int depth;                             /* nested command_run() calls: 2 in the shell */

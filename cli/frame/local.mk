@@ -12,6 +12,8 @@ libcli_la_SOURCES += \
 	cli/frame/flat.h \
 	cli/frame/json.c \
 	cli/frame/json.h \
+	cli/frame/jsonwalk.c \
+	cli/frame/jsonwalk.h \
 	cli/frame/option.c \
 	cli/frame/option.h \
 	cli/frame/plan.c \
@@ -24,6 +26,8 @@ libcli_la_SOURCES += \
 	cli/frame/prompt.h \
 	cli/frame/remember.c \
 	cli/frame/remember.h \
+	cli/frame/reshape.c \
+	cli/frame/reshape.h \
 	cli/frame/retype.c \
 	cli/frame/retype.h \
 	cli/frame/rows.c \

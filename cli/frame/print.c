@@ -281,10 +281,32 @@ unsigned print_columns(const FILE *stream)
 	return 80;
 }
 
+void print_csv_cell(FILE *out, const char *text)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, out);
+		return;
+	}
+	putc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			putc('"', out);
+		putc(*text, out);
+	}
+	putc('"', out);
+}
+
 void print_labelled(const struct nanopod *np, FILE *stream, const char *label, unsigned width, const char *text)
 {
-	bool tty = stream == np->err ? np->tty_err : np->tty_out;
+	bool tty = (stream == np->err ? np->tty_err : np->tty_out) && np->format != FORMAT_WIDE;
 
+	if (stream == np->out && np->format == FORMAT_CSV) {
+		print_csv_cell(stream, label);
+		putc(',', stream);
+		print_csv_cell(stream, text);
+		putc('\n', stream);
+		return;
+	}
 	fprintf(stream, "%s%-*s%s ", print_color(np, stream, COLOR_BOLD), (int)width, label,
 		print_color(np, stream, COLOR_NONE));
 	print_wrapped(stream, text, width + 1, width + 1, tty ? print_columns(stream) : SIZE_MAX);

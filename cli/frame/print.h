@@ -72,9 +72,12 @@ void print_safe_line(FILE *stream, const char *text);
 /* Prints text whose first line stands at the cell `at` already; the others are indented. No newline at the end. */
 void print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns);
 
+/* One field of CSV, in quotes where it needs them (RFC 4180). */
+void print_csv_cell(FILE *stream, const char *text);
+
 /*
- * "LABEL  text", the label bold and filled up to the width; on a terminal the text continues below itself.
- * The newline too.
+ * "LABEL  text", the label bold and filled up to the width; on a terminal the text continues below itself, but not
+ * with -o wide. With -o csv "label,text". The newline too.
  */
 void print_labelled(const struct nanopod *np, FILE *stream, const char *label, unsigned width, const char *text);
 

@@ -10,6 +10,7 @@
 #include "cli/frame/fit.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
+#include "cli/frame/reshape.h"
 #include "cli/frame/value.h"
 #include "cli/frame/wrap.h"
 
@@ -81,12 +82,39 @@ static int choose_fields(struct rows *r, const char *list)
 	return rc;
 }
 
+/* A field of --template that the rows do not have is told before anything is done. */
+static int check_template(struct rows *r)
+{
+	const char *at = r->np->template, *field;
+	struct buf names;
+	size_t part;
+	int rc = STATUS_OK;
+
+	buf_init(&names, ROW_BYTES_MAX);
+	for (size_t i = 0; i < r->all; i++)
+		if (buf_addf(&names, "%s%s", i ? ", " : "fields: ", r->columns[i].name))
+			command_nomem();
+	while (at && !rc && (field = reshape_field(&at, &part))) {
+		bool known = false;
+
+		for (size_t i = 0; i < r->all; i++)
+			known |= strlen(r->columns[i].name) == part && memcmp(r->columns[i].name, field, part) == 0;
+		if (!known)
+			rc = print_fail_field(r->np, STATUS_USAGE, "--template", buf_text(&names),
+				"cannot show '%.*s': no such field", (int)part, field);
+	}
+	buf_release(&names);
+	return rc;
+}
+
 static bool rows_wanted(const struct column *c, enum format format)
 {
 	switch (format) {
 	case FORMAT_NAME:
 		return c->flags & COLUMN_ID;
-	case FORMAT_JSON: case FORMAT_JSONL:
+	case FORMAT_JSON:
+	case FORMAT_JSONL:
+	case FORMAT_YAML:
 		return true;
 	case FORMAT_CSV: case FORMAT_WIDE:
 		return !(c->flags & COLUMN_HIDDEN);
@@ -96,21 +124,6 @@ static bool rows_wanted(const struct column *c, enum format format)
 	return !(c->flags & (COLUMN_HIDDEN | COLUMN_WIDE));
 }
 
-static void put_csv_cell(FILE *out, const char *text)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, out);
-		return;
-	}
-	putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	putc('"', out);
-}
-
 static void put_csv(struct rows *r, const char *const *cells)
 {
 	for (size_t i = 0; i < r->count; i++) {
@@ -118,7 +131,7 @@ static void put_csv(struct rows *r, const char *const *cells)
 
 		if (i)
 			putc(',', r->np->out);
-		put_csv_cell(r->np->out, cell ? cell : "");
+		print_csv_cell(r->np->out, cell ? cell : "");
 	}
 	putc('\n', r->np->out);
 }
@@ -164,6 +177,11 @@ struct rows *rows_new(struct nanopod *np, const struct options *o, const struct 
 	while (columns[r->all].name && r->all < COLUMNS_MAX)
 		r->all++;
 	r->format = option_given(o, "quiet") ? FORMAT_NAME : np->format;
+	*status = check_template(r);
+	if (*status) {
+		free(r);
+		return NULL;
+	}
 	if (fields && r->format != FORMAT_NAME) {
 		*status = choose_fields(r, fields);
 		if (*status) {
@@ -185,16 +203,14 @@ bool rows_check(struct nanopod *np, const struct options *o, const struct column
 	const char *fields = option_text(o, "fields");
 	struct rows r = { .np = np, .columns = columns };
 
-	*status = STATUS_OK;
-	if (!fields)
-		return true;
-	if (!fields[strspn(fields, ",")]) {
+	if (fields && !fields[strspn(fields, ",")]) {
 		*status = list_fields(np, columns);
 		return false;
 	}
 	while (columns[r.all].name && r.all < COLUMNS_MAX)
 		r.all++;
-	*status = choose_fields(&r, fields);
+	*status = fields ? choose_fields(&r, fields) : STATUS_OK;
+	*status = *status ? *status : check_template(&r);
 	return *status == STATUS_OK;
 }
 
@@ -243,7 +259,10 @@ void rows_add(struct rows *r, const char *const *cells)
 			print_safe_line(r->np->out, cells[r->shown[i]] ? cells[r->shown[i]] : "");
 		putc('\n', r->np->out);
 		break;
-	case FORMAT_TABLE: case FORMAT_WIDE: case FORMAT_TEXT:
+	case FORMAT_TABLE:
+	case FORMAT_WIDE:
+	case FORMAT_TEXT:
+	case FORMAT_YAML:
 		rows_keep(r, cells);
 		break;
 	}

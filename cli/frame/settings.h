@@ -54,7 +54,7 @@ enum setting_trust {
 		"what to do about an unknown host key") \
 	X(AGENT, "agent", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
 		"socket of the ssh agent, or none; default: SSH_AUTH_SOCK") \
-	X(OUTPUT, "output", SETTING_ENUM, TRUST_ANY, NULL, "table|wide|json|jsonl|csv|name|text", 0, 0, \
+	X(OUTPUT, "output", SETTING_ENUM, TRUST_ANY, NULL, "table|wide|json|jsonl|csv|name|yaml|text", 0, 0, \
 		"output format, for commands that have it") \
 	X(COLOR, "color", SETTING_ENUM, TRUST_ANY, "auto", "auto|always|never", 0, 0, "colours") \
 	X(URL, "url", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \

@@ -139,7 +139,9 @@ static void localstatus_text(struct nanopod *np, const struct localstate *s, con
 
 void localstatus_print(struct nanopod *np, const struct localstate *s, const struct localstatus *st)
 {
-	if (np->format == FORMAT_JSON)
+	if (np->format == FORMAT_NAME)
+		fprintf(np->out, "%s\n", localstatus_word(st));
+	else if (np->format == FORMAT_JSON || np->format == FORMAT_JSONL)
 		localstatus_json(np, s, st);
 	else
 		localstatus_text(np, s, st);

@@ -452,7 +452,7 @@ const struct command cmd_admin = {
 		       "the connection is lost, repeat the command and it continues with the same request, so that "
 		       "no credit is given twice.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,

@@ -208,7 +208,7 @@ const struct command cmd_host = {
 		       "NANOPOD_JOIN_TOKEN or standard input, or asks for it; never from an option, where others "
 		       "could see it. What follows # in the URL is the market's key: nanopod trusts nothing else.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,

@@ -127,7 +127,7 @@ const struct command cmd_provision = {
 		"each step. A CLUSTER is "
 		"the name of one; a FILE ends with .yaml or contains a '/'.",
 	.options = options,
-	.formats = "table|wide|json|jsonl|csv|name",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_CONNECT | COMMAND_NODES | COMMAND_ROWS,
 	.max_args = -1,
 	.complete_first = COMPLETE_PROVISION,
