@@ -1,7 +1,7 @@
 # tests/cli: the command line, one test a command.
 
-cli_tests_core = tests/cli/help.t tests/cli/version.t tests/cli/completion.t tests/cli/config.t tests/cli/doctor.t \
-	tests/cli/usage.t
+cli_tests_core = tests/cli/completion.t tests/cli/config.t tests/cli/doctor.t tests/cli/help.t tests/cli/usage.t \
+	tests/cli/version.t
 TESTS += $(cli_tests_core)
 EXTRA_DIST += $(cli_tests_core)
 $(cli_tests_core:.t=.log): $(bin_PROGRAMS)
@@ -12,14 +12,9 @@ tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
 cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tests/cli/hosts.t tests/cli/keep.t \
-	tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t \
-	tests/cli/ssh.t tests/cli/tree.t tests/cli/via.t
-cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/keepsleep.t \
-	tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t \
-	tests/cli/ssh.t tests/cli/tree.t tests/cli/warmtrips.t
-cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
-	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t \
-	tests/cli/treekeys.t tests/cli/treefault.t
+	tests/cli/keepsleep.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t \
+	tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t tests/cli/treefault.t tests/cli/treekeys.t \
+	tests/cli/via.t tests/cli/warmtrips.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
@@ -36,8 +31,9 @@ tests/cli/keepsleep.log: tests/lib/slept.la
 tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.
-cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/formats.t tests/cli/hate.t tests/cli/idempotency.t \
-	tests/cli/orders.t tests/cli/other.t tests/cli/screens.t tests/cli/sell.t tests/cli/unverified.t
+cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/formats.t tests/cli/hate.t \
+	tests/cli/idempotency.t tests/cli/orders.t tests/cli/other.t tests/cli/screens.t tests/cli/sell.t \
+	tests/cli/unverified.t
 TESTS += $(cli_buying_tests)
 EXTRA_DIST += $(cli_buying_tests) $(wildcard $(srcdir)/tests/fixtures/screens/*)
 $(cli_buying_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/lib/pty$(EXEEXT)
@@ -56,10 +52,8 @@ $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.
 
 # Nodes: real SSH servers that a market's hosts are said to be.
 cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t \
-	tests/cli/nodes.t tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t
-cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t \
-	tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t tests/cli/replace.t \
-	tests/cli/select.t tests/cli/tunnel.t
+	tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t tests/cli/replace.t tests/cli/select.t \
+	tests/cli/tunnel.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
