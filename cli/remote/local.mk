@@ -14,6 +14,8 @@ libcli_la_SOURCES += \
 	cli/remote/keeping.h \
 	cli/remote/openssh.c \
 	cli/remote/openssh.h \
+	cli/remote/outcome.c \
+	cli/remote/outcome.h \
 	cli/remote/save.c \
 	cli/remote/save.h \
 	cli/remote/script.c \
