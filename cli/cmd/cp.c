@@ -57,6 +57,12 @@ static const struct option options[] = {
 	{ .name = "tree",
 		.kind = OPTION_FLAG,
 		.help = "hosts pass a large file on to each other; they need an ssh client" },
+	{ .name = "streams",
+		.kind = OPTION_INT,
+		.arg = "N",
+		.min = 1,
+		.max = PSSH_STREAMS,
+		.help = "connections to each host for files of 16 MiB and more (default: 1)" },
 	{ .name = "fanout",
 		.letter = 'f',
 		.kind = OPTION_INT,
@@ -84,6 +90,7 @@ static const struct example examples[] = {
 	{ "nanopod cp -r -u site/ 'web[1-4]:/srv/'", "only what has changed since the last time" },
 	{ "nanopod cp --reservation train model.bin :/data/", "to every node of a reservation" },
 	{ "nanopod cp --resume --checksum model.bin 'g[1-8]:/data/'", "continue after an interruption, and verify" },
+	{ "nanopod cp --streams 4 model.bin far.example.com:/data/", "over a long way, on four connections" },
 	{ "nanopod cp --tree model.tar 'n[1-64]:/data/'", "a large file, from host to host" },
 	{ 0 },
 };
@@ -139,6 +146,9 @@ static int check_sides(struct copy *c)
 	c->put = target;
 	if (!target && option_given(c->o, "tree"))
 		return print_fail_field(c->np, STATUS_USAGE, "--tree", NULL, "'--tree' copies to hosts only");
+	if (option_given(c->o, "streams") && option_given(c->o, "tree"))
+		return print_fail_field(c->np, STATUS_USAGE, "--streams", "leave out '--streams'",
+			"'--tree' uses one connection to each host");
 	for (size_t i = 0; target && i + 1 < c->count && option_given(c->o, "tree"); i++)
 		if (strstr(c->places[i].path, "{host}"))
 			return print_fail_field(c->np, STATUS_USAGE, "--tree", "leave out '--tree'",
@@ -265,6 +275,8 @@ static int cp_make(void *arg, struct fanout *f, struct pssh_task **out)
 		return print_fail(c->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
 	if (limit)
 		rc = pssh_task_set_deadline(t, (unsigned)limit);
+	if (option_given(c->o, "streams"))
+		rc = pssh_task_set_streams(t, (unsigned)option_int(c->o, "streams"));
 	*out = t;
 	return STATUS_OK;
 }

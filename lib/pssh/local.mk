@@ -68,6 +68,7 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/copy/copyput.c \
 	lib/pssh/copy/copyputfile.c \
 	lib/pssh/copy/copysource.c \
+	lib/pssh/copy/copystream.c \
 	lib/pssh/copy/copytemp.c \
 	lib/pssh/copy/copytemp.h \
 	lib/pssh/copy/copytidy.c \
@@ -146,6 +147,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/fleet/keepfind.c \
 	lib/pssh/fleet/question.c \
 	lib/pssh/fleet/run_own.c \
+	lib/pssh/fleet/streamhost.c \
+	lib/pssh/fleet/streamrun.c \
 	lib/pssh/fleet/strings.c \
 	lib/pssh/fleet/task.c \
 	lib/pssh/fleet/fleet_turn.c

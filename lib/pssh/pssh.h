@@ -352,6 +352,13 @@ int pssh_task_set_env(struct pssh_task *t, const char *name, const char *value);
 int pssh_task_set_pty(struct pssh_task *t, const char *term, unsigned columns, unsigned rows);
 int pssh_task_resize(struct pssh_task *t, struct pssh_host *h, unsigned columns, unsigned rows);
 int pssh_task_set_deadline(struct pssh_task *t, unsigned ms);      /* overrides PSSH_PHASE_TASK */
+
+/*
+ * A copy may use n connections to each host, 1 (the default) to PSSH_STREAMS: pieces of files of at
+ * least 16 MiB go over all of them. Those beyond the first are made when such a file comes, where that
+ * asks no person anything; one that fails costs speed only.
+ */
+int pssh_task_set_streams(struct pssh_task *t, unsigned n);
 int pssh_task_set_agent_forward(struct pssh_task *t, int on);      /* 1: PSSH_EUNSUPPORTED, by libssh2 */
 void pssh_task_set_data(struct pssh_task *t, void *data);
 void *pssh_task_data(const struct pssh_task *t);

@@ -285,6 +285,16 @@ int pssh_task_resize(struct pssh_task *t, struct pssh_host *h, unsigned columns,
 	return 0;
 }
 
+int pssh_task_set_streams(struct pssh_task *t, unsigned n)
+{
+	if (t->kind != TASK_PUT && t->kind != TASK_GET)
+		return entry_refuse(t->fleet, "only copies have streams");
+	if (n < 1 || n > PSSH_STREAMS)
+		return entry_refuse(t->fleet, "a copy has 1 to 8 streams");
+	t->streams = n;
+	return 0;
+}
+
 int pssh_task_set_deadline(struct pssh_task *t, unsigned ms)
 {
 	t->deadline = ms;

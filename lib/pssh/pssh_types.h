@@ -102,6 +102,9 @@ enum pssh_copy_flags {
 	PSSH_COPY_UPDATE = 128   /* leave files alone that have the source's size and time; keep times */
 };
 
+/* For pssh_task_set_streams(): the most. */
+#define PSSH_STREAMS 8
+
 /* For pssh_channel(): what the target is. */
 enum pssh_channel_kind {
 	PSSH_CHANNEL_TCP,       /* "host:port", as seen from the host */

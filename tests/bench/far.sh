@@ -3,8 +3,8 @@
 # million bits a second. Plain HTTP by curl over the same path is what the path carries.
 
 far_ms=${FAR_MS:-88} far_mbits=${FAR_MBITS:-200} far_mb=${FAR_MB:-100}
-far_tools=${FAR_TOOLS:-http ours scp sftp rsync curl}
-far_functions='far_ours far_scp far_sftp far_rsync far_curl far_http'
+far_tools=${FAR_TOOLS:-http ours ours4 scp sftp rsync curl}
+far_functions='far_ours far_ours4 far_scp far_sftp far_rsync far_curl far_http'
 
 # Each copies $tmp/far.big there (put) or $tmp/at/from here (get).
 far_ours() {
@@ -13,6 +13,9 @@ far_ours() {
 		--known-hosts "$tmp/known_far" ${FAR_OPTIONS-})
 	if [ "$1" = put ]; then "${do[@]}" "$tmp/far.big" "$at:$tmp/at/to"; else "${do[@]}" "$at:$tmp/at/from" "$tmp/back"; fi
 }
+
+# Over four connections.
+far_ours4() { FAR_OPTIONS="${FAR_OPTIONS-} --streams 4" far_ours "$@"; }
 
 far_scp() {
 	local do=(scp -q -F "$tmp/ssh_config") at=127.0.0.1
@@ -44,8 +47,8 @@ far_turn() {
 	local way tool size=$far_mb
 	for way in put get; do
 		for tool in "$@"; do
-			[ "$tool" != ours ] || wanted ours || continue
-			have "$tool" || case $tool in ours|http) ;; *) continue ;; esac
+			[ "${tool%4}" != ours ] || wanted ours || continue
+			have "$tool" || case $tool in ours*|http) ;; *) continue ;; esac
 			key="far 1 $size ${tool/ours/nanopod}-$way"
 			limit=60 one far 1 "$size" "${tool/ours/nanopod}-$way" "far_$tool" $way || continue
 			[ $way = get ] && same "$tmp/far.big" "$tmp/back" || same "$tmp/far.big" "$tmp/at/to"

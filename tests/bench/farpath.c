@@ -155,6 +155,7 @@ static void pair_open(int door, const struct sockaddr_in *server)
 	close(s);
 }
 
+/* One piece at most, so that all connections get their share of the path. */
 static void pair_step(struct pair *p, const struct pollfd *fds, double now)
 {
 	bool fine = true;
@@ -162,13 +163,8 @@ static void pair_step(struct pair *p, const struct pollfd *fds, double now)
 	for (unsigned w = 0; w < 2; w++) {
 		struct lane *l = &p->lane[w];
 
-		while (fine && fds[w].revents && lane_takes(l, w, now)) {
-			unsigned before = l->count;
-
+		if (fine && fds[w].revents && lane_takes(l, w, now))
 			fine = lane_take(l, w, now);
-			if (l->count == before)
-				break;
-		}
 		fine = fine && lane_give(l, now);
 	}
 	if (!fine || (p->lane[0].told && p->lane[1].told))
@@ -196,7 +192,7 @@ static void farpath_serve(unsigned count)
 {
 	static struct pollfd fds[SERVERS + 2 * CONNS];
 
-	for (;;) {
+	for (size_t first = 0;; first = (first + 1) % CONNS) {
 		double now = farpath_now(), soonest = now + 1;
 		struct timespec wait = { 0, 0 };
 
@@ -222,9 +218,12 @@ static void farpath_serve(unsigned count)
 		if (ppoll(fds, SERVERS + 2 * CONNS, &wait, NULL) < 0 && errno != EINTR)
 			farpath_die("ppoll");
 		now = farpath_now();
-		for (size_t i = 0; i < CONNS; i++)
+		for (size_t n = 0; n < CONNS; n++) {
+			size_t i = (first + n) % CONNS;
+
 			if (pairs[i].used)
 				pair_step(&pairs[i], &fds[SERVERS + 2 * i], now);
+		}
 		for (unsigned i = 0; i < count; i++)
 			if (fds[i].revents)
 				pair_open(doors[i], &servers[i]);

@@ -15,6 +15,9 @@ cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tes
 	tests/cli/keepsleep.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t \
 	tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t tests/cli/treefault.t tests/cli/treekeys.t \
 	tests/cli/via.t tests/cli/warmtrips.t
+cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
+	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/streams.t \
+	tests/cli/tree.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
@@ -28,6 +31,8 @@ $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
 tests/cli/cp.log: tests/lib/badproxy$(EXEEXT)
 tests/cli/keepsleep.log tests/cli/roundtrips.log tests/cli/warmtrips.log: tests/lib/turns$(EXEEXT)
 tests/cli/keepsleep.log: tests/lib/slept.la
+tests/cli/streams.log: tests/bench/farpath$(EXEEXT)
+tests/cli/roundtrips.log: tests/lib/turns$(EXEEXT)
 tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.

@@ -45,6 +45,7 @@ static int copy_new(const char *remote, unsigned flags, struct copy **out, struc
 		return fail_set(f, PSSH_ENOMEM, "out of memory");
 	c->flags = flags;
 	c->machine = temp_machine();
+	c->streams = 1;
 	list_init(&c->files);
 	list_init(&c->dirs);
 	list_init(&c->made_dirs);
@@ -119,6 +120,7 @@ static void job_free(struct job *j)
 		if (c->command_state == COMMAND_WAITS)
 			c->command_state = COMMAND_NONE;
 	}
+	stream_leave(j);
 	job_drop_local(j);
 	check_release(j);
 	tidy_release(j);
@@ -169,6 +171,7 @@ void copy_free(struct copy *c)
 	list_each (pos, tmp, &c->notes)
 		free(list_entry(pos, struct note, link));
 	glob_free(c->glob);
+	stream_free_all(c);
 	sftp_release(&c->sftp);
 	free(c->made);
 	free(c->remote);
@@ -209,6 +212,7 @@ static bool job_run(struct job *j)
 		if (j->fail.code && j->step != STEP_CLEAN) {
 			if (j->asker.waiting)
 				return true;
+			stream_leave(j);
 			job_go(j, STEP_CLEAN);
 		}
 		if (!j->sent) {

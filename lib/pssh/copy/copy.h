@@ -98,4 +98,28 @@ void copy_progress(const struct copy *c, struct copy_progress *out);
 const char *copy_checksum_command(struct copy *c);
 void copy_checksum_result(struct copy *c, int status, const char *out, size_t len);
 
+/*
+ * Further channels to the same host, each over a connection of its own: they carry pieces of the
+ * copy's large files. All else goes over the first channel, so the copy ends well without them.
+ */
+struct copy_stream;
+
+void copy_set_streams(struct copy *c, unsigned n); /* how many in all, up to PSSH_STREAMS; 1: only the first */
+bool copy_wants_streams(const struct copy *c);     /* a file has come that is worth them */
+
+/* 0 or PSSH_ENOMEM. The next four are for it what the functions of these names are for the first channel. */
+int copy_stream_new(struct copy *c, struct copy_stream **out);
+void copy_stream_output(struct copy_stream *s, const char **data, size_t *len);
+void copy_stream_sent(struct copy_stream *s, size_t n);
+int copy_stream_input(struct copy_stream *s, const char *data, size_t len, struct fail *f);
+
+/* Its channel ended: the other channels carry what it had not finished. Call it before copy_free. */
+void copy_stream_end(struct copy_stream *s);
+
+/* It has bytes to send that it did not have at its last call. */
+bool copy_stream_has_work(const struct copy_stream *s);
+
+/* Once true after a stream did what the first channel waits for: call copy_output soon. */
+bool copy_stream_woke(struct copy *c);
+
 #endif

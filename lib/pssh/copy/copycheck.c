@@ -25,15 +25,20 @@ void reading_start(struct job *j, uint64_t at, uint64_t end)
 	j->reading = (struct reading){ .at = at, .end = end, .stride = SFTP_READ, .op = OP_READ };
 }
 
+/* Gaps must stay within the window, or an interrupted copy could not be resumed. */
+bool reading_may(const struct job *j, const struct sftp *s, uint64_t at)
+{
+	if (s->used >= stream_blocks(j->copy))
+		return false;
+	return !(j->copy->flags & PSSH_COPY_RESUME) || j->reading.serial || j->reading.stride != SFTP_READ ||
+		at <= COPY_WINDOW || stream_oldest(j) >= at - COPY_WINDOW;
+}
+
 static bool reading_ask(struct job *j, uint64_t at, uint32_t len)
 {
 	struct sftp *s = &j->copy->sftp;
 
-	if (s->used >= COPY_BLOCKS)
-		return false;
-	/* Gaps must stay within the window, or an interrupted copy could not be resumed. */
-	if (!j->reading.serial && j->reading.stride == SFTP_READ && at > COPY_WINDOW &&
-		sftp_oldest(s, &j->asker) < at - COPY_WINDOW)
+	if (!reading_may(j, s, at))
 		return false;
 	return sftp_read(s, &j->asker, j->reading.op, &j->handle, at, len);
 }
@@ -53,6 +58,8 @@ bool reading_send(struct job *j)
 
 	if (rd->serial)
 		return reading_send_serial(j);
+	while (rd->agains + j->asker.waiting < COPY_BLOCKS && stream_left(j, &rd->again[rd->agains]))
+		rd->agains++;
 	for (; rd->agains; rd->agains--)
 		if (!reading_ask(j, rd->again[rd->agains - 1].at, rd->again[rd->agains - 1].len))
 			return false;
@@ -64,7 +71,7 @@ bool reading_send(struct job *j)
 		rd->at += left < rd->stride ? left : rd->stride;
 	}
 	/* A block that comes short needs another request for its rest. */
-	return j->asker.waiting == 0;
+	return j->asker.waiting == 0 && !stream_busy(j);
 }
 
 bool reading_reply(struct job *j, const struct sftp_reply *r)

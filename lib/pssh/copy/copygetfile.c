@@ -71,10 +71,8 @@ static void write_sparse(struct job *j, const char *data, size_t len, uint64_t a
 	}
 }
 
-static void reply_data(struct job *j, const struct sftp_reply *r)
+static void get_arrived(struct job *j, const struct sftp_reply *r)
 {
-	if (!reading_reply(j, r))
-		return;
 	if (copygetfile_flag(j, PSSH_COPY_SPARSE))
 		write_sparse(j, r->data, r->len, r->offset);
 	else
@@ -112,7 +110,8 @@ static void get_reply(struct job *j, const struct sftp_reply *r)
 		job_fail_reply(j, r, "read", j->source);
 		break;
 	case OP_READ:
-		reply_data(j, r);
+		if (reading_reply(j, r))
+			get_arrived(j, r);
 		break;
 	case OP_CHECK:
 		check_reply(j, r);
@@ -207,6 +206,7 @@ static bool copygetfile_open_next(struct job *j)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is not a plain file", j->source);
 	else if (j->size > INT64_MAX)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host has an impossible size", j->source);
+	stream_worth(j);
 	return job_go(j, LOCAL);
 }
 
@@ -285,6 +285,38 @@ static bool copygetfile_local_send(struct job *j)
 	return look_at_target(j) && open_local(j);
 }
 
+static bool get_piece(struct job *j, struct span *out, uint32_t most)
+{
+	struct reading *rd = &j->reading;
+	uint64_t left = rd->end - rd->at;
+
+	*out = (struct span){ rd->at, left < most ? (uint32_t)left : most };
+	rd->at += out->len;
+	return out->len;
+}
+
+static bool get_block(struct job *j, struct lane lane, uint64_t *at, uint64_t end)
+{
+	uint32_t len = end - *at < SFTP_READ ? (uint32_t)(end - *at) : SFTP_READ;
+
+	if (!reading_may(j, lane.sftp, *at) || !sftp_read(lane.sftp, lane.asker, OP_READ, lane.handle, *at, len))
+		return false;
+	*at += len;
+	return true;
+}
+
+static void get_answer(struct job *j, const struct sftp_reply *r)
+{
+	if (r->kind != SFTP_DATA && r->status == SFTP_EOF)
+		job_fail(j, PSSH_EREMOTE, "'%s' shrank on the host while it was copied", j->source);
+	else if (r->kind != SFTP_DATA)
+		job_fail_reply(j, r, "read", j->source);
+	else
+		get_arrived(j, r);
+}
+
+static const struct sharing get_sharing = { get_piece, get_block, get_answer };
+
 static bool begin_data(struct job *j)
 {
 	j->copy->progress.done += j->at;
@@ -293,6 +325,7 @@ static bool begin_data(struct job *j)
 		job_fail_errno(j, errno, "cannot write '%s'", j->target);
 	reading_start(j, j->at, j->size);
 	j->reading.serial = j->size == 0; /* files of /proc claim size 0 and have more */
+	stream_share(j, j->size - j->at, &get_sharing);
 	return job_go(j, DATA);
 }
 

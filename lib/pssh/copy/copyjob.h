@@ -12,6 +12,7 @@
 #include "pssh/copy/copytree.h"
 #include "pssh/copy/digest.h"
 #include "pssh/copy/sftp.h"
+#include "pssh/pssh_types.h"
 
 enum {
 	COPY_JOBS = 32,        /* jobs at once */
@@ -19,6 +20,7 @@ enum {
 	COPY_WINDOW = 8 << 20, /* bytes from a file's earliest outstanding block to its latest */
 	COPY_QUEUE = 2000,     /* how many listed names may wait; above it no directory is listed */
 	COPY_NOTES = 64,
+	COPY_SHARED = 16 << 20, /* streams carry files of at least this size */
 };
 
 struct job;
@@ -54,6 +56,22 @@ struct check {
 	struct digest *own;
 };
 
+/* Where a block of data goes, or comes from: one of the copy's channels and its handle of the file. */
+struct lane {
+	struct sftp *sftp;
+	struct sftp_asker *asker;
+	const struct sftp_handle *handle;
+};
+
+/* What a stream needs to know of the file that it carries data of. */
+struct sharing {
+	/* The next piece that nobody has yet, of up to `most` bytes; false: none is left. */
+	bool (*piece)(struct job *j, struct span *out, uint32_t most);
+	/* Sends one block at *at, or asks for it, as large as fits. False: not now, or it failed. */
+	bool (*block)(struct job *j, struct lane lane, uint64_t *at, uint64_t end);
+	void (*answer)(struct job *j, const struct sftp_reply *r); /* to a block */
+};
+
 struct job {
 	struct sftp_asker asker;     /* must be first: a reply's asker is cast to its job */
 	struct copy *copy;
@@ -75,6 +93,8 @@ struct job {
 	uint32_t status, link_status;  /* SFTP_OK: the attributes are valid */
 	bool full;                     /* the server failed without a reason: ask for the free space */
 	struct reading reading;
+	const struct sharing *sharing; /* how streams carry its data; NULL: not now */
+	struct span again;             /* a put's: what a stream that was lost left, to be sent now */
 	struct check check;
 	struct tidy *tidy;
 	struct fail fail;
@@ -92,6 +112,9 @@ struct copy {
 	unsigned flags;
 	uint32_t machine; /* of temp_machine() */
 	bool put, cancelled, finished, busy, no_commands, rooted, moded;
+	unsigned streams, stream_count; /* how many there may be in all; how many further ones there are */
+	struct copy_stream *stream[PSSH_STREAMS];
+	bool wants_streams, woken;
 	bool (*begin)(struct copy *c);      /* starts jobs as far as possible; true: none is left */
 	struct copy_source *source;
 	char *remote, *local, *root;        /* as the caller gave them; root: where the copy goes */
@@ -134,6 +157,7 @@ void copy_say(struct copy *c, int code, const char *fmt, ...) __attribute__((for
 void reading_start(struct job *j, uint64_t at, uint64_t end);
 bool reading_send(struct job *j);
 bool reading_reply(struct job *j, const struct sftp_reply *r);
+bool reading_may(const struct job *j, const struct sftp *s, uint64_t at); /* ask for a block there now */
 
 enum check_result { CHECK_SAME, CHECK_DIFFERS, CHECK_AGAIN };
 
@@ -145,6 +169,17 @@ void check_release(struct job *j);
 
 enum { OP_STAT = 1, OP_LSTAT, OP_REAL, OP_OPEN, OP_FSTAT, OP_READ, OP_WRITE, OP_CHECK, OP_SET, OP_SYNC, OP_CLOSE,
 	OP_RENAME, OP_REMOVE, OP_MKDIR, OP_LIST, OP_SPACE };
+
+/* ---- copystream.c ---- */
+bool stream_worth(const struct job *j); /* the file will be shared; asks for streams */
+/* From here on they may carry what is left of it, if that is worth it. */
+void stream_share(struct job *j, uint64_t left, const struct sharing *how);
+bool stream_busy(const struct job *j);             /* some of its data is with streams */
+void stream_leave(struct job *j);                  /* they have nothing to do with it any more */
+bool stream_left(struct job *j, struct span *out); /* the next span that a lost stream left; false: none */
+uint64_t stream_oldest(const struct job *j);       /* as sftp_oldest, over all channels */
+void stream_free_all(struct copy *c);
+unsigned stream_blocks(const struct copy *c); /* how many blocks a channel may have outstanding */
 
 bool put_begin(struct copy *c);
 bool get_begin(struct copy *c);

@@ -155,6 +155,12 @@ static bool copyputfile_local_send(struct job *j)
 	return true;
 }
 
+/* The temporary file is opened again: by the next try, or by streams. So its owner must be able to. */
+static bool copyputfile_reopens(const struct job *j)
+{
+	return copyputfile_flag(j, PSSH_COPY_RESUME) || stream_worth(j);
+}
+
 static bool copyputfile_local_next(struct job *j)
 {
 	j->status = j->link_status = SFTP_NO_SUCH_FILE;
@@ -239,8 +245,8 @@ static bool copyputfile_look_next(struct job *j)
 static uint32_t copyputfile_first_mode(const struct job *j)
 {
 	if (copyputfile_flag(j, PSSH_COPY_PRESERVE) || j->status == SFTP_OK)
-		return copyputfile_flag(j, PSSH_COPY_RESUME) ? 0600 : j->node->mode & 0700;
-	return copyputfile_flag(j, PSSH_COPY_RESUME) ? j->node->mode | 0600 : j->node->mode;
+		return copyputfile_reopens(j) ? 0600 : j->node->mode & 0700;
+	return copyputfile_reopens(j) ? j->node->mode | 0600 : j->node->mode;
 }
 
 static bool copyputfile_open_send(struct job *j)
@@ -256,6 +262,78 @@ static bool copyputfile_open_send(struct job *j)
 	return sftp_open(copyputfile_sftp_of(j), &j->asker, OP_OPEN, j->temp, flags, &a);
 }
 
+static void skip_hole(struct job *j)
+{
+	off_t data;
+
+	if (!copyputfile_flag(j, PSSH_COPY_SPARSE) || j->at < j->data_until)
+		return;
+	data = lseek(j->fd, (off_t)j->at, SEEK_DATA);
+	if (data < 0 && errno != ENXIO)
+		data = (off_t)j->at; /* the file system does not report holes */
+	if (data < 0 || (uint64_t)data > j->size)
+		data = (off_t)j->size;
+	j->copy->progress.done += (uint64_t)data - j->at;
+	j->at = (uint64_t)data;
+	if (j->at == j->size) {
+		j->sparse_end = true;
+		return;
+	}
+	data = lseek(j->fd, (off_t)j->at, SEEK_HOLE);
+	j->data_until = data < 0 ? j->size : (uint64_t)data;
+}
+
+static uint64_t data_end(const struct job *j)
+{
+	return copyputfile_flag(j, PSSH_COPY_SPARSE) && j->data_until < j->size ? j->data_until : j->size;
+}
+
+static bool put_piece(struct job *j, struct span *out, uint32_t most)
+{
+	skip_hole(j);
+	if (j->at == j->size)
+		return false;
+	*out = (struct span){ j->at, data_end(j) - j->at < most ? (uint32_t)(data_end(j) - j->at) : most };
+	j->at += out->len;
+	return true;
+}
+
+/* Sends one block at *at, as large as fits. False: not now, or it failed. */
+static bool put_block(struct job *j, struct lane lane, uint64_t *at, uint64_t end)
+{
+	uint32_t len = end - *at < SFTP_PACKET ? (uint32_t)(end - *at) : SFTP_PACKET;
+	char *place;
+	ssize_t n;
+
+	/* Only a copy that may be resumed needs the window: what it leaves must have no gaps before it. */
+	if (lane.sftp->used >= stream_blocks(j->copy) ||
+		(copyputfile_flag(j, PSSH_COPY_RESUME) && *at > COPY_WINDOW && stream_oldest(j) < *at - COPY_WINDOW))
+		return false;
+	place = sftp_write_place(lane.sftp, lane.handle, &len);
+	if (!place)
+		return false;
+	do
+		n = pread(j->fd, place, len, (off_t)*at);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		job_fail_errno(j, errno, "cannot read '%s'", j->source);
+	else if (n == 0)
+		job_fail(j, PSSH_ELOCAL, "'%s' shrank while it was copied; copy it again", j->source);
+	if (n <= 0)
+		return false;
+	sftp_write(lane.sftp, lane.asker, OP_WRITE, lane.handle, *at, (uint32_t)n);
+	*at += (uint64_t)n;
+	return true;
+}
+
+static const struct sharing put_sharing = { put_piece, put_block, reply_write };
+
+static bool begin_sending(struct job *j)
+{
+	stream_share(j, j->size - j->at, &put_sharing);
+	return job_go(j, DATA);
+}
+
 /*
  * How much of an earlier copy to trust: servers may write blocks in any order, so its last window may
  * have gaps. The part before that is compared before the copy continues.
@@ -266,7 +344,7 @@ static bool copyputfile_open_next(struct job *j)
 
 	j->at = have > COPY_WINDOW && have <= j->size ? have - COPY_WINDOW : 0;
 	if (have == 0)
-		return job_go(j, DATA);
+		return begin_sending(j);
 	check_start(j, j->at, true);
 	return job_go(j, VERIFY);
 }
@@ -290,60 +368,11 @@ static bool copyputfile_verify_next(struct job *j)
 		return job_go(j, VERIFY);
 	default:
 		j->copy->progress.done += j->at;
-		return job_go(j, DATA);
+		return begin_sending(j);
 	}
 }
 
 /* ---- Data ------------------------------------------------------------------------------ */
-
-static void skip_hole(struct job *j)
-{
-	off_t data;
-
-	if (!copyputfile_flag(j, PSSH_COPY_SPARSE) || j->at < j->data_until)
-		return;
-	data = lseek(j->fd, (off_t)j->at, SEEK_DATA);
-	if (data < 0 && errno != ENXIO)
-		data = (off_t)j->at; /* the file system does not report holes */
-	if (data < 0 || (uint64_t)data > j->size)
-		data = (off_t)j->size;
-	j->copy->progress.done += (uint64_t)data - j->at;
-	j->at = (uint64_t)data;
-	if (j->at == j->size) {
-		j->sparse_end = true;
-		return;
-	}
-	data = lseek(j->fd, (off_t)j->at, SEEK_HOLE);
-	j->data_until = data < 0 ? j->size : (uint64_t)data;
-}
-
-/* Sends one block, as large as fits. False: not now, or it failed. */
-static bool send_block(struct job *j)
-{
-	struct sftp *s = copyputfile_sftp_of(j);
-	uint64_t until = copyputfile_flag(j, PSSH_COPY_SPARSE) && j->data_until < j->size ? j->data_until : j->size;
-	uint32_t len = until - j->at < SFTP_PACKET ? (uint32_t)(until - j->at) : SFTP_PACKET;
-	char *place;
-	ssize_t n;
-
-	if (s->used >= COPY_BLOCKS || (j->at > COPY_WINDOW && sftp_oldest(s, &j->asker) < j->at - COPY_WINDOW))
-		return false;
-	place = sftp_write_place(s, &j->handle, &len);
-	if (!place)
-		return false;
-	do
-		n = pread(j->fd, place, len, (off_t)j->at);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		job_fail_errno(j, errno, "cannot read '%s'", j->source);
-	else if (n == 0)
-		job_fail(j, PSSH_ELOCAL, "'%s' shrank while it was copied; copy it again", j->source);
-	if (n <= 0)
-		return false;
-	sftp_write(s, &j->asker, OP_WRITE, &j->handle, j->at, (uint32_t)n);
-	j->at += (uint64_t)n;
-	return true;
-}
 
 static void end_attrs(const struct job *j, struct sftp_attrs *a)
 {
@@ -356,7 +385,7 @@ static void end_attrs(const struct job *j, struct sftp_attrs *a)
 	} else if (j->status == SFTP_OK && (j->attrs.flags & SFTP_ATTR_MODE)) {
 		a->flags |= SFTP_ATTR_MODE;
 		a->mode = j->attrs.mode & 0777;
-	} else if (copyputfile_flag(j, PSSH_COPY_RESUME) && (j->node->mode & 0600) != 0600) {
+	} else if (copyputfile_reopens(j) && (j->node->mode & 0600) != 0600) {
 		a->flags |= SFTP_ATTR_MODE;
 		a->mode = j->node->mode & ~022u; /* the host's umask is unknown */
 	}
@@ -384,15 +413,32 @@ static bool copyputfile_end_send(struct job *j)
 	return j->part == 4;
 }
 
+/* What streams left when they were lost. True: all of it is sent. */
+static bool send_again(struct job *j, struct lane lane)
+{
+	while (j->again.len || stream_left(j, &j->again)) {
+		uint64_t at = j->again.at, end = at + j->again.len;
+
+		if (!put_block(j, lane, &at, end))
+			return false;
+		j->again = (struct span){ at, (uint32_t)(end - at) };
+	}
+	return true;
+}
+
 /* Without a comparison, closing and renaming follow the data without waiting for its answers. */
 static bool data_send(struct job *j)
 {
+	struct lane lane = { copyputfile_sftp_of(j), &j->asker, &j->handle };
+
+	if (!send_again(j, lane))
+		return false;
 	while (j->at < j->size) {
 		skip_hole(j);
-		if (j->at < j->size && !send_block(j))
+		if (j->at < j->size && !put_block(j, lane, &j->at, data_end(j)))
 			return false;
 	}
-	return copyputfile_flag(j, PSSH_COPY_CHECKSUM) || copyputfile_end_send(j);
+	return !stream_busy(j) && (copyputfile_flag(j, PSSH_COPY_CHECKSUM) || copyputfile_end_send(j));
 }
 
 static bool copyputfile_data_next(struct job *j)

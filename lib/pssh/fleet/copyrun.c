@@ -115,6 +115,8 @@ int copyrun_open(struct run *r, struct fail *f)
 	char *local;
 	int rc;
 
+	if (r->first)
+		return xfer_join(&r->host->conn->link, r->first->xfer, &r->xfer);
 	if (t->kind == TASK_PUT) {
 		rc = copy_new_put(r->source ? r->source : t->source, t->remote, t->flags, &copy, f);
 	} else {
@@ -126,6 +128,8 @@ int copyrun_open(struct run *r, struct fail *f)
 	}
 	if (rc)
 		return rc;
+	if (t->streams)
+		copy_set_streams(copy, t->streams);
 	rc = xfer_new(&r->host->conn->link, copy, &r->xfer);
 	if (rc)
 		copy_free(copy);

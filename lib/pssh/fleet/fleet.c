@@ -25,6 +25,8 @@ void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, 
 		.text = text,
 		.attempt = h ? h->attempt : 0 };
 
+	if (h && h->stream) /* nobody has heard of it */
+		return;
 	events_add(&p->events, &ev);
 }
 
@@ -34,6 +36,17 @@ void fleet_check_done(struct pssh_task *t)
 {
 	if (t->started && t->left == 0)
 		fleet_tell(t->fleet, PSSH_EV_DONE, t, NULL, 0, "");
+}
+
+/* A further stream of a copy costs only speed by its end: the copy goes on over the others. */
+static void fleet_end_stream(struct run *r, const char *text)
+{
+	struct pssh_host *h = r->host, *first = r->first->host;
+
+	log_at(&h->fleet->shared.log, LOG_INFO, "'%s': the copy lost one of its streams: %s", h->spec, text);
+	run_free(r);
+	host_poke(h);
+	host_poke(first);
 }
 
 void fleet_end_run(struct run *r, int type, int status, const char *text)
@@ -51,6 +64,10 @@ void fleet_end_run(struct run *r, int type, int status, const char *text)
 	};
 	char both[640];
 
+	if (r->first) {
+		fleet_end_stream(r, text);
+		return;
+	}
 	if (r->timed_out && type != PSSH_EV_ERROR) {
 		ev.type = PSSH_EV_ERROR;
 		ev.status = PSSH_ETIMEOUT;
@@ -168,6 +185,7 @@ static void drop_conn(struct pssh_host *h)
 	struct proxy *px = conn_take_proxy(c);
 
 	fleet_not_opening(h);
+	fleet_close_streams(h);
 	question_forget(h);
 	list_remove(&h->in_idle);
 	loop_timer_clear(p->shared.loop, &h->timer);
@@ -309,6 +327,13 @@ void fleet_close_host(struct pssh_host *h, int code, const char *why)
 	fail_runs(h, code, why);
 }
 
+void fleet_close_streams(struct pssh_host *h)
+{
+	for (unsigned i = 0; h->streams && i < PSSH_STREAMS; i++)
+		if (h->streams[i])
+			fleet_close_host(h->streams[i], PSSH_ECLOSED, "closed with the first connection");
+}
+
 void fleet_need(struct pssh_host *h)
 {
 	struct pssh *p = h->fleet;
@@ -433,6 +458,14 @@ static int release_host(struct pssh_host *h)
 
 void fleet_free_host(struct pssh_host *h)
 {
+	for (unsigned i = 0; h->streams && i < PSSH_STREAMS; i++) {
+		if (!h->streams[i])
+			continue;
+		release_host(h->streams[i]);
+		list_remove(&h->streams[i]->in_hosts);
+		host_free(h->streams[i]);
+		h->streams[i] = NULL;
+	}
 	events_forget_host(&h->fleet->events, h);
 	release_host(h);
 	table_remove(&h->fleet->hosts, h->spec);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a fleet is made of: hosts, tasks, and runs (one task on one host). host.c, run_own.c, task.c,
- * fleet.c, question.c and fleet_turn.c work on these types; each may call those before it in this list.
+ * What a fleet is made of: hosts, tasks, and runs (one task on one host). host.c, streamhost.c, run_own.c,
+ * task.c, fleet.c, streamrun.c, question.c and fleet_turn.c work on these types; each may call those before
+ * it in this list.
  */
 #ifndef PSSH_FLEET_FLEET_H
 #define PSSH_FLEET_FLEET_H
@@ -95,6 +96,8 @@ struct pssh_host {
 	char fingerprint[64];
 	struct pssh_facts *facts; /* of the connection before; NULL: none */
 	char *key_text;           /* what pssh_host_key() returned */
+	unsigned stream;          /* it is this further connection to another host, for copies alone; 0: none */
+	struct pssh_host **streams; /* those to this one's: PSSH_STREAMS, each may be NULL; or NULL */
 	struct fail why;
 	void *data;
 };
@@ -125,6 +128,7 @@ struct pssh_task {
 	size_t limit; /* of a file that is read into memory */
 	int data_fd;  /* what a put from memory reads; -1: none */
 	int fd;       /* our end of a channel's pair of sockets; -1: none */
+	unsigned streams; /* how many connections a copy uses to each host; 0: one */
 	void *data;
 };
 
@@ -153,6 +157,9 @@ struct run {
 	unsigned order;                  /* which process of the connection it is, oldest first */
 	struct exec *exec;
 	struct xfer *xfer;
+	struct run *first;          /* it only carries data for the copy of this run; NULL: it stands for itself */
+	struct list streams;        /* the runs that do that for this one, by in_task */
+	bool streamed;              /* they were started */
 	struct copy_source *source; /* of a put with a file for each host, else NULL */
 	struct tunnel *tunnel;
 	struct channel *channel;
@@ -223,14 +230,24 @@ void strings_free(char ***list, size_t *count);
 int host_find(struct pssh *p, const char *spec, struct pssh_host **out);
 /* Fills h->env by its configuration, from this process's environment. In environment.c. */
 int host_environment(struct pssh_host *h);
-/* The last jump host of a comma-separated list, reached through those before it. */
-int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pssh_host **out, struct fail *f);
+int host_new(struct pssh *p, const char *spec, struct pssh_host **out);
+/* The last jump host of h's comma-separated list, reached through those before it. */
+int host_find_jump(struct pssh_host *h, const char *jumps, struct pssh_host **out, struct fail *f);
 void host_free(struct pssh_host *h);
 /* Fills h->plan for the next connection. 0 or a code, with h->why. */
 int host_make_plan(struct pssh_host *h);
 bool host_is_busy(const struct pssh_host *h);
 void host_plan_keepalive(struct pssh_host *h);      /* by the fleet and the configuration, for the connection too */
 void host_poke(struct pssh_host *h);               /* has its connection stepped soon */
+
+/* ---- streamhost.c ---- */
+
+enum { STREAM_IDLE_MS = 10000 }; /* how long the connection may be idle before it is closed */
+
+/* Whether h's server may be asked for another connection without asking a person. */
+bool streamhost_may(const struct pssh_host *h);
+/* h's nth further connection, a host that only the library knows. 0 or PSSH_ENOMEM. */
+int streamhost_find(struct pssh_host *h, unsigned nth, struct pssh_host **out);
 
 /* ---- task.c ---- */
 
@@ -292,6 +309,7 @@ void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms);
 void fleet_check_done(struct pssh_task *t);
 /* If its jump host is stuck with another target, uses another connection to it, if there is one. true: it moved */
 bool fleet_change_lane(struct pssh_host *h);
+void fleet_close_streams(struct pssh_host *h);     /* its further connections */
 void fleet_reap(struct pssh *p);                   /* frees the proxy commands that have ended */
 void fleet_release(struct pssh *p);
 
@@ -315,6 +333,11 @@ unsigned keepfind_window(const struct pssh_host *h);
 
 /* Leaves the idle connections to a keeper, if the fleet has one. 0 or a code. */
 int keeper_hand_over(struct pssh *p);
+
+/* ---- streamrun.c ---- */
+
+/* After a step of a copy: starts its further streams once it wants them, and wakes those that have work. */
+void streamrun_turn(struct run *r);
 
 /* ---- question.c ---- */
 

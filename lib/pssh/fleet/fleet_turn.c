@@ -143,6 +143,8 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 	rc = run_step(r, &ev, &f);
 	if (r->exec)
 		input_taken(r, taken);
+	if (r->xfer)
+		streamrun_turn(r);
 	switch (rc) {
 	case PSSH_EAGAIN:
 		return 0;

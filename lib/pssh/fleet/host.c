@@ -102,6 +102,7 @@ void host_free(struct pssh_host *h)
 		knownhosts_pin_release(&h->pins[i]);
 	free(h->pins);
 	free(h->key_text);
+	free(h->streams);
 	for (int i = 0; i < PSSH_ALGS; i++)
 		free(h->plan_algorithms[i]);
 	if (h->config)
@@ -183,7 +184,7 @@ static int host_configure(struct pssh_host *h)
 	return host_environment(h);
 }
 
-static int host_new(struct pssh *p, const char *spec, struct pssh_host **out)
+int host_new(struct pssh *p, const char *spec, struct pssh_host **out)
 {
 	struct pssh_host *h = calloc(1, sizeof *h);
 	int rc = PSSH_ENOMEM;
@@ -240,11 +241,12 @@ static bool host_is_clogged(const struct pssh_host *h)
 	return h->conn && h->conn->state == CONN_READY && link_clogged(&h->conn->link);
 }
 
-int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pssh_host **out, struct fail *f)
+int host_find_jump(struct pssh_host *from, const char *jumps, struct pssh_host **out, struct fail *f)
 {
 	const char *comma = strrchr(jumps, ',');
 	const char *last = comma ? comma + 1 : jumps;
 	struct pssh_host *h = NULL;
+	unsigned depth = from->depth;
 	struct buf key;
 	int rc;
 
@@ -257,14 +259,15 @@ int host_find_jump(struct pssh *p, const char *jumps, unsigned depth, struct pss
 	/* If a jump host is stuck with one target, the others use another connection to it. */
 	for (unsigned lane = 0; lane < LANES && !rc && (!h || host_is_clogged(h)); lane++) {
 		buf_clear(&key);
-		rc = buf_addf(&key, "jump %u %s %u", depth, jumps, lane);
+		rc = buf_addf(&key, "jump %u %s %u", depth, jumps, from->stream * LANES + lane);
 		if (!rc)
-			rc = host_keep(p, buf_text(&key), last, &h);
+			rc = host_keep(from->fleet, buf_text(&key), last, &h);
 	}
 	buf_release(&key);
 	if (rc || !h)
 		return fail_set(f, rc == PSSH_ESYNTAX ? rc : PSSH_ENOMEM, "the jump host '%s' is not a host", last);
 	h->depth = depth + 1;
+	h->stream = from->stream;
 	if (comma && !h->jump) {
 		h->jump = strndup(jumps, (size_t)(comma - jumps));
 		if (!h->jump)
@@ -423,6 +426,8 @@ static void plan_deadlines(struct pssh_host *h)
 	const struct sshconfig_answer *c = h->config;
 
 	memcpy(h->plan.deadline, h->fleet->deadline, sizeof h->plan.deadline);
+	if (h->stream)
+		h->plan.deadline[PSSH_PHASE_IDLE] = STREAM_IDLE_MS;
 	h->tries = h->fleet->tries;
 	if (c && c->connect_timeout > 0) {
 		h->plan.deadline[PSSH_PHASE_CONNECT] = (unsigned)c->connect_timeout * 1000;
@@ -491,7 +496,7 @@ static int plan_way(struct pssh_host *h)
 	if (h->given_fd >= 0)
 		return 0;
 	if (jump && !host_is_none(jump))
-		return host_find_jump(h->fleet, jump, h->depth, &h->via, &h->why);
+		return host_find_jump(h, jump, &h->via, &h->why);
 	if (!proxy || host_is_none(proxy))
 		return 0;
 	if (!safe_user(h->plan.user) || !host_safe_name(h->plan.address))
@@ -575,7 +580,7 @@ int host_make_plan(struct pssh_host *h)
 	plan->auth.pubkey = (!c || c->pubkey != 0) && host_prefers(c, "publickey");
 	plan->auth.kbdint = (!c || c->kbdint != 0) && host_prefers(c, "keyboard-interactive");
 	plan->auth.password = (!c || c->password != 0) && host_prefers(c, "password");
-	plan->auth.interactive = h->fleet->prompts && !(c && c->batch_mode == 1);
+	plan->auth.interactive = h->fleet->prompts && !h->stream && !(c && c->batch_mode == 1);
 	plan->auth.tries = c && c->number_of_password_prompts > 0 ? (unsigned)c->number_of_password_prompts : 0;
 	return plan_way(h);
 }

@@ -71,7 +71,8 @@ int keepfind(struct pssh_host *h)
 
 	/* By the files as they are now: this is also what a connection that is made now is kept under. */
 	*h->keep_key = '\0';
-	if (!p->keeps || h->plan.proxy || h->plan.fd >= 0 || keepfind_key(h, h->keep_key) != 0 || keepfind_must_own(h))
+	if (!p->keeps || h->stream || h->plan.proxy || h->plan.fd >= 0 || keepfind_key(h, h->keep_key) != 0 ||
+		keepfind_must_own(h))
 		return -1;
 	while (h->keep_slot < KEEPFOLDER_SLOTS) {
 		int fd = keepfolder_find(p->keep_folder, h->keep_key, h->keep_slot++);

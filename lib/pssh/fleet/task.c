@@ -20,6 +20,7 @@ struct run *run_new(struct pssh_task *t, struct pssh_host *h)
 	r->task = t;
 	r->host = h;
 	r->timer.kind = KIND_RUN;
+	list_init(&r->streams);
 	list_append(&t->runs, &r->in_task);
 	list_append(&h->runs, &r->in_host);
 	t->left++;
@@ -43,6 +44,8 @@ static void close_end(struct pssh_task *t)
 
 void run_free(struct run *r)
 {
+	while (!list_empty(&r->streams)) /* they use what this one has */
+		run_free(list_entry(list_first(&r->streams), struct run, in_task));
 	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
 	assert(r->task->left > 0);
 	/* The next command on this connection would count its process among its own. */
@@ -70,7 +73,7 @@ void run_free(struct run *r)
 	}
 	list_remove(&r->in_task);
 	list_remove(&r->in_host);
-	r->task->left--;
+	r->task->left -= !r->first;
 	free(r);
 }
 
@@ -161,7 +164,7 @@ static int task_begun(struct run *r)
 	r->begun = true;
 	r->order = r->host->served++;
 	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
-	if (ms)
+	if (ms && !r->first)
 		loop_timer_set(r->host->fleet->shared.loop, &r->timer, clock_ms() + ms);
 	return RUN_BEGUN;
 }

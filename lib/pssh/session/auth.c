@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "pssh/pssh_types.h"
 #include "pssh/session/offers.h"
 
-enum { ANSWERS = 8, TRIES = 3 };
+enum { ANSWERS = 8, TRIES = 3, BY_HAND_MS = 1000 };
 
 struct answer {
 	char *prompt, *text;          /* text NULL: not answered yet */
@@ -29,6 +30,8 @@ struct auth {
 	struct offers offers;
 	size_t at;                    /* the offer whose turn it is */
 	struct agent_sign_request sign;
+	int64_t sign_began;
+	bool by_hand;
 	bool signing;
 	bool declined;                /* no passphrase will come */
 	unsigned wrong;               /* passphrases for this key */
@@ -153,11 +156,13 @@ static int sign_by_agent(struct auth *a, const struct offer *c, const unsigned c
 		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm),
 			&a->sign_fail);
 		a->signing = rc == 0;
+		a->sign_began = clock_ms();
 		return rc ? rc : PSSH_EAGAIN;
 	}
 	if (!a->sign.done)
 		return PSSH_EAGAIN;
 	a->signing = false;
+	a->by_hand |= clock_ms() - a->sign_began >= BY_HAND_MS;
 	if (a->sign.rc)
 		return fail_set(&a->sign_fail, a->sign.rc, "%s", a->sign.text);
 	return 0;
@@ -436,6 +441,11 @@ int auth_step(struct auth *a, struct fail *f)
 		if (rc)
 			return rc == 1 ? 0 : rc;
 	}
+}
+
+bool auth_by_hand(const struct auth *a)
+{
+	return a->by_hand;
 }
 
 bool auth_outside(const struct auth *a)

@@ -32,6 +32,8 @@ int auth_step(struct auth *a, struct fail *f);
 
 /* True while it waits for something other than the socket: the agent or a person. */
 bool auth_outside(const struct auth *a);
+/* The agent took so long to sign that somebody may have confirmed it. */
+bool auth_by_hand(const struct auth *a);
 
 /* The question that it needs answered to go on; NULL: none. */
 const char *auth_question(const struct auth *a, bool *echo);

@@ -388,6 +388,7 @@ static int step_auth(struct conn *c)
 			loop_timer_set(c->shared->loop, &c->timer, clock_ms() + c->plan->deadline[PSSH_PHASE_AUTH]);
 		return rc;
 	}
+	c->by_hand = auth_by_hand(c->auth);
 	auth_free(c->auth);
 	c->auth = NULL;
 	if (rc)

@@ -102,6 +102,7 @@ struct conn {
 	bool barred;                   /* waits until another channel has opened on via */
 	bool dead;                     /* do not touch its transport any more */
 	bool hopeless;                 /* its jump host failed for good: a retry would not help */
+	bool by_hand;                  /* somebody may have confirmed the signature by which it signed in */
 	bool asked;                    /* the owner has passed on auth's question */
 };
 

@@ -12,6 +12,7 @@ enum { PROGRESS_MS = 100, SUM_CEILING = 4096, TURN = 64 };
 
 struct xfer {
 	struct copy *copy;
+	struct copy_stream *stream; /* NULL: the copy's first channel */
 	struct link *link;
 	struct chan *chan;
 	enum { XFER_OPEN, XFER_START, XFER_RUN } state;
@@ -43,6 +44,21 @@ int xfer_new(struct link *l, struct copy *copy, struct xfer **out)
 	return 0;
 }
 
+int xfer_join(struct link *l, struct xfer *first, struct xfer **out)
+{
+	struct copy_stream *s;
+	int rc = copy_stream_new(first->copy, &s);
+
+	if (rc)
+		return rc;
+	rc = xfer_new(l, first->copy, out);
+	if (rc)
+		copy_stream_end(s);
+	else
+		(*out)->stream = s;
+	return rc;
+}
+
 void xfer_leave(struct xfer *x)
 {
 	copy_leave(x->copy);
@@ -55,7 +71,10 @@ void xfer_free(struct xfer *x)
 	exec_free(x->sum);
 	buf_release(&x->sum_out);
 	chan_close(x->chan);
-	copy_free(x->copy);
+	if (x->stream)
+		copy_stream_end(x->stream);
+	else
+		copy_free(x->copy);
 	free(x);
 }
 
@@ -74,6 +93,29 @@ void xfer_progress(const struct xfer *x, struct copy_progress *out)
 	copy_progress(x->copy, out);
 }
 
+bool xfer_wants_streams(const struct xfer *x)
+{
+	return copy_wants_streams(x->copy);
+}
+
+bool xfer_stream_has_work(const struct xfer *x)
+{
+	return x->state == XFER_RUN && copy_stream_has_work(x->stream);
+}
+
+bool xfer_stream_woke(struct xfer *x)
+{
+	return copy_stream_woke(x->copy);
+}
+
+static void xfer_output(struct xfer *x, const char **data, size_t *len)
+{
+	if (x->stream)
+		copy_stream_output(x->stream, data, len);
+	else
+		copy_output(x->copy, data, len);
+}
+
 /* 1: sent something; 0: nothing; or a code. */
 static int send_some(struct xfer *x)
 {
@@ -84,13 +126,16 @@ static int send_some(struct xfer *x)
 	for (int i = 0; i < TURN; i++) {
 		ssize_t n;
 
-		copy_output(x->copy, &data, &len);
+		xfer_output(x, &data, &len);
 		if (!len)
 			break;
 		n = chan_write(x->chan, data, len);
 		if (n < 0)
 			return n == PSSH_EAGAIN ? moved : (int)n;
-		copy_sent(x->copy, (size_t)n);
+		if (x->stream)
+			copy_stream_sent(x->stream, (size_t)n);
+		else
+			copy_sent(x->copy, (size_t)n);
 		moved = 1;
 	}
 	return moved;
@@ -108,7 +153,8 @@ static int xfer_read_some(struct xfer *x, struct exec_room *room, struct fail *f
 		return chan_eof(x->chan) ? fail_set(f, PSSH_ECLOSED, "the server ended the file transfer") : 0;
 	if (n < 0)
 		return fail_set(f, (int)n, "the connection was lost during the copy: %s", link_reason(x->link, (int)n));
-	rc = copy_input(x->copy, room->data, (size_t)n, f);
+	rc = x->stream ? copy_stream_input(x->stream, room->data, (size_t)n, f)
+		       : copy_input(x->copy, room->data, (size_t)n, f);
 	return rc ? rc : 1;
 }
 
@@ -179,6 +225,18 @@ static bool time_to_tell(struct xfer *x, bool end)
 	return true;
 }
 
+/* PSSH_EAGAIN or a code: the first channel tells when the copy is over. */
+static int xfer_step_stream(struct xfer *x, struct exec_room *room, struct fail *f)
+{
+	int sent, got;
+
+	do {
+		sent = send_some(x);
+		got = sent < 0 ? fail_set(f, sent, "%s", link_reason(x->link, sent)) : xfer_read_some(x, room, f);
+	} while (got >= 0 && (sent || got));
+	return got < 0 ? got : PSSH_EAGAIN;
+}
+
 int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 {
 	int sent, got, summed;
@@ -186,6 +244,8 @@ int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f)
 
 	if (x->state != XFER_RUN)
 		return xfer_begin(x, f);
+	if (x->stream)
+		return xfer_step_stream(x, room, f);
 	do {
 		if (copy_note(x->copy, &note)) {
 			snprintf(x->note, sizeof x->note, "%s\n", note.text);

@@ -13,6 +13,7 @@ struct xfer;
 enum { XFER_DONE = 0, XFER_BEGUN = 1, XFER_PROGRESS = 2, XFER_NOTE = 3, XFER_BUSY = 4 };
 
 int xfer_new(struct link *l, struct copy *copy, struct xfer **out); /* takes the copy over */
+int xfer_join(struct link *l, struct xfer *first, struct xfer **out); /* a further stream of its copy; free it before */
 void xfer_free(struct xfer *x);
 void xfer_leave(struct xfer *x); /* in a forked child: see copy_leave */
 
@@ -24,5 +25,8 @@ int xfer_step(struct xfer *x, struct exec_room *room, struct fail *f);
 const char *xfer_note(const struct xfer *x);
 void xfer_cancel(struct xfer *x);
 void xfer_progress(const struct xfer *x, struct copy_progress *out);
+bool xfer_wants_streams(const struct xfer *x);
+bool xfer_stream_has_work(const struct xfer *x); /* of one that has joined: step it */
+bool xfer_stream_woke(struct xfer *x);           /* once true: step the first one */
 
 #endif
