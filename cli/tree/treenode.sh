@@ -126,6 +126,11 @@ place() {
 	*/) [ -d "$to" ] || mkdir -p -- "$to" 2>/dev/null || die "cannot make the directory '$to'" ;;
 	esac
 	[ ! -d "$to" ] || to=${to%/}/$base
+	# A link stays, and what it leads to is replaced or made.
+	if [ -L "$to" ]; then
+		end=$(readlink -f -- "$to") || die "'$to' on the host is a link that leads nowhere"
+		to=$end
+	fi
 	name=${to##*/}
 	case $to in */*) up=${to%/*}/ ;; *) up=./ ;; esac
 	cd -P -- "$up" 2>/dev/null || die "cannot write '$to' on the host: there is no such directory"

@@ -45,6 +45,24 @@ for i in 1 2 3 4; do
 	ok "the keys of n$i are as they were" cmp "$SSHD_KEY.pub" "$TREE/n$i/home/.ssh/authorized_keys"
 done
 
+# ---- Links, and what is no file ----
+for i in 1 2; do
+	ln -s there "$TREE/n$i/data/link"; echo old >"$TREE/n$i/data/old"; ln -s old "$TREE/n$i/data/to-old"
+	ln -s no/such "$TREE/n$i/data/lost"; mkfifo "$TREE/n$i/data/fifo"
+done
+run_is 0 "to a link to a file" tree big "n[1-2]:$DATA/to-old"
+ok "the file is replaced" cmp big "$TREE/n1/data/old"
+ok "the link stays" test -L "$TREE/n2/data/to-old"
+run_is 0 "to a link to a file that does not exist" tree big "n[1-2]:$DATA/link"
+ok "the file is made" cmp big "$TREE/n2/data/there"
+ok "the link stays" test -L "$TREE/n1/data/link"
+run_is 10 "to a link that leads nowhere" tree big "n[1-2]:$DATA/lost"
+like "$err" "'$DATA/lost' on the host is a link that leads nowhere" "is said"
+ok "the link stays" test -L "$TREE/n1/data/lost"
+run_is 10 "to a pipe" tree big "n[1-2]:$DATA/fifo"
+like "$err" "'$DATA/fifo' on the host is not a plain file" "is said"
+ok "it stays" test -p "$TREE/n1/data/fifo"
+
 # ---- Parents that lie ----
 rm -rf "$TREE"/n*/data/*
 cp "$(command -v tail)" "$TMP/tail"

@@ -14,6 +14,7 @@ pssh_tests = \
 	tests/pssh/fault \
 	tests/pssh/fork \
 	tests/pssh/files \
+	tests/pssh/odd \
 	tests/pssh/hostfacts \
 	tests/pssh/hostfree \
 	tests/pssh/hostkey \
@@ -68,6 +69,8 @@ tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fault_LDADD = libpssh.la
 tests_pssh_fork_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fork_LDADD = libpssh.la
+tests_pssh_odd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_odd_LDADD = libpssh.la
 tests_pssh_files_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_files_LDADD = libpssh.la
 tests_pssh_hostfacts_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

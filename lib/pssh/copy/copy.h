@@ -16,6 +16,7 @@
 enum {
 	COPY_SYNC = 1 << 16, /* besides PSSH_COPY_*: fsync each file on the receiving side */
 	COPY_WAY = 1 << 17,  /* a get: make the directories on the way to its target */
+	COPY_FILE = 1 << 18, /* a put: the target is a file's path, because the source has no name */
 };
 
 /*

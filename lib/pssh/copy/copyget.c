@@ -11,7 +11,7 @@
 #include "pssh/copy/copytemp.h"
 #include "pssh/pssh_types.h"
 
-enum { LISTINGS = 4, LISTS_AHEAD = 4 };
+enum { LISTINGS = 4, LISTS_AHEAD = 4, LINKS = 40 };
 
 static bool copyget_nothing_to_send(struct job *j)
 {
@@ -83,6 +83,26 @@ static const char *copyget_base_of(const struct job *j)
 	return name_is_safe(base, strlen(base)) ? base : NULL;
 }
 
+/* Where a local path leads by links, also if nothing is there yet. malloc'd or NULL. */
+static char *local_end(struct job *j, const char *local)
+{
+	char text[SFTP_PATH], *path = strdup(local);
+	ssize_t n;
+
+	for (int links = 0; path && (n = readlink(path, text, sizeof text)) >= 0; links++) {
+		char *dir = path_dir(path);
+
+		free(path);
+		path = text[0] == '/' ? strndup(text, (size_t)n) : dir ? path_join(dir, text, (size_t)n) : NULL;
+		free(dir);
+		if (links == LINKS || n == (ssize_t)sizeof text) {
+			job_fail(j, PSSH_ELOCAL, "'%s' is a link that leads nowhere", local);
+			break;
+		}
+	}
+	return path;
+}
+
 /* malloc'd, or NULL with the job failed. */
 static char *local_root(struct job *j, bool dir)
 {
@@ -98,9 +118,7 @@ static char *local_root(struct job *j, bool dir)
 			job_fail(j, PSSH_EREMOTE, "'%s' has no name to save it under", j->source);
 		path = base ? path_join(c->local, base, strlen(base)) : strdup(c->local);
 	} else {
-		path = lstat(c->local, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(c->local, NULL) : NULL;
-		if (!path)
-			path = strdup(c->local); /* a dangling link is replaced */
+		path = local_end(j, c->local);
 	}
 	if (!path && !j->fail.code)
 		job_no_memory(j);

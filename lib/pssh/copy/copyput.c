@@ -93,6 +93,10 @@ static bool root_inside(struct job *j)
 {
 	const struct copy *c = j->copy;
 
+	if (c->flags & COPY_FILE) {
+		job_fail(j, PSSH_EREMOTE, "'%s' on the host is a directory; data need the path of a file", c->remote);
+		return true;
+	}
 	j->target = path_join(c->remote, c->source->base, strlen(c->source->base));
 	return root_done(j);
 }
@@ -122,7 +126,7 @@ static bool copyput_root_next(struct job *j)
 {
 	struct copy *c = j->copy;
 	bool dir = j->status == SFTP_OK && is_kind(&j->attrs, S_IFDIR);
-	bool tree = c->source->nodes[0]->dir;
+	bool tree = c->source->nodes[0]->dir, link;
 
 	if (j->status != SFTP_OK && j->status != SFTP_NO_SUCH_FILE) {
 		job_fail(j, PSSH_EREMOTE, "cannot look at '%s' on the host: %s", c->remote,
@@ -141,11 +145,19 @@ static bool copyput_root_next(struct job *j)
 		job_fail(j, PSSH_EREMOTE, "'%s' on the host is neither a file nor a directory", c->remote);
 	if (j->fail.code)
 		return true;
-	j->target = strdup(c->remote);
-	/* Keep a link and replace what it points to. */
-	if (j->status == SFTP_OK && j->link_status == SFTP_OK && is_kind(&j->link, S_IFLNK))
-		return job_go(j, ROOT_REAL);
-	return root_done(j);
+	/* Keep a link and replace what it points to, or make that. */
+	link = j->link_status == SFTP_OK && is_kind(&j->link, S_IFLNK);
+	if (!link || j->status == SFTP_OK)
+		j->target = strdup(c->remote);
+	return link ? job_go(j, ROOT_REAL) : root_done(j);
+}
+
+static bool real_next(struct job *j)
+{
+	if (j->target)
+		return root_done(j);
+	job_fail(j, PSSH_EREMOTE, "'%s' on the host is a link that leads nowhere", j->copy->remote);
+	return true;
 }
 
 static bool real_send(struct job *j)
@@ -156,7 +168,7 @@ static bool real_send(struct job *j)
 static const struct step root_steps[] = {
 	[ROOT_CLEAN] = { "clean", copyput_nothing_to_send, copyput_at_end },
 	[ROOT_STAT] = { "stat", copyput_root_send, copyput_root_next },
-	[ROOT_REAL] = { "realpath", real_send, root_done },
+	[ROOT_REAL] = { "realpath", real_send, real_next },
 	[ROOT_MAKE] = { "mkdir", root_make_send, root_make_next },
 	[ROOT_TIDY] = { "tidy: opendir", tidy_open_send, tidy_open_next },
 	[ROOT_LIST] = { "tidy: readdir", tidy_list_send, tidy_list_next },

@@ -118,7 +118,8 @@ int copyrun_open(struct run *r, struct fail *f)
 	if (r->first)
 		return xfer_join(&r->host->conn->link, r->first->xfer, &r->xfer);
 	if (t->kind == TASK_PUT) {
-		rc = copy_new_put(r->source ? r->source : t->source, t->remote, t->flags, &copy, f);
+		rc = copy_new_put(r->source ? r->source : t->source, t->remote,
+			t->flags | (t->data_fd >= 0 ? COPY_FILE : 0), &copy, f);
 	} else {
 		local = copyrun_path(t->local, r->host);
 		rc = local ? copy_new_get(t->remote, local, t->flags | (strstr(t->local, "{host}") ? COPY_WAY : 0),

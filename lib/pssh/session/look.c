@@ -3,11 +3,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "pssh/pssh_types.h"
 
 /* One request is outstanding at a time, so nothing follows an answer before the next request. */
-enum look_state { LOOK_OPEN, LOOK_START, LOOK_ASK, LOOK_READ, LOOK_NAMES, LOOK_CLOSE, LOOK_CLOSING, LOOK_ENDED };
+enum look_state {
+	LOOK_OPEN,
+	LOOK_START,
+	LOOK_KIND,
+	LOOK_ASK,
+	LOOK_READ,
+	LOOK_NAMES,
+	LOOK_CLOSE,
+	LOOK_CLOSING,
+	LOOK_ENDED
+};
 
 struct look {
 	struct chan *chan;
@@ -90,7 +101,7 @@ static int look_begin(struct look *k, struct fail *f)
 		return fail_set(f, rc, "the server offers no file transfer (sftp)");
 	if (rc)
 		return rc;
-	k->state = LOOK_ASK;
+	k->state = k->what == LOOK_DATA ? LOOK_KIND : LOOK_ASK;
 	return LOOK_BEGUN;
 }
 
@@ -104,6 +115,8 @@ static void look_ask(struct look *k)
 	if (k->state == LOOK_CLOSE) {
 		if (sftp_handle(&k->sftp, &k->asker, 0, SFTP_REQ_CLOSE, &k->handle))
 			k->state = LOOK_CLOSING;
+	} else if (k->state == LOOK_KIND) {
+		sftp_path(&k->sftp, &k->asker, 0, SFTP_REQ_STAT, k->path);
 	} else if (k->state == LOOK_ASK && k->what == LOOK_DATA) {
 		sftp_open(&k->sftp, &k->asker, 0, k->path, SFTP_OPEN_READ, &none);
 	} else if (k->state == LOOK_ASK) {
@@ -123,6 +136,16 @@ static int look_refused(struct look *k, struct fail *f)
 		"cannot %s '%s' on the host: %s", doing[k->what], k->path, sftp_reason(&k->reply));
 }
 
+/* A server waits for ever when it opens a pipe, and a device may have no end. */
+static int look_kind(struct look *k, struct fail *f)
+{
+	if ((k->attrs.flags & SFTP_ATTR_MODE) && !S_ISREG(k->attrs.mode))
+		return fail_set(f, PSSH_EREMOTE, "'%s' on the host is %s", k->path,
+			S_ISDIR(k->attrs.mode) ? "a directory" : "not a plain file");
+	k->state = LOOK_ASK;
+	return 0;
+}
+
 /* 0, or a code. */
 static int look_take(struct look *k, struct fail *f)
 {
@@ -135,6 +158,8 @@ static int look_take(struct look *k, struct fail *f)
 		return 0;
 	case SFTP_ATTRS:
 		k->attrs = r->attrs;
+		if (k->state == LOOK_KIND)
+			return look_kind(k, f);
 		k->state = LOOK_ENDED;
 		return 0;
 	case SFTP_NAMES:
@@ -230,7 +255,7 @@ int look_step(struct look *k, struct exec_room *room, struct fail *f)
 {
 	int sent, got;
 
-	if (k->state < LOOK_ASK)
+	if (k->state < LOOK_KIND)
 		return look_begin(k, f);
 	do {
 		if (k->state == LOOK_NAMES) {

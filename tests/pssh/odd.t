@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+. "$(dirname "$0")/with.sh"
+sshd_up 2
+drive odd
