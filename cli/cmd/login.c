@@ -13,6 +13,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/frame/settings.h"
+#include "cli/frame/signals.h"
 #include "cli/trade/tokenfile.h"
 
 /* Asks for the token on the terminal without showing it. 0, or an exit status. */
@@ -21,12 +22,19 @@ static int login_ask(struct nanopod *np, char **token)
 	const char *url = settings_text(np->settings, SETTING_ID_URL);
 	struct fail f = { 0 };
 	char *text = NULL, *question;
+	bool interrupted;
 	int rc;
 
 	if (asprintf(&question, "Token for %s (not shown): ", url ? url : "the market") < 0)
 		command_nomem();
+	if (signals_begin())
+		command_nomem();
 	rc = prompt_hidden(question, TOKEN_BYTES, &text);
+	interrupted = signals_asked() > 0;
+	signals_end();
 	free(question);
+	if (rc && interrupted)
+		return print_fail(np, STATUS_INT, NULL, "interrupted; nothing was changed");
 	if (rc == -ENOTTY)
 		return print_fail(np, STATUS_USAGE, "give it on standard input: 'nanopod login <FILE'",
 			"cannot ask for the token: no terminal");

@@ -39,7 +39,10 @@ void localagent_close(struct localagent *a)
 	*a = (struct localagent){ 0 };
 }
 
-/* Runs a verb. said: gets both streams; NULL: they go to the person. An exit status of ours. */
+/*
+ * Runs a verb, whose output `out` gets. Its messages are for the error; those of work without a deadline go to the
+ * person. An exit status of ours.
+ */
 static int localagent_verb(struct localagent *a, const char *const *words, const char *in, int64_t deadline,
 	struct buf *out, const char *doing)
 {
@@ -58,7 +61,7 @@ static int localagent_verb(struct localagent *a, const char *const *words, const
 		all[n++] = *words++;
 	all[n] = NULL;
 	buf_init(&err, SAID_MAX);
-	if (out)
+	if (deadline)
 		call.err = &err;
 	rc = agentd_run(&call, &status, &f);
 	if (rc)
@@ -66,7 +69,7 @@ static int localagent_verb(struct localagent *a, const char *const *words, const
 	else if (status)
 		rc = print_fail(a->np, STATUS_FAILURE, NULL, "cannot %s: %s", doing,
 			*agentd_last_line(&err) ? agentd_last_line(&err)
-				: out           ? "nanopod-agentd failed without a message"
+				: deadline      ? "nanopod-agentd failed without a message"
 						: "see nanopod-agentd's message");
 	buf_release(&err);
 	return rc;
@@ -155,11 +158,17 @@ static int list_drivers(struct localagent *a, struct driver list[DRIVERS_MAX], s
 
 static int build_image(struct localagent *a, const struct driver *d)
 {
+	struct buf path; /* which nobody has to know */
+	int rc;
+
 	print_note(a->np,
 		"driver '%s' needs an image for nodes: building it once from Debian's packages, about a minute",
 		d->name);
-	return localagent_verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, NULL,
+	buf_init(&path, SAID_MAX);
+	rc = localagent_verb(a, (const char *[]){ "--driver", d->name, "image", "build", NULL }, NULL, 0, &path,
 		"build the nodes' image");
+	buf_release(&path);
+	return rc;
 }
 
 static int take_driver(struct localagent *a, const struct driver *d, const char *why)

@@ -94,6 +94,7 @@ if [ -x "$pty" ]; then
 	printf '%s\n' 'expect Token for' 'echo off' 'send \x03' 'echo on' >"$TMP/script"
 	run "$pty" "$TMP/script" "$NANOPOD" login
 	is "$status" 130 "Ctrl-C ends it, and what is typed is shown again" || diag "$out$err"
+	like "$out" "^nanopod: interrupted; nothing was changed" "it says so"
 else
 	skip "tests/lib/pty is not built"
 fi
