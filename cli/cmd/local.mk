@@ -3,11 +3,11 @@ nanopod_SOURCES += \
 	cli/cmd/api.c \
 	cli/cmd/balance.c \
 	cli/cmd/burn.c \
-	cli/cmd/buy.c \
-	cli/cmd/buy_plan.c \
-	cli/cmd/buy_plan.h \
-	cli/cmd/buy_result.c \
-	cli/cmd/buy_result.h \
+	cli/cmd/buy/buy.c \
+	cli/cmd/buy/buy_plan.c \
+	cli/cmd/buy/buy_plan.h \
+	cli/cmd/buy/buy_result.c \
+	cli/cmd/buy/buy_result.h \
 	cli/cmd/cancel.c \
 	cli/cmd/complete.c \
 	cli/cmd/completion.c \
@@ -42,6 +42,7 @@ nanopod_SOURCES += \
 	cli/cmd/tunnel.c \
 	cli/cmd/types.c \
 	cli/cmd/version.c \
+	cli/cmd/wait.c \
 	cli/cmd/whoami.c \
 	cli/cmd/admin/admin.c \
 	cli/cmd/admin/admin.h \

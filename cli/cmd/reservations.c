@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod reservations: lists what the account has, until when, and what it costs an hour. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,7 +18,7 @@
 #include "cli/trade/market_clock.h"
 #include "market/when.h"
 
-enum { MANY = 100000 };
+enum { MANY = 100000, WATCH_MS = 2000 };
 
 struct item {
 	struct reservation r;
@@ -30,6 +31,7 @@ struct listing {
 	struct item *items;
 	size_t count;
 	int64_t now;
+	bool ours;
 };
 
 static const struct column columns[] = {
@@ -190,38 +192,169 @@ static void reservations_remember(const struct market_link *m, const struct list
 	free(names);
 }
 
+static void listing_release(struct listing *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		reservation_release(&l->items[i].r);
+	free(l->items);
+	*l = (struct listing){ .now = 0 };
+}
+
+/* 0, or a negative code in m->fail. */
+static int listing_load(struct market_link *m, struct listing *l)
+{
+	struct market_clock clock = { 0 };
+	int ours = market_clock_read(m, &clock), rc = ours < 0 ? ours : 0;
+
+	l->ours = ours > 0;
+	l->now = market_clock_now(&clock);
+	rc = rc ? rc : market_each(m, "/v2/pools?limit=200&schedule_history_minutes=1440", take_pool, l);
+	rc = rc ? rc : market_each(m, "/v2/instances?limit=200", reservations_take_instance, l);
+	return rc || !l->ours ? rc : market_each(m, "/np/v1/leases?active=true", take_lease, l);
+}
+
+/* Without --all only those that run or will. */
+static bool listing_shows(const struct listing *l, size_t i, bool all)
+{
+	const char *state = reservation_state(&l->items[i].r, l->now);
+
+	return all || strcmp(state, "running") == 0 || strcmp(state, "pending") == 0;
+}
+
+static int listing_print(struct market_link *m, const struct options *o, const struct skus *skus,
+	const struct listing *l)
+{
+	struct rows *rows;
+	int rc;
+
+	rows = rows_new(m->np, o, columns, &rc);
+	if (!rows)
+		return rc;
+	for (size_t i = 0; i < l->count; i++)
+		if (listing_shows(l, i, option_given(o, "all")))
+			reservations_add_row(m->np, rows, &l->items[i], skus, l->now, l->ours);
+	if (m->explain) {
+		rows_drop(rows);
+		return 0;
+	}
+	reservations_remember(m, l);
+	rc = rows_end(rows);
+	for (size_t i = 0; !rc && cell_for_people(m->np) && !option_given(o, "quiet") && i < l->count; i++)
+		reservation_tell_end(m->np, &l->items[i].r, l->now);
+	return rc;
+}
+
+/* ---- Watched ----------------------------------------------------------------------------- */
+
+/* "train: running, 2 nodes of h100, 1 started, until …": a line for each change, where there is no terminal. */
+static char *watch_line(const struct skus *skus, const struct listing *l, size_t i)
+{
+	const struct item *item = &l->items[i];
+	const struct sku *sku = item->r.count ? skus_by_id(skus, item->r.parts[0].sku) : NULL;
+	char until[WHEN_TEXT], *line;
+	int64_t nodes, start, end;
+
+	reservations_measure(&item->r, l->now, &nodes, &start, &end);
+	if (asprintf(&line, "%s: %s, %" PRId64 " node%s of %s%s, %zu started, until %s", item->r.name,
+		    reservation_state(&item->r, l->now), nodes, nodes == 1 ? "" : "s",
+		    sku && sku->alias       ? sku->alias
+			    : item->r.count ? item->r.parts[0].sku
+					    : "no type",
+		    item->r.count > 1 ? " and others" : "", item->instances, when_local(end, until)) < 0)
+		command_nomem();
+	return line;
+}
+
+static void watch_say(struct nanopod *np, int64_t now, const char *line)
+{
+	char when[WHEN_TEXT];
+
+	fprintf(np->out, "%s ", when_iso(now, when));
+	print_safe_line(np->out, line);
+	putc('\n', np->out);
+}
+
+struct watched {
+	char **lines; /* of the last look */
+	size_t count;
+};
+
+static bool watch_has(char *const *lines, size_t count, const char *line, size_t len)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(lines[i], line, len) == 0)
+			return true;
+	return false;
+}
+
+static void watch_changes(struct nanopod *np, const struct skus *skus, const struct listing *l, bool all,
+	struct watched *w)
+{
+	char **lines = calloc(l->count + 1, sizeof *lines), gone[300];
+	size_t count = 0;
+
+	if (!lines)
+		command_nomem();
+	for (size_t i = 0; i < l->count; i++)
+		if (listing_shows(l, i, all))
+			lines[count++] = watch_line(skus, l, i);
+	for (size_t i = 0; i < count; i++)
+		if (!watch_has(w->lines, w->count, lines[i], strlen(lines[i]) + 1))
+			watch_say(np, l->now, lines[i]);
+	for (size_t i = 0; i < w->count; i++) {
+		size_t name = strcspn(w->lines[i], ":") + 1;
+
+		if (!watch_has(lines, count, w->lines[i], name)) {
+			snprintf(gone, sizeof gone, "%.*s gone", (int)name, w->lines[i]);
+			watch_say(np, l->now, gone);
+		}
+		free(w->lines[i]);
+	}
+	free(w->lines);
+	*w = (struct watched){ lines, count };
+	fflush(np->out);
+}
+
+/* Until Ctrl-C. On a terminal the list is drawn again, elsewhere each change is a line. */
+static int reservations_watch(struct market_link *m, const struct options *o, const struct skus *skus)
+{
+	struct watched w = { NULL, 0 };
+	struct listing l = { .now = 0 };
+	int number = 0, rc = 0, status = 0;
+
+	while (!status && !ferror(m->np->out)) {
+		rc = listing_load(m, &l);
+		if (rc && !client_retryable(rc) && rc != CLIENT_STOPPED)
+			status = market_fail(m, "cannot list the reservations");
+		else if (!rc && m->np->tty_out) {
+			fputs("\033[H\033[J", m->np->out);
+			status = listing_print(m, o, skus, &l);
+			fflush(m->np->out);
+		} else if (!rc)
+			watch_changes(m->np, skus, &l, option_given(o, "all"), &w);
+		listing_release(&l);
+		if (!status && signals_rest(WATCH_MS, &number))
+			status = number == SIGTERM ? STATUS_TERM : STATUS_INT;
+	}
+	for (size_t i = 0; i < w.count; i++)
+		free(w.lines[i]);
+	free(w.lines);
+	return status;
+}
+
 static int reservations_list(struct market_link *m, const struct options *o)
 {
 	struct listing l = { .now = 0 };
-	struct market_clock clock = { 0 };
 	struct skus skus = { 0 };
-	int ours = market_clock_read(m, &clock), rc;
-	struct rows *rows = NULL;
+	int rc = skus_load(m, &skus);
 
-	if (ours < 0)
-		return market_fail(m, "cannot list the reservations");
-	l.now = market_clock_now(&clock);
-	rc = skus_load(m, &skus);
-	if (!rc && (market_each(m, "/v2/pools?limit=200&schedule_history_minutes=1440", take_pool, &l)
-	    || market_each(m, "/v2/instances?limit=200", reservations_take_instance, &l)
-	    || (ours && market_each(m, "/np/v1/leases?active=true", take_lease, &l))))
-		rc = market_fail(m, "cannot list the reservations");
-	rows = rc ? NULL : rows_new(m->np, o, columns, &rc);
-	for (size_t i = 0; rows && i < l.count; i++) {
-		const char *state = reservation_state(&l.items[i].r, l.now);
-
-		if (option_given(o, "all") || strcmp(state, "running") == 0 || strcmp(state, "pending") == 0)
-			reservations_add_row(m->np, rows, &l.items[i], &skus, l.now, ours);
+	if (!rc && option_given(o, "watch")) {
+		rc = reservations_watch(m, o, &skus);
+	} else if (!rc) {
+		rc = listing_load(m, &l) ? market_fail(m, "cannot list the reservations") : 0;
+		rc = rc ? rc : listing_print(m, o, &skus, &l);
 	}
-	if (rows && m->explain) {
-		rows_drop(rows);
-	} else if (rows) {
-		reservations_remember(m, &l);
-		rc = rows_end(rows);
-	}
-	for (size_t i = 0; i < l.count; i++)
-		reservation_release(&l.items[i].r);
-	free(l.items);
+	listing_release(&l);
 	skus_release(&skus);
 	return rc;
 }
@@ -231,6 +364,9 @@ static int reservations_command(struct nanopod *np, const struct options *o)
 	struct market_link *m = NULL;
 	int rc;
 
+	if (option_given(o, "watch") && (!cell_for_people(np) || option_given(o, "quiet")))
+		return print_fail_field(np, STATUS_USAGE, "--watch", "'nanopod events -f -o jsonl' follows for scripts",
+			"cannot use '--watch' with a format for scripts");
 	if (signals_begin())
 		command_nomem();
 	if (rows_check(np, o, columns, &rc))
@@ -246,11 +382,13 @@ static const char *const aliases[] = { "ls", NULL };
 
 static const struct option options[] = {
 	{ "all", 'a', OPTION_FLAG, .help = "list ended and empty ones too" },
+	{ "watch", 0, OPTION_FLAG, .help = "follow until Ctrl-C; without a terminal, a line for each change" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod reservations", "list what you have, until when, and what it costs an hour" },
+	{ "nanopod ls --watch", "follow what changes" },
 	{ "nanopod ls -q", "their names, for scripts" },
 	{ "nanopod ls -a -o json", "all of them with their schedules" },
 	{ 0 },

@@ -12,14 +12,15 @@
 #include "cli/frame/progress.h"
 #include "cli/frame/signals.h"
 
-enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300, SOON = 12 * 3600 };
+enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300, TIME_TEXT = 32, SOON = 12 * 3600 };
 
 struct waiting {
 	struct market_link *m;
 	const char *reservation;
 	const char *const *names;
 	size_t count, running;
-	int64_t began, starts; /* starts: when their time begins, on clock_ms(); 0: not known */
+	int64_t began, since; /* since: the phase is the same */
+	int64_t starts;       /* when their time begins, on clock_ms(); 0: not known */
 	char starts_text[64];
 	bool ahead; /* their time has not begun */
 	char phase[PHASE_TEXT], said[PHASE_TEXT];
@@ -34,22 +35,34 @@ static void nodewait_hide(struct waiting *w)
 	w->line = false;
 }
 
+/* "41 s", "2:05", "1:02:05" */
+static const char *nodewait_time(int64_t ms, char room[TIME_TEXT])
+{
+	if (ms < 60000)
+		snprintf(room, TIME_TEXT, "%d s", (int)(ms / 1000));
+	else
+		progress_time(ms, room, TIME_TEXT);
+	return room;
+}
+
 /* On a terminal one line that counts the time, down to the start where that is known; else one line a change. */
 static void nodewait_show(struct waiting *w)
 {
 	struct nanopod *np = w->m->np;
 	int64_t now = clock_ms(), left = w->ahead ? w->starts - now : 0;
-	char time[32];
+	char time[TIME_TEXT];
 
+	if (strcmp(w->phase, w->said) != 0)
+		w->since = now;
+	/* The start may have passed since the market was last asked. */
+	nodewait_time(left > 0 ? left : now - w->since, time);
 	if (np->tty_err && !np->errors_json) {
-		/* The start may have passed since the market was last asked. */
-		progress_time(left > 0 ? left : now - w->began, time, sizeof time);
 		fprintf(np->err, left > 0 ? "\r%s%s (in %s)%s\033[K" : "\r%s%s, %s%s\033[K",
 			print_color(np, np->err, COLOR_DIM), w->phase, time, print_color(np, np->err, COLOR_NONE));
 		fflush(np->err);
 		w->line = true;
 	} else if (strcmp(w->phase, w->said) != 0) {
-		print_note(np, "%s", w->phase);
+		print_note(np, left > 0 ? "%s (in %s)" : "%s", w->phase, time);
 	}
 	memcpy(w->said, w->phase, sizeof w->said);
 }
@@ -63,7 +76,7 @@ static const char *nodewait_why(const struct waiting *w, const struct node *n)
 		return "booting";
 	if (w->ahead)
 		return w->starts_text;
-	return w->starts ? "waiting for a host" : "waiting for its start time or a host";
+	return w->starts ? "no host yet" : "waiting for its start time or a host";
 }
 
 /* 0, or 3 where one of them will never run. The phase names the first that does not run yet. */
@@ -162,12 +175,15 @@ int nodewait_by(struct market_link *m, const char *reservation, const char *cons
 		.count = count,
 		.began = clock_ms(),
 		.phase = "asking the market" };
+	char time[TIME_TEXT];
 	int rc;
 
 	nodewait_starts(&w, start, now);
 	rc = nodewait_wait(&w, wait_ms, number);
 	nodewait_hide(&w);
-	if (rc == 1)
+	if (rc == 1 && w.ahead && w.starts > clock_ms())
+		fail_set(&m->fail, 0, "%s (in %s)", w.phase, nodewait_time(w.starts - clock_ms(), time));
+	else if (rc == 1)
 		fail_set(&m->fail, 0, "%s", w.phase);
 	return rc;
 }

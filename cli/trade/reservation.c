@@ -10,6 +10,9 @@
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "market/ident.h"
+#include "market/when.h"
+
+enum { SOON = 15 * 60 };
 
 static char *trade_reservation_copy(const char *text)
 {
@@ -204,6 +207,18 @@ const char *reservation_state(const struct reservation *r, int64_t now)
 			ended = true;
 	}
 	return pending ? "pending" : ended ? "ended" : "empty";
+}
+
+void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64_t now)
+{
+	char when[WHEN_TEXT];
+	int64_t end = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		end = part_end(&r->parts[i]) > end ? part_end(&r->parts[i]) : end;
+	if (end > now && end - now <= SOON && strcmp(reservation_state(r, now), "running") == 0)
+		print_note(np, "'%s' ends %s; 'nanopod extend %s -d 1h' keeps its nodes", r->name,
+			when_relative(end, now, when), r->name);
 }
 
 int reservation_check_name(const char *name, struct fail *f)

@@ -44,6 +44,9 @@ int64_t part_most(const struct reservation_part *p);
 /* "pending" (not yet its time), "running", "ended", or "empty": the market lists no time of it. */
 const char *reservation_state(const struct reservation *r, int64_t now);
 
+/* Tells people shortly before the end of one that runs, and how to keep it. */
+void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64_t now);
+
 /* A name has letters, digits, '.', '_' and '-'. 0, or -EINVAL with a sentence. */
 int reservation_check_name(const char *name, struct fail *f);
 

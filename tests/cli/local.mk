@@ -59,6 +59,8 @@ $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.
 cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t \
 	tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t tests/cli/replace.t tests/cli/select.t \
 	tests/cli/tunnel.t
+cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t \
+	tests/cli/select.t tests/cli/tunnel.t tests/cli/wait.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/cmd/buy_plan.h"
-#include "cli/cmd/buy_result.h"
+#include "cli/cmd/buy/buy_plan.h"
+#include "cli/cmd/buy/buy_result.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"

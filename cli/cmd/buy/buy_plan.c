@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd/buy_plan.h"
+#include "cli/cmd/buy/buy_plan.h"
 
 #include <inttypes.h>
 #include <limits.h>
 
 #include "base/str.h"
-#include "cli/cmd/buy_result.h"
+#include "cli/cmd/buy/buy_result.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `nanopod buy` will do, and the plan that shows it first. */
-#ifndef CLI_CMD_BUY_PLAN_H
-#define CLI_CMD_BUY_PLAN_H
+#ifndef CLI_CMD_BUY_BUY_PLAN_H
+#define CLI_CMD_BUY_BUY_PLAN_H
 
 #include "cli/trade/deal.h"
 

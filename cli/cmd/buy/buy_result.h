@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result of a purchase, on standard output, and on standard error what to type next. */
-#ifndef CLI_CMD_BUY_RESULT_H
-#define CLI_CMD_BUY_RESULT_H
+#ifndef CLI_CMD_BUY_BUY_RESULT_H
+#define CLI_CMD_BUY_BUY_RESULT_H
 
 #include "cli/trade/purchase.h"
 #include "cli/trade/quote.h"

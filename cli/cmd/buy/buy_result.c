@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/cmd/buy_result.h"
+#include "cli/cmd/buy/buy_result.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
