@@ -13,11 +13,8 @@ tests_lib_pty_LDADD = -lutil
 
 cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/guidefleets.t tests/cli/hosts.t tests/cli/keep.t \
 	tests/cli/keepsleep.t tests/cli/logcluster.t tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t \
-	tests/cli/shell.t tests/cli/ssh.t tests/cli/tree.t tests/cli/treefault.t tests/cli/treekeys.t \
-	tests/cli/via.t tests/cli/warmtrips.t
-cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/hosts.t tests/cli/keep.t tests/cli/logcluster.t \
-	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/shell.t tests/cli/ssh.t tests/cli/streams.t \
-	tests/cli/tree.t
+	tests/cli/shell.t tests/cli/ssh.t tests/cli/streams.t tests/cli/tree.t tests/cli/treefault.t \
+	tests/cli/treekeys.t tests/cli/via.t tests/cli/warmtrips.t
 TESTS += $(cli_hosts_tests)
 EXTRA_DIST += $(cli_hosts_tests)
 $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
@@ -58,9 +55,7 @@ $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.
 # Nodes: real SSH servers that a market's hosts are said to be.
 cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t \
 	tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t tests/cli/replace.t tests/cli/select.t \
-	tests/cli/tunnel.t
-cli_nodes_tests = tests/cli/console.t tests/cli/local.t tests/cli/lognodes.t tests/cli/nodes.t tests/cli/replace.t \
-	tests/cli/select.t tests/cli/tunnel.t tests/cli/wait.t
+	tests/cli/tunnel.t tests/cli/wait.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)

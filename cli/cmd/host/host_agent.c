@@ -72,7 +72,8 @@ int host_agentd_run(struct nanopod *np, const struct host_agentd *a, const char 
 	if (rc)
 		status = print_fail(np, STATUS_FAILURE, NULL, "%s: %s", what ? what : "cannot do that here", f.text);
 	else if (status && !what)
-		status = print_fail(np, host_agent_status_of(status), NULL, "nothing was changed; see the reason above");
+		status = print_fail(np, host_agent_status_of(status), NULL,
+			"nothing was changed; see the reason above");
 	else if (status && status != STATUS_CHECK)
 		status = print_fail(np, host_agent_status_of(status), NULL, "%s: %s", what,
 			*agentd_last_line(&said) ? agentd_last_line(&said) : "nanopod-agentd did not say why");
