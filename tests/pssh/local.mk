@@ -30,6 +30,7 @@ pssh_tests = \
 	tests/pssh/plugin \
 	tests/pssh/regress \
 	tests/pssh/resolve \
+	tests/pssh/streaming \
 	tests/pssh/sweep \
 	tests/pssh/threads \
 	tests/pssh/tunnel \
@@ -106,6 +107,8 @@ tests_pssh_regress_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_regress_LDADD = libpssh.la
 tests_pssh_resolve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_resolve_LDADD = libpssh.la
+tests_pssh_streaming_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_streaming_LDADD = libpssh.la
 tests_pssh_sweep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_sweep_LDADD = libpssh.la
 tests_pssh_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

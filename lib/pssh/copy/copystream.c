@@ -323,9 +323,14 @@ static void copystream_reply(struct copy_stream *s, const struct sftp_reply *r)
 
 /* ---- What the owner calls -------------------------------------------------------------- */
 
+/* A put that leaves no file alone knows at once; to ask for streams then saves round trips. */
 void copy_set_streams(struct copy *c, unsigned n)
 {
 	c->streams = n;
+	if (!c->put || n < 2 || (c->flags & PSSH_COPY_UPDATE))
+		return;
+	for (size_t i = 0; i < c->source->count && !c->wants_streams; i++)
+		c->wants_streams = !c->source->nodes[i]->dir && c->source->nodes[i]->size >= COPY_SHARED;
 }
 
 bool copy_wants_streams(const struct copy *c)
