@@ -166,6 +166,19 @@ static void via_copy(char **where, const char *text)
 	*where = copy;
 }
 
+/* The gateway does not know which of our files has the other key. */
+static void via_say_changed(struct via *v, const struct viagate *g, const struct outcome *o)
+{
+	if (v->made.status != PSSH_EHOSTKEY)
+		return;
+	buf_clear(&v->text);
+	via_need(buf_addf(&v->text,
+		"gateway '%s' sees the host key %s of '%s', but another one is known here: this is another machine, or "
+		"somebody is in between",
+		pssh_host_name(g->host), outcome_fingerprint(o), o->name));
+	v->made.text = buf_text(&v->text);
+}
+
 /* The event of a frame. False: the gateway says what cannot be true. */
 static bool via_take(struct via *v, struct viagate *g, const struct via_frame *f)
 {
@@ -209,6 +222,7 @@ static bool via_take(struct via *v, struct viagate *g, const struct via_frame *f
 	} else if (f->type == VIA_ERROR) {
 		via_copy(&o->address, r.address);
 		via_copy(&o->fingerprint, r.fingerprint);
+		via_say_changed(v, g, o);
 	}
 	if (f->type == VIA_EXIT || f->type == VIA_SIGNAL || f->type == VIA_ERROR)
 		via_over(v, f->id);
@@ -238,19 +252,38 @@ static void via_tell_lost(struct via *v, uint32_t i)
 	v->made.text = buf_text(&v->text);
 }
 
-static void via_push(struct via *v)
+/* The gateway whose next host comes first in the list; NULL: none takes one now. */
+static struct viagate *via_next_gate(struct via *v)
 {
+	struct viagate *best = NULL;
+
+	if (v->cancelled || (v->limit && v->out >= v->limit))
+		return NULL;
 	for (size_t i = 0; i < v->gate_count; i++) {
 		struct viagate *g = &v->gates[i];
 
-		if (!v->stirred && !g->stirred)
-			continue;
-		g->stirred = false;
-		while (viagate_takes(g) && !v->cancelled && (!v->limit || v->out < v->limit))
-			via_hand_out(v, g);
-		viagate_push(g);
+		if (viagate_takes(g) && (!best || g->queue[g->queue_at] < best->queue[best->queue_at]))
+			best = g;
 	}
+	return best;
+}
+
+static void via_push(struct via *v)
+{
+	struct viagate *next;
+	bool stirred = v->stirred;
+
+	for (size_t i = 0; i < v->gate_count; i++)
+		stirred |= v->gates[i].stirred;
+	if (!stirred)
+		return;
 	v->stirred = false;
+	while ((next = via_next_gate(v)) != NULL)
+		via_hand_out(v, next);
+	for (size_t i = 0; i < v->gate_count; i++) {
+		v->gates[i].stirred = false;
+		viagate_push(&v->gates[i]);
+	}
 }
 
 static void via_mourn(struct via *v)

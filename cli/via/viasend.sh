@@ -23,8 +23,11 @@ clean() {
 	for other in "$d/use.$here."*; do
 		kill -0 "${other##*.}" 2>/dev/null || rm -rf "$other"
 	done
-	set -- "$d"/use.*
-	[ -e "$1" ] || rm -f "$d/nanopod" "$d/libpssh.so.0"
+	used=
+	for other in "$d"/use.*; do
+		[ ! -e "$other" ] || used=yes
+	done
+	[ "$used" ] || rm -f "$d/nanopod" "$d/libpssh.so.0"
 	rmdir "$d" 2>/dev/null
 }
 # What another user made there would run as us.

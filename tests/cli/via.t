@@ -10,7 +10,7 @@ cd "$TMP" || exit 99
 hosts_config=$SSHD_CONFIG hosts_key=$SSHD_KEY hosts_known=$SSHD_KNOWN hosts_dir=$SSHD_DIR
 # Gateways have a home of their own, with a key for the hosts; ours is for the gateways alone.
 mkdir -m 700 gate gate/.ssh gate/.cache gate/tmp gate/bin && cp "$hosts_key" gate/.ssh/id_ed25519
-SSHD_EXTRA="SetEnv HOME=$TMP/gate XDG_CACHE_HOME=$TMP/gate/.cache TMPDIR=$TMP/gate/tmp SHLVL=3 PATH=$TMP/gate/bin:$PATH"
+SSHD_EXTRA="SetEnv HOME=$TMP/gate XDG_CACHE_HOME=$TMP/gate/.cache TMPDIR=$TMP/gate/tmp SHLVL=3 LD_LIBRARY_PATH=$TMP/gate/lib PATH=$TMP/gate/bin:$PATH"
 sshd_up 3 gw || { fail "sshd of gateways is up"; done_testing; }
 {
 	sed '/^Host \*/,$d' "$SSHD_CONFIG"
@@ -71,5 +71,96 @@ run_is 2 "--stdin" via -w n1 --stdin -- cat
 like "$err" "does not go through gateways" "is refused"
 ok "each gateway has half of the hosts" test "$(via -w 'n[1-4]' --no-label -- 'echo $SSH_CONNECTION' | wc -l)" = 4
 ok "nothing is left on the gateways" wait_for 10 clean
+
+
+# ---- The helper: sent, shared, installed, unfit ----
+fake() { printf '#!/bin/sh\n%s\n' "$1" >gate/bin/nanopod; chmod 755 gate/bin/nanopod; }
+hold='while [ -e hold ]; do sleep 0.1; done'; hold="cd $TMP; $hold"
+: >hold
+via --via gw3 -w n1 -- "$hold" & first=$!
+uses() { [ "$(find gate/.cache -name 'use.*' | wc -l)" -eq "$1" ]; }
+ready() { [ "$({ helpers gw1; helpers gw2; helpers gw3; } | wc -l)" -eq 3 ]; }
+ok "helpers are sent" wait_for 30 ready
+is "$(stat -c %a gate/.cache/nanopod-via-*)" 700 "its folder is ours alone"
+inode() { stat -c %i gate/.cache/nanopod-via-*/nanopod; }
+was=$(inode)
+run_is 0 "another run beside it" via -w n2 -- true
+is "$(inode)" "$was" "uses the same one"
+ok "which the first one still has" uses 3
+rm hold; wait $first; is $? 0 "the first one ends well"
+ok "and removes it" wait_for 10 clean
+mkdir gate/lib && : >gate/lib/libyaml-0.so.2
+run_is 255 "a gateway where our program does not start" via -w n1 -- true
+like "$err" "cannot use gateway .gw1.: our program does not start there: .*libyaml.*; install nanopod" "says what to do"
+rm -r gate/lib
+fake 'echo "$*" >>'"$TMP"'/called; exit 11'
+run_is 0 "a gateway with another version" via -w n1 -- true
+ok "is asked for its version" grep -q 'gateway --fits' called
+not_ok "and no more" grep -vq fits called
+fake 'echo "$*" >>'"$TMP"'/called; exec '"$NANOPOD"' "$@"'; : >called
+run_is 0 "a gateway with this version" via -w n1 -- true
+ok "uses its own" grep -qx gateway called
+rm gate/bin/nanopod
+
+# ---- Keys of hosts ----
+grep -v "^\[$(sed -n '/^Host n2$/{n;s/.* //p}' config)\]" "$hosts_known" >few
+cp config whole_config; cp "$hosts_config" all_config
+sed -i "s|$hosts_known|$TMP/few|" config "$hosts_config"
+run_is 10 "an unknown key" via -w 'n[1-4]' -- echo x
+like "$err" "is not known \\(1\\): n2" "is refused"
+is "$(sort "$TMP/.out")" "$(printf 'n%d: x\n' 1 3 4)" "the others run"
+sed -i "s|\(.*n*\) ssh-ed25519 .*|\1 $(cut -d' ' -f1,2 "$hosts_key.pub")|" few
+run_is 10 "changed keys" via -w 'n[1-2]' -- true
+like "$err" "but another one is known here: this is another machine, or" "are told as such"
+cp whole_config config; cp all_config "$hosts_config"
+cp "$SSHD_KNOWN" new_known
+run_is 0 "--host-key accept-new" via --known-hosts new_known --host-key accept-new -w 'n[1-4]' -- true
+is "$(sort new_known)" "$(sort "$SSHD_KNOWN" "$hosts_known")" "writes the keys down here"
+
+# ---- Gateways that fail ----
+run_is 10 "a gateway that cannot be reached" via --via nosuch.invalid -w 'n[1-4],nosuch2.invalid' -- echo x
+like "$err" "cannot use gateway 'nosuch.invalid': .*; the others take its 1 hosts" "is named, others take its hosts"
+is "$(wc -l <"$TMP/.out")" 4 "all have run"
+run_is 10 "no gateway" timeout 60 "$NANOPOD" run -F config --via nosuch.invalid -w 'n[1-4]' -- true
+like "$err" 'no gateway can be used \(4\): n\[1-4\]' "is said"
+rm -f ran.* hold; : >hold
+via -f 2 -w 'n[1-4]' -- "$here echo x >>$TMP/ran.\$here; $hold" >out 2>err & first=$!
+begun() { [ "$(ls ran.* 2>/dev/null | wc -l)" = 2 ]; }
+ok "two run, two wait" wait_for 30 begun
+# The first gateway has n1 and n3, the second n2 and n4; the one that was ready first may have begun both of its own.
+victim=gw1 mine='n[13]'; [ -e ran.1 ] || [ -e ran.3 ] || victim=gw2 mine='n[24]'
+lost=$(ls ran.* | sed 's/ran./n/' | grep -x "$mine")
+kill -KILL $(helpers $victim)
+ok "a dead gateway is named" wait_for 30 grep -q "gateway '$victim' died: .*unknown" err
+rm hold; wait $first; is $? 10 "the others end"
+is "$(cat ran.* | wc -l)" 4 "all ran, and none twice"
+is "$(grep -c "unknown: gateway '$victim' died ($(echo "$lost" | wc -l)): " err)" 1 "what ran through it is unknown"
+ok "nothing is left there" wait_for 20 clean
+at=$(sed -n '/^Host gw1$/{n;s/.* //p}' config)
+lie() {
+	fake 'case "$*:$SSH_CONNECTION" in
+	*fits*) ;;
+	*" '"$at"' "*) printf "\nnanopod-via ready 1\n"; head -c 1 >/dev/null; '"$1"'; cat >/dev/null ;;
+	*) exec '"$NANOPOD"' "$@" ;; esac'
+}
+for what in 'head -c 100000 /dev/urandom' 'printf "\0\0\0\4x\0\0\0\1000\0000\0"' 'printf "\377\377\377\377"' \
+	'printf "\0\0\0\4x\0\0\0\0000\0000\0"' 'printf "\0\0\0\1b\0\0\0\0\0\0\0\0\1b\0\0\0\0\0"' exit; do
+	lie "$what"
+	run_is 10 "a gateway that says: $what" via -w 'n[1-4]' -- echo x
+	like "$err" "gateway 'gw1' died" "is not believed"
+	is "$(sort "$TMP/.out")" "$(printf 'n%d: x\n' 2 4)" "the other's hosts ran"
+done
+rm gate/bin/nanopod
+
+# ---- Stopping ----
+via -w 'n[1-4]' -- "sleep $(long 1)" >out 2>err & first=$!
+ok "all sleep" wait_for 30 runs 1 4
+pkill -INT -P $first; wait $first; is $? 130 "Ctrl-C"
+ok "ends them" wait_for 20 gone 1
+"$NANOPOD" run -F config --via 'gw[1-2]' -w 'n[1-4]' -- "sleep $(long 2)" >out 2>err & first=$!
+ok "all sleep" wait_for 30 runs 2 4
+kill -KILL $first; wait $first 2>/dev/null
+ok "where this command dies, the helpers end them" wait_for 30 gone 2
+ok "and leave nothing" wait_for 20 clean
 
 done_testing

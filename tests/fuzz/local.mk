@@ -8,6 +8,9 @@ fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tes
 	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache tests/fuzz/power \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
 	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
+	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire \
+	tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig tests/fuzz/stack \
+	tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 tests_fuzz_answer_SOURCES = tests/fuzz/answer.c tests/fuzz/replay.c
@@ -65,6 +68,7 @@ tests_fuzz_sshconfig_LDADD = libpssh-all.la
 tests_fuzz_stack_SOURCES = tests/fuzz/stack.c tests/fuzz/replay.c
 tests_fuzz_userdata_SOURCES = tests/fuzz/userdata.c tests/fuzz/replay.c
 tests_fuzz_userdata_LDADD = libagent.la
+tests_fuzz_viaframe_SOURCES = tests/fuzz/viaframe.c tests/fuzz/replay.c
 tests_fuzz_when_SOURCES = tests/fuzz/when.c tests/fuzz/replay.c
 tests_fuzz_when_LDADD = libmarket.la libbase.la
 tests_fuzz_wire_SOURCES = tests/fuzz/wire.c tests/fuzz/replay.c
