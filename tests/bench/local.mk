@@ -1,6 +1,7 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
 EXTRA_DIST += tests/bench/copy tests/bench/tree tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh \
 	tests/bench/start.sh \
+EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh tests/bench/start.sh tests/bench/via \
 	tests/bench/peers/get tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py \
 	tests/bench/peers/with_parallel_ssh.py tests/bench/nodes/idle tests/bench/nodes/neighbour \
 	tests/bench/nodes/prompt
@@ -8,7 +9,8 @@ EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
 	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
 
-check_PROGRAMS += tests/bench/bareloop tests/bench/farpath tests/bench/measure
+check_PROGRAMS += tests/bench/bareloop tests/bench/fakegateway tests/bench/farpath tests/bench/measure
+tests_bench_fakegateway_SOURCES = tests/bench/fakegateway.c
 tests_bench_bareloop_SOURCES = tests/bench/bareloop.c
 tests_bench_bareloop_CFLAGS = $(AM_CFLAGS) $(SSH2_CFLAGS)
 tests_bench_bareloop_LDADD = $(SSH2_LIBS)
@@ -32,6 +34,10 @@ bench-copy: all tests/bench/measure
 bench-tree: all
 	BENCH_BUILD='$(abs_top_builddir)' $(bench_script)/tree $(BENCH_FLAGS)
 .PHONY: bench-tree
+# A hundred thousand hosts behind gateways.
+bench-via: all tests/bench/fakegateway tests/bench/measure
+	$(bench_script)/via $(BENCH_FLAGS)
+.PHONY: bench-via
 
 include tests/bench/market/engine.mk
 include tests/bench/market/store.mk
