@@ -25,6 +25,9 @@ int viagate_start(struct viagate *g, const char *command)
 	g->queue_at = g->queue_count = g->ahead = g->left = g->in_at = g->binary_at = 0;
 	g->sending = g->full = false;
 	*g->why = '\0';
+	buf_release(&g->in);
+	buf_release(&g->out);
+	buf_release(&g->said);
 	buf_init(&g->in, VIA_FRAME_MAX * 2);
 	buf_init(&g->out, (size_t)1 << 28);
 	buf_init(&g->said, SAID_MAX * 2);

@@ -117,6 +117,20 @@ cp "$SSHD_KNOWN" new_known
 run_is 0 "--host-key accept-new" via --known-hosts new_known --host-key accept-new -w 'n[1-4]' -- true
 is "$(sort new_known)" "$(sort "$SSHD_KNOWN" "$hosts_known")" "writes the keys down here"
 
+cp "$hosts_known" known; ssh-keygen -q -H -f known >keygen.out 2>/dev/null; rm -f known.old; cat "$SSHD_KNOWN" >>known
+run_is 0 "hashed names in the known hosts" via --known-hosts known -w 'n[1-4]' -- true
+printf '@revoked * %s\n' "$(cut -d' ' -f1,2 "$hosts_dir/host.pub")" >>known
+run_is 10 "a revoked key" via --known-hosts known -w 'n[1-2]' -- true
+like "$err" 'revoked' "is refused"
+cp "$SSHD_KNOWN" known
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+printf 'expect (yes/no)?\nsend yes\\r\n' >yes
+timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask -w 'n[1-4]' -- echo hello \
+	>asked 2>&1
+is $? 0 "a person who is asked says yes" || diag "$(cat asked)"
+is "$(grep -c 'n[1-4]:.* hello' asked)" 4 "all run"
+is "$(sort known)" "$(sort "$SSHD_KNOWN" "$hosts_known")" "their keys are known now"
+
 # ---- Gateways that fail ----
 run_is 10 "a gateway that cannot be reached" via --via nosuch.invalid -w 'n[1-4],nosuch2.invalid' -- echo x
 like "$err" "cannot use gateway 'nosuch.invalid': .*; the others take its 1 hosts" "is named, others take its hosts"
