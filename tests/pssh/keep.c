@@ -338,7 +338,7 @@ static int stranger(const char *says, size_t len)
 
 static void check_strangers(void)
 {
-	static const char garbage[] = "GET / HTTP/1.0\r\n\r\n", lends[] = "\0\0\0\x09\x01\0\0\0\0\0\0\0\x01",
+	static const char garbage[] = "GET / HTTP/1.0\r\n\r\n", lends[] = "\0\0\0\x09\x01\0\0\0\0\0\0\0\x02",
 			  old[] = "\0\0\0\x09\x01\0\0\0\0\0\0\0\x63", early[] = "\0\0\0\x09\x04\0\0\0\x01\0\0\0\x01";
 	char byte;
 	int fd, status;

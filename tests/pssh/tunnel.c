@@ -352,6 +352,80 @@ static void check_refused(struct pssh_host *h)
 	ends(drive_seen(&d, t, h), "PSSH_ECANCEL", "until it is stopped");
 }
 
+/* Writes to each connection for ever. */
+static pid_t flood_server(unsigned *port)
+{
+	static const char block[65536];
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof sa;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pid_t pid;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof sa) != 0 || listen(fd, 64) != 0 ||
+		getsockname(fd, (struct sockaddr *)&sa, &len) != 0)
+		exit(99);
+	*port = ntohs(sa.sin_port);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGCHLD, SIG_IGN);
+		for (;;) {
+			int c = accept(fd, NULL, NULL);
+
+			if (c >= 0 && fork() == 0) {
+				while (write(c, block, sizeof block) > 0)
+					;
+				_exit(0);
+			}
+			close(c);
+		}
+	}
+	close(fd);
+	return pid;
+}
+
+static long memory_mib(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long all = 0, here = 0;
+
+	if (!f || fscanf(f, "%ld %ld", &all, &here) != 2)
+		exit(99);
+	fclose(f);
+	return here * (sysconf(_SC_PAGESIZE) / 1024) / 1024;
+}
+
+/* What nobody reads waits here, for each visitor as much as the server may send ahead. */
+static void check_unread(struct pssh_host *h)
+{
+	enum { READERS = 64, MOST_MIB = 90, STILL = 25 };
+	struct pssh_task *t = NULL;
+	int fds[READERS], still = 0;
+	long from = memory_mib(), now = from, was;
+	char target[64];
+	unsigned to;
+	pid_t server = flood_server(&to);
+
+	snprintf(target, sizeof target, "127.0.0.1:%u", to);
+	is_int(pssh_tunnel(d.p, "./flood", target, &t), 0, "a tunnel");
+	is_int(begin(t, h)->started, 1, "listens");
+	for (int i = 0; i < READERS; i++) {
+		fds[i] = visit_fd("flood", 0);
+		drive_for(&d, 1);
+	}
+	while (still < STILL && now - from < MOST_MIB) {
+		drive_for(&d, 40);
+		was = now;
+		now = memory_mib();
+		still = now == was ? still + 1 : 0;
+	}
+	ok(now - from < MOST_MIB, "%d visitors who read nothing cost %ld MiB", READERS, now - from);
+	for (int i = 0; i < READERS; i++)
+		close(fds[i]);
+	drive_free(&d, t);
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+}
+
 int main(void)
 {
 	pid_t server, pids[VISITORS];
@@ -394,6 +468,7 @@ int main(void)
 	check_back(h, to);
 	check_full(h, to);
 	check_silent(h);
+	check_unread(h);
 	is_int(pssh_tunnel(d.p, "127.0.0.1:0", "nonsense", &bad) == 0
 			? (pssh_task_add(bad, h), pssh_task_start(bad), drive_done(&d, 1),
 				  drive_seen(&d, bad, h)->status)

@@ -10,7 +10,14 @@
 #include "pssh/keep/keepwire.h"
 #include "pssh/pssh_types.h"
 
-enum { BORROW_IN = 256 * 1024, BORROW_OUT = 1 << 20, BORROW_BUSY = 256 * 1024, BORROW_TURN = 16, BORROW_CHANS = 256 };
+enum {
+	BORROW_IN = 256 * 1024,
+	BORROW_OUT = 1 << 20,
+	BORROW_BUSY = 256 * 1024,
+	BORROW_TURN = 32,
+	BORROW_ROOM = 16 * 1024,
+	BORROW_CHANS = 256
+};
 
 struct borrow_chan {
 	struct list in_chans;
@@ -150,35 +157,52 @@ static int borrow_hear(struct borrow *b, const struct keepwire_frame *f)
 	return borrow_lost(b, PSSH_EPROTO, "the keeper of its connection does not speak as expected");
 }
 
+/* Takes the frames out of what came; a part of one waits in `in` for the rest. */
+static int borrow_parse(struct borrow *b, const char *data, size_t len)
+{
+	struct keepwire_frame f;
+	size_t at = 0, used;
+	int rc;
+
+	if (b->in.len) {
+		if (buf_add(&b->in, data, len) != 0)
+			return borrow_lost(b, PSSH_ENOMEM, "out of memory");
+		data = b->in.data;
+		len = b->in.len;
+	}
+	while ((rc = keepwire_take(data + at, len - at, KEEP_KEEPER, &f, &used)) > 0) {
+		at += used;
+		rc = borrow_hear(b, &f);
+		if (rc)
+			return rc;
+	}
+	if (rc)
+		return borrow_lost(b, rc, "the keeper of its connection does not speak as expected");
+	if (b->in.len)
+		buf_drop(&b->in, at);
+	else if (at < len && buf_add(&b->in, data + at, len - at) != 0)
+		return borrow_lost(b, PSSH_ENOMEM, "out of memory");
+	return 0;
+}
+
 static int borrow_turn(struct link *l, bool *heard)
 {
 	struct borrow *b = l->lent;
-	struct keepwire_frame f;
 
 	for (int i = 0; i < BORROW_TURN && b->state != BORROW_LOST; i++) {
-		size_t at = 0, used;
-		ssize_t n;
+		char room[BORROW_ROOM];
+		ssize_t n = recv(b->fd, room, sizeof room, MSG_DONTWAIT);
 		int rc;
 
-		if (buf_reserve(&b->in, KEEPWIRE_DATA * 2) != 0)
-			return borrow_lost(b, PSSH_ENOMEM, "out of memory");
-		n = recv(b->fd, b->in.data + b->in.len, KEEPWIRE_DATA * 2, MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return 0;
 		if (n <= 0)
 			return borrow_lost(b, PSSH_ECLOSED, "the keeper of its connection ended");
 		*heard = true;
-		b->in.len += (size_t)n;
-		while ((rc = keepwire_take(b->in.data + at, b->in.len - at, KEEP_KEEPER, &f, &used)) > 0) {
-			at += used;
-			rc = borrow_hear(b, &f);
-			if (rc)
-				return rc;
-		}
+		rc = borrow_parse(b, room, (size_t)n);
 		if (rc)
-			return borrow_lost(b, rc, "the keeper of its connection does not speak as expected");
-		buf_drop(&b->in, at);
-		if (n < KEEPWIRE_DATA * 2)
+			return rc;
+		if ((size_t)n < sizeof room)
 			return 0;
 	}
 	return b->state == BORROW_LOST ? b->why.code : 0;
@@ -293,10 +317,10 @@ static int borrow_open_session(struct chan *ch, unsigned window, struct fail *f)
 	return borrow_open(ch, (struct keepwire_frame){ .type = KEEP_OPEN, .n = { window } }, f);
 }
 
-static int borrow_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+static int borrow_open_direct(struct chan *ch, const char *host, unsigned port, unsigned window, struct fail *f)
 {
 	return borrow_open(ch,
-		(struct keepwire_frame){ .type = KEEP_DIRECT, .t = { keepwire_text(host) }, .n = { port } }, f);
+		(struct keepwire_frame){ .type = KEEP_DIRECT, .t = { keepwire_text(host) }, .n = { port, window } }, f);
 }
 
 static int borrow_env(struct chan *ch, const char *name, const char *value)

@@ -17,15 +17,15 @@
  * The command asks first; a keeper that answers KEEP_LENT lends its connection until the socket closes.
  */
 #define KEEPWIRE_FRAMES(X) \
-	X(LEND, 1, "n", KEEP_COMMAND)    /* version */ \
-	X(ASK, 2, "n", KEEP_COMMAND)     /* version: what is open? */ \
-	X(STOP, 3, "n", KEEP_COMMAND)    /* version: close all connections and end */ \
-	X(OPEN, 4, "n", KEEP_COMMAND)    /* a session channel: window */ \
-	X(DIRECT, 5, "tn", KEEP_COMMAND) /* a channel to an address: host, port */ \
-	X(ENV, 6, "tt", KEEP_COMMAND)    /* name, value; not answered */ \
-	X(PTY, 7, "tnn", KEEP_COMMAND)   /* terminal, columns, rows */ \
-	X(RESIZE, 8, "nn", KEEP_COMMAND) /* columns, rows; not answered */ \
-	X(START, 9, "tnt", KEEP_COMMAND) /* request, whether it has text, text */ \
+	X(LEND, 1, "n", KEEP_COMMAND)     /* version */ \
+	X(ASK, 2, "n", KEEP_COMMAND)      /* version: what is open? */ \
+	X(STOP, 3, "n", KEEP_COMMAND)     /* version: close all connections and end */ \
+	X(OPEN, 4, "n", KEEP_COMMAND)     /* a session channel: window */ \
+	X(DIRECT, 5, "tnn", KEEP_COMMAND) /* a channel to an address: host, port, window */ \
+	X(ENV, 6, "tt", KEEP_COMMAND)     /* name, value; not answered */ \
+	X(PTY, 7, "tnn", KEEP_COMMAND)    /* terminal, columns, rows */ \
+	X(RESIZE, 8, "nn", KEEP_COMMAND)  /* columns, rows; not answered */ \
+	X(START, 9, "tnt", KEEP_COMMAND)  /* request, whether it has text, text */ \
 	X(CLOSE, 10, "", KEEP_COMMAND) \
 	X(PING, 11, "", KEEP_COMMAND) \
 	X(DATA, 12, "nb", KEEP_BOTH) /* stream, bytes */ \
@@ -48,7 +48,7 @@ enum keepwire_type {
 };
 
 enum {
-	KEEPWIRE_VERSION = 1,
+	KEEPWIRE_VERSION = 2,
 	KEEPWIRE_FRAME = 128 * 1024,  /* longest frame */
 	KEEPWIRE_DATA = 32 * 1024,    /* most bytes in one DATA */
 	KEEPWIRE_CREDIT = 256 * 1024, /* what either side may send on a new channel before the first CREDIT */

@@ -380,13 +380,15 @@ static void lend_done(struct lend_client *c, const struct lend_chan *ch, int rc,
 
 static int lend_open(struct lend_chan *ch, const struct keepwire_frame *q, struct fail *f)
 {
+	unsigned window = q->n[q->type == KEEP_DIRECT];
 	char host[1100];
 	int rc;
 
+	window = window < LEND_WINDOW ? window : LEND_WINDOW;
 	if (q->type == KEEP_DIRECT)
-		rc = chan_open_direct(ch->chan, keepwire_copy(q->t[0], host, sizeof host), q->n[0], f);
+		rc = chan_open_direct(ch->chan, keepwire_copy(q->t[0], host, sizeof host), q->n[0], window, f);
 	else
-		rc = chan_open_session(ch->chan, q->n[0] < LEND_WINDOW ? q->n[0] : LEND_WINDOW, f);
+		rc = chan_open_session(ch->chan, window, f);
 	ch->open = rc == 0;
 	ch->runs = rc == 0 && q->type == KEEP_DIRECT;
 	return rc;

@@ -186,8 +186,7 @@ static int finish_open(struct chan *ch)
 	if (ch->link->opener != ch)
 		return 0;
 	/* libssh2 continues the call whose arguments it kept, so the arguments here do not matter. */
-	ch->raw = ch->direct ? libssh2_channel_direct_tcpip_ex(ch->link->session, "", 0, "", 0)
-		: libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
+	ch->raw = libssh2_channel_open_ex(ch->link->session, "session", 7, ch->window, PACKET, NULL, 0);
 	if (!ch->raw && libssh2_session_last_errno(ch->link->session) == LIBSSH2_ERROR_EAGAIN)
 		return PSSH_EAGAIN;
 	chan_opening_over(ch->link);
@@ -290,13 +289,29 @@ static int session_open_session(struct chan *ch, unsigned window, struct fail *f
 	return 0;
 }
 
-static int session_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+/* libssh2's own call knows one window only. */
+static int session_open_direct(struct chan *ch, const char *host, unsigned port, unsigned window, struct fail *f)
 {
+	static const char type[] = "direct-tcpip";
+	struct buf message;
+	int rc;
+
 	if (ch->link->opener && ch->link->opener != ch)
 		return PSSH_EAGAIN;
+	buf_init(&message, 8192);
+	rc = sshwire_add_text(&message, host);
+	rc = rc ? rc : sshwire_add_u32(&message, port);
+	rc = rc ? rc : sshwire_add_text(&message, "127.0.0.1"); /* who asks, and from which port */
+	rc = rc ? rc : sshwire_add_u32(&message, 0);
+	if (rc) {
+		buf_release(&message);
+		return fail_set(f, PSSH_ENOMEM, "out of memory");
+	}
 	chan_opening(ch);
-	ch->direct = true;
-	ch->raw = libssh2_channel_direct_tcpip_ex(ch->link->session, host, (int)port, "127.0.0.1", 0);
+	ch->window = window;
+	ch->raw = libssh2_channel_open_ex(ch->link->session, type, sizeof type - 1, window, PACKET, message.data,
+		(unsigned)message.len);
+	buf_release(&message);
 	if (!ch->raw)
 		return open_failed(ch, f, "the jump host opened no channel to it");
 	chan_opening_over(ch->link);

@@ -26,14 +26,13 @@ struct chan {
 	void *lent;           /* what such a link has instead */
 	unsigned window;
 	uint32_t id;
-	bool direct;            /* leads to an address instead of a session */
 	struct list in_closing;
 };
 
 /* What a link does: that of a session (chan.c), or of a keeper that lends one (pssh/keep). chan_… below say what. */
 struct link_calls {
 	int (*open_session)(struct chan *ch, unsigned window, struct fail *f);
-	int (*open_direct)(struct chan *ch, const char *host, unsigned port, struct fail *f);
+	int (*open_direct)(struct chan *ch, const char *host, unsigned port, unsigned window, struct fail *f);
 	int (*env)(struct chan *ch, const char *name, const char *value);
 	int (*pty)(struct chan *ch, const char *term, unsigned columns, unsigned rows, struct fail *f);
 	int (*resize)(struct chan *ch, unsigned columns, unsigned rows);
@@ -140,16 +139,16 @@ static inline void chan_drop(struct chan *ch)
  * The window is how much a server may send ahead of our reading. It limits both what libssh2 holds
  * for a host that nobody listens to and the throughput of one round trip: 8 MiB are 700 Mb/s over 90 ms.
  */
-enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_FILES = 8 * 1024 * 1024 };
+enum { CHAN_WINDOW = 512 * 1024, CHAN_WINDOW_DIRECT = 2 * 1024 * 1024, CHAN_WINDOW_FILES = 8 * 1024 * 1024 };
 
 static inline int chan_open_session(struct chan *ch, unsigned window, struct fail *f)
 {
 	return ch->link->calls->open_session(ch, window, f);
 }
 
-static inline int chan_open_direct(struct chan *ch, const char *host, unsigned port, struct fail *f)
+static inline int chan_open_direct(struct chan *ch, const char *host, unsigned port, unsigned window, struct fail *f)
 {
-	return ch->link->calls->open_direct(ch, host, port, f);
+	return ch->link->calls->open_direct(ch, host, port, window, f);
 }
 
 /* These two need a session: on a lent link they fail. A unix socket of the host, by OpenSSH's extension. */

@@ -110,7 +110,7 @@ static int channel_open(struct channel *c, struct fail *f)
 
 	if (channel_is_session(c))
 		return chan_open_session(c->pump.chan, CHAN_WINDOW, f);
-	rc = c->what == PSSH_CHANNEL_TCP ? chan_open_direct(c->pump.chan, c->host, c->port, &why)
+	rc = c->what == PSSH_CHANNEL_TCP ? chan_open_direct(c->pump.chan, c->host, c->port, CHAN_WINDOW_DIRECT, &why)
 					 : chan_open_unix(c->pump.chan, c->target, &why);
 	if (rc && rc != PSSH_EAGAIN)
 		return fail_set(f, rc == PSSH_EREFUSED ? PSSH_ECONNECT : rc, "cannot reach '%s' from the host: %s",

@@ -205,7 +205,7 @@ static int step_via(struct conn *c)
 			return fail_set(&c->why, PSSH_ENOMEM, "out of memory");
 		conn_move(c, CONN_VIA);
 	}
-	rc = chan_open_direct(c->via_chan, c->plan->address, c->plan->port, &f);
+	rc = chan_open_direct(c->via_chan, c->plan->address, c->plan->port, CHAN_WINDOW_DIRECT, &f);
 	if (rc == PSSH_EAGAIN) {
 		/* Channels open one at a time: the deadline is for ours, not for those before it. */
 		bool was_barred = c->barred;

@@ -19,7 +19,8 @@
 #include "pssh/pssh_types.h"
 #include "pssh/session/pump.h"
 
-enum { CLIENTS = 256 };
+/* WIDE clients have the whole window, later ones ever less: what nobody reads takes 65 MiB for 256, not 512. */
+enum { CLIENTS = 256, TUNNEL_WIDE = 8 };
 
 struct tunnel_client {
 	struct loop_owned tw;
@@ -29,6 +30,7 @@ struct tunnel_client {
 	const struct addrinfo *next; /* an address to try; of those of the tunnel's target */
 	struct socks socks;
 	bool asked; /* of SOCKS: host and port are known */
+	unsigned window;
 };
 
 struct tunnel {
@@ -271,6 +273,7 @@ static void tunnel_client_new(struct tunnel *t, int fd, struct chan *ch)
 	}
 	pump_init(&c->pump, fd, ch);
 	c->next = t->found;
+	c->window = CHAN_WINDOW_DIRECT / (1 + t->count / TUNNEL_WIDE);
 	c->tw = (struct loop_owned){ .watch.kind = t->kind, .owner = t->owner };
 	list_append(&t->clients, &c->link);
 	t->count++;
@@ -366,7 +369,7 @@ static int tunnel_connect(struct tunnel *t, struct tunnel_client *c, struct exec
 	if (rc <= 0)
 		return rc;
 	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port,
-		NULL);
+		c->window, NULL);
 	if (rc == PSSH_EAGAIN) {
 		loop_forget(t->loop, &c->tw.watch); /* what it sends meanwhile would wake us again and again */
 		return 0;
