@@ -162,6 +162,14 @@ static void tree_measure(struct tree *t, int64_t now)
 		struct tree_node *n = &t->nodes[i];
 
 		n->still_ms = now - h->moved_at;
+		/* A host that hangs does not answer either. */
+		if (h->wanted >= 0 && now - h->asked_at >= TREE_STALL_MS) {
+			tree_blame(n, h->wanted);
+			snprintf(h->why, sizeof h->why, "another host does not answer");
+			h->wanted = TREE_NONE;
+			n->busy = false;
+			t->dirty = true;
+		}
 		if (h->pause_until && now >= h->pause_until) {
 			h->pause_until = 0;
 			t->dirty = true;
@@ -196,6 +204,7 @@ static void tree_follow(struct tree *t, int i)
 	} else if (n->next >= 0) {
 		n->busy = true;
 		h->wanted = n->next;
+		h->asked_at = clock_ms();
 		tree_say(&t->hosts[n->next], "allow %d %s %s", i, h->address, h->key);
 	}
 }

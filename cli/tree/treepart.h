@@ -31,7 +31,7 @@ struct tree_host {
 	uint64_t feed_at, feed_until; /* a second one from here is a trial, which ends soon */
 	bool feed_open, feed_over;    /* it said where to begin; its input has ended */
 	uint64_t rate_have;
-	int64_t rate_at, moved_at;
+	int64_t rate_at, moved_at, asked_at; /* asked_at: `wanted` was asked to accept its key */
 };
 
 struct tree {

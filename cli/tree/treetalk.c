@@ -114,6 +114,8 @@ static void hear_allowed(struct tree_host *parent, size_t child, bool allowed)
 	struct pssh_host *to = parent->o->host;
 	struct tree_node *n;
 
+	if (h && allowed && h->wanted != parent->index && h->opened != parent->index)
+		tree_say(parent, "deny %zu", child); /* it answered too late */
 	if (!h || h->wanted != parent->index || h->ended || h->text)
 		return;
 	n = &t->nodes[child];
