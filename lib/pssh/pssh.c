@@ -201,7 +201,7 @@ int pssh_set_keepalive(struct pssh *p, unsigned ms)
 
 int pssh_set_hostkeys(struct pssh *p, enum pssh_hostkeys policy)
 {
-	if (policy != PSSH_HOSTKEYS_STRICT && policy != PSSH_HOSTKEYS_ACCEPT_NEW)
+	if (policy != PSSH_HOSTKEYS_STRICT && policy != PSSH_HOSTKEYS_ACCEPT_NEW && policy != PSSH_HOSTKEYS_ASK)
 		return entry_refuse(p, "unknown host-key policy");
 	p->policy = policy;
 	p->policy_chosen = true;
@@ -341,4 +341,20 @@ int pssh_answer(struct pssh *p, uint64_t prompt, const char *text)
 	int rc = entry_here(p);
 
 	return rc ? rc : question_answer(p, prompt, text);
+}
+
+int pssh_answer_sign(struct pssh *p, uint64_t prompt, const void *signature, size_t len)
+{
+	int rc = entry_here(p);
+
+	return rc ? rc : question_sign(p, prompt, signature, len);
+}
+
+int pssh_answer_hostkey(struct pssh *p, uint64_t prompt, enum pssh_hostkey_answer answer)
+{
+	int rc = entry_here(p);
+
+	if (!rc && (unsigned)answer > PSSH_HOSTKEY_REMEMBER)
+		rc = entry_refuse(p, "unknown answer about a host key");
+	return rc ? rc : question_hostkey(p, prompt, answer);
 }

@@ -116,6 +116,12 @@ int pssh_add_identity(struct pssh *p, const char *path);
  */
 int pssh_add_key(struct pssh *p, const void *text, size_t len, const char *passphrase);
 
+/*
+ * A public key, "ssh-ed25519 AAAA…", whose private part the program has: in a token or a key service, say.
+ * Every host is offered it; PSSH_EV_SIGN asks the program for each signature.
+ */
+int pssh_add_signer(struct pssh *p, const char *public_key);
+
 /* The agent's socket; NULL: no agent (the default). */
 int pssh_set_agent(struct pssh *p, const char *socket_path);
 
@@ -422,6 +428,19 @@ int pssh_timeout(const struct pssh *p);
  * wrong. The library wipes its copies of the text after use.
  */
 int pssh_answer(struct pssh *p, uint64_t prompt, const char *text);
+
+/*
+ * Answers PSSH_EV_SIGN with the signature as EVP_DigestSign() and key services make it: 64 bytes of Ed25519,
+ * RSA's number (PKCS #1 v1.5), ECDSA's two in DER. NULL declines. The event's status is the hash to use: 256, 384
+ * or 512 of SHA-2, 1 for SHA-1, 0 for Ed25519. PSSH_EINVAL: that is no such signature; the question stays open.
+ */
+int pssh_answer_sign(struct pssh *p, uint64_t prompt, const void *signature, size_t len);
+
+/*
+ * Answers PSSH_EV_HOSTKEY, of which status PSSH_EHOSTNEW says that the key is unknown and PSSH_EHOSTKEY that
+ * another one is known. data, len: the key, "ssh-ed25519 AAAA…". The host waits for the answer without a deadline.
+ */
+int pssh_answer_hostkey(struct pssh *p, uint64_t prompt, enum pssh_hostkey_answer answer);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -163,7 +163,6 @@ int pssh_host_facts(const struct pssh_host *h, struct pssh_facts *out, size_t si
 
 const char *pssh_host_key(struct pssh_host *h)
 {
-	char type[64];
 	const uint8_t *blob;
 	struct buf b;
 	size_t len;
@@ -171,10 +170,10 @@ const char *pssh_host_key(struct pssh_host *h)
 	if (!pssh_host_connected(h))
 		return "";
 	blob = conn_hostkey(h->conn, &len);
-	if (!blob || !sshwire_blob_type(blob, len, type, sizeof type))
+	if (!blob)
 		return "";
 	buf_init(&b, 1 << 16);
-	if (buf_addf(&b, "%s ", type) == 0 && buf_add_base64(&b, blob, len) == 0) {
+	if (sshwire_add_key(&b, blob, len) == 0) {
 		free(h->key_text);
 		h->key_text = buf_steal(&b);
 	}

@@ -28,6 +28,27 @@ int pssh_add_key(struct pssh *p, const void *text, size_t len, const char *passp
 	return pssh_add_identity(p, name);
 }
 
+int pssh_add_signer(struct pssh *p, const char *public_key)
+{
+	struct key *key;
+	char name[32];
+	int rc;
+
+	snprintf(name, sizeof name, "signer key %u", p->memory_keys + 1);
+	rc = key_parse(public_key, strlen(public_key), name, &key, &p->why);
+	if (rc)
+		return rc;
+	rc = key_set_signer(key, &p->why);
+	if (!rc && keyring_add(&p->shared.keyring, name, key) != 0)
+		rc = entry_no_memory(p);
+	if (rc) {
+		key_free(key);
+		return rc;
+	}
+	p->memory_keys++;
+	return pssh_add_identity(p, name);
+}
+
 /* 0, PSSH_ESYNTAX or PSSH_ENOMEM. */
 static int check_lines(struct pssh *p, const char *text)
 {

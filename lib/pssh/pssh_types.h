@@ -74,8 +74,16 @@ enum pssh_phase {
 
 /* For pssh_set_hostkeys(). */
 enum pssh_hostkeys {
-	PSSH_HOSTKEYS_STRICT,    /* known keys only; the default */
-	PSSH_HOSTKEYS_ACCEPT_NEW /* accept and write down the key of an unknown host; never a changed key */
+	PSSH_HOSTKEYS_STRICT,     /* known keys only; the default */
+	PSSH_HOSTKEYS_ACCEPT_NEW, /* accept and write down the key of an unknown host; never a changed key */
+	PSSH_HOSTKEYS_ASK         /* let the program decide about unknown and changed keys: PSSH_EV_HOSTKEY */
+};
+
+/* For pssh_answer_hostkey(). */
+enum pssh_hostkey_answer {
+	PSSH_HOSTKEY_REFUSE,  /* the host fails with the event's status */
+	PSSH_HOSTKEY_ACCEPT,  /* for this connection */
+	PSSH_HOSTKEY_REMEMBER /* as PSSH_HOSTKEYS_ACCEPT_NEW: write it down, too; not a changed one */
 };
 
 /* For pssh_set_algorithms(). */
@@ -159,7 +167,9 @@ enum pssh_event_type {
 	PSSH_EV_SIGNAL,      /* text: the signal that ended it, as "TERM". The host has ended. */
 	PSSH_EV_ERROR,       /* status: a code; text: a sentence. The host has ended. */
 	PSSH_EV_DONE,        /* every host of the task has ended; host NULL */
-	PSSH_EV_FILE         /* of the host: text (name), status (st_mode), total (size), done (time of change) */
+	PSSH_EV_FILE,        /* of the host: text (name), status (st_mode), total (size), done (time of change) */
+	PSSH_EV_SIGN,        /* sign data, len by the key text; status, prompt; answer it by pssh_answer_sign */
+	PSSH_EV_HOSTKEY      /* status, text: what is wrong with the key data, len; prompt: see pssh_answer_hostkey */
 };
 
 /* Each host of a started task ends with exactly one EXIT, SIGNAL or ERROR; DONE follows the last one. */

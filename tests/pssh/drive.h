@@ -200,6 +200,12 @@ static DRIVE_UNUSED void drive_take(struct drive *d, const struct pssh_event *ev
 				drive_break(d, "done, but a host has not ended once", ev);
 		break;
 	case PSSH_EV_PROGRESS: break;
+	case PSSH_EV_SIGN:
+	case PSSH_EV_HOSTKEY: /* as in drive_ask, but the test answers */
+		d->prompts++;
+		d->last_prompt = ev->prompt;
+		snprintf(d->question, sizeof d->question, "%s", ev->text);
+		break;
 	case PSSH_EV_FILE:
 		drive_file(s, ev);
 		break;

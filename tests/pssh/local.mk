@@ -7,6 +7,7 @@ pssh_tests = \
 	tests/pssh/badnet \
 	tests/pssh/cancel \
 	tests/pssh/channel \
+	tests/pssh/decide \
 	tests/pssh/embed \
 	tests/pssh/exchange \
 	tests/pssh/exec \
@@ -58,6 +59,8 @@ tests_pssh_cancel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_cancel_LDADD = libpssh.la
 tests_pssh_channel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_channel_LDADD = libpssh.la
+tests_pssh_decide_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_decide_LDADD = libpssh.la
 tests_pssh_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_embed_LDADD = libpssh.la
 tests_pssh_exchange_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pssh/fleet/event_queue.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +31,8 @@ void events_release(struct events *q)
 void events_add(struct events *q, const struct pssh_event *ev)
 {
 	size_t len = ev->text ? strlen(ev->text) : 0;
-	struct event *e = malloc(sizeof *e + len + 1);
+	struct event *e = malloc(sizeof *e + len + 1 + ev->len);
 
-	assert(!ev->data && !ev->len);
 	if (!e) {
 		q->lost = true;
 		return;
@@ -43,8 +41,7 @@ void events_add(struct events *q, const struct pssh_event *ev)
 	memcpy(e->text, ev->text ? ev->text : "", len);
 	e->text[len] = '\0';
 	e->ev.text = e->text;
-	e->ev.data = "";
-	e->ev.len = 0;
+	e->ev.data = ev->len ? memcpy(e->text + len + 1, ev->data, ev->len) : "";
 	list_append(&q->queue, &e->link);
 }
 

@@ -45,8 +45,11 @@ enum kind {
 	KIND_UNLOCK
 };
 
+enum question { QUESTION_TEXT, QUESTION_SIGN, QUESTION_HOSTKEY };
+
 struct prompt {
 	uint64_t id;
+	enum question kind;
 	struct pssh_host *host;
 	struct list link;
 };
@@ -344,6 +347,8 @@ void streamrun_turn(struct run *r);
 void question_pass_on(struct pssh_host *h);        /* makes the question of its sign-in an event, once */
 void question_forget(struct pssh_host *h);
 int question_answer(struct pssh *p, uint64_t id, const char *text);
+int question_sign(struct pssh *p, uint64_t id, const void *signature, size_t len);
+int question_hostkey(struct pssh *p, uint64_t id, enum pssh_hostkey_answer answer);
 void question_unlocked(struct pssh *p); /* passphrases were tried: those who waited go on */
 
 /* ---- fleet_turn.c ---- */

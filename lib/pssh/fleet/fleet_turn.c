@@ -368,8 +368,7 @@ static const struct pssh_event *fleet_turn_conn(struct conn *c)
 		if (h->conn != c)
 			return out;
 	} else if (rc == PSSH_EAGAIN) {
-		if (c->auth)
-			question_pass_on(h);
+		question_pass_on(h);
 		if (c->state == CONN_VIA && c->barred && c->via && fleet_change_lane(h))
 			return NULL;
 	} else {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes questions of connections on to a person, and the answers back. */
+/* Passes questions of connections on to a person or the program, and the answers back. */
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "pssh/fleet/fleet.h"
 
 /* Steps the other connections: who waited for the same answer has to ask itself now. */
@@ -35,38 +36,94 @@ void question_forget(struct pssh_host *h)
 		poke_others(h);
 }
 
-void question_pass_on(struct pssh_host *h)
+/* Somebody has been asked for this key's passphrase, or it is being tried: one answer unlocks the key for all. */
+static bool question_is_open(struct pssh *p, const struct key *key)
 {
-	struct pssh *p = h->fleet;
-	struct pssh_event ev = { .type = PSSH_EV_PROMPT, .host = h };
-	const struct key *key = auth_locked_key(h->conn->auth);
-	bool echo = false;
-	const char *text = auth_question(h->conn->auth, &echo);
 	struct list *pos, *tmp;
-	struct prompt *pr;
 
-	if (!text || h->conn->asked || (key && unlocker_has(p->shared.unlocker, key)))
-		return;
 	list_each (pos, tmp, &p->prompts_open) {
 		struct conn *other = list_entry(pos, struct prompt, link)->host->conn;
 
-		if (key && other->auth && auth_locked_key(other->auth) == key)
-			return; /* one answer unlocks the key for all */
+		if (other->auth && auth_locked_key(other->auth) == key)
+			return true;
 	}
-	pr = calloc(1, sizeof *pr);
-	if (!pr) {
+	return unlocker_has(p->shared.unlocker, key);
+}
+
+/* Fills in the event but for its number. false: there is nothing to ask. key: room for the text of a key. */
+static bool question_fill(struct pssh_host *h, enum question *kind, struct pssh_event *ev, struct buf *key)
+{
+	struct conn *c = h->conn;
+	const uint8_t *blob = NULL;
+	struct key *signer;
+	bool echo = false;
+	size_t len = 0;
+
+	*kind = QUESTION_TEXT;
+	ev->type = PSSH_EV_PROMPT;
+	if (hostkey_doubtful(&c->doubt)) {
+		*kind = QUESTION_HOSTKEY;
+		ev->type = PSSH_EV_HOSTKEY;
+		ev->status = c->doubt.why.code;
+		ev->text = c->doubt.why.text;
+		blob = conn_hostkey(c, &len);
+		if (sshwire_add_key(key, blob, len) == 0) {
+			ev->data = buf_text(key);
+			ev->len = key->len;
+		}
+		return true;
+	}
+	if (!c->auth)
+		return false;
+	ev->data = auth_to_sign(c->auth, &ev->len, &signer);
+	if (ev->data) {
+		*kind = QUESTION_SIGN;
+		ev->type = PSSH_EV_SIGN;
+		ev->status = key_request_hash(signer, ev->data, ev->len);
+		blob = key_blob(signer, &len);
+		ev->text = sshwire_add_key(key, blob, len) == 0 ? buf_text(key) : "";
+		return true;
+	}
+	ev->text = auth_question(c->auth, &echo);
+	ev->echo = echo;
+	return ev->text && !(auth_locked_key(c->auth) && question_is_open(h->fleet, auth_locked_key(c->auth)));
+}
+
+/* Nobody can be asked: out of memory. */
+static void question_drop(struct pssh_host *h, enum question kind)
+{
+	if (kind == QUESTION_HOSTKEY)
+		hostkey_judge(&h->conn->doubt, PSSH_HOSTKEY_REFUSE, NULL);
+	else if (kind == QUESTION_SIGN)
+		auth_signed(h->conn->auth, NULL, 0, NULL);
+	else
 		auth_answer(h->conn->auth, NULL);
-		host_poke(h);
-		return;
+	host_poke(h);
+}
+
+void question_pass_on(struct pssh_host *h)
+{
+	struct pssh *p = h->fleet;
+	struct pssh_event ev = { .host = h };
+	enum question kind;
+	struct prompt *pr;
+	struct buf key;
+
+	buf_init(&key, 1 << 16);
+	if (!h->conn->asked && question_fill(h, &kind, &ev, &key)) {
+		pr = calloc(1, sizeof *pr);
+		if (pr) {
+			pr->id = ev.prompt = ++p->next_prompt;
+			pr->kind = kind;
+			pr->host = h;
+			list_append(&p->prompts_open, &pr->link);
+			h->conn->asked = true;
+			events_add(&p->events, &ev);
+		} else {
+			question_drop(h, kind);
+		}
 	}
-	pr->id = ++p->next_prompt;
-	pr->host = h;
-	list_append(&p->prompts_open, &pr->link);
-	h->conn->asked = true;
-	ev.text = text;
-	ev.echo = echo;
-	ev.prompt = pr->id;
-	events_add(&p->events, &ev);
+	buf_release(&key);
 }
 
 /* Whose sign-in waits for this key. */
@@ -128,27 +185,75 @@ static int answer_passphrase(struct pssh *p, struct key *key, const char *text)
 	return rc;
 }
 
-int question_answer(struct pssh *p, uint64_t id, const char *text)
+/* 0; PSSH_ENOENT; or PSSH_EINVAL: it wants another kind of answer. */
+static int question_find(struct pssh *p, uint64_t id, enum question kind, struct prompt **out)
 {
 	struct list *pos, *tmp;
 
 	list_each (pos, tmp, &p->prompts_open) {
 		struct prompt *pr = list_entry(pos, struct prompt, link);
-		struct pssh_host *h = pr->host;
-		struct key *key;
 
 		if (pr->id != id)
 			continue;
-		key = auth_locked_key(h->conn->auth);
-		list_remove(&pr->link);
-		free(pr);
-		h->conn->asked = false;
-		if (key)
-			return answer_passphrase(p, key, text);
-		h->typed = true;
-		auth_answer(h->conn->auth, text);
-		host_poke(h);
+		if (pr->kind != kind)
+			return fail_set(&p->why, PSSH_EINVAL,
+				"the event of that question names another call to answer it");
+		*out = pr;
 		return 0;
 	}
 	return fail_set(&p->why, PSSH_ENOENT, "that question is no longer open");
+}
+
+/* It is answered: its host goes on. */
+static struct pssh_host *question_close(struct prompt *pr)
+{
+	struct pssh_host *h = pr->host;
+
+	list_remove(&pr->link);
+	free(pr);
+	h->conn->asked = false;
+	host_poke(h);
+	return h;
+}
+
+int question_answer(struct pssh *p, uint64_t id, const char *text)
+{
+	struct prompt *pr;
+	struct pssh_host *h;
+	struct key *key;
+	int rc = question_find(p, id, QUESTION_TEXT, &pr);
+
+	if (rc)
+		return rc;
+	h = question_close(pr);
+	key = auth_locked_key(h->conn->auth);
+	if (key)
+		return answer_passphrase(p, key, text);
+	h->typed = true;
+	auth_answer(h->conn->auth, text);
+	return 0;
+}
+
+int question_sign(struct pssh *p, uint64_t id, const void *signature, size_t len)
+{
+	struct prompt *pr;
+	int rc = question_find(p, id, QUESTION_SIGN, &pr);
+
+	if (!rc)
+		rc = auth_signed(pr->host->conn->auth, signature, len, &p->why);
+	if (!rc)
+		question_close(pr);
+	return rc;
+}
+
+int question_hostkey(struct pssh *p, uint64_t id, enum pssh_hostkey_answer answer)
+{
+	struct prompt *pr;
+	int rc = question_find(p, id, QUESTION_HOSTKEY, &pr);
+
+	if (!rc)
+		rc = hostkey_judge(&pr->host->conn->doubt, answer, &p->why);
+	if (!rc)
+		question_close(pr);
+	return rc;
 }

@@ -36,7 +36,7 @@ struct key {
 	uint8_t *auth, *cert;
 	size_t auth_len, cert_len;
 	char cert_note[256];
-	bool public_only;
+	bool public_only, signer;
 };
 
 static int key_no_memory(struct fail *f, const char *path)
@@ -546,4 +546,52 @@ int key_sign(const struct key *k, const char *algorithm, const void *data, size_
 	*sig = out;
 	*sig_len = n;
 	return 0;
+}
+
+/* ---- Keys whose private part the program has ------------------------------------------- */
+
+int key_set_signer(struct key *k, struct fail *f)
+{
+	if (!k->public_only)
+		return fail_set(f, PSSH_EINVAL, "that is a private key: pssh_add_key() takes it");
+	if (!k->auth)
+		return fail_set(f, PSSH_EUNSUPPORTED, "a key of type '%s' is not supported", k->type);
+	k->public_only = false;
+	k->signer = true;
+	return 0;
+}
+
+bool key_is_signer(const struct key *k)
+{
+	return k->signer;
+}
+
+int key_signature(const struct key *k, const void *raw, size_t len, uint8_t **sig, size_t *sig_len, struct fail *f)
+{
+	uint8_t *out = len && len <= FILE_MAX ? malloc(len) : NULL;
+	int rc = out && (strcmp(k->type, "ssh-ed25519") != 0 || len == 64) ? 0 : PSSH_EINVAL;
+
+	if (out)
+		memcpy(out, raw, len);
+	if (!rc && strncmp(k->type, "ecdsa-", 6) == 0)
+		rc = repack_ecdsa(&out, &len);
+	ERR_clear_error();
+	if (rc) {
+		free(out);
+		return fail_set(f, rc, "that is no signature by a key of type '%s'", k->type);
+	}
+	*sig = out;
+	*sig_len = len;
+	return 0;
+}
+
+int key_request_hash(const struct key *k, const void *data, size_t len)
+{
+	char algorithm[WIRE_TYPE_MAX];
+	const EVP_MD *md = NULL;
+
+	if (key_request_algorithm(data, len, algorithm, sizeof algorithm) != 0 || !pick_hash(k->type, algorithm, &md) ||
+		!md)
+		return 0;
+	return EVP_MD_get_size(md) == 20 ? 1 : EVP_MD_get_size(md) * 8;
 }

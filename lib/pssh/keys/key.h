@@ -63,6 +63,14 @@ const char *key_cert_note(const struct key *k);
 int key_sign(const struct key *k, const char *algorithm, const void *data, size_t len,
 	uint8_t **sig, size_t *sig_len, struct fail *f);
 
+/* The owner of a public key has its private part: it is offered, and the owner signs. PSSH_EUNSUPPORTED, or 0. */
+int key_set_signer(struct key *k, struct fail *f);
+bool key_is_signer(const struct key *k);
+/* Turns the owner's signature, see pssh_answer_sign(), into that of key_sign(). PSSH_EINVAL: it is none. */
+int key_signature(const struct key *k, const void *raw, size_t len, uint8_t **sig, size_t *sig_len, struct fail *f);
+/* The bits of SHA-2 that a request's algorithm hashes with; 1: SHA-1; 0: the key hashes itself. */
+int key_request_hash(const struct key *k, const void *data, size_t len);
+
 /* The algorithm in an authentication request, which is what the sign callback gets. 0 or PSSH_EPROTO. */
 int key_request_algorithm(const void *data, size_t len, char *out, size_t size);
 

@@ -136,6 +136,14 @@ bool sshwire_blob_type(const void *blob, size_t len, char *out, size_t size)
 	return true;
 }
 
+int sshwire_add_key(struct buf *b, const void *blob, size_t len)
+{
+	char type[WIRE_TYPE_MAX];
+	int rc = sshwire_blob_type(blob, len, type, sizeof type) ? buf_addf(b, "%s ", type) : -EINVAL;
+
+	return rc ? rc : buf_add_base64(b, blob, len);
+}
+
 void sshwire_fingerprint(const void *blob, size_t len, char *out)
 {
 	unsigned char hash[32];

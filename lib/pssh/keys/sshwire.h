@@ -34,6 +34,9 @@ int sshwire_add_string(struct buf *b, const void *data, size_t len);
 int sshwire_add_text(struct buf *b, const char *text);
 int sshwire_add_mpint(struct buf *b, const uint8_t *number, size_t len); /* unsigned, big endian */
 
+/* "type base64", as in .pub files and known hosts. 0, -EINVAL, -ENOMEM or -EFBIG. */
+int sshwire_add_key(struct buf *b, const void *blob, size_t len);
+
 /* The type that a key blob begins with; false if it is no key blob. */
 bool sshwire_blob_type(const void *blob, size_t len, char *out, size_t size);
 

@@ -31,14 +31,20 @@ static int check_pins(const struct hostkey_rule *rule, const uint8_t *blob, size
 		rule->host, seen, rule->pins[0].fingerprint);
 }
 
+static void hostkey_learn(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, bool *learnt,
+	struct fail *f)
+{
+	*learnt = true;
+	if (rule->known)
+		knownhosts_remember(rule->known, rule->host, rule->port, blob, len, rule->hashed, f);
+}
+
 static int hostkey_unknown(const struct hostkey_rule *rule, const uint8_t *blob, size_t len, const char *seen,
 	bool *learnt, struct fail *f)
 {
 	if (rule->policy != PSSH_HOSTKEYS_ACCEPT_NEW)
 		return fail_set(f, PSSH_EHOSTNEW, "the host key of '%s', %s, is not known", rule->host, seen);
-	*learnt = true;
-	if (rule->known)
-		knownhosts_remember(rule->known, rule->host, rule->port, blob, len, rule->hashed, f);
+	hostkey_learn(rule, blob, len, learnt, f);
 	return 0;
 }
 
@@ -113,6 +119,46 @@ int hostkey_check(const uint8_t *blob, size_t len, const struct hostkey_rule *ru
 		break;
 	}
 	return hostkey_unknown(rule, blob, len, fingerprint, learnt, f);
+}
+
+int hostkey_decide(struct hostkey_doubt *d, const uint8_t *blob, size_t len, const struct hostkey_rule *rule,
+	char *fingerprint, bool *learnt, struct fail *f)
+{
+	int rc;
+
+	*learnt = false;
+	switch (d->verdict) {
+	case HOSTKEY_ASKED:
+		return PSSH_EAGAIN;
+	case HOSTKEY_REFUSED:
+		return fail_set(f, d->why.code, "%s", d->why.text);
+	case HOSTKEY_ACCEPTED:
+		if (d->remember)
+			hostkey_learn(rule, blob, len, learnt, f);
+		return 0;
+	case HOSTKEY_UNASKED:
+		break;
+	}
+	rc = hostkey_check(blob, len, rule, fingerprint, learnt, f);
+	if (rule->policy != PSSH_HOSTKEYS_ASK || rule->pin_count || (rc != PSSH_EHOSTNEW && rc != PSSH_EHOSTKEY))
+		return rc;
+	d->verdict = HOSTKEY_ASKED;
+	d->why = *f;
+	return PSSH_EAGAIN;
+}
+
+bool hostkey_doubtful(const struct hostkey_doubt *d)
+{
+	return d->verdict == HOSTKEY_ASKED;
+}
+
+int hostkey_judge(struct hostkey_doubt *d, enum pssh_hostkey_answer answer, struct fail *f)
+{
+	d->remember = answer == PSSH_HOSTKEY_REMEMBER;
+	if (d->remember && d->why.code != PSSH_EHOSTNEW)
+		return fail_set(f, PSSH_EINVAL, "a changed key is not written down: remove the old one first");
+	d->verdict = answer == PSSH_HOSTKEY_REFUSE ? HOSTKEY_REFUSED : HOSTKEY_ACCEPTED;
+	return 0;
 }
 
 static bool has_item(const char *list, const char *item, size_t len)

@@ -30,6 +30,20 @@ struct hostkey_rule {
 int hostkey_check(const uint8_t *blob, size_t len, const struct hostkey_rule *rule, char *fingerprint, bool *learnt,
 	struct fail *f);
 
+/* A key that is unknown or changed, where the policy asks the program; zero at first. */
+struct hostkey_doubt {
+	enum { HOSTKEY_UNASKED, HOSTKEY_ASKED, HOSTKEY_ACCEPTED, HOSTKEY_REFUSED } verdict;
+	bool remember;
+	struct fail why;
+};
+
+/* As hostkey_check(); PSSH_EAGAIN: it waits for hostkey_judge(). */
+int hostkey_decide(struct hostkey_doubt *d, const uint8_t *blob, size_t len, const struct hostkey_rule *rule,
+	char *fingerprint, bool *learnt, struct fail *f);
+bool hostkey_doubtful(const struct hostkey_doubt *d);
+/* 0, or PSSH_EINVAL: a changed key is not to be remembered. */
+int hostkey_judge(struct hostkey_doubt *d, enum pssh_hostkey_answer answer, struct fail *f);
+
 /* The preferred types, those of them that the host has known keys of first: another would look like a changed key. */
 int hostkey_order(const struct hostkey_rule *rule, const char *preferred, struct buf *out);
 

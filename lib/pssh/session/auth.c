@@ -33,7 +33,9 @@ struct auth {
 	int64_t sign_began;
 	bool by_hand;
 	bool signing;
-	bool declined;                /* no passphrase will come */
+	bool declined;          /* no passphrase or signature will come */
+	uint8_t *to_sign, *sig; /* for a key whose private part the program has, and its answer */
+	size_t to_sign_len, sig_len;
 	unsigned wrong;               /* passphrases for this key */
 	int sign_rc;                  /* why the last signature was not made */
 	struct fail sign_fail;
@@ -47,7 +49,7 @@ struct auth {
 	size_t answer_count;
 	bool met_unknown;             /* the server sent a prompt that no person has seen yet */
 
-	enum { ASK_NOTHING, ASK_PASSPHRASE, ASK_PASSWORD, ASK_PROMPT } asking;
+	enum { ASK_NOTHING, ASK_PASSPHRASE, ASK_PASSWORD, ASK_PROMPT, ASK_SIGNATURE } asking;
 	char question[512];
 	bool echo;
 	struct buf tried;             /* for the error: what the server refused */
@@ -108,6 +110,8 @@ void auth_free(struct auth *a)
 	}
 	auth_wipe(&a->password);
 	buf_release(&a->tried);
+	free(a->to_sign);
+	free(a->sig);
 	if (a->link->asker == a)
 		a->link->asker = NULL;
 	free(a);
@@ -168,6 +172,23 @@ static int sign_by_agent(struct auth *a, const struct offer *c, const unsigned c
 	return 0;
 }
 
+static int sign_by_program(struct auth *a, const unsigned char *data, size_t len)
+{
+	if (a->declined)
+		return fail_set(&a->sign_fail, PSSH_ECANCEL, "the program declined");
+	if (a->sig)
+		return 0;
+	free(a->to_sign);
+	a->to_sign = malloc(len);
+	if (!a->to_sign)
+		return fail_set(&a->sign_fail, PSSH_ENOMEM, "out of memory");
+	memcpy(a->to_sign, data, len);
+	a->to_sign_len = len;
+	*a->question = '\0';
+	auth_ask(a, ASK_SIGNATURE, false);
+	return PSSH_EAGAIN;
+}
+
 /* libssh2's sign callback; libssh2 calls it again until it returns something other than EAGAIN. */
 static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data,
 	size_t len, void **abstract)
@@ -184,6 +205,13 @@ static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_
 			*sig = a->sign.sig;
 			*sig_len = a->sign.sig_len;
 			a->sign.sig = NULL;
+		}
+	} else if (key_is_signer(c->key)) {
+		rc = sign_by_program(a, data, len);
+		if (rc == 0) {
+			*sig = a->sig;
+			*sig_len = a->sig_len;
+			a->sig = NULL;
 		}
 	} else if (key_locked(c->key)) {
 		rc = PSSH_EAGAIN;
@@ -470,6 +498,26 @@ void auth_unlocked(struct auth *a)
 {
 	if (a->asking == ASK_PASSPHRASE)
 		a->asking = ASK_NOTHING;
+}
+
+const void *auth_to_sign(const struct auth *a, size_t *len, struct key **key)
+{
+	if (a->asking != ASK_SIGNATURE)
+		return NULL;
+	*key = a->offers.list[a->at].key;
+	*len = a->to_sign_len;
+	return a->to_sign;
+}
+
+int auth_signed(struct auth *a, const void *signature, size_t len, struct fail *f)
+{
+	int rc = signature ? key_signature(a->offers.list[a->at].key, signature, len, &a->sig, &a->sig_len, f) : 0;
+
+	if (rc)
+		return rc;
+	a->declined = !signature;
+	a->asking = ASK_NOTHING;
+	return 0;
 }
 
 bool auth_wrong(struct auth *a)

@@ -41,6 +41,10 @@ const char *auth_question(const struct auth *a, bool *echo);
 void auth_answer(struct auth *a, const char *text);
 /* The key whose passphrase it asks for, which other connections may ask for too; NULL: it asks for none. */
 struct key *auth_locked_key(const struct auth *a);
+/* What it wants signed by the owner's key *key, to go on; NULL: nothing. */
+const void *auth_to_sign(const struct auth *a, size_t *len, struct key **key);
+/* NULL declines. PSSH_EINVAL: it is no signature; nothing changes. */
+int auth_signed(struct auth *a, const void *signature, size_t len, struct fail *f);
 /* The key is unlocked: drops the question. */
 void auth_unlocked(struct auth *a);
 /* A passphrase was wrong: asks again. true: it was the last that a person may try. */

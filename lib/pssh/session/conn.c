@@ -352,13 +352,14 @@ static int step_hostkey(struct conn *c)
 	bool learnt;
 	size_t len = 0;
 	const uint8_t *key = conn_hostkey(c, &len);
-	int rc = hostkey_check(key, len, &c->plan->hostkey, c->fingerprint, &learnt, &f);
+	int rc = hostkey_decide(&c->doubt, key, len, &c->plan->hostkey, c->fingerprint, &learnt, &f);
 
+	if (rc == PSSH_EAGAIN) /* the program may take its time */
+		loop_timer_clear(c->shared->loop, &c->timer);
 	if (rc)
-		return fail_set(&c->why, rc, "%s", f.text);
+		return rc == PSSH_EAGAIN ? rc : fail_set(&c->why, rc, "%s", f.text);
 	if (learnt)
-		log_at(&c->shared->log, LOG_INFO, "'%s' is new; remembered its key %s", c->plan->name,
-			c->fingerprint);
+		log_at(&c->shared->log, LOG_INFO, "'%s' is new; remembered its key %s", c->plan->name, c->fingerprint);
 	if (f.code)
 		log_at(&c->shared->log, LOG_WARN, "%s", f.text);
 	rc = auth_new(&c->link, &c->shared->keyring, &c->plan->auth, c, &c->auth);
@@ -536,11 +537,12 @@ int conn_step(struct conn *c)
 	return c->state == CONN_READY ? 0 : c->why.code;
 }
 
-/* While auth waits for an agent or a person, only the end of the socket matters. */
+/* While it waits for an agent, a person or the program, only the end of the socket matters. */
 static uint32_t session_want(const struct conn *c)
 {
-	return (c->state == CONN_AUTH && auth_outside(c->auth) ? 0u : LOOP_READ) |
-		(link_wants_write(&c->link) ? LOOP_WRITE : 0u);
+	bool outside = (c->state == CONN_AUTH && auth_outside(c->auth)) || hostkey_doubtful(&c->doubt);
+
+	return (outside ? 0u : LOOP_READ) | (link_wants_write(&c->link) ? LOOP_WRITE : 0u);
 }
 
 void conn_arm(struct conn *c)
@@ -555,8 +557,6 @@ void conn_arm(struct conn *c)
 		want = LOOP_WRITE;
 	} else if (fd < 0 || c->state == CONN_GONE) {
 		return;
-	} else if (c->state == CONN_READY) {
-		want = LOOP_READ | (link_wants_write(&c->link) ? LOOP_WRITE : 0u);
 	} else {
 		want = session_want(c);
 	}
