@@ -25,7 +25,7 @@ like "$err" "usage: nanopod completion \[options\] bash\|zsh\|fish" "says what t
 run_is 2 "a format that the command has not" "$NANOPOD" version -o csv
 like "$err" "'csv' is not one of text\|json" "names those it has"
 run_is 2 "a format that none has" "$NANOPOD" version -o nonsense
-like "$err" "'nonsense' is not one of text\|json$" "names those it has"
+like "$err" "'nonsense' is not one of text\|json\|yaml$" "names those it has"
 run_is 2 "an option of run before it" "$NANOPOD" -w n1 uptime
 like "$err" "did you mean 'nanopod run -w" "is told"
 run_is 2 "terminal escapes in a word" "$NANOPOD" "$(printf 'a\033[31mb')"
