@@ -87,7 +87,7 @@ void usage_short(struct nanopod *np, FILE *out)
 	fputs(usage_line, out);
 	put_commands(np, out, COMMAND_MORE);
 	put_more(np, out);
-	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help commands' all commands.\n", out);
+	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help' all of them.\n", out);
 }
 
 static void put_examples(struct nanopod *np, const struct command *cmd, FILE *out)
@@ -326,15 +326,15 @@ void usage_output(struct nanopod *np, FILE *out)
 		{ "text", "output as it is, of commands that make no list" },
 	};
 
-	fputs("What -o (--output) and NANOPOD_OUTPUT choose; each command names those that it has.\n", out);
+	fputs("What -o and NANOPOD_OUTPUT choose; a command's page names those it has.\n", out);
 	usage_heading(np, out, "Formats");
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		fprintf(out, "  %-13s%s\n", formats[i][0], formats[i][1]);
 	usage_heading(np, out, "Fields");
 	fputs("  --fields a,b            those columns, in that order\n"
 	      "  --fields=               lists the fields of a command\n"
-	      "  --template '{a} {b.c}'  a line of that form for each result: fields of the JSON output in braces,\n"
-	      "                          {b.c} or {b.0} for what is inside of one, \\t, \\n, {{ and }}\n",
+	      "  --template '{a} {b.c}'  a line for each result: fields of its JSON in braces,\n"
+	      "                          {b.c} or {b.0} inside of one; \\t \\n {{ }}\n",
 		out);
 	usage_heading(np, out, "Examples");
 	fputs("  nanopod nodes --template '{node} {status}'\n"

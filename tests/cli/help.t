@@ -24,7 +24,7 @@ is "$("$NANOPOD" help run | grep -c 'jump hosts to go through')" 0 "which a comm
 like "$("$NANOPOD" help run)" "^Connection \('nanopod help connection' explains these\):" "but names"
 for topic in options output; do
 	run_is 0 "help $topic" "$NANOPOD" help $topic
-	is "$(printf '%s\n' "$out" | awk 'length > 100')" "" "no line is over-long"
+	is "$(printf '%s\n' "$out" | awk 'length > 80')" "" "no line is over-long"
 done
 isnt "$commands" "" "there are commands"
 for command in $commands; do
