@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "cli/frame/command.h"
+#include "cli/inventory/hostbook.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/reshape.h"
@@ -322,6 +323,7 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 	char **argv)
 {
 	const struct option *tables[COMMAND_TABLES];
+	struct hostbook *outer_book = np->hostbook;
 	struct nodes *outer = np->nodes;
 	struct options *o = NULL;
 	struct fail f = { 0 };
@@ -336,10 +338,13 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 	}
 	np->nodes = NULL;
 	np->nodes_kept = false;
+	np->hostbook = NULL;
 	rc = run_parsed(np, cmd, before, o);
 	option_free(o);
 	nodes_free(np->nodes);
 	np->nodes = outer;
+	hostbook_free(np->hostbook);
+	np->hostbook = outer_book;
 	return rc;
 }
 

@@ -5,6 +5,7 @@ libcli_la_CPPFLAGS = $(AM_CPPFLAGS) -I.
 include cli/frame/local.mk
 include cli/trade/local.mk
 include cli/nodes/local.mk
+include cli/inventory/local.mk
 include cli/remote/local.mk
 include cli/tree/local.mk
 include cli/via/local.mk

@@ -190,13 +190,13 @@ static int cp_hosts_of(struct copy *c, const struct place *p, struct pssh_list *
 {
 	struct connect_warm *warm = c->np->shell;
 	bool given = false;
-	int status = STATUS_OK;
+	int status = select_inventories(c->np, c->o);
 
-	if (*p->hosts) {
+	if (!status && *p->hosts) {
 		status = select_add(c->np, into, p->hosts);
 		status = status ? status : select_settle(c->np, into, false);
 		status = status ? status : select_nodes(c->np, c->o, into);
-	} else {
+	} else if (!status) {
 		status = select_options(c->np, c->o, into, &given);
 		if (!status && !given && warm && warm->selection)
 			status = select_add(c->np, into, warm->selection);

@@ -120,6 +120,7 @@ static int hosts_run(struct nanopod *np, const struct options *o)
 	bool given;
 	int status = select_new(np, &hosts);
 
+	status = status ? status : select_inventories(np, o);
 	for (int i = 0; !status && i < option_argc(o); i++)
 		status = select_add(np, hosts, option_argv(o)[i]);
 	if (!status && option_argc(o))

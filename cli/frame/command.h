@@ -59,6 +59,7 @@ enum format {
 };
 
 struct command;
+struct hostbook;
 struct nodes;
 struct settings;
 
@@ -84,6 +85,7 @@ struct nanopod {
 	int depth;                             /* nested command_run() calls: 2 in the shell */
 	struct nodes *nodes; /* "cli/nodes/node.h"; the nodes that the market listed; NULL: not asked yet */
 	bool nodes_kept;     /* the market is away and a note said so: nodes, if any, are those that it told last */
+	struct hostbook *hostbook; /* "cli/inventory/hostbook.h"; what --inventory named; NULL: nothing */
 	int select_failed;   /* cli/remote/select.c: a status, after it said why a group cannot be used */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "cli/inventory/hostbook.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
@@ -361,6 +362,20 @@ static int connect_node(struct nanopod *np, struct connect *c, const char *spec,
 	return STATUS_OK;
 }
 
+/* What an inventory says of the host; options and the name itself win. */
+static int connect_from_book(struct pssh_host *h, const char *name, const struct hostbook_host *book)
+{
+	int rc = book->address ? pssh_host_set_address(h, book->address) : 0;
+
+	if (!rc && book->user && !strchr(name, '@'))
+		rc = pssh_host_set_user(h, book->user);
+	if (!rc && book->port && !openssh_has_port(name))
+		rc = pssh_host_set_port(h, book->port);
+	if (!rc && book->key_file)
+		rc = pssh_host_add_identity(h, book->key_file);
+	return rc;
+}
+
 int connect_host(struct nanopod *np, struct connect *c, const char *name, struct pssh_host **out)
 {
 	const struct node *node = nodes_of_host(np->nodes, name);
@@ -369,9 +384,12 @@ int connect_host(struct nanopod *np, struct connect *c, const char *name, struct
 	struct pssh_host *h;
 	int rc;
 
+	const struct hostbook_host *book = np->hostbook ? hostbook_find(np->hostbook, name) : NULL;
+
 	if (node)
 		return connect_node(np, c, name, node, out);
 	rc = pssh_host(c->fleet, name, &h);
+	rc = rc || !book ? rc : connect_from_book(h, name, book);
 	if (rc == 0 && user && *user && !strchr(name, '@'))
 		rc = pssh_host_set_user(h, user);
 	if (rc == 0 && settings_given(np->settings, SETTING_ID_PORT) && !openssh_has_port(name))

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
+#include "cli/inventory/hostread.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
@@ -51,8 +52,9 @@ static int add_reservation(struct nanopod *np, const char *name, struct pssh_lis
 static int select_resolve(void *arg, const char *group, struct pssh_list *into)
 {
 	struct nanopod *np = arg;
-	const char *text = np->settings ? settings_group(np->settings, group) : NULL;
+	const char *text = np->hostbook ? hostbook_group(np->hostbook, group) : NULL;
 
+	text = text || !np->settings ? text : settings_group(np->settings, group);
 	if (text)
 		return pssh_list_add(into, text);
 	if (!np->settings || !settings_text(np->settings, SETTING_ID_URL))
@@ -508,9 +510,23 @@ bool select_given(const struct options *o)
 		option_given(o, "type") || option_given(o, "zone");
 }
 
+int select_inventories(struct nanopod *np, const struct options *o)
+{
+	struct fail f = { 0 };
+
+	if (np->hostbook || !option_given(o, "inventory"))
+		return STATUS_OK;
+	np->hostbook = hostbook_new();
+	for (size_t i = 0; i < option_count(o, "inventory"); i++)
+		if (hostread_file(np->hostbook, option_at(o, "inventory", i), &f))
+			return print_fail_field(np, STATUS_USAGE, "--inventory", NULL, "cannot use '%.200s': %s",
+				option_at(o, "inventory", i), f.text);
+	return STATUS_OK;
+}
+
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given)
 {
-	int status = STATUS_OK;
+	int status = select_inventories(np, o);
 
 	*given = select_given(o);
 	for (size_t i = 0; !status && i < option_count(o, "hosts"); i++)

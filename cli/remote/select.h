@@ -46,6 +46,12 @@
 			.arg = "HOSTS", \
 			.complete = COMPLETE_HOSTS, \
 			.help = "leave these hosts out; repeatable" }, \
+		{ .name = "inventory", \
+			.kind = OPTION_LIST, \
+			.arg = "FILE", \
+			.complete = COMPLETE_FILE, \
+			.help = "hosts and @groups of Ansible, ClusterShell, Terraform, Slurm or /etc/hosts; " \
+				"repeatable" }, \
 	{ \
 		.name = "hosts-file", .kind = OPTION_LIST, .arg = "FILE", .complete = COMPLETE_FILE, \
 		.help = "names and ranges from a file with # for comments; - is standard input" \
@@ -60,6 +66,9 @@ int select_new(struct nanopod *np, struct pssh_list **out);
 /* Adds one expression, as -w takes it. */
 int select_add(struct nanopod *np, struct pssh_list *l, const char *text);
 int select_drop(struct nanopod *np, struct pssh_list *l, const char *text);
+
+/* Reads what --inventory names, once a command; select_options() does it itself. An exit status. */
+int select_inventories(struct nanopod *np, const struct options *o);
 
 /* Adds the hosts of all options. *given: an option named hosts; then the list is not empty. */
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given);

@@ -4,8 +4,8 @@ EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 
 fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
-	tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/keepwire tests/fuzz/kexinit tests/fuzz/key \
-	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache tests/fuzz/power \
+	tests/fuzz/hostbook tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/keepwire tests/fuzz/kexinit \
+	tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache tests/fuzz/power \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
 	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
 	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire \
@@ -30,6 +30,7 @@ tests_fuzz_cursor_SOURCES = tests/fuzz/cursor.c tests/fuzz/replay.c
 tests_fuzz_cursor_LDADD = libapi.la libmarket.la libbase.la
 tests_fuzz_facts_SOURCES = tests/fuzz/facts.c tests/fuzz/replay.c
 tests_fuzz_flat_SOURCES = tests/fuzz/flat.c tests/fuzz/replay.c
+tests_fuzz_hostbook_SOURCES = tests/fuzz/hostbook.c tests/fuzz/replay.c
 tests_fuzz_hosts_SOURCES = tests/fuzz/hosts.c tests/fuzz/replay.c
 tests_fuzz_hosts_LDADD = libpssh-all.la
 tests_fuzz_http_SOURCES = tests/fuzz/http.c tests/fuzz/replay.c

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/inventory/hostbook.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/frame/command.h"
+
+enum { EXPRESSION_MAX = 16 << 20 };
+
+struct hostbook *hostbook_new(void)
+{
+	struct hostbook *b = calloc(1, sizeof *b);
+
+	if (!b)
+		command_nomem();
+	table_init(&b->hosts);
+	table_init(&b->groups);
+	return b;
+}
+
+void hostbook_free(struct hostbook *b)
+{
+	const char *key;
+	void *value;
+
+	if (!b)
+		return;
+	for (size_t at = 0; table_next(&b->hosts, &at, &key, &value);) {
+		struct hostbook_host *h = value;
+
+		free(h->address);
+		free(h->user);
+		free(h->key_file);
+		free(h);
+	}
+	for (size_t at = 0; table_next(&b->groups, &at, &key, &value);) {
+		buf_release(value);
+		free(value);
+	}
+	table_release(&b->hosts);
+	table_release(&b->groups);
+	free(b);
+}
+
+const struct hostbook_host *hostbook_find(const struct hostbook *b, const char *name)
+{
+	const char *at = strrchr(name, '@');
+
+	return table_get(&b->hosts, at ? at + 1 : name);
+}
+
+const char *hostbook_group(const struct hostbook *b, const char *name)
+{
+	const struct buf *text = table_get(&b->groups, name);
+
+	return text ? buf_text(text) : NULL;
+}
+
+/* ---- Adding ---------------------------------------------------------------------------- */
+
+/* What a name or an expression may hold: no options, no files, no shell. */
+static bool hostbook_is_plain(const char *text, const char *also)
+{
+	if (!isalnum((unsigned char)*text) && !(*text && strchr("_@:[", *text)))
+		return false;
+	while (isalnum((unsigned char)*text) || (*text && strchr(also, *text)))
+		text++;
+	return !*text;
+}
+
+int hostbook_add(struct hostbook *b, const char *group, const char *expression, struct fail *f)
+{
+	struct buf *text = table_get(&b->groups, group);
+
+	if (!hostbook_is_plain(group, "_.-") || (*expression && !hostbook_is_plain(expression, "_.-@:[],")))
+		return fail_set(f, -EINVAL, "'%.60s' in group '%.60s' is no name of a host", expression, group);
+	if (!text) {
+		text = malloc(sizeof *text);
+		if (!text)
+			command_nomem();
+		buf_init(text, EXPRESSION_MAX);
+		if (table_set(&b->groups, group, text))
+			command_nomem();
+	}
+	if (*expression && buf_addf(text, "%s%s", text->len ? "," : "", expression))
+		return fail_set(f, -EFBIG, "group '%.60s' is too large", group);
+	return strcmp(group, "all") == 0 || *expression == '@' ? 0 : hostbook_add(b, "all", expression, f);
+}
+
+static void hostbook_text(char **into, const char *value)
+{
+	free(*into);
+	*into = strdup(value);
+	if (!*into)
+		command_nomem();
+}
+
+int hostbook_set(struct hostbook *b, const char *host, const char *variable, const char *value, struct fail *f)
+{
+	struct hostbook_host *h = table_get(&b->hosts, host);
+	long port;
+
+	if (!h) {
+		h = calloc(1, sizeof *h);
+		if (!h || table_set(&b->hosts, host, h))
+			command_nomem();
+	}
+	if (strcmp(variable, "ansible_port") == 0 || strcmp(variable, "ansible_ssh_port") == 0) {
+		if (str_to_long(value, 1, 65535, &port))
+			return fail_set(f, -EINVAL, "'%.60s' is no port, of host '%.60s'", value, host);
+		h->port = (unsigned)port;
+	} else if (strcmp(variable, "ansible_host") == 0 || strcmp(variable, "ansible_ssh_host") == 0) {
+		if (!hostbook_is_plain(value, "_.-:"))
+			return fail_set(f, -EINVAL, "'%.60s' is no address, of host '%.60s'", value, host);
+		hostbook_text(&h->address, value);
+	} else if (strcmp(variable, "ansible_user") == 0 || strcmp(variable, "ansible_ssh_user") == 0) {
+		if (!hostbook_is_plain(value, "_.-$"))
+			return fail_set(f, -EINVAL, "'%.60s' is no user, of host '%.60s'", value, host);
+		hostbook_text(&h->user, value);
+	} else if (strcmp(variable, "ansible_ssh_private_key_file") == 0 ||
+		strcmp(variable, "ansible_private_key_file") == 0) {
+		free(h->key_file);
+		h->key_file = str_expand_home(value);
+		if (!h->key_file)
+			command_nomem();
+	}
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/inventory/hostread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/inventory/hostlines.h"
+#include "cli/inventory/hosttree.h"
+
+enum { TEXT_MAX = 16 << 20 };
+
+/* JSON or YAML, and no lines "group: hosts" of ClusterShell. */
+static bool hostread_is_tree(const char *path, const char *text)
+{
+	const char *dot = strrchr(path, '.');
+	size_t word;
+
+	if (dot && (strcmp(dot, ".yml") == 0 || strcmp(dot, ".yaml") == 0 || strcmp(dot, ".json") == 0))
+		return true;
+	for (text += strspn(text, " \t\r\n"); *text == '#' || *text == ';'; text += strspn(text, " \t\r\n"))
+		text += strcspn(text, "\n");
+	word = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+	return *text == '{' || strncmp(text, "---", 3) == 0 ||
+		(word && text[word] == ':' && strchr("\r\n", text[word + 1]));
+}
+
+int hostread_text(struct hostbook *b, const char *path, const char *text, size_t len, struct fail *f)
+{
+	if (strlen(text) != len)
+		return fail_set(f, -EINVAL, "cannot read '%.200s': it is no text", path);
+	return hostread_is_tree(path, text) ? hosttree_read(b, path, text, len, f) : hostlines_read(b, text, f);
+}
+
+static int hostread_run(const char *path, struct buf *text, struct fail *f)
+{
+	int ends[2], state = 0, rc;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(f, -errno, errno, "cannot run '%.200s'", path);
+	pid = fork();
+	if (pid == 0) {
+		if (dup2(ends[1], STDOUT_FILENO) >= 0)
+			execl(path, path, "--list", (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	rc = pid < 0 ? -errno : buf_read_fd(text, ends[0]);
+	close(ends[0]);
+	if (pid > 0)
+		while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
+			;
+	if (rc || state)
+		return fail_set(f, rc ? rc : -EINVAL, "'%.200s --list' failed%s%s", path, rc ? ": " : "",
+			rc ? strerror(-rc) : "");
+	return 0;
+}
+
+int hostread_file(struct hostbook *b, const char *path, struct fail *f)
+{
+	struct buf text;
+	struct stat st;
+	bool script;
+	int rc;
+
+	if (stat(path, &st) < 0)
+		return fail_errno(f, -errno, errno, "cannot read '%.200s'", path);
+	script = S_ISREG(st.st_mode) && access(path, X_OK) == 0 && st.st_mode & 0111;
+	buf_init(&text, TEXT_MAX);
+	rc = script ? hostread_run(path, &text, f) : buf_read_file(&text, path);
+	if (rc && !script)
+		fail_set(f, rc, "cannot read '%.200s': %s", path, strerror(-rc));
+	rc = rc ? rc : hostread_text(b, script ? "list.json" : path, buf_text(&text), text.len, f);
+	buf_release(&text);
+	return rc;
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Inventories of other programs: which hosts and groups they have, and how a host is reached by what they say.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+F=$SRC/tests/fixtures/inventory
+# has FILE EXPRESSION: the hosts, in one line
+has() { "$NANOPOD" hosts --ssh-config none --inventory "$F/$1" "$2" 2>"$TMP/.err" | tr '\n' ' ' | sed 's/ $//'; }
+# way FILE HOST: address, port and user
+way() { "$NANOPOD" hosts --ssh-config none -o json --inventory "$F/$1" "$2" | tr -d ' \n' | sed 's/.*"address":"\([^"]*\)".*"user":"\([^"]*\)".*"port":\([0-9]*\).*/\1 \3 \2/'; }
+
+is "$(has hosts.ini @webservers)" "foo.example.com www01.example.com www02.example.com www03.example.com" "Ansible, INI: a group with a range"
+is "$(has hosts.ini @atlanta)" "foo.example.com www01.example.com www02.example.com www03.example.com one.example.com two.example.com" "children"
+is "$(has hosts.ini @all | wc -w) $(has hosts.ini @ungrouped)" "7 mail.example.com" "all, and those without a group"
+is "$(way hosts.ini foo.example.com)" "127.0.0.9 2222 deploy" "variables of a host"
+like "$("$NANOPOD" hosts --ssh-config none --agent none --inventory "$F/hosts.ini" foo.example.com --fields identities)" "/keys/my key" "its key file, in quotes"
+is "$(has hosts.yaml @east)" "foo.example.com bar.example.com one.example.com" "Ansible, YAML"
+is "$(way hosts.yaml foo.example.com)" "127.0.0.9 2222 deploy" "its variables"
+is "$(has list.sh @group001)" "host001 host002 host003" "a script's JSON"
+is "$(way list.sh host001 | cut -d' ' -f1-2)" "127.0.0.8 2200" "its variables"
+is "$(has terraform.json @workers) $(has terraform.json @bastion)" "10.0.0.1 10.0.0.2 bastion.example.com" "Terraform's output"
+is "$(has terraform.json @named) $(way terraform.json gpu-1 | cut -d' ' -f1)" "gpu-0 gpu-1 10.0.0.4" "and a map of names"
+is "$(has local.cfg @oss) $(has local.cfg @gpu)" "example4 example5 example6 example156 example157 example158 example159" "ClusterShell's groups"
+is "$(has roles.yaml @io)" "example2 example4 example5 example6" "and those of groups.d"
+is "$(has sinfo @debug) $(has sinfo @gpu)" "linux01 linux02 gpu03" "sinfo -N: partitions"
+is "$(has nodelist @all)" "linux01 linux02 linux03 linux07" "a list of nodes"
+is "$(has etc-hosts @all)" "localhost foo.example.org ip6-localhost" "/etc/hosts"
+is "$(way etc-hosts foo | cut -d' ' -f1)" "192.168.1.10" "and its aliases"
+is "$(has hosts.ini '@all,-@dbservers' | wc -w)" 5 "groups are left out as ever"
+
+printf 'h ansible_host=-oProxyCommand=x\n' >"$TMP/bad"
+run_is 2 "an option as an address" "$NANOPOD" hosts --inventory "$TMP/bad" h
+like "$err" "line 1: '-oProxyCommand=x' is no address, of host 'h'" "is refused with its line"
+printf 'a\nh ansible_port=x\n' >"$TMP/bad"
+run_is 2 "a port that is none" "$NANOPOD" hosts --inventory "$TMP/bad" h
+like "$err" "line 2: 'x' is no port" "too"
+printf 'a b: [\n' >"$TMP/bad.yaml"
+run_is 2 "YAML that is none" "$NANOPOD" hosts --inventory "$TMP/bad.yaml" h
+printf '#!/bin/sh\nexit 3\n' >"$TMP/script"; chmod +x "$TMP/script"
+run_is 2 "a script that fails" "$NANOPOD" hosts --inventory "$TMP/script" h
+like "$err" "script --list' failed" "is told"
+run_is 2 "a file that is not there" "$NANOPOD" hosts --inventory "$TMP/nothing" h
+
+sshd_up 2 || { fail "sshd is up"; done_testing; }
+printf '[web]\na ansible_host=%s ansible_port=%s ansible_user=%s ansible_ssh_private_key_file=%s\n' "$(sshd_address 1)" "$SSHD_PORT" "$SSHD_USER" "$SSHD_KEY" >"$TMP/real"
+printf '[a]:%s %s\n' "$SSHD_PORT" "$(cut -d' ' -f1,2 "$SSHD_DIR/host.pub")" >"$TMP/known"
+run_is 0 "run -w @group" "$NANOPOD" run --ssh-config none --known-hosts "$TMP/known" --agent none --inventory "$TMP/real" -w @web -- echo there
+is "$out" "a: there" "reaches a host by its variables"
+done_testing
