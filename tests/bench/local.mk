@@ -1,6 +1,6 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
 EXTRA_DIST += tests/bench/copy tests/bench/tree tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh \
-	tests/bench/start.sh \
+	tests/bench/start.sh
 EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh tests/bench/start.sh tests/bench/via \
 	tests/bench/peers/get tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py \
 	tests/bench/peers/with_parallel_ssh.py tests/bench/nodes/idle tests/bench/nodes/neighbour \
