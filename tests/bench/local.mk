@@ -1,10 +1,8 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
-EXTRA_DIST += tests/bench/copy tests/bench/tree tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh \
-	tests/bench/start.sh
-EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/peers.sh tests/bench/far.sh tests/bench/start.sh tests/bench/via \
-	tests/bench/peers/get tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py \
-	tests/bench/peers/with_parallel_ssh.py tests/bench/nodes/idle tests/bench/nodes/neighbour \
-	tests/bench/nodes/prompt
+EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/far.sh tests/bench/nodes/idle \
+	tests/bench/nodes/neighbour tests/bench/nodes/prompt tests/bench/peers.sh tests/bench/peers/get \
+	tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py tests/bench/peers/with_parallel_ssh.py \
+	tests/bench/start.sh tests/bench/tree tests/bench/via
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
 	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
