@@ -395,8 +395,10 @@ static void check_kept(struct doctor *d)
 				    silent, silent == 1 ? "" : "s"),
 			"nanopod keep stop");
 	else if (count)
-		doctor_mend(doctor_find(d, "kept", STATE_OK, "%zu connection%s kept open", count,
-				    count == 1 ? " is" : "s are"),
+		doctor_mend(doctor_find(d, "kept", STATE_OK, "%zu connection%s kept open: %s%s%s%s", count,
+				    count == 1 ? " is" : "s are", list[0].name, count > 1 ? ", " : "",
+				    count > 1 ? list[1].name : "",
+				    count > 2 ? " and others that 'nanopod keep' lists" : ""),
 			"nanopod keep stop");
 	free(list);
 }

@@ -61,7 +61,7 @@ is "$(NANOPOD_KEEP=10m timeout 60 "$NANOPOD" run -F "$SSHD_CONFIG" -w n1 --no-la
 	"$(echo "$first" | sed -n 's/^n1: //p')" "the setting does as the option"
 
 like "$("$NANOPOD" doctor -o csv --fields check,why 2>/dev/null)" \
-	'kept,.*3 connections are kept open' "doctor says what is open"
+	"kept,.*3 connections are kept open: .*@[0-9.]*:$SSHD_PORT.*nanopod keep" "doctor says what is open"
 
 # ---- A tunnel ----
 timeout 60 "$NANOPOD" tunnel -F "$SSHD_CONFIG" --keep 10m n1 "$TMP/tunnel:$(sshd_address 2):$SSHD_PORT" 2>tunnel_said &
@@ -162,13 +162,16 @@ like "$(cat said)" 'keeper' "and says why"
 pkill -f "^sleep $(long 2)"
 rm -f times
 nanopod_run -w n1 -- true
-kill -STOP $(keepers)
+still=$(keepers); kill -STOP $still
 started=$(date +%s)
 run_is 0 "with a stopped keeper a command connects by itself" nanopod_run -w n1 -- "echo ran >>$TMP/times"
 ok "soon" test $(($(date +%s) - started)) -lt 60
 is "$(cat times)" ran "and runs once"
 like "$(timeout 60 "$NANOPOD" keep 2>&1)" 'does not answer' "the list tells of it"
-kill -CONT $(pgrep -x pssh-keeper)
+like "$("$NANOPOD" doctor -o csv 2>/dev/null | grep ',kept,')" 'does not answer.*nanopod keep stop' "doctor as well, with what helps"
+all_answer() { ! "$NANOPOD" keep 2>&1 | grep 'does not answer'; }
+like "$("$NANOPOD" keep stop 2>&1)" 'ended the keeper' "which ends that keeper"
+ok "for good" wait_for 20 all_answer
 stop
 
 # ---- Time ----
