@@ -71,17 +71,25 @@ far() { exec timeout -k 5 200 "$NANOPOD" cp -v -F far_config --streams 4 "$@"; }
 sessions() { cat /proc/$(echo $SSHD_PIDS)/task/*/children; } # oldest first
 # Where sshd parts privileges, a child has the socket.
 end_sessions() { for pid; do kill -9 $pid $(cat /proc/$pid/task/*/children); done; }
-begun() { [ "$(accepted)" -ge $((before + $1)) ] && [ -n "$(find "$2" -name '.*.pssh-part' -size +1M)" ]; }
-middle() { # FOLDER OPTIONS...: begins a copy and waits for its middle
-	before=$(accepted) folder=$1
+# How many sessions have read or written in the middle of a file of this name.
+carrying() {
+	for pid in $(sessions); do
+		for fd in /proc/$pid/fd/* $(printf '/proc/%s/fd/* ' $(cat /proc/$pid/task/*/children)); do
+			case $(readlink "$fd") in *"$1") ! grep -q '^pos:.0$' "${fd%/fd/*}/fdinfo/${fd##*/}" || continue; echo "$pid" ;; esac
+		done
+	done | sort -u | wc -l
+}
+begun() { [ "$(carrying "$2")" -ge "$1" ]; }
+middle() { # FILE OPTIONS...: begins a copy and waits until all connections carry that file there
+	file=$1
 	shift
 	wait_for 60 eval '[ -z "$(sessions)" ]'
 	far "$@" 2>far.err &
 	copy=$!
-	wait_for 100 begun 4 "$folder" || { diag "it did not begin"; cat far.err >&2; }
+	wait_for 100 begun 4 "$file" || { diag "it did not begin"; cat far.err >&2; }
 }
 
-middle there big "far:$D/cut"
+middle .pssh-part big "far:$D/cut"
 set -- $(sessions)
 end_sessions $3
 wait $copy
@@ -90,14 +98,14 @@ like "$(cat far.err)" "lost one of its streams" "-v tells it"
 ok "whole" cmp big there/cut
 
 mkdir here
-middle here "far:$TMP/big" here/cut
+middle /big "far:$TMP/big" here/cut
 set -- $(sessions)
 end_sessions $2 $3 $4
 wait $copy
 is $? 0 "all but the first are killed: a copy from the host goes on"
 ok "whole" cmp big here/cut
 
-middle there big "far:$D/lost"
+middle .pssh-part big "far:$D/lost"
 set -- $(sessions)
 end_sessions $1
 wait $copy
@@ -105,7 +113,7 @@ is $? 255 "the first one is killed: the copy fails"
 like "$(cat far.err)" "connection" "and says why"
 ok "nothing has the target's name" [ ! -e there/lost ]
 
-middle here "far:$TMP/big" here/stopped
+middle /big "far:$TMP/big" here/stopped
 kill -INT $copy
 wait $copy
 is $? 130 "Ctrl-C"
