@@ -99,6 +99,10 @@ static const struct option options[] = {
 		.arg = "GATEWAYS",
 		.complete = COMPLETE_HOSTS,
 		.help = "let these hosts connect to the others, each to an even share; repeatable" },
+	{ .name = "forward-agent",
+		.letter = 'A',
+		.kind = OPTION_FLAG,
+		.help = "with --via: gateways sign in to the hosts with your ssh-agent" },
 	{ .name = "largest",
 		.letter = 'S',
 		.kind = OPTION_FLAG,
@@ -140,6 +144,9 @@ static int check_options(struct nanopod *np, const struct options *o)
 	if (option_given(o, "tty") && option_given(o, "stdin"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", NULL,
 			"a command with a terminal cannot read --stdin");
+	if (option_given(o, "forward-agent") && !option_given(o, "via"))
+		return print_fail_field(np, STATUS_USAGE, "--forward-agent", NULL,
+			"--forward-agent is for the gateways of --via");
 	if (option_given(o, "via") && option_given(o, "stdin"))
 		return print_fail_field(np, STATUS_USAGE, "--via", "'--script FILE' sends a script through gateways",
 			"--stdin does not go through gateways");
@@ -364,6 +371,7 @@ static int run_gateways(struct run *r, struct via *via)
 		.has_script = option_given(r->o, "script"),
 		.chunks = view_output(&r->view) == PSSH_OUTPUT_CHUNKS,
 		.tty = option_given(r->o, "tty"),
+		.forward = option_given(r->o, "forward-agent"),
 	};
 	struct pssh_list *list;
 	const char **names;

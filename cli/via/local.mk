@@ -3,6 +3,8 @@ libcli_la_SOURCES += \
 	cli/via/gateway.c \
 	cli/via/via.c \
 	cli/via/via.h \
+	cli/via/viaagent.c \
+	cli/via/viaagent.h \
 	cli/via/viabinary.c \
 	cli/via/viabinary.h \
 	cli/via/viaframe.c \

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "cli/frame/print.h"
@@ -309,6 +310,36 @@ static bool via_ended(struct via *v)
 	return gone;
 }
 
+/* What agents answered goes to the gateways. */
+static void via_agents(struct via *v)
+{
+	for (size_t i = 0; v->agent && i < v->gate_count; i++) {
+		struct viagate *g = &v->gates[i];
+		size_t before = g->out.len;
+
+		if (g->state != VIAGATE_READY)
+			continue;
+		via_need(viaagent_step(&g->agent, &g->out));
+		g->stirred |= g->out.len > before;
+	}
+}
+
+/* True where the frame is about the agent and well. */
+static bool via_asks_agent(struct via *v, struct viagate *g, const struct via_frame *f)
+{
+	if (!v->agent || (f->type != VIA_AGENT_OPEN && f->type != VIA_AGENT_DATA && f->type != VIA_AGENT_CLOSE) ||
+		viaagent_ask(&g->agent, f, &g->out) != 0)
+		return false;
+	for (int i = 0; f->type == VIA_AGENT_OPEN && i < VIAAGENT_CONNS; i++) {
+		struct epoll_event ev = { .events = EPOLLIN };
+
+		if (g->agent.fds[i] >= 0)
+			epoll_ctl(v->watch, EPOLL_CTL_ADD, g->agent.fds[i], &ev); /* or it is there already */
+	}
+	g->stirred = true;
+	return true;
+}
+
 static int via_pull(void *arg, const struct pssh_event **out)
 {
 	struct via *v = arg;
@@ -318,7 +349,10 @@ static int via_pull(void *arg, const struct pssh_event **out)
 
 	for (;;) {
 		*out = &v->made;
+		via_agents(v);
 		while (v->reading && viagate_frame(v->reading, &f) == 1) {
+			if (via_asks_agent(v, v->reading, &f))
+				continue;
 			if (via_take(v, v->reading, &f))
 				return 1;
 			viagate_break(v->reading, "what it says of its hosts cannot be true");
@@ -362,6 +396,11 @@ static int via_start(void *arg)
 	via_need(viabinary_command(&v->binary, &command));
 	v->left = v->out = v->lost_at = v->lost_count = 0;
 	v->done = false;
+	for (size_t i = 0; v->agent && i < v->gate_count; i++) {
+		viaagent_release(&v->gates[i].agent);
+		viaagent_init(&v->gates[i].agent);
+		snprintf(v->gates[i].agent.path, sizeof v->gates[i].agent.path, "%s", v->agent);
+	}
 	for (size_t i = 0; !rc && i < v->gate_count; i++)
 		rc = viagate_start(&v->gates[i], command.data);
 	for (uint32_t i = 0; !rc && i < v->fanout->count; i++) {
@@ -439,6 +478,26 @@ static void via_make_job(struct via *v, const struct via_job *job)
 	}
 }
 
+static int via_forward(struct via *v)
+{
+	const char *path = settings_text(v->np->settings, SETTING_ID_AGENT);
+
+	if (settings_none(v->np->settings, SETTING_ID_AGENT))
+		path = NULL;
+	else if (!path || !*path)
+		path = getenv("SSH_AUTH_SOCK");
+	if (!path || !*path)
+		return print_fail_field(v->np, STATUS_USAGE, "--forward-agent", "start one: eval $(ssh-agent); ssh-add",
+			"no ssh-agent is known here");
+	v->agent = strdup(path);
+	v->watch = epoll_create1(EPOLL_CLOEXEC);
+	if (!v->agent || v->watch < 0)
+		command_nomem();
+	v->fanout->watch_fd = v->watch;
+	via_setting(v, "forward-agent", "yes");
+	return STATUS_OK;
+}
+
 int via_init(struct via *v, struct fanout *f, const char *const *gateways, const struct via_job *job)
 {
 	bool chosen = settings_given(f->np->settings, SETTING_ID_FANOUT);
@@ -446,7 +505,7 @@ int via_init(struct via *v, struct fanout *f, const char *const *gateways, const
 	size_t count = 0;
 	int status = STATUS_OK;
 
-	*v = (struct via){ .np = f->np, .fanout = f };
+	*v = (struct via){ .np = f->np, .fanout = f, .watch = -1 };
 	buf_init(&v->job, (size_t)128 << 20);
 	buf_init(&v->text, 4096);
 	while (gateways[count])
@@ -465,6 +524,7 @@ int via_init(struct via *v, struct fanout *f, const char *const *gateways, const
 		g->fleet = f->connect->fleet;
 		g->binary = &v->binary;
 		g->job = &v->job;
+		viaagent_init(&g->agent);
 		status = connect_host(f->np, f->connect, gateways[v->gate_count], &g->host);
 	}
 	if (status)
@@ -473,6 +533,10 @@ int via_init(struct via *v, struct fanout *f, const char *const *gateways, const
 	f->connect->loosened = true; /* what follows holds for this command alone */
 	pssh_set_window(f->connect->fleet, WINDOW, 0);
 	pssh_set_keepalive(f->connect->fleet, KEEPALIVE_MS);
+	if (job->forward)
+		status = via_forward(v);
+	if (status)
+		return status;
 	via_make_job(v, job);
 	f->source = &via_source;
 	f->source_arg = v;
@@ -483,6 +547,9 @@ void via_release(struct via *v)
 {
 	for (size_t i = 0; i < v->gate_count; i++)
 		viagate_release(&v->gates[i]);
+	if (v->agent)
+		close(v->watch);
+	free(v->agent);
 	free(v->gates);
 	free(v->targets);
 	free(v->lost);

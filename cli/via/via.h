@@ -33,6 +33,8 @@ struct via {
 	size_t lost_at, lost_count;
 	struct viagate *reading; /* frames of it are left */
 	bool cancelled, stirred, done;
+	char *agent; /* the socket of the agent that gateways may use, or NULL */
+	int watch;   /* readable when an agent answers; -1: none */
 	struct pssh_event made;
 	struct buf text;
 };
@@ -42,7 +44,7 @@ struct via_job {
 	const char *command;
 	const char *script;
 	size_t script_len;
-	bool has_script, chunks, tty;
+	bool has_script, chunks, tty, forward;
 };
 
 /* Makes v the source of f's events, through the gateways of the list. An exit status. */

@@ -47,6 +47,7 @@ void viagate_release(struct viagate *g)
 	buf_release(&g->in);
 	buf_release(&g->out);
 	buf_release(&g->said);
+	viaagent_release(&g->agent);
 	free(g->queue);
 }
 
@@ -70,6 +71,7 @@ static void viagate_gone(struct viagate *g)
 	if (g->state == VIAGATE_GONE)
 		return;
 	g->state = VIAGATE_GONE;
+	viaagent_release(&g->agent);
 	buf_release(&g->in);
 	buf_release(&g->out);
 	g->in_at = 0;

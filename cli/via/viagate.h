@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "cli/via/viaagent.h"
 #include "cli/via/viabinary.h"
 #include "cli/via/viaframe.h"
 #include "pssh/pssh.h"
@@ -34,6 +35,7 @@ struct viagate {
 	uint32_t *queue; /* hosts that it is to get */
 	size_t queue_at, queue_count, queue_cap;
 	size_t ahead, left; /* handed out and not begun; handed out and not ended */
+	struct viaagent agent; /* the person's, where it is forwarded */
 	char why[512];      /* of GONE */
 };
 

@@ -15,6 +15,7 @@
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 #include "cli/remote/connect.h"
+#include "cli/via/viaagent.h"
 #include "cli/via/viaframe.h"
 #include "pssh/pssh.h"
 
@@ -30,6 +31,7 @@ struct viahelper {
 	char *pty;  /* "TERM COLUMNS ROWS" */
 	bool ended; /* nobody listens any more */
 	bool mute;
+	struct viaagent agent;
 };
 
 static void viahelper_need(int rc)
@@ -40,10 +42,21 @@ static void viahelper_need(int rc)
 
 /* ---- The job --------------------------------------------------------------------------- */
 
+static int viahelper_lend_agent(struct viahelper *h)
+{
+	struct fail f = { 0 };
+	int rc = viaagent_listen(&h->agent);
+
+	if (rc)
+		return print_fail(h->np, STATUS_FAILURE, NULL, "cannot make a socket for the agent: %s", strerror(-rc));
+	viahelper_need(settings_set(h->np->settings, SETTING_ID_AGENT, LAYER_FLAG, h->agent.path, "--via", &f));
+	return STATUS_OK;
+}
+
 /* What the other side may set here. The keys of hosts are its business: none are known but those that it sends. */
 static int viahelper_set(struct viahelper *h, const char *key, const char *value)
 {
-	static const char *const allowed[] = { "fanout", "timeout", "connect-timeout", "retry", "host-key", "agent" };
+	static const char *const allowed[] = { "fanout", "timeout", "connect-timeout", "retry", "host-key" };
 	struct fail f = { 0 };
 	int id = settings_find(key);
 
@@ -57,6 +70,8 @@ static int viahelper_set(struct viahelper *h, const char *key, const char *value
 		viahelper_need(!h->pty);
 		return STATUS_OK;
 	}
+	if (strcmp(key, "forward-agent") == 0)
+		return viahelper_lend_agent(h);
 	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
 		if (strcmp(allowed[i], key) == 0 && id >= 0) {
 			if (settings_set(h->np->settings, (enum setting)id, LAYER_FLAG, value, "--via", &f) == 0)
@@ -182,6 +197,9 @@ static int viahelper_frame(struct viahelper *h, const struct via_frame *f)
 		return viahelper_add(h, f);
 	case VIA_CANCEL:
 		return viahelper_cancel(h, f);
+	case VIA_AGENT_DATA:
+	case VIA_AGENT_CLOSE:
+		return viaagent_answer(&h->agent, f);
 	default:
 		return -EPROTO;
 	}
@@ -288,19 +306,21 @@ static int viahelper_pull(struct viahelper *h)
 
 static int viahelper_turn(struct viahelper *h)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[3 + VIAAGENT_CONNS + 1] = {
 		{ .fd = h->ended ? -1 : STDIN_FILENO, .events = POLLIN },
 		{ .fd = h->connect ? pssh_fd(h->connect->fleet) : -1, .events = POLLIN },
 		{ .fd = signals_fd(), .events = POLLIN },
 	};
+	size_t count = 3 + viaagent_poll(&h->agent, fds + 3);
 	int any = viahelper_pull(h), rc;
 
 	if (any < 0)
 		return print_fail(h->np, STATUS_FAILURE, NULL, "%s", pssh_error(h->connect->fleet));
-	if (poll(fds, 3, any ? 0 : h->connect ? pssh_timeout(h->connect->fleet) : -1) < 0)
+	if (poll(fds, count, any ? 0 : h->connect ? pssh_timeout(h->connect->fleet) : -1) < 0)
 		return STATUS_OK;
 	while (fds[2].revents && signals_next() != 0)
 		viahelper_orphaned(h);
+	viahelper_need(viaagent_step(&h->agent, &h->out));
 	rc = fds[0].revents ? viahelper_read(h) : 0;
 	return rc == 0 ? STATUS_OK
 		: rc == -EINVAL
@@ -314,6 +334,7 @@ int viahelper_run(struct nanopod *np)
 	int status = STATUS_OK;
 	char line[64];
 
+	viaagent_init(&h.agent);
 	buf_init(&h.in, VIA_FRAME_MAX + READ_SIZE * 2);
 	buf_init(&h.out, out_max);
 	buf_init(&h.command, VIA_FRAME_MAX);
@@ -329,6 +350,7 @@ int viahelper_run(struct nanopod *np)
 	pssh_task_free(h.task);
 	if (h.connect)
 		connect_close(np, h.connect);
+	viaagent_release(&h.agent);
 	free(h.pty);
 	buf_release(&h.in);
 	buf_release(&h.out);

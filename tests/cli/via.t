@@ -166,6 +166,16 @@ for what in 'head -c 100000 /dev/urandom' 'printf "\0\0\0\4x\0\0\0\1000\0000\0"'
 done
 rm gate/bin/nanopod
 
+# ---- Our agent ----
+run_is 2 "-A without an agent" via -A -w n1 -- true
+eval "$(ssh-agent -s)" >agent.pid; at_exit "kill $SSH_AGENT_PID"
+ssh-add -q "$hosts_key" 2>/dev/null
+mv gate/.ssh/id_ed25519 gate/key; : >no_keys
+run_is 10 "without -A" via -w 'n[1-4]' -- true
+run_is 0 "with -A the gateways use our agent" via -A -w 'n[1-4]' -- true
+ok "nothing is left there" wait_for 20 clean
+mv gate/key gate/.ssh/id_ed25519
+
 # ---- Stopping ----
 via -w 'n[1-4]' -- "sleep $(long 1)" >out 2>err & first=$!
 ok "all sleep" wait_for 30 runs 1 4
