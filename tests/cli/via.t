@@ -10,7 +10,8 @@ cd "$TMP" || exit 99
 hosts_config=$SSHD_CONFIG hosts_key=$SSHD_KEY hosts_known=$SSHD_KNOWN hosts_dir=$SSHD_DIR
 # Gateways have a home of their own, with a key for the hosts; ours is for the gateways alone.
 mkdir -m 700 gate gate/.ssh gate/.cache gate/tmp gate/bin && cp "$hosts_key" gate/.ssh/id_ed25519
-SSHD_EXTRA="SetEnv HOME=$TMP/gate XDG_CACHE_HOME=$TMP/gate/.cache TMPDIR=$TMP/gate/tmp SHLVL=3 LD_LIBRARY_PATH=$TMP/gate/lib PATH=$TMP/gate/bin:$PATH"
+gate=$TMP/gate
+SSHD_EXTRA="SetEnv HOME=$gate XDG_CACHE_HOME=$gate/.cache TMPDIR=$gate/tmp SHLVL=3 LD_LIBRARY_PATH=$gate/lib PATH=$gate/bin:$PATH"
 sshd_up 3 gw || { fail "sshd of gateways is up"; done_testing; }
 {
 	sed '/^Host \*/,$d' "$SSHD_CONFIG"
@@ -125,8 +126,8 @@ like "$err" 'revoked' "is refused"
 cp "$SSHD_KNOWN" known
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 printf 'expect (yes/no)?\nsend yes\\r\n' >yes
-timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask -w 'n[1-4]' -- echo hello \
-	>asked 2>&1
+timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask \
+	-w 'n[1-4]' -- echo hello >asked 2>&1
 is $? 0 "a person who is asked says yes" || diag "$(cat asked)"
 is "$(grep -c 'n[1-4]:.* hello' asked)" 4 "all run"
 is "$(sort known)" "$(sort "$SSHD_KNOWN" "$hosts_known")" "their keys are known now"
