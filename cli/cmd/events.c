@@ -1,21 +1,222 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod events: prints what happened to the account as JSON Lines. With -f it follows: after a lost connection
- * it asks for what comes after the last printed line, so no line is missing and none comes twice.
+ * nanopod events: prints what happened to the account, as sentences or as JSON Lines. With -f it follows: after a lost
+ * connection it asks for what comes after the last printed line, so no line is missing and none comes twice.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "cli/nodes/node.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"
+#include "market/money.h"
 #include "market/when.h"
+
+/* ---- Names for ids ------------------------------------------------------------------------ */
+
+struct event_name {
+	char id[64], name[256];
+};
+
+/* What the market's ids are called: asked over a link of its own, as the other one holds the stream of events. */
+struct event_names {
+	struct market_link *m;
+	struct event_name *list;
+	size_t count;
+	bool loaded;
+};
+
+static void event_names_add(struct event_names *n, const char *id, const char *name)
+{
+	if (!id || !name || !*name)
+		return;
+	n->list = reallocarray(n->list, n->count + 1, sizeof *n->list);
+	if (!n->list)
+		command_nomem();
+	snprintf(n->list[n->count].id, sizeof n->list->id, "%s", id);
+	snprintf(n->list[n->count++].name, sizeof n->list->name, "%s", name);
+}
+
+static int event_names_order(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_order o;
+	int rc = wire_order(d, at, &o, f);
+
+	if (!rc)
+		event_names_add(arg, o.id, o.pool.name);
+	return rc;
+}
+
+static int event_names_instance(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_instance i;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (!rc)
+		event_names_add(arg, i.id, i.name);
+	return rc;
+}
+
+static int event_names_lease(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct model_lease l;
+	int rc = wire_lease(d, at, &l, f);
+
+	if (!rc)
+		event_names_add(arg, l.id, l.pool.name);
+	return rc;
+}
+
+static const char *event_names_known(const struct event_names *n, const char *id)
+{
+	for (size_t i = n->count; i-- > 0;)
+		if (strcmp(n->list[i].id, id) == 0)
+			return n->list[i].name;
+	return NULL;
+}
+
+/* What a list does not have any more, or not yet. */
+static void event_names_ask(struct event_names *n, const char *what, const char *id)
+{
+	struct market_link *m = n->m;
+
+	if (strcmp(what, "order") == 0 && market_get(m, "/v2/orders/%s", id) == 0)
+		event_names_order(n, m->doc, WIRE_WHOLE, &m->fail);
+	else if (strcmp(what, "instance") == 0 && market_get(m, "/v2/instances/%s", id) == 0)
+		event_names_instance(n, m->doc, WIRE_WHOLE, &m->fail);
+	else if (strcmp(what, "contract") == 0)
+		market_each(m, "/np/v1/leases?limit=200", event_names_lease, n);
+	if (!event_names_known(n, id))
+		event_names_add(n, id, id);
+}
+
+/* The name for this member of an event ("order"), else its id; NULL: the event has no such member. */
+static const char *event_names_of(struct event_names *n, const struct doc *d, const char *what)
+{
+	const char *id = doc_text(d, what);
+
+	if (!id || !n->m)
+		return id;
+	if (!n->loaded) {
+		market_each(n->m, "/v2/orders?limit=200", event_names_order, n);
+		market_each(n->m, "/v2/instances?limit=200", event_names_instance, n);
+		market_each(n->m, "/np/v1/leases?limit=200", event_names_lease, n);
+		n->loaded = true;
+	}
+	if (!event_names_known(n, id))
+		event_names_ask(n, what, id);
+	return event_names_known(n, id);
+}
+
+/* ---- Sentences ------------------------------------------------------------------------------ */
+
+/* %o: the order's reservation; %c: the lease's; %n: the node; %h, %p, %a: ids of host, procurement, agent; $: money. */
+static const struct event_text {
+	const char *type, *text;
+} event_texts[] = {
+	{ "order.placed", "order for '%o' placed" },
+	{ "order.filled", "order for '%o' filled for $" },
+	{ "order.closed", "order for '%o' closed: %s" },
+	{ "capacity.sold", "time of '%o' sold" },
+	{ "capacity.released", "time of '%c' released, $ refunded" },
+	{ "capacity.interrupted", "the market takes nodes of '%c' away" },
+	{ "lease.ended", "time of '%c' ended" },
+	{ "lease.settled", "$ earned for time that was used" },
+	{ "lease.refunded", "$ refunded for '%c'" },
+	{ "lease.shortened", "'%c' ends early: its host goes out of service; $ refunded" },
+	{ "account.credited", "$ credited" },
+	{ "account.state", "the account is %s" },
+	{ "instance.created", "node %n created" },
+	{ "instance.status", "node %n is %s" },
+	{ "host.state", "host %h is %s" },
+	{ "host.drain", "host %h is %s" },
+	{ "host.verified", "host %h: proof %s" },
+	{ "procurement.status", "procurement %p: %s" },
+	{ "agent.state", "agent %a %s" },
+};
+
+/* Status, state or reason, in our words; a reason stands beside the status. */
+static void event_put_word(FILE *out, const struct doc *d)
+{
+	const char *status = doc_text(d, "status"), *state = doc_text(d, "state"), *reason = doc_text(d, "reason");
+	const char *word = status ? status : state ? state : reason ? reason : "unchanged";
+
+	if (strcmp(word, "awaiting_allocation") == 0)
+		word = node_word(MODEL_INSTANCE_AWAITING, word);
+	else if (strcmp(word, "terminated") == 0)
+		word = node_word(MODEL_INSTANCE_TERMINATED, word);
+	print_safe_line(out, word);
+	if (reason && reason != word) {
+		fputs(", ", out);
+		print_safe_line(out, reason);
+	}
+}
+
+static void event_put_money(FILE *out, const struct doc *d)
+{
+	char room[MONEY_TEXT];
+	const char *text = doc_text(d, "amount_dollars");
+	int64_t micros = 0;
+
+	fputs(text && money_parse(text, &micros, NULL) == 0 ? money_text(micros, room) : "$0.00", out);
+}
+
+static void event_put_part(FILE *out, const struct doc *d, struct event_names *n, char part)
+{
+	static const struct {
+		char letter;
+		const char *member;
+	} members[] = { { 'o', "order" }, { 'c', "contract" }, { 'n', "instance" }, { 'h', "host" },
+		{ 'p', "procurement" }, { 'a', "agent" } };
+	const char *name = NULL;
+
+	if (part == 's') {
+		event_put_word(out, d);
+		return;
+	}
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		if (members[i].letter == part)
+			name = event_names_of(n, d, members[i].member);
+	/* Who rents a host hears of the lease in its place. */
+	if (!name && part == 'h' && (name = event_names_of(n, d, "contract")))
+		fputs("of ", out);
+	print_safe_line(out, name ? name : "unknown");
+}
+
+static void event_put_text(struct nanopod *np, const struct doc *d, const struct model_event *e, struct event_names *n)
+{
+	const char *text = e->type;
+	char when[WHEN_TEXT];
+
+	for (size_t i = 0; i < sizeof event_texts / sizeof *event_texts; i++)
+		if (strcmp(event_texts[i].type, e->type) == 0)
+			text = event_texts[i].text;
+	/* Leases that are over are in no list: their order tells whose they were. */
+	if (n->m && doc_text(d, "order") && doc_text(d, "contract"))
+		event_names_add(n, doc_text(d, "contract"), event_names_of(n, d, "order"));
+	fprintf(np->out, "%s  ", when_local(e->at, when));
+	for (; text != e->type && *text; text++) {
+		if (*text == '$')
+			event_put_money(np->out, d);
+		else if (*text == '%')
+			event_put_part(np->out, d, n, *++text);
+		else
+			putc(*text, np->out);
+	}
+	if (text == e->type)
+		print_safe_line(np->out, text);
+	putc('\n', np->out);
+}
+
+/* ---- The stream ----------------------------------------------------------------------------- */
 
 enum { WAIT_S = 30, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, QUIET_MS = 90000 };
 
@@ -24,6 +225,7 @@ struct follow {
 	uint64_t seq;          /* of the last line that was printed */
 	long left;             /* lines that may still come; -1: any */
 	bool forever, lost;
+	struct event_names names;
 	int64_t pause_ms;
 };
 
@@ -55,7 +257,10 @@ static int events_take_line(struct follow *s, const char *line, size_t len)
 	rc = rc ? rc : wire_event(d, WIRE_WHOLE, &e, &m->fail);
 	if (!rc && e.seq > s->seq) { /* else it was printed already */
 		s->seq = e.seq;
-		events_put_line(m->np->out, line, len, d, e.at);
+		if (m->np->format == FORMAT_TABLE)
+			event_put_text(m->np, d, &e, &s->names);
+		else
+			events_put_line(m->np->out, line, len, d, e.at);
 		if (s->left > 0)
 			s->left--;
 	}
@@ -165,17 +370,22 @@ static int events_command(struct nanopod *np, const struct options *o)
 	s.seq = (uint64_t)option_int(o, "since-seq");
 	rc = market_sign_in(np, o, 0, &s.m);
 	rc = rc ? rc : market_need_ours(s.m, "events");
+	if (!rc && np->format == FORMAT_TABLE && !s.m->explain)
+		rc = market_sign_in(np, o, 0, &s.names.m);
 	if (!rc) {
 		int failed = events_follow(&s);
 
 		if (failed == CLIENT_STOPPED) {
 			number = signals_next();
-			print_note(np, "'nanopod events -f --since-seq %" PRIu64 "' continues from here", s.seq);
+			print_note(np, "'nanopod events -f --since-seq %" PRIu64 "%s' continues from here", s.seq,
+				np->format == FORMAT_TABLE ? "" : " -o jsonl");
 			rc = number == SIGTERM ? STATUS_TERM : STATUS_INT;
 		} else if (failed) {
 			rc = market_fail(s.m, "cannot show the events");
 		}
 	}
+	free(s.names.list);
+	market_sign_out(s.names.m);
 	market_sign_out(s.m);
 	return rc;
 }
@@ -190,8 +400,8 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
 	{ "nanopod events", "everything that happened to the account" },
-	{ "nanopod events -f --since-seq 4194304", "continue where another run stopped" },
-	{ "nanopod events -f | jq -c 'select(.type==\"order.filled\")'", "purchases as they happen" },
+	{ "nanopod events -f --since-seq 4194304 -o jsonl", "for a script: continue where another run stopped" },
+	{ "nanopod events -f -o jsonl | jq -c 'select(.type==\"order.filled\")'", "purchases as they happen" },
 	{ 0 },
 };
 
@@ -200,12 +410,13 @@ const struct command cmd_events = {
 	.args = "",
 	.summary = "print and follow what happens to the account",
 	.examples = examples,
-	.description = "Prints one JSON object per line, oldest first, each with 'seq', 'type', 'at' (Unix seconds) "
+	.description = "Prints a line for each event, oldest first, with the names of reservations and nodes.\n\n"
+		       "-o jsonl prints one JSON object per line, each with 'seq', 'type', 'at' (Unix seconds) "
 		       "and 'time' (the same as RFC 3339 in UTC). A second run with --since-seq and the last seq of "
 		       "the first one continues without a gap or an event twice. With -f it reconnects after a lost "
 		       "connection and continues where it was; Ctrl-C ends it and tells how to continue.",
 	.options = options,
-	.formats = "jsonl|yaml",
+	.formats = "table|jsonl|yaml",
 	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.run = events_command,
 };

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/trade.sh"
 trade_start 1
 trade_between
-events() { "$NANOPOD" events "$@"; }
+events() { NANOPOD_OUTPUT=jsonl "$NANOPOD" events "$@"; }
 credit() { operator POST /np/v1/accounts/acme/credits "{\"amount_dollars\":\"$1\"}" >/dev/null; }
 amounts() { jq -r 'select(.type == "account.credited") | .amount_dollars' "$1" | tr '\n' ' '; }
 
@@ -45,14 +45,32 @@ ok "and the lines go on" wait_for 30 lines 6
 ok "which is told too" wait_for 20 grep -q 'reconnected' "$TMP/said"
 credit 7.00
 ok "one more" wait_for 20 lines 7
-is "$(amounts "$TMP/lines")" "1.000000 2.000000 3.000000 4.000000 5.000000 6.000000 7.000000 " "none is missing, none is there twice"
+is "$(sed -n 's/.*  \$\(.*\) credited$/\1/p' "$TMP/lines" | tr '\n' ' ')" "1.00 2.00 3.00 4.00 5.00 6.00 7.00 " "none is missing, none is there twice"
 is "$(grep -c 'trying again' "$TMP/said")" 1 "one word for one interruption"
 kill -INT $pid
 wait $pid; status=$?
 is "$status" 130 "Ctrl-C ends it"
+events >"$TMP/lines"
 last=$(tail -n 1 "$TMP/lines" | jq .seq)
 like "$(cat "$TMP/said")" "nanopod events -f --since-seq $last" "and says from where to go on"
 jq -es 'map(.seq) | . == (sort | unique)' "$TMP/lines" >/dev/null
 is $? 0 "seq rises with each line"
 NANOPOD_TOKEN=npk_wrong run_is 4 "a token that is refused is not waited for" events -f
+
+# ---- For people ----
+"$NANOPOD" buy -t richmond -d 1h -p 2.10 -y --name train >/dev/null 2>&1
+run_is 0 "for people" "$NANOPOD" events
+like "$out" '^Fri 15 Jan 08:00 UTC  \$4\.00 credited$' "money"
+like "$out" "^Fri 15 Jan 08:00 UTC  order for 'train' filled for \\\$14\.40$" "a purchase by its name"
+like "$out" '^Fri 15 Jan 08:00 UTC  node train-0 created$' "a node by its name"
+unlike "$out" '(ordr|inst|cont|pool)_' "and no ids"
+unlike "$out" '[{}]' "nor JSON"
+"$NANOPOD" events -f >"$TMP/people" 2>&1 &
+pid=$!
+at_exit "kill $pid 2>/dev/null"
+ok "followed" wait_for 20 grep -q 'node train-0 created' "$TMP/people"
+"$NANOPOD" buy -t richmond -d 1h -p 3.10 -y --name later -s +9h >/dev/null 2>&1
+ok "what comes later has its name, too" wait_for 20 grep -q 'node later-0 created' "$TMP/people"
+"$NANOPOD" release later -y >/dev/null 2>&1
+ok "and what ends" wait_for 20 grep -q "time of 'later' released, \$0.00 refunded" "$TMP/people"
 done_testing
