@@ -60,6 +60,7 @@ fi
 run_is 0 "inventory --clush" "$NANOPOD" inventory $WHERE --clush train n9
 is "$out" "all: train-[0-1],n9
 train: train-[0-1]" "has groups"
+is "$("$NANOPOD" inventory $WHERE --clush train -x train-1 | tail -n 1)" "train: train-0" "-x leaves nodes out of a reservation"
 run_is 2 "two kinds at once" "$NANOPOD" inventory --clush --json train
 like "$err" "exclude each other" "are refused"
 

@@ -58,13 +58,14 @@ int reach_open(struct nanopod *np, const struct options *o, struct reach *r)
 
 	*r = (struct reach){ 0 };
 	select_new(np, &hosts);
-	status = select_options(np, o, hosts, &given);
+	status = select_inventories(np, o);
 	for (int i = 0; !status && i < option_argc(o); i++)
 		status = select_add(np, hosts, option_argv(o)[i]);
+	status = status ? status : select_settle(np, hosts, true);
+	status = status ? status : select_options(np, o, hosts, &given);
 	if (!status && !given && !option_argc(o))
 		status = print_fail(np, STATUS_USAGE, "'nanopod ls' lists reservations, 'nanopod nodes' nodes",
 			"name a reservation, a node or hosts");
-	status = status ? status : select_settle(np, hosts, true);
 	status = status || given ? status : select_nodes(np, o, hosts);
 	status = status ? status : connect_open(np, &r->connect);
 	r->list = calloc(pssh_list_count(hosts) + 1, sizeof *r->list);
