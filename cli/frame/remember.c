@@ -12,19 +12,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 enum { FILE_MAX = 256 << 10, NAMES_MAX = 2000 };
-
-/* FNV-1a. Two markets whose addresses collide share names for completion, nothing worse. */
-static uint64_t remember_hash(const char *text)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
 
 /* malloc'd. make: creates the folders above. */
 static char *file_of(const char *kind, const char *where, int make)
@@ -36,7 +27,7 @@ static char *file_of(const char *kind, const char *where, int make)
 		base = strdup(xdg);
 	else
 		base = str_expand_home("~/.cache");
-	if (base && asprintf(&path, "%s/nanopod/%s-%016llx", base, kind, (unsigned long long)remember_hash(where)) < 0)
+	if (base && asprintf(&path, "%s/nanopod/%s-%016llx", base, kind, (unsigned long long)hash_more(HASH_BEGIN, where, strlen(where))) < 0)
 		path = NULL;
 	if (path && make) {
 		char *slash = strrchr(path, '/');

@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/tree/treenode_script.h"
 #include "cli/tree/treepart.h"
 
-enum { TREE_TICK_MS = 100, TREE_RATE_MS = 1000, TREE_BLOCK = 256 << 10, TREE_LONGEST = 120 << 10 };
+enum { TREE_TICK_MS = 100, TREE_RATE_MS = 1000, TREE_LONGEST = 120 << 10 };
 
 /* ---- One host -------------------------------------------------------------------------- */
 
@@ -240,28 +241,21 @@ static void tree_decide(struct tree *t)
 			tree_say(&t->hosts[i], "end");
 }
 
-static uint64_t tree_mixed(uint64_t h, const void *data, size_t len)
-{
-	for (const unsigned char *at = data; len--; at++)
-		h = (h ^ *at) * 1099511628211u;
-	return h;
-}
-
 /*
  * The mark of a host's part file, in the form that later copies recognize as a leftover. With --resume it is the
  * same for the same host and source; else by chance. Hosts that share a disk each have their own.
  */
 static void tree_mark(const struct tree *t, size_t i, char room[32])
 {
-	uint64_t mark = tree_mixed(14695981039346656037u, t->id, strlen(t->id));
+	uint64_t mark = hash_more(HASH_BEGIN, t->id, strlen(t->id));
 	const char *name = t->f->hosts[i].name;
 
 	if (t->order->resume) {
-		mark = tree_mixed(14695981039346656037u, &t->st.st_mtim.tv_sec, sizeof t->st.st_mtim.tv_sec);
-		mark = tree_mixed(mark, &t->st.st_mtim.tv_nsec, sizeof t->st.st_mtim.tv_nsec);
-		mark = tree_mixed(mark, &t->size, sizeof t->size);
+		mark = hash_more(HASH_BEGIN, &t->st.st_mtim.tv_sec, sizeof t->st.st_mtim.tv_sec);
+		mark = hash_more(mark, &t->st.st_mtim.tv_nsec, sizeof t->st.st_mtim.tv_nsec);
+		mark = hash_more(mark, &t->size, sizeof t->size);
 	}
-	mark = tree_mixed(mark, name, strlen(name));
+	mark = hash_more(mark, name, strlen(name));
 	if (t->order->resume)
 		snprintf(room, 32, "%016llx", (unsigned long long)mark);
 	else

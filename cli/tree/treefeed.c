@@ -8,8 +8,6 @@
 #include "base/clock.h"
 #include "cli/tree/treepart.h"
 
-enum { FEED_BLOCK = 256 << 10 };
-
 /* The host says how much it has, so that nothing is sent twice and no hole is left. */
 int feed_begin(struct tree_host *h)
 {
@@ -43,7 +41,7 @@ static void feed_pump(struct tree_host *h)
 
 	while (h->feed_open && !h->feed_over) {
 		uint64_t left = h->feed_until > h->feed_at ? h->feed_until - h->feed_at : 0;
-		size_t want = left < FEED_BLOCK ? (size_t)left : FEED_BLOCK;
+		size_t want = left < TREE_BLOCK ? (size_t)left : TREE_BLOCK;
 		ssize_t n = want ? pread(t->fd, t->block, want, (off_t)h->feed_at) : 0;
 
 		if (n < 0 && errno == EINTR)

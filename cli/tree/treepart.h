@@ -9,6 +9,8 @@
 #include "cli/tree/treehash.h"
 #include "cli/tree/treeplan.h"
 
+enum { TREE_BLOCK = 256 << 10 };
+
 struct tree_host {
 	struct tree *tree;
 	struct outcome *o;
@@ -46,7 +48,7 @@ struct tree {
 	uint64_t size, sent;
 	char id[24];
 	struct treehash hash;
-	char *block; /* for what is sent */
+	char *block; /* TREE_BLOCK bytes, for what is sent */
 	bool dirty, finished;
 	int64_t planned_at;
 };

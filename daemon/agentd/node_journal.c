@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/hash.h"
 #include "agentd/market/resources.h"
 #include "agentd/os/statefile.h"
 #include "agentd/userdata.h"
@@ -106,11 +107,8 @@ void node_say(struct node *n, const char *fmt, ...)
 
 uint64_t node_hash(const void *data, size_t len)
 {
-	const unsigned char *p = data;
-	uint64_t h = 14695981039346656037u;
+	uint64_t h = hash_more(HASH_BEGIN, data, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 1099511628211u;
 	return h ? h : 1;
 }
 

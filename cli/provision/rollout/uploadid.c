@@ -9,16 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "cli/frame/command.h"
 
 enum { SUMS = 1 << 20, DEEPEST = 16 };
-
-static uint64_t uploadid_mix(uint64_t h, const void *data, size_t len)
-{
-	for (const unsigned char *p = data; len--; p++)
-		h = (h ^ *p) * 1099511628211u;
-	return h;
-}
 
 void uploadid_sums(const char *path, struct buf *out)
 {
@@ -49,9 +43,9 @@ static uint64_t sum_of(const char *path, const char *name, int depth)
 
 	if (stat(path, &st) != 0)
 		return 0;
-	sum = uploadid_mix(14695981039346656037u, name, strlen(name));
+	sum = hash_more(HASH_BEGIN, name, strlen(name));
 	if (!S_ISDIR(st.st_mode))
-		return uploadid_mix(uploadid_mix(sum, &st.st_size, sizeof st.st_size), &st.st_mtim, sizeof st.st_mtim);
+		return hash_more(hash_more(sum, &st.st_size, sizeof st.st_size), &st.st_mtim, sizeof st.st_mtim);
 	dir = depth < DEEPEST ? opendir(path) : NULL;
 	while (dir && (entry = readdir(dir))) {
 		char *below;
@@ -60,7 +54,7 @@ static uint64_t sum_of(const char *path, const char *name, int depth)
 			continue;
 		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0)
 			command_nomem();
-		sum += uploadid_mix(sum_of(below, entry->d_name, depth + 1), name, strlen(name));
+		sum += hash_more(sum_of(below, entry->d_name, depth + 1), name, strlen(name));
 		free(below);
 	}
 	if (dir)
@@ -75,7 +69,7 @@ void uploadid_add(const char *path, struct buf *out)
 
 	buf_init(&sums, SUMS);
 	uploadid_sums(path, &sums);
-	sum = sums.len ? uploadid_mix(14695981039346656037u, sums.data, sums.len) : sum_of(path, "", 0);
+	sum = sums.len ? hash_more(HASH_BEGIN, sums.data, sums.len) : sum_of(path, "", 0);
 	buf_release(&sums);
 	if (sum && buf_addf(out, "%016" PRIx64, sum) != 0)
 		command_nomem();

@@ -16,26 +16,18 @@
 #include "agentd/os/cgroup.h"
 #include "agentd/ns/net_part.h"
 #include "agentd/os/spawn.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 enum { LINES_MAX = 4096, KILL_MS = 5000, TRIES = 4, PER_BLOCK = 250 };
 
-/* FNV-1a. */
-static uint64_t net_hash(const char *text)
-{
-	uint64_t h = 14695981039346656037U;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211U;
-	return h;
-}
-
 void net_names(const struct node_spec *n, struct net_names *out)
 {
 	const char *prefix = n->setup->prefix;
-	unsigned slot = n->slot, mark = (unsigned)net_hash(prefix);
+	unsigned slot = n->slot, mark = (unsigned)hash_more(HASH_BEGIN, prefix, strlen(prefix));
 
-	snprintf(out->hub, sizeof out->hub, "%.8s-t-%016llx", prefix, (unsigned long long)net_hash(n->tenant));
+	snprintf(out->hub, sizeof out->hub, "%.8s-t-%016llx", prefix,
+		(unsigned long long)hash_more(HASH_BEGIN, n->tenant, strlen(n->tenant)));
 	snprintf(out->port, sizeof out->port, "%.8sn%u", prefix, slot & 0xfff);
 	snprintf(out->inner, sizeof out->inner, "%.8se%u", prefix, slot & 0xfff);
 	snprintf(out->sends, sizeof out->sends, "sends%u", slot & 0xfff);

@@ -2,6 +2,7 @@
 /* The state as text, line by line as rules.md says: for comparing, hashing and reading. */
 #include <inttypes.h>
 
+#include "base/hash.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/world.h"
@@ -210,13 +211,12 @@ int engine_dump(const struct engine *e, struct buf *out)
 
 uint64_t engine_hash(const struct engine *e)
 {
-	uint64_t h = UINT64_C(14695981039346656037);
 	struct buf text_of;
+	uint64_t h;
 
 	buf_init(&text_of, SIZE_MAX / 2);
 	ensure(engine_dump(e, &text_of) == 0, "out of memory");
-	for (size_t i = 0; i < text_of.len; i++)
-		h = (h ^ (unsigned char)text_of.data[i]) * UINT64_C(1099511628211);
+	h = hash_more(HASH_BEGIN, text_of.data, text_of.len);
 	buf_release(&text_of);
 	return h;
 }

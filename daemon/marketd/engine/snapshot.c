@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/engine/snapshot.h"
 
+#include "base/hash.h"
 #include "marketd/engine/engine.h"
 
 #include <errno.h>
@@ -78,12 +79,7 @@ void codec_count(struct codec *c, size_t *count, size_t least)
 
 uint64_t codec_sum(const void *bytes, size_t len)
 {
-	const uint8_t *p = bytes;
-	uint64_t h = UINT64_C(14695981039346656037);
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * UINT64_C(1099511628211);
-	return h;
+	return hash_more(HASH_BEGIN, bytes, len);
 }
 
 void codec_engine(struct codec *c, struct engine *e, struct heads *h)

@@ -12,19 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "pssh/copy/copytree.h"
 
 /* KEEP cuts the target's name, so that the temporary name is never longer than a file name may be. */
 enum { TEMP_KEEP = 200, TEMP_HEX = 24, TEMP_DAY = 24 * 3600 };
 
 static const char suffix[] = ".pssh-part";
-
-static uint64_t temp_mixed(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
 
 uint32_t temp_machine(void)
 {
@@ -38,7 +32,7 @@ uint32_t temp_machine(void)
 		close(fd);
 	if (n < 32 || stat("/proc/self/ns/pid", &st))
 		return 0;
-	h = temp_mixed(14695981039346656037u ^ st.st_ino, boot);
+	h = hash_more(HASH_BEGIN ^ st.st_ino, boot, strlen(boot));
 	return (uint32_t)(h ^ h >> 32);
 }
 
@@ -51,7 +45,7 @@ char *temp_path(const char *target, uint32_t machine, bool resume)
 
 	if (keep > TEMP_KEEP) {
 		keep = TEMP_KEEP;
-		mark = temp_mixed(14695981039346656037u, base);
+		mark = hash_more(HASH_BEGIN, base, strlen(base));
 	}
 	if (!resume && getrandom(&mark, sizeof mark, GRND_NONBLOCK) != (ssize_t)sizeof mark)
 		return NULL;
