@@ -27,7 +27,9 @@ static char *file_of(const char *kind, const char *where, int make)
 		base = strdup(xdg);
 	else
 		base = str_expand_home("~/.cache");
-	if (base && asprintf(&path, "%s/nanopod/%s-%016llx", base, kind, (unsigned long long)hash_more(HASH_BEGIN, where, strlen(where))) < 0)
+	if (base &&
+		asprintf(&path, "%s/nanopod/%s-%016llx", base, kind,
+			(unsigned long long)hash_more(HASH_BEGIN, where, strlen(where))) < 0)
 		path = NULL;
 	if (path && make) {
 		char *slash = strrchr(path, '/');

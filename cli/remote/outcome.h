@@ -17,26 +17,26 @@ struct outcome {
 	const char *name;
 	size_t index;
 	enum outcome_state state;
-	int status;          /* of EXIT: the exit status; of ERROR: a PSSH_E… code */
-	char *text;          /* of SIGNAL its name, of ERROR a sentence, else NULL */
+	int status; /* of EXIT: the exit status; of ERROR: a PSSH_E… code */
+	char *text; /* of SIGNAL its name, of ERROR a sentence, else NULL */
 	bool cancelled;
-	bool begun;                       /* it was connected and running when it ended */
-	bool ask;                         /* its key is unknown: ask the person */
-	bool accepted;                    /* the person accepted its key */
-	char *address, *fingerprint;      /* as somebody else saw them who connected to it; NULL: as the library did */
-	bool left_out;                    /* a node that is not up: an error from the start, told at the end */
-	uint64_t moved, size;             /* a copy's bytes */
-	uint64_t unchanged;               /* files that a copy left alone */
-	uint64_t earlier;                 /* bytes of the sources that this command copied before */
-	struct fold_place out, err;       /* for gathered output */
-	uint64_t dropped;                 /* bytes dropped above the ceiling */
+	bool begun;                  /* it was connected and running when it ended */
+	bool ask;                    /* its key is unknown: ask the person */
+	bool accepted;               /* the person accepted its key */
+	char *address, *fingerprint; /* as somebody else saw them who connected to it; NULL: as the library did */
+	bool left_out;               /* a node that is not up: an error from the start, told at the end */
+	uint64_t moved, size;        /* a copy's bytes */
+	uint64_t unchanged;          /* files that a copy left alone */
+	uint64_t earlier;            /* bytes of the sources that this command copied before */
+	struct fold_place out, err;  /* for gathered output */
+	uint64_t dropped;            /* bytes dropped above the ceiling */
 };
 
 bool outcome_ended(const struct outcome *o);
 bool outcome_ok(const struct outcome *o);
 const char *outcome_address(const struct outcome *o);
 const char *outcome_fingerprint(const struct outcome *o); /* of the key that it showed, or "" */
-int outcome_status(const struct outcome *o); /* as ssh would exit: status, 128 + signal, 255 */
-int outcome_signal(const char *name);        /* "TERM" -> 15; 0 where unknown */
+int outcome_status(const struct outcome *o);              /* as ssh would exit: status, 128 + signal, 255 */
+int outcome_signal(const char *name);                     /* "TERM" -> 15; 0 where unknown */
 
 #endif

@@ -34,9 +34,9 @@ struct viagate {
 	size_t binary_at;
 	uint32_t *queue; /* hosts that it is to get */
 	size_t queue_at, queue_count, queue_cap;
-	size_t ahead, left; /* handed out and not begun; handed out and not ended */
+	size_t ahead, left;    /* handed out and not begun; handed out and not ended */
 	struct viaagent agent; /* the person's, where it is forwarded */
-	char why[512];      /* of GONE */
+	char why[512];         /* of GONE */
 };
 
 int viagate_start(struct viagate *g, const char *command); /* 0 or a PSSH_E… code */

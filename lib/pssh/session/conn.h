@@ -104,7 +104,7 @@ struct conn {
 	bool hopeless;                 /* its jump host failed for good: a retry would not help */
 	bool by_hand;                  /* somebody may have confirmed the signature by which it signed in */
 	struct hostkey_doubt doubt;
-	bool asked;                    /* the owner has passed on auth's question, or that about the key */
+	bool asked; /* the owner has passed on auth's question, or that about the key */
 };
 
 /* via: the jump host's connection, in any state; NULL: none. 0 or PSSH_ENOMEM. */
