@@ -54,10 +54,11 @@ for host in cheap-1 cheap-2 cheap-3 cheap-4; do as "$FOUNDRY" PATCH "/np/v1/host
 like "$(nodes)" '^train-0 +train +running' "and up again"
 
 # ---- ssh ----
+before=$(find "$HOME/.ssh" -type f)
 run_is 0 "ssh NODE" "$NANOPOD" ssh $WHERE train-0 -- echo there
 is "$out$err" there "reaches it: no question, no known_hosts"
 run_is 7 "its exit status" "$NANOPOD" ssh $WHERE train-0 -- exit 7
-is "$(find "$HOME/.ssh" -type f)" "" "nothing is written down in ~/.ssh"
+is "$(find "$HOME/.ssh" -type f)" "$before" "nothing is written down in ~/.ssh"
 : >"$HOME/.ssh/known_hosts"
 printf 'train-0 %s\n' "$(cut -d' ' -f1,2 "$SSHD_KEY.pub")" >"$HOME/.ssh/known_hosts"
 run_is 0 "a key that known_hosts has under its name" "$NANOPOD" ssh --ssh-config none --identity "$SSHD_KEY" --agent none train-0 -- echo there
