@@ -119,7 +119,7 @@ static void put_offers(struct pricing *p, const struct sku *sku, const struct qu
 			book->levels[i].nodes == 1 ? " " : "s",
 			plan_rate(book->levels[i].price, order_args_gpus(&p->args, sku), rate), n ? "" : "\n");
 		if (n)
-			fprintf(p->np->out, ": %" PRId64 " of them\n", n);
+			fprintf(p->np->out, ", you get %" PRId64 "\n", n);
 		want -= n;
 	}
 	if (book->more)

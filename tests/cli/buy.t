@@ -16,7 +16,7 @@ like "$out" '2 nodes of richmond, 8 GPUs each' "says of what"
 like "$out" 'window +Fri 15 Jan 08:01 to Sat 16 Jan 08:01 UTC, 24h' "says when: from the next minute on"
 like "$out" 'total +\$691\.20' "says the total"
 like "$out" 'price +\$1\.80 per GPU-hour, \$14\.40 per node-hour' "in both units"
-like "$out" 'offers +3 nodes at \$1\.80 per GPU-hour: 2 of them' "says where they come from"
+like "$out" 'offers +3 nodes at \$1\.80 per GPU-hour, you get 2' "says where they come from"
 like "$out" ' 1 node +at \$3\.00 per GPU-hour$' "and what else there is"
 run_is 0 "in JSON" "$NANOPOD" price -t h100 -n 4 -d 1h -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, .total, .total_micros, .limit, .fills, (.offers | length)]')" \

@@ -14,7 +14,7 @@ FIRST=$((NOW + 3600))
 
 run_is 0 "a price, computed from the order book" np price -t h100 -n 2 -d 24h -s @$FIRST
 like "$out" 'total +\$691\.20, computed from the order book' "says so"
-like "$out" 'offers +3 nodes at \$1\.80 per GPU-hour: 2 of them' "and from what"
+like "$out" 'offers +3 nodes at \$1\.80 per GPU-hour, you get 2' "and from what"
 run_is 0 "of two levels" np price -t h100 -n 4 -d 1h -s @$FIRST -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.total_micros, .limit]')" '[67200000,"3.00"]' "is the sum of both"
 rule 'status=404 * /np/' 'status=404 GET /v2/orderbook/'
