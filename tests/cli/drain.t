@@ -69,7 +69,7 @@ is "$(as "$FOUNDRY" GET /np/v1/hosts/rack1 | jq -c '[.drain.from, .drain.ends_le
 	"the market says from when on, and why"
 is "$(as "$FOUNDRY" GET /np/v1/hosts/rack1 | jq -c '.schedule[-2:][] | [.start_at, .state]' | tr '\n' ' ')" \
 	"[$AT,\"closed\"] [$((NOW + 5 * HOUR)),\"idle\"] " "later time is nobody's, and not for sale"
-is "$(buyer events | jq -c 'select(.type == "lease.shortened") | [.effective_at, .amount_dollars]')" "[$AT,\"24.000000\"]" "the buyer hears of it"
+is "$(buyer events -o jsonl | jq -c 'select(.type == "lease.shortened") | [.effective_at, .amount_dollars]')" "[$AT,\"24.000000\"]" "the buyer hears of it"
 is "$(nodes_say train-0 '[.end_at, .ends_early, .status]')" "[$AT,true,\"running\"]" "his node ends then"
 like "$(nodes_say train-0 .status_message)" "it ends early: .* takes later time back \(new fans\), which is refunded" "and says why"
 run_is 0 "nodes" buyer nodes -o json
