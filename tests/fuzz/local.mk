@@ -7,10 +7,8 @@ fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tes
 	tests/fuzz/hostbook tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/keepwire tests/fuzz/kexinit \
 	tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache tests/fuzz/power \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
-	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/when tests/fuzz/wire tests/fuzz/work
-	tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/power tests/fuzz/remotewire \
-	tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig tests/fuzz/stack \
-	tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/when tests/fuzz/wire tests/fuzz/work
+	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/when tests/fuzz/wire \
+	tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
 TESTS += $(fuzz_tests)
 tests_fuzz_answer_SOURCES = tests/fuzz/answer.c tests/fuzz/replay.c
