@@ -6,6 +6,14 @@
 #include "pssh/entry.h"
 #include "pssh/pssh.h"
 
+/* While there is a connection, what it uses stays. */
+static int known_plan(struct pssh_host *h)
+{
+	int rc = h->conn ? 0 : host_make_plan(h);
+
+	return rc ? fail_set(&h->fleet->why, rc, "%s", h->why.text) : 0;
+}
+
 int pssh_host_known(struct pssh_host *h, char **lines)
 {
 	const struct hostkey_rule *rule = &h->plan.hostkey;
@@ -13,9 +21,9 @@ int pssh_host_known(struct pssh_host *h, char **lines)
 	struct buf b;
 	char *text;
 
-	rc = rc ? rc : host_make_plan(h);
+	rc = rc ? rc : known_plan(h);
 	if (rc)
-		return fail_set(&h->fleet->why, rc, "%s", h->why.text);
+		return rc;
 	buf_init(&b, 1 << 20);
 	rc = knownhosts_write(rule->known, rule->host, rule->port, h->alias, h->plan.port, &b);
 	text = rc ? NULL : buf_steal(&b);
@@ -32,9 +40,9 @@ int pssh_host_remember(struct pssh_host *h, const char *key)
 	int rc = entry_here(h->fleet);
 	struct knownhosts_pin pin;
 
-	rc = rc ? rc : host_make_plan(h);
+	rc = rc ? rc : known_plan(h);
 	if (rc)
-		return fail_set(&h->fleet->why, rc, "%s", h->why.text);
+		return rc;
 	rc = knownhosts_pin_parse(key, &pin, &h->fleet->why);
 	if (rc)
 		return rc;

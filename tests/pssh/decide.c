@@ -97,6 +97,10 @@ static void check_signer(const char *kind, int hash)
 	t = begin(&d, h);
 	ev = next_of(&d, PSSH_EV_SIGN);
 	if (ev) {
+		char *known;
+
+		is_int(pssh_host_known(h, &known), 0, "%s: a host that signs in tells what is known of it", kind);
+		free(known);
 		ok(ev->host == h && *ev->text && strncmp(ev->text, line, strlen(ev->text)) == 0,
 			"%s: the event names host and key", kind);
 		is_int(ev->status, hash, "%s: and the hash", kind);
