@@ -97,9 +97,33 @@ static struct pssh_host *with_key(const char *path)
 	return host(&d, spec);
 }
 
+static int logins(void)
+{
+	static char text[1 << 20];
+	char path[512];
+	FILE *f;
+	int n = 0;
+
+	snprintf(path, sizeof path, "%s/sshd.log", env("SSHD_DIR"));
+	f = fopen(path, "r");
+	if (!f)
+		exit(99);
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+	for (char *at = text; (at = strstr(at, "Accepted publickey")); at++)
+		n++;
+	return n;
+}
+
 static void check_memory(void)
 {
+	int before;
+
 	ends(once(&d, with_key(env("SSHD_KEY")), "true"), "exit 0", "a key from memory");
+	end();
+	before = logins();
+	ends(once(&d, with_key(env("SSHD_KEY")), "true"), "exit 0", "the same one");
+	is_int(logins() - before, 0, "uses the connection that was kept");
 	end();
 	ends(once(&d, with_key("strange"), "true"), "PSSH_EAUTH", "another one does not use what the first signed in");
 	stop_all();
@@ -256,24 +280,6 @@ static void check_jump(void)
 	pssh_task_cancel(t, "TERM", 2000);
 	drive_done(&d, 1);
 	stop_all();
-}
-
-static int logins(void)
-{
-	static char text[1 << 20];
-	char path[512];
-	FILE *f;
-	int n = 0;
-
-	snprintf(path, sizeof path, "%s/sshd.log", env("SSHD_DIR"));
-	f = fopen(path, "r");
-	if (!f)
-		exit(99);
-	text[fread(text, 1, sizeof text - 1, f)] = '\0';
-	fclose(f);
-	for (char *at = text; (at = strstr(at, "Accepted publickey")); at++)
-		n++;
-	return n;
 }
 
 /* A fleet whose key is in the file "mykey". */

@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a keeper has the connection that a host is about to make. */
-#include <stdio.h>
 #include <string.h>
 
 #include "pssh/fleet/fleet.h"
-
-/* Keys from memory have the same names in every program. */
-static int keepfind_memory_keys(struct pssh *p, struct buf *b)
-{
-	int rc = 0;
-
-	for (unsigned i = 1; i <= p->memory_keys && !rc; i++) {
-		struct key *key;
-		struct fail f;
-		char name[32];
-
-		snprintf(name, sizeof name, "memory key %u", i);
-		rc = keyring_get(&p->shared.keyring, name, &key, &f);
-		rc = rc ? rc : keepkey_add_key(b, key);
-	}
-	return rc;
-}
 
 static int keepfind_key(struct pssh_host *h, char name[KEEPKEY_NAME])
 {
@@ -29,7 +11,6 @@ static int keepfind_key(struct pssh_host *h, char name[KEEPKEY_NAME])
 
 	buf_init(&b, 1 << 20);
 	rc = keepkey_add(&b, &h->plan, &h->fleet->shared.keyring);
-	rc = rc ? rc : keepfind_memory_keys(h->fleet, &b);
 	for (struct pssh_host *via = h->via; via && !rc; via = via->via) {
 		rc = via->conn ? 0 : host_make_plan(via);
 		rc = rc ? rc : keepkey_add(&b, &via->plan, &h->fleet->shared.keyring);

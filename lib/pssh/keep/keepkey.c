@@ -68,14 +68,6 @@ int keepkey_add(struct buf *b, const struct conn_plan *plan, struct keyring *key
 	return rc ? rc : keepkey_agent(b, auth->agent ? agent_path(auth->agent) : NULL);
 }
 
-int keepkey_add_key(struct buf *b, const struct key *key)
-{
-	size_t len = 0;
-	const uint8_t *blob = key_blob(key, &len);
-
-	return blob ? sshwire_add_string(b, blob, len) : PSSH_ENOENT;
-}
-
 void keepkey_name(const struct buf *b, char name[KEEPKEY_NAME])
 {
 	char sum[WIRE_FINGERPRINT];

@@ -13,8 +13,6 @@ enum { KEEPKEY_NAME = 64, KEEPKEY_SUM = 43 }; /* a name's room; how long each is
 
 /* Adds one connection; for one through jump hosts, each of them after it. 0, or a negative code. */
 int keepkey_add(struct buf *b, const struct conn_plan *plan, struct keyring *keys);
-/* Adds a key from memory: the names of those say nothing. */
-int keepkey_add_key(struct buf *b, const struct key *key);
 /* The name of a socket for all that was added. */
 void keepkey_name(const struct buf *b, char name[KEEPKEY_NAME]);
 

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "pssh/keys/sshwire.h"
 #include "pssh/pssh_types.h"
 
 struct keyring_slot {
@@ -158,6 +159,19 @@ static void keyring_load(struct keyring_slot *slot, const char *path)
 	free(before);
 }
 
+/* A key in memory: names of those are the same in every program. malloc'd; NULL: it is not known yet. */
+static char *keyring_public(const struct key *key)
+{
+	size_t len = 0;
+	const uint8_t *blob = key ? key_blob(key, &len) : NULL;
+	struct buf b;
+
+	buf_init(&b, 1 << 16);
+	if (!blob || sshwire_add_key(&b, blob, len) != 0)
+		buf_release(&b);
+	return b.data;
+}
+
 int keyring_facts(struct keyring *kr, const char *path, const char **out)
 {
 	struct keyring_slot *slot = table_get(&kr->keys, path);
@@ -172,8 +186,10 @@ int keyring_facts(struct keyring *kr, const char *path, const char **out)
 		slot->facts = keyring_look(path);
 		slot->looked = now;
 	}
+	if (slot->loaded && !slot->facts)
+		slot->facts = keyring_public(slot->key);
 	*out = slot->facts;
-	return *out ? 0 : PSSH_ENOMEM;
+	return *out ? 0 : PSSH_ENOENT;
 }
 
 int keyring_get(struct keyring *kr, const char *path, struct key **out, struct fail *f)

@@ -29,7 +29,8 @@ int keyring_get(struct keyring *kr, const char *path, struct key **out, struct f
 
 /*
  * Which files are there under that name, the key's and those beside it: as they were when the key was
- * read, else as they are now. Another text is another key. 0 or PSSH_ENOMEM.
+ * read, else as they are now; of a key that is in no file, its public part. Another text is another key.
+ * 0, PSSH_ENOMEM, or PSSH_ENOENT: that is not known.
  */
 int keyring_facts(struct keyring *kr, const char *path, const char **out);
 
