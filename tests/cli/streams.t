@@ -67,7 +67,7 @@ at_exit "kill $! 2>/dev/null"
 wait_for 20 [ -s "$TMP/ports" ]
 printf 'Host far\n  HostName 127.0.0.1\n  Port %s\n  HostKeyAlias [%s]:%s\n' "$(cat ports)" "$(sshd_address 1)" \
 	"$SSHD_PORT" | cat - "$SSHD_CONFIG" >far_config
-far() { exec timeout -k 5 200 "$NANOPOD" cp -v -F far_config --streams 4 "$@"; }
+far() { exec timeout -k 5 100 "$NANOPOD" cp -v -F far_config --streams 4 "$@"; }
 sessions() { cat /proc/$(echo $SSHD_PIDS)/task/*/children; } # oldest first
 # Where sshd parts privileges, a child has the socket.
 end_sessions() { for pid; do kill -9 $pid $(cat /proc/$pid/task/*/children); done; }
@@ -104,6 +104,24 @@ end_sessions $2 $3 $4
 wait $copy
 is $? 0 "all but the first are killed: a copy from the host goes on"
 ok "whole" cmp big here/cut
+
+# One stream stands still, and the others may not leave it far behind; then all are lost, with what each has.
+still() { # FILE: none of the others goes on
+	was=$(stat -c %s "$1")
+	sleep 1
+	[ "$was" -ge 8000000 ] && [ "$(stat -c %s "$1")" -eq "$was" ]
+}
+for nth in 2 4; do
+	middle "rest$nth.pssh-part" --resume big "far:$D/rest$nth"
+	set -- $(sessions)
+	eval "slow=\$$nth"
+	kill -STOP $slow $(cat /proc/$slow/task/*/children)
+	wait_for 60 still "$D/.rest$nth.pssh-part" || diag "it never waits"
+	end_sessions $2 $3 $4
+	wait $copy
+	is $? 0 "a copy to be resumed waits for stream $nth, and goes on without the three"
+	ok "whole" cmp big "there/rest$nth"
+done
 
 middle .pssh-part big "far:$D/lost"
 set -- $(sessions)

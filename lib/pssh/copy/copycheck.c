@@ -58,11 +58,11 @@ bool reading_send(struct job *j)
 
 	if (rd->serial)
 		return reading_send_serial(j);
-	while (rd->agains + j->asker.waiting < COPY_BLOCKS && stream_left(j, &rd->again[rd->agains]))
-		rd->agains++;
-	for (; rd->agains; rd->agains--)
+	while (rd->agains || (rd->agains = stream_left(j, rd->again))) {
 		if (!reading_ask(j, rd->again[rd->agains - 1].at, rd->again[rd->agains - 1].len))
 			return false;
+		rd->agains--;
+	}
 	while (rd->at < rd->end) {
 		uint64_t left = rd->end - rd->at;
 

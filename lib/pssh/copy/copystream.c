@@ -92,57 +92,73 @@ bool stream_busy(const struct job *j)
 	return false;
 }
 
-/* A block that was asked for, or sent, and not answered. Of one that was arriving, the part that did not come. */
-static bool copystream_unanswered(struct copy_stream *s, struct span *out)
+static uint64_t copystream_least(uint64_t a, uint64_t b)
 {
+	return a < b ? a : b;
+}
+
+/* Where the earliest data begins that it has taken and not finished; UINT64_MAX: there is none. */
+static uint64_t copystream_oldest(const struct copy_stream *s)
+{
+	uint64_t least = sftp_oldest(&s->sftp, &s->asker);
+
+	if (s->at < s->end)
+		least = copystream_least(least, s->at);
+	for (unsigned i = 0; i < s->agains; i++)
+		least = copystream_least(least, s->again[i].at);
+	return least;
+}
+
+/* Of a lost stream: the span that begins there. Of a block that was arriving, the part that did not come. */
+static struct span copystream_take(struct copy_stream *s, uint64_t at)
+{
+	struct span out = { at, 0 };
+
 	for (size_t i = 0; i < SFTP_SLOTS; i++) {
 		struct sftp_slot *slot = &s->sftp.slots[i];
 		uint32_t came = slot == s->sftp.data_slot ? s->sftp.data_total - s->sftp.data_left : 0;
 
-		if (!slot->who || !slot->len)
-			continue;
-		slot->who = NULL;
-		*out = (struct span){ slot->offset, slot->len - came };
-		if (out->len)
-			return true;
+		if (slot->who && slot->len && slot->offset == at) {
+			slot->who = NULL;
+			out.len = slot->len - came;
+			return out;
+		}
 	}
-	return false;
+	for (unsigned i = 0; i < s->agains; i++) {
+		if (s->again[i].at == at) {
+			out = s->again[i];
+			s->again[i] = s->again[--s->agains];
+			return out;
+		}
+	}
+	out.len = s->end - at < SFTP_READ ? (uint32_t)(s->end - at) : SFTP_READ;
+	s->at += out.len;
+	return out;
 }
 
-static bool copystream_rest(struct copy_stream *s, struct span *out)
-{
-	if (copystream_unanswered(s, out))
-		return true;
-	if (s->agains) {
-		*out = s->again[--s->agains];
-		return true;
-	}
-	if (s->at == s->end)
-		return false;
-	*out = (struct span){ s->at, s->end - s->at < SFTP_READ ? (uint32_t)(s->end - s->at) : SFTP_READ };
-	s->at += out->len;
-	return true;
-}
-
+/* The earliest first: where a copy may be resumed, the later ones have to wait for it. */
 bool stream_left(struct job *j, struct span *out)
 {
 	struct copy *c = j->copy;
+	struct copy_stream *lost = NULL;
+	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = c->stream_count; i-- > 0;) {
 		struct copy_stream *s = c->stream[i];
+		uint64_t at = copystream_oldest(s);
 
 		if (s->job != j || !s->ended)
 			continue;
-		if (copystream_rest(s, out))
-			return true;
-		copystream_free(s);
+		if (at == UINT64_MAX) {
+			copystream_free(s);
+		} else if (at < least) {
+			least = at;
+			lost = s;
+		}
 	}
-	return false;
-}
-
-static uint64_t copystream_least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
+	if (lost)
+		*out = copystream_take(lost, least);
+	return lost;
 }
 
 uint64_t stream_oldest(const struct job *j)
@@ -151,17 +167,9 @@ uint64_t stream_oldest(const struct job *j)
 
 	if (j->again.len)
 		least = copystream_least(least, j->again.at);
-	for (unsigned i = 0; i < j->copy->stream_count; i++) {
-		const struct copy_stream *s = j->copy->stream[i];
-
-		if (s->job != j)
-			continue;
-		least = copystream_least(least, sftp_oldest(&s->sftp, &s->asker));
-		if (s->at < s->end)
-			least = copystream_least(least, s->at);
-		for (unsigned k = 0; k < s->agains; k++)
-			least = copystream_least(least, s->again[k].at);
-	}
+	for (unsigned i = 0; i < j->copy->stream_count; i++)
+		if (j->copy->stream[i]->job == j)
+			least = copystream_least(least, copystream_oldest(j->copy->stream[i]));
 	return least;
 }
 
