@@ -34,6 +34,7 @@ pssh_tests = \
 	tests/pssh/streaming \
 	tests/pssh/sweep \
 	tests/pssh/threads \
+	tests/pssh/together \
 	tests/pssh/tunnel \
 	tests/pssh/unheard \
 	tests/pssh/wake \
@@ -116,6 +117,8 @@ tests_pssh_sweep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_sweep_LDADD = libpssh.la
 tests_pssh_threads_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_threads_LDADD = libpssh.la $(PTHREAD_LIBS)
+tests_pssh_together_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_together_LDADD = libpssh.la
 tests_pssh_tunnel_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_tunnel_LDADD = libpssh.la
 tests_pssh_unheard_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -394,6 +394,7 @@ static void plan_hostkey(struct pssh_host *h)
 {
 	struct hostkey_rule *rule = &h->plan.hostkey;
 	const struct sshconfig_answer *c = h->config;
+	bool chosen = h->fleet->policy_chosen;
 
 	rule->host = c && c->host_key_alias ? c->host_key_alias : h->address ? h->alias : h->plan.address;
 	rule->port = c && c->host_key_alias ? 22 : h->plan.port;
@@ -401,11 +402,11 @@ static void plan_hostkey(struct pssh_host *h)
 	rule->pin_count = h->pin_count;
 	rule->policy = h->fleet->policy;
 	rule->hashed = c && c->hash_known_hosts == 1;
-	if (h->fleet->policy_chosen)
-		return;
-	if (c && (c->strict == SSHCONFIG_STRICT_ACCEPT_NEW || c->strict == SSHCONFIG_STRICT_NO))
+	if (!chosen && c && (c->strict == SSHCONFIG_STRICT_ACCEPT_NEW || c->strict == SSHCONFIG_STRICT_NO))
 		rule->policy = PSSH_HOSTKEYS_ACCEPT_NEW;
-	if (c && c->strict == SSHCONFIG_STRICT_YES)
+	if (!chosen && c && c->strict == SSHCONFIG_STRICT_YES)
+		rule->policy = PSSH_HOSTKEYS_STRICT;
+	if (h->stream && h->pin_count) /* the first connection has written down what there is to remember */
 		rule->policy = PSSH_HOSTKEYS_STRICT;
 }
 

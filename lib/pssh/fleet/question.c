@@ -89,7 +89,7 @@ static bool question_fill(struct pssh_host *h, enum question *kind, struct pssh_
 	return ev->text && !(auth_locked_key(c->auth) && question_is_open(h->fleet, auth_locked_key(c->auth)));
 }
 
-/* Nobody can be asked: out of memory. */
+/* Nobody can be asked: no caller has heard of the host, or out of memory. */
 static void question_drop(struct pssh_host *h, enum question kind)
 {
 	if (kind == QUESTION_HOSTKEY)
@@ -111,7 +111,7 @@ void question_pass_on(struct pssh_host *h)
 
 	buf_init(&key, 1 << 16);
 	if (!h->conn->asked && question_fill(h, &kind, &ev, &key)) {
-		pr = calloc(1, sizeof *pr);
+		pr = h->stream ? NULL : calloc(1, sizeof *pr);
 		if (pr) {
 			pr->id = ev.prompt = ++p->next_prompt;
 			pr->kind = kind;

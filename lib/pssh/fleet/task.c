@@ -42,10 +42,17 @@ static void close_end(struct pssh_task *t)
 	t->fd = -1;
 }
 
+/* They use what this one has. */
+static void task_end_streams(struct run *r)
+{
+	while (!list_empty(&r->streams))
+		run_free(list_entry(list_first(&r->streams), struct run, in_task));
+	r->streamed = false;
+}
+
 void run_free(struct run *r)
 {
-	while (!list_empty(&r->streams)) /* they use what this one has */
-		run_free(list_entry(list_first(&r->streams), struct run, in_task));
+	task_end_streams(r);
 	loop_timer_clear(r->host->fleet->shared.loop, &r->timer);
 	assert(r->task->left > 0);
 	/* The next command on this connection would count its process among its own. */
@@ -144,6 +151,7 @@ bool run_must_own(const struct run *r)
 
 void run_restart(struct run *r)
 {
+	task_end_streams(r);
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	channel_free(r->channel);

@@ -516,6 +516,7 @@ int auth_signed(struct auth *a, const void *signature, size_t len, struct fail *
 	if (rc)
 		return rc;
 	a->declined = !signature;
+	a->by_hand = true;
 	a->asking = ASK_NOTHING;
 	return 0;
 }
