@@ -188,6 +188,29 @@ static void hear_sum(struct tree_host *h, char **w, size_t count)
 	tree_check(h);
 }
 
+/* rest: what follows the first three words. */
+static void hear_words(struct tree_host *h, char **w, size_t count, const char *rest)
+{
+	const char *verb = w[0];
+
+	if (strcmp(verb, "at") == 0 && count == 2)
+		tree_at(h, strtoull(w[1], NULL, 10));
+	else if (strcmp(verb, "hello") == 0 && !hear_hello(h, w, count))
+		tree_fail(h, PSSH_EREMOTE, "the host's shell answers what nanopod does not understand");
+	else if (count == 2 && (strcmp(verb, "allowed") == 0 || strcmp(verb, "refused") == 0))
+		hear_allowed(h, strtoull(w[1], NULL, 10), *verb == 'a');
+	else if (count == 3 && strcmp(verb, "from") == 0)
+		hear_from(h, w);
+	else if (count == 2 && strcmp(verb, "stopped") == 0)
+		hear_stopped(h, w);
+	else if (strcmp(verb, "ended") == 0)
+		hear_ended(h, w, count, rest);
+	else if (strcmp(verb, "sum") == 0)
+		hear_sum(h, w, count);
+	else if (strcmp(verb, "landed") == 0)
+		h->landed = h->tree->dirty = true;
+}
+
 static void hear_line(struct tree_host *h, char *line)
 {
 	char *w[TALK_WORDS] = { 0 }, *whole = talk_copy(line), *save = NULL;
@@ -198,24 +221,10 @@ static void hear_line(struct tree_host *h, char *line)
 		w[count++] = at;
 	for (int i = 0; i < 3; i++)
 		rest += strcspn(rest, " "), rest += *rest == ' ';
-	if (count && strcmp(w[0], "at") == 0 && count == 2)
-		tree_at(h, strtoull(w[1], NULL, 10));
-	else if (count && strcmp(w[0], "hello") == 0 && !hear_hello(h, w, count))
-		tree_fail(h, PSSH_EREMOTE, "the host's shell answers what nanopod does not understand");
-	else if (count == 2 && (strcmp(w[0], "allowed") == 0 || strcmp(w[0], "refused") == 0))
-		hear_allowed(h, strtoull(w[1], NULL, 10), *w[0] == 'a');
-	else if (count == 3 && strcmp(w[0], "from") == 0)
-		hear_from(h, w);
-	else if (count == 2 && strcmp(w[0], "stopped") == 0)
-		hear_stopped(h, w);
-	else if (count && strcmp(w[0], "ended") == 0)
-		hear_ended(h, w, count, rest);
-	else if (count && strcmp(w[0], "sum") == 0)
-		hear_sum(h, w, count);
-	else if (count && strcmp(w[0], "landed") == 0)
-		h->landed = h->tree->dirty = true;
-	else if (count && strcmp(w[0], "fail") == 0)
+	if (count && strcmp(w[0], "fail") == 0)
 		tree_fail(h, PSSH_EREMOTE, "%s", line + 4 + strspn(line + 4, " "));
+	else if (count)
+		hear_words(h, w, count, rest);
 	free(whole);
 }
 
