@@ -566,7 +566,7 @@ int borrow_init(struct link *l, int fd, unsigned window)
 
 	if (!b)
 		return PSSH_ENOMEM;
-	*l = (struct link){ .calls = &borrow_calls, .lent = b };
+	*l = (struct link){ .io = l->io, .wake = l->wake, .calls = &borrow_calls, .lent = b };
 	list_init(&l->closing);
 	b->fd = fd;
 	b->next = 1;

@@ -56,9 +56,9 @@ static void mem_free(void *p, void **abstract)
 	free(p);
 }
 
-int link_init(struct link *l, void *io)
+int link_init(struct link *l)
 {
-	*l = (struct link){ .io = io, .calls = &session_calls };
+	*l = (struct link){ .io = l->io, .wake = l->wake, .calls = &session_calls };
 	feed_init(&l->feed);
 	list_init(&l->closing);
 	buf_init(&l->out, OUT_MAX);

@@ -83,7 +83,7 @@ struct link {
 	void *io, *asker;       /* the conn whose transport this is; the auth that answers its questions */
 };
 
-int link_init(struct link *l, void *io); /* makes the session; 0 or PSSH_ENOMEM */
+int link_init(struct link *l); /* makes the session; io and wake stay. 0 or PSSH_ENOMEM */
 bool link_wants_write(const struct link *l);
 /* True when one channel has been opening for so long that others should use another connection. */
 bool link_clogged(const struct link *l);

@@ -105,11 +105,10 @@ static void conn_has_news(void *io)
 
 static int start_session(struct conn *c)
 {
-	int rc = link_init(&c->link, c);
+	int rc = link_init(&c->link);
 
 	if (rc)
 		return fail_set(&c->why, rc, "out of memory");
-	c->link.wake = conn_has_news;
 	libssh2_session_set_blocking(c->link.session, 0);
 	transport_attach(c);
 	rc = conn_prefer(c);
@@ -123,19 +122,18 @@ static int start_session(struct conn *c)
 
 static int step_new(struct conn *c)
 {
-	int rc = conn_is_lent(c) ? conn_lent_ask(c) : 0;
+	enum conn_state next = c->via ? CONN_VIA
+		: c->plan->fd >= 0    ? CONN_GIVEN
+		: c->plan->proxy      ? CONN_PROXY
+				      : CONN_RESOLVE;
+	int rc = 0;
 
 	if (conn_is_lent(c)) {
-		c->link.io = c;
-		c->link.wake = conn_has_news;
+		rc = conn_lent_ask(c);
+		next = CONN_READY;
 	}
 	if (!rc)
-		conn_move(c,
-			conn_is_lent(c)            ? CONN_READY
-				: c->via           ? CONN_VIA
-				: c->plan->fd >= 0 ? CONN_GIVEN
-				: c->plan->proxy   ? CONN_PROXY
-						   : CONN_RESOLVE);
+		conn_move(c, next);
 	return rc;
 }
 
@@ -423,6 +421,8 @@ int conn_new(struct conn_shared *shared, const struct conn_plan *plan, struct co
 	c->plan = plan;
 	c->owner = owner;
 	c->fd = plan->fd;
+	c->link.io = c;
+	c->link.wake = conn_has_news;
 	c->dial.fd = -1;
 	buf_init(&c->hello, KEXINIT_MAX);
 	buf_init(&c->ahead, TRANSPORT_AHEAD);
