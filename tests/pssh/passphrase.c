@@ -204,6 +204,36 @@ static int64_t leave_while_tried(int forks)
 	return cpu_us(CLOCK_PROCESS_CPUTIME_ID) - all;
 }
 
+/* A keeper comes of a process whose thread tries a passphrase. */
+static void check_keeper(void)
+{
+	struct drive d;
+	struct pssh_host *slow, *quick;
+	struct pssh_kept *list = NULL;
+	size_t count = 0, silent;
+	struct pssh_task *t;
+
+	start(&d);
+	if (pssh_set_keep(d.p, "kept", 600) != 0)
+		exit(99);
+	slow = slow_host(&d, "n1");
+	quick = with_key(&d, "n2", env("SSHD_KEY"));
+	once(&d, quick, "true");
+	t = ask(&d, &slow, 1);
+	answer(&d, "open sesame");
+	is_int(pssh_keep(d.p), 0, "a connection is left to a keeper while a passphrase is tried");
+	is_int(pssh_keep_list(d.p, &list, &count, &silent), 0, "the keeper answers");
+	is_int((long)count, 1, "about one connection");
+	free(list);
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, slow), "exit 7", "the passphrase opens its key");
+	ends(once(&d, quick, "exit 5"), "exit 5", "and the kept connection is used");
+	pssh_keep_stop(d.p, &list, &count, &silent);
+	free(list);
+	pssh_set_keep(d.p, NULL, 0);
+	drive_end(&d, "keeper");
+}
+
 int main(void)
 {
 	int64_t cost, left;
@@ -216,5 +246,6 @@ int main(void)
 	diag("pssh_free while a passphrase was tried: %lld ms", (long long)left / 1000);
 	ok(left < cost / 16, "pssh_free does not wait until it was tried");
 	leave_while_tried(1);
+	check_keeper();
 	return done();
 }

@@ -9,4 +9,5 @@ ssh-keygen -q -t ed25519 -a 100 -N 'open sesame' -C slow -f "$TMP/slow"
 ssh-keygen -q -t ed25519 -a 400 -N 'open sesame' -C slower -f "$TMP/slower"
 cat "$TMP/slow.pub" "$TMP/slower.pub" >>"$SSHD_DIR/authorized_keys"
 sed '/IdentityFile/d' "$SSHD_CONFIG" >"$TMP/config"
+mkdir -m 700 "$TMP/kept"
 drive passphrase

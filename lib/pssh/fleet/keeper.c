@@ -168,6 +168,9 @@ static int keeper_forget(struct pssh *p, int tell)
 			p->open++;
 		}
 	}
+	unlocker_leave(p->shared.unlocker); /* its thread is not here, and its passphrases shall not be */
+	unlocker_free(p->shared.unlocker);
+	p->shared.unlocker = NULL;
 	keyring_release(&p->shared.keyring);
 	keyring_init(&p->shared.keyring);
 	keeper_want(wanted, count, loop_fd(p->shared.loop));
