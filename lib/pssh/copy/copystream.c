@@ -233,9 +233,12 @@ static void copystream_carry(struct copy_stream *s)
 		if (!s->how->block(s->job, lane, &rest.at, rest.at + rest.len))
 			return;
 	}
-	while (s->at < s->end || copystream_piece(s))
-		if (!s->how->block(s->job, lane, &s->at, s->end))
-			return;
+	while (s->at < s->end || copystream_piece(s)) {
+		if (s->how->block(s->job, lane, &s->at, s->end))
+			continue;
+		s->copy->woken |= s->job->fail.code != 0;
+		return;
+	}
 	copystream_close(s);
 }
 

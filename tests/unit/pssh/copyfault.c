@@ -364,6 +364,66 @@ static void test_evil(void)
 	shell("rm -rf jail");
 }
 
+/* A stream of a put, up to the handle of the file: its next step is to send. */
+static void begin_stream(struct way *w, struct copy_stream *s)
+{
+	char in[4096];
+	const char *data;
+	struct fail f;
+	size_t len;
+
+	way_open(w);
+	for (int answers = 0; answers < 2; answers++) { /* the version, the handle */
+		ssize_t n;
+
+		copy_stream_output(s, &data, &len);
+		if (!len || send(w->fd, data, len, MSG_NOSIGNAL) != (ssize_t)len)
+			abort();
+		copy_stream_sent(s, len);
+		poll(&(struct pollfd){ .fd = w->fd, .events = POLLIN }, 1, 20000);
+		n = read(w->fd, in, sizeof in);
+		if (n <= 0 || copy_stream_input(s, in, (size_t)n, &f) != 0)
+			abort();
+	}
+}
+
+static void test_stream(void)
+{
+	struct way first = { 0 }, second = { 0 };
+	struct copy_source *source;
+	struct copy_stream *s;
+	struct copy *c;
+	struct fail f;
+	const char *data;
+	size_t len;
+
+	shell("truncate -s 32M src");
+	if (copy_source_new(at("src"), 0, &source, &f) || copy_new_put(source, at("dst"), 0, &c, &f))
+		abort();
+	copy_set_streams(c, 2);
+	way_open(&first);
+	while (first.sent < MB) {
+		way_read(&first, c);
+		if (!way_write(&first, c))
+			poll(&(struct pollfd){ .fd = first.fd, .events = POLLIN }, 1, 10);
+	}
+	if (copy_stream_new(c, &s) != 0)
+		abort();
+	begin_stream(&second, s);
+	if (truncate(at("src"), 0) != 0)
+		abort();
+	copy_stream_woke(c);
+	copy_stream_output(s, &data, &len);
+	is_int((long)len, 0, "a stream that cannot read its file sends nothing");
+	ok(copy_stream_woke(c), "and wakes the first channel, which ends the copy");
+	copy_stream_end(s);
+	copy_free(c);
+	copy_source_free(source);
+	way_close(&first);
+	way_close(&second);
+	shell("rm -f src dst .dst*");
+}
+
 int main(void)
 {
 	if (!way_begin())
@@ -374,5 +434,6 @@ int main(void)
 	test_changes();
 	test_full();
 	test_evil();
+	test_stream();
 	return way_end();
 }
