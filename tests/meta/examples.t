@@ -53,6 +53,18 @@ elif [ -x "$TMP/out/hello" ]; then
 	run "$TMP/out/hello" n1 'echo it works'
 	is "$out" "it works" "examples/hello runs a command on a real sshd" || diag "$err"
 	is "$status" 0 "examples/hello exits with 0"
+	if command -v openssl >/dev/null 2>&1; then
+		# Only the key that openssl holds, as it stands for a token, signs in.
+		ssh-keygen -q -m PEM -t ecdsa -N '' -f "$TMP/token.pem"
+		cat "$TMP/token.pem.pub" >>"$SSHD_DIR/authorized_keys"
+		sed '/IdentityFile/d' "$SSHD_CONFIG" >"$HOME/.ssh/config"
+		run "$TMP/out/signer" n1 "$TMP/token.pem.pub" "openssl dgst -sha\$BITS -sign $TMP/token.pem" 'echo signed'
+		is "$out" signed "examples/signer signs in by another program" || diag "$err"
+		run "$TMP/out/signer" n1 "$TMP/token.pem.pub" false 'echo signed'
+		like "$err" "the program declined" "and tells when that fails"
+	else
+		skip "openssl is not installed"
+	fi
 else
 	fail "examples/hello is there"
 fi

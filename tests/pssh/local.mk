@@ -100,9 +100,9 @@ tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_order_LDADD = libpssh.la
 tests_pssh_output_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_output_LDADD = libpssh.la
-# It loads the library by itself, and its getaddrinfo() stands for libc's.
 tests_pssh_passphrase_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_passphrase_LDADD = libpssh.la
+# It loads the library by itself, and its getaddrinfo() stands for libc's.
 tests_pssh_plugin_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_plugin_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 tests_pssh_plugin_LDADD = -ldl $(PTHREAD_LIBS)
