@@ -171,7 +171,7 @@ static int select_failed(struct run *r, struct pssh_list *hosts, char **command)
 			"%s", f.text);
 	for (size_t i = 0; !status && i < option_count(r->o, "exclude"); i++)
 		status = select_drop(r->np, hosts, option_at(r->o, "exclude", i));
-	return status;
+	return status ? status : select_nodes(r->np, r->o, hosts);
 }
 
 /* What stands alone before "--" can only be where to run, if it is a node or reservation. */
@@ -189,6 +189,7 @@ static int select_before_split(struct run *r, struct pssh_list *hosts)
 		r->hosts_first = true;
 		status = select_add(r->np, hosts, words[0]);
 		status = status ? status : select_settle(r->np, hosts, true);
+		status = status ? status : select_exclude(r->np, r->o, hosts);
 		return status ? status : select_nodes(r->np, r->o, hosts);
 	}
 	if (split || select_reservation_size(r->np, words[0]) || nodes_of_host(r->np->nodes, words[0]))
@@ -207,16 +208,13 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 		return select_failed(r, hosts, command);
 	if (warm && warm->selection && !select_given(r->o)) {
 		status = select_add(r->np, hosts, warm->selection);
-		if (status)
-			return status;
+		status = status ? status : select_settle(r->np, hosts, false);
+		status = status ? status : select_exclude(r->np, r->o, hosts);
+		status = status ? status : select_nodes(r->np, r->o, hosts);
 		given = true;
-		for (size_t i = 0; !status && i < option_count(r->o, "exclude"); i++)
-			status = select_drop(r->np, hosts, option_at(r->o, "exclude", i));
 	} else {
 		status = select_options(r->np, r->o, hosts, &given);
 	}
-	if (!status && given)
-		status = select_settle(r->np, hosts, false);
 	return status || given ? status : select_before_split(r, hosts);
 }
 

@@ -22,6 +22,8 @@ libcli_la_SOURCES += \
 	cli/remote/script.h \
 	cli/remote/select.c \
 	cli/remote/select.h \
+	cli/remote/selectnodes.c \
+	cli/remote/selectnodes.h \
 	cli/remote/summary.c \
 	cli/remote/summary.h \
 	cli/remote/view.c \

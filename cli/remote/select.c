@@ -10,14 +10,11 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/nodes/node.h"
-#include "cli/nodes/nodewait.h"
 #include "cli/inventory/hostread.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/value.h"
-
-enum { WAIT_MS = 5 * 60 * 1000 };
 
 /* ---- Nodes of the market ----------------------------------------------------------------- */
 
@@ -137,118 +134,6 @@ static int select_add_all(struct nanopod *np, struct pssh_list *l)
 		if (node_lives(&np->nodes->list[i]) && pssh_list_add(l, select_safe_name(&np->nodes->list[i])) != 0)
 			command_nomem();
 	return status;
-}
-
-static bool select_wanted(const struct options *o, const struct node *n)
-{
-	const char *type = option_text(o, "type"), *zone = option_text(o, "zone");
-
-	return (!type || (n->type && strcmp(n->type, type) == 0)) && (!zone || (n->zone && strcmp(n->zone, zone) == 0));
-}
-
-static int select_filter(struct nanopod *np, const struct options *o, struct pssh_list *l)
-{
-	size_t had = pssh_list_count(l);
-	int status = nodes_know(np);
-
-	for (size_t i = pssh_list_count(l); !status && i-- > 0;) {
-		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
-
-		if (n && !select_wanted(o, n) && pssh_list_drop(l, pssh_list_get(l, i)) != 0)
-			command_nomem();
-	}
-	if (!status && had && pssh_list_count(l) == 0)
-		status = print_fail_field(np, STATUS_NOTFOUND, option_given(o, "type") ? "--type" : "--zone",
-			"'nanopod nodes -o wide' shows type and zone of each", "no node of that %s%s%s",
-			option_given(o, "type") ? "type" : "",
-			option_given(o, "type") && option_given(o, "zone") ? " and " : "",
-			option_given(o, "zone") ? "zone" : "");
-	return status;
-}
-
-static int select_wait_for_nodes(struct nanopod *np, const struct options *o, const struct pssh_list *l)
-{
-	const char **names = calloc(pssh_list_count(l) + 1, sizeof *names), *text = option_text(o, "wait");
-	struct fail why = { 0 };
-	int64_t ms = WAIT_MS;
-	size_t count = 0;
-	int status;
-
-	if (!names)
-		command_nomem();
-	status = *text && value_duration(text, &ms, &why)
-		? print_fail_field(np, STATUS_USAGE, "--wait", NULL, "cannot use '--wait': %s", why.text)
-		: nodes_know(np);
-	for (size_t i = 0; !status && i < pssh_list_count(l); i++) {
-		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
-
-		if (n && !node_reachable(n))
-			names[count++] = n->id;
-	}
-	if (count)
-		status = nodewait(np, names, count, ms);
-	free(names);
-	return status || !count ? status : nodes_know_again(np);
-}
-
-/* Leaves out nodes that do not run yet. */
-static int select_only_ready(struct nanopod *np, struct pssh_list *l)
-{
-	size_t left_out = 0;
-
-	select_recognize(np, l);
-	for (size_t i = pssh_list_count(l); i-- > 0;) {
-		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
-
-		if (!n || node_reachable(n))
-			continue;
-		if (pssh_list_drop(l, pssh_list_get(l, i)) != 0)
-			command_nomem();
-		left_out++;
-	}
-	if (left_out && !pssh_list_count(l))
-		return print_fail_field(np, STATUS_CONFLICT, "--only-ready", "'--wait' waits for them",
-			"none of the %zu nodes runs yet", left_out);
-	if (left_out)
-		print_note(np, "left out %zu node%s that do%s not run yet", left_out, left_out == 1 ? "" : "s",
-			left_out == 1 ? "es" : "");
-	return STATUS_OK;
-}
-
-int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l)
-{
-	int status = STATUS_OK;
-
-	if (option_given(o, "type") || option_given(o, "zone"))
-		status = select_filter(np, o, l);
-	if (!status && option_given(o, "wait"))
-		status = select_wait_for_nodes(np, o, l);
-	if (!status && option_given(o, "only-ready"))
-		status = select_only_ready(np, l);
-	return status;
-}
-
-const char **select_names(const struct pssh_list *l)
-{
-	size_t count = pssh_list_count(l);
-	const char **names = calloc(count + 1, sizeof *names);
-
-	if (!names)
-		command_nomem();
-	for (size_t i = 0; i < count; i++)
-		names[i] = pssh_list_get(l, i);
-	return names;
-}
-
-void select_recognize(struct nanopod *np, const struct pssh_list *l)
-{
-	const char **names;
-
-	if (np->nodes || !pssh_list_count(l))
-		return;
-	names = select_names(l);
-	nodes_guess(np, names, pssh_list_count(l), false);
-	free(names);
 }
 
 size_t select_reservation_size(const struct nanopod *np, const char *name)
@@ -524,6 +409,45 @@ int select_inventories(struct nanopod *np, const struct options *o)
 	return STATUS_OK;
 }
 
+/* What "train,-train-1" or "train!train-1" leaves out could not go before the nodes of 'train' were there. */
+static int select_drop_again(struct nanopod *np, struct pssh_list *l, const char *text)
+{
+	int status = STATUS_OK;
+	char *word;
+
+	while (!status && (word = select_next_word(&text))) {
+		char *rest = *word == '-' ? word + 1 : strchr(word, '!') ? strchr(word, '!') + 1 : NULL, *one;
+
+		while (!status && (one = strsep(&rest, "!")))
+			status = *one ? select_drop(np, l, one) : STATUS_OK;
+		free(word);
+	}
+	return status;
+}
+
+/* Reservations' names are settled before anything is left out or filtered. */
+static int select_settle_options(struct nanopod *np, const struct options *o, struct pssh_list *l)
+{
+	size_t count = option_count(o, "hosts"), before = pssh_list_count(l);
+	int status = count || option_given(o, "hosts-file") ? select_settle(np, l, false) : STATUS_OK;
+
+	for (size_t i = 0; !status && pssh_list_count(l) != before && i < count; i++)
+		status = select_drop_again(np, l, option_at(o, "hosts", i));
+	return status;
+}
+
+int select_exclude(struct nanopod *np, const struct options *o, struct pssh_list *l)
+{
+	size_t count = option_count(o, "exclude"), had = pssh_list_count(l);
+	int status = STATUS_OK;
+
+	for (size_t i = 0; !status && i < count; i++)
+		status = select_drop(np, l, option_at(o, "exclude", i));
+	return status || !had || pssh_list_count(l)
+		? status
+		: print_fail_field(np, STATUS_USAGE, "--exclude", NULL, "no hosts left after --exclude");
+}
+
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given)
 {
 	int status = select_inventories(np, o);
@@ -538,14 +462,15 @@ int select_options(struct nanopod *np, const struct options *o, struct pssh_list
 
 		status = rc ? select_refused(np, l, rc, option_at(o, "hosts-file", i)) : STATUS_OK;
 	}
+	if (!status)
+		status = select_settle_options(np, o, l);
 	if (!status && *given && !option_given(o, "hosts") && !option_given(o, "hosts-file") &&
 		!option_given(o, "reservation"))
 		status = select_add_all(np, l);
-	for (size_t i = 0; !status && i < option_count(o, "exclude"); i++)
-		status = select_drop(np, l, option_at(o, "exclude", i));
 	if (!status && *given && pssh_list_count(l) == 0)
-		status = print_fail_field(np, STATUS_USAGE, "--hosts", NULL,
-			option_given(o, "exclude") ? "no hosts left after --exclude" : "the list of hosts is empty");
+		status = print_fail_field(np, STATUS_USAGE, "--hosts", NULL, "the list of hosts is empty");
+	if (!status)
+		status = select_exclude(np, o, l);
 	return status || !*given ? status : select_nodes(np, o, l);
 }
 

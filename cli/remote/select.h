@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "cli/frame/command.h"
+#include "cli/remote/selectnodes.h"
 #include "pssh/pssh.h"
 
 /* Rows for a command's option table. RES: the letter of --reservation, 0 where it has another meaning. */
@@ -74,10 +75,8 @@ int select_inventories(struct nanopod *np, const struct options *o);
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given);
 bool select_given(const struct options *o);
 
-/*
- * Applies --type, --zone and --wait to a list from elsewhere; select_options() does it itself. An exit status.
- */
-int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l);
+/* Leaves out what -x names; select_options() does it itself. An exit status. */
+int select_exclude(struct nanopod *np, const struct options *o, struct pssh_list *l);
 
 /*
  * Puts the nodes of a reservation in the place of its name, where that can mean nothing else: it is no node, and
@@ -93,14 +92,8 @@ size_t select_reservation_size(const struct nanopod *np, const char *name);
 enum { SELECT_HINT = 200 };
 bool select_near(const struct nanopod *np, const char *name, char room[SELECT_HINT]);
 
-/* Before connecting: looks up which of them are nodes of the market. */
-void select_recognize(struct nanopod *np, const struct pssh_list *l);
-
 /* Do the options read names from standard input? Then nothing else may read it. */
 bool select_uses_stdin(const struct options *o);
-
-/* An array of the names, which belong to the list; ends with NULL; free() it. */
-const char **select_names(const struct pssh_list *l);
 
 /* The list as people write it, "n[1-3]"; free() it. A long one ends in "… (N hosts)". */
 char *select_fold_names(const char *const *names, size_t count, size_t longest);

@@ -30,6 +30,11 @@ run_is 2 "run OTHER -- COMMAND" "$NANOPOD" run $WHERE n1 -- echo there
 like "$err" "no hosts given; nanopod run -w n1 -- COMMAND" "likewise"
 run_is 0 "run -w RESERVATION" "$NANOPOD" run $WHERE -w train -- echo there
 is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "train-0: there train-1: there " "its nodes"
+for way in "-w train -x train-1" "-w train,-train-1" "-w train!train-1" "-x train-1 train"; do
+	# shellcheck disable=SC2086
+	run_is 0 "run $way" "$NANOPOD" run $WHERE $way -- echo there
+	is "$out" "train-0: there" "leaves it out"
+done
 is "$("$NANOPOD" hosts n1 train n2 | tr '\n' ' ')" "n1 train-0 train-1 n2 " "hosts, in its place"
 echo text >"$TMP/file"
 run_is 0 "cp FILE RESERVATION:PATH" "$NANOPOD" cp $WHERE "$TMP/file" "one:$TMP/sent"
@@ -66,6 +71,11 @@ run_is 10 "for programs" "$NANOPOD" run $WHERE -r train -r late -o jsonl -- echo
 is "$(printf '%s\n' "$out" | jq -r 'select(.type == "error") | [.host, .retryable] | join(" ")')" "late-0 true" "its failure is an event"
 run_is 0 "--only-ready" "$NANOPOD" run $WHERE -r train -r late --only-ready -- echo there
 is "$err" "nanopod: left out 1 node that does not run yet" "leaves it out, and one line says so"
+run_is 0 "with reservations by their names" "$NANOPOD" run $WHERE -w train,late --only-ready -- echo there
+is "$err" "nanopod: left out 1 node that does not run yet" "too"
+"$NANOPOD" run $WHERE -r train -r late --save "$TMP/saved" -- 'exit 3' >"$TMP/.out" 2>&1
+run_is 10 "with --failed-from" "$NANOPOD" run $WHERE --failed-from "$TMP/saved" --only-ready
+like "$err" "left out 1 node that does not run yet" "too"
 run_is 5 "where none runs" "$NANOPOD" run $WHERE -r late --only-ready -- echo there
 run_is 5 "where none runs, without it" "$NANOPOD" run $WHERE -r late -- echo there
 like "$err" "cannot reach 'late-0': pending" "is told"
