@@ -67,12 +67,19 @@ static void take_gpus(struct node *n, const struct model_gpu *gpus, size_t count
 	buf_release(&list);
 }
 
+/* It is a host's name for ssh, in its settings and files. */
+static int node_check_id(const char *id, struct fail *f)
+{
+	return node_name_is_plain(id) ? 0 : fail_set(f, -EPROTO, "'%.60s' is no id of a node", id);
+}
+
 static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct model_node one;
 	struct node *n;
 	int rc = wire_node(d, at, &one, f);
 
+	rc = rc ? rc : node_check_id(one.id, f);
 	if (rc)
 		return rc;
 	n = nodes_add(arg);
@@ -128,6 +135,9 @@ static int node_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 	int rc = wire_instance(d, at, &i, f);
 
 	if (rc || (!l->all && i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
+		return rc;
+	rc = node_check_id(i.id, f);
+	if (rc)
 		return rc;
 	n = nodes_add(l->into);
 	if (!n)

@@ -72,4 +72,45 @@ like "$err" "left out 'late-0': pending" "is named and left out"
 unlike "$out" "late" "(of all groups)"
 run_is 0 "with --only-ready" "$NANOPOD" ssh-config $WHERE -r train -r late --only-ready
 run_is 5 "alone" "$NANOPOD" ssh-config $WHERE late
+
+# ---- A market that lies ----
+have python3 || done_testing
+cat >"$TMP/liar.py" <<'PY'
+import http.server, json, sys, urllib.request
+class Liar(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        ask = urllib.request.Request(sys.argv[1] + self.path, headers={"Authorization": self.headers["Authorization"]})
+        text = urllib.request.urlopen(ask).read()
+        if self.path.startswith("/np/v1/nodes"):
+            said = json.loads(text)
+            for node in said["data"]:
+                node.update(json.load(open(sys.argv[2] + "/lie")))
+            text = json.dumps(said).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+    def log_message(self, *words):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+open(sys.argv[2] + "/liar.new", "w").write(str(server.server_port))
+__import__("os").rename(sys.argv[2] + "/liar.new", sys.argv[2] + "/liar.port")
+server.serve_forever()
+PY
+python3 "$TMP/liar.py" "$NANOPOD_URL" "$TMP" & LIAR=$!
+at_exit "kill $LIAR 2>/dev/null"
+wait_for 20 test -s "$TMP/liar.port"
+NANOPOD_URL=http://127.0.0.1:$(cat "$TMP/liar.port")
+printf '%s\n' '{"id":"x\n    ProxyCommand touch was-here"}' >"$TMP/lie"
+for form in ssh-config inventory; do
+	run "$NANOPOD" $form $WHERE -r train
+	is "$status" 1 "$form of an id with a newline"
+	like "$err" "is no id of a node" "is refused"
+	unlike "$out" "ProxyCommand" "and nothing of it is printed"
+done
+printf '%s\n' '{"reservation":{"id":"train","name":"x]\nlocalhost ansible_connection=local\n[y"}}' >"$TMP/lie"
+run_is 10 "a reservation with a newline (one node is pending)" "$NANOPOD" inventory $WHERE -r train
+unlike "$out" "ansible_connection" "is no group"
+like "$out" "^train-0 ansible_host=" "its nodes are there"
 done_testing

@@ -100,5 +100,5 @@ int reach_status(const struct reach *r)
 
 const char *reach_group(const struct reach_host *h)
 {
-	return h->node ? h->node->reservation : NULL;
+	return h->node && node_name_is_plain(h->node->reservation) ? h->node->reservation : NULL;
 }
