@@ -343,8 +343,9 @@ static bool ask_about_keys(struct fanout *f)
 		f->asked++;
 	if (!yes)
 		return false;
-	/* Accepts only the key that was shown. */
-	pssh_set_hostkeys(f->connect->fleet, PSSH_HOSTKEYS_ACCEPT_NEW);
+	/* Accepts only the keys that were shown. Another source connects to gateways here, whose keys were not. */
+	if (!f->source)
+		pssh_set_hostkeys(f->connect->fleet, PSSH_HOSTKEYS_ACCEPT_NEW);
 	f->connect->loosened = true;
 	for (size_t i = 0; i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];

@@ -14,7 +14,7 @@
 #include "cli/via/viagate.h"
 
 /* A gateway that vanishes would else hold all its hosts until TCP gives up. */
-enum { KEEPALIVE_MS = 15000, WINDOW = 128 };
+enum { KEEPALIVE_MS = 15000, WINDOW = 128, AGENT_UNREAD = 16 << 20 };
 
 static void via_need(int rc)
 {
@@ -321,14 +321,19 @@ static void via_agents(struct via *v)
 			continue;
 		via_need(viaagent_step(&g->agent, &g->out));
 		g->stirred |= g->out.len > before;
+		if (g->out.len > v->job.len + AGENT_UNREAD)
+			viagate_break(g, "it asks the agent and does not read the answers");
 	}
 }
 
-/* True where the frame is about the agent and well. */
+/* True where the frame is about the agent and well. Once its hosts have ended nothing is asked any more. */
 static bool via_asks_agent(struct via *v, struct viagate *g, const struct via_frame *f)
 {
-	if (!v->agent || (f->type != VIA_AGENT_OPEN && f->type != VIA_AGENT_DATA && f->type != VIA_AGENT_CLOSE) ||
-		viaagent_ask(&g->agent, f, &g->out) != 0)
+	if (!v->agent || (f->type != VIA_AGENT_OPEN && f->type != VIA_AGENT_DATA && f->type != VIA_AGENT_CLOSE))
+		return false;
+	if (g->state != VIAGATE_READY)
+		return true;
+	if (viaagent_ask(&g->agent, f, &g->out) != 0)
 		return false;
 	for (int i = 0; f->type == VIA_AGENT_OPEN && i < VIAAGENT_CONNS; i++) {
 		struct epoll_event ev = { .events = EPOLLIN };
@@ -351,8 +356,11 @@ static int via_pull(void *arg, const struct pssh_event **out)
 		*out = &v->made;
 		via_agents(v);
 		while (v->reading && viagate_frame(v->reading, &f) == 1) {
-			if (via_asks_agent(v, v->reading, &f))
-				continue;
+			if (via_asks_agent(v, v->reading, &f)) {
+				/* An event for nobody: a gateway that asks without pause must not hide Ctrl-C. */
+				v->made = (struct pssh_event){ .type = PSSH_EV_WRITABLE, .data = "", .text = "" };
+				return 1;
+			}
 			if (via_take(v, v->reading, &f))
 				return 1;
 			viagate_break(v->reading, "what it says of its hosts cannot be true");

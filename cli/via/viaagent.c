@@ -119,11 +119,14 @@ int viaagent_step(struct viaagent *a, struct buf *out)
 	return rc;
 }
 
-/* Agent and client each wait for one message at a time, so all of it fits into the socket, or the other is broken. */
+/*
+ * Agent and client each wait for one message at a time, so all of it fits into the socket. Who does not is cut off:
+ * waiting would stop everything else.
+ */
 static void viaagent_send(struct viaagent *a, uint32_t id, const char *data, size_t len)
 {
 	while (len) {
-		ssize_t n = send(a->fds[id], data, len, MSG_NOSIGNAL);
+		ssize_t n = send(a->fds[id], data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (n < 0 && errno == EINTR)
 			continue;

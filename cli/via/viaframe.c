@@ -126,6 +126,14 @@ static bool viaframe_number(const char *text, long least, long most, int *out)
 	return true;
 }
 
+/* A gateway is not to be trusted with what a person is shown and asked about: no blanks, no escapes. */
+static bool viaframe_visible(const char *text)
+{
+	while (*text > ' ' && *text < 0x7f)
+		text++;
+	return !*text;
+}
+
 int viaframe_result(const struct via_frame *f, struct via_result *out)
 {
 	const char *w[5];
@@ -155,7 +163,7 @@ int viaframe_result(const struct via_frame *f, struct via_result *out)
 		break;
 	case VIA_ERROR:
 		good = viaframe_words(f, w, 5, 5) == 5 && viaframe_number(w[0], -1000, -1, &r.status) &&
-			viaframe_number(w[1], 0, 1, &r.cancelled);
+			viaframe_number(w[1], 0, 1, &r.cancelled) && viaframe_visible(w[2]) && viaframe_visible(w[3]);
 		if (!good)
 			break;
 		r.address = w[2];

@@ -264,7 +264,10 @@ const char *pssh_host_key(struct pssh_host *h);
  * another machine that connects to it in our place, by pssh_add_known_hosts_text().
  */
 int pssh_host_known(struct pssh_host *h, char **lines);
-/* Writes down a key that such a program accepted, "ssh-ed25519 AAAA…", as PSSH_HOSTKEYS_ACCEPT_NEW does. */
+/*
+ * Writes down a key that such a program accepted, "ssh-ed25519 AAAA…", as PSSH_HOSTKEYS_ACCEPT_NEW does: PSSH_EHOSTKEY
+ * where another one is known or pinned, PSSH_EREVOKED where it is revoked.
+ */
 int pssh_host_remember(struct pssh_host *h, const char *key);
 int pssh_host_connected(const struct pssh_host *h);
 int pssh_host_strict(const struct pssh_host *h);          /* 1: refuse unknown keys without asking */

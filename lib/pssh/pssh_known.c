@@ -36,9 +36,12 @@ int pssh_host_known(struct pssh_host *h, char **lines)
 
 int pssh_host_remember(struct pssh_host *h, const char *key)
 {
-	const struct hostkey_rule *rule = &h->plan.hostkey;
+	char fingerprint[WIRE_FINGERPRINT];
 	int rc = entry_here(h->fleet);
 	struct knownhosts_pin pin;
+	struct hostkey_rule rule;
+	struct fail f = { 0 };
+	bool learnt;
 
 	rc = rc ? rc : known_plan(h);
 	if (rc)
@@ -46,11 +49,17 @@ int pssh_host_remember(struct pssh_host *h, const char *key)
 	rc = knownhosts_pin_parse(key, &pin, &h->fleet->why);
 	if (rc)
 		return rc;
-	if (!pin.blob)
+	if (!pin.blob) {
 		rc = entry_refuse(h->fleet, "a fingerprint is no key");
-	else
-		rc = knownhosts_remember(rule->known, rule->host, rule->port, pin.blob, pin.len, rule->hashed,
-			&h->fleet->why);
+	} else {
+		/* The other program may lie: where we know or want another key, it teaches us nothing. */
+		rule = h->plan.hostkey;
+		rule.policy = PSSH_HOSTKEYS_ACCEPT_NEW;
+		rc = hostkey_check(pin.blob, pin.len, &rule, fingerprint, &learnt, &f);
+		rc = rc ? rc : f.code; /* it could not be written */
+		if (rc)
+			fail_set(&h->fleet->why, rc, "%s", f.text);
+	}
 	knownhosts_pin_release(&pin);
 	return rc;
 }

@@ -131,6 +131,11 @@ timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts kno
 is $? 0 "a person who is asked says yes" || diag "$(cat asked)"
 is "$(grep -c 'n[1-4]:.* hello' asked)" 4 "all run"
 is "$(sort known)" "$(sort "$SSHD_KNOWN" "$hosts_known")" "their keys are known now"
+grep -v "^\[$(sed -n '/^Host gw2$/{n;s/.* //p}' config)\]" "$SSHD_KNOWN" >known; cp known known.gates
+timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask \
+	-w 'n[1-4]' -- echo hello >asked 2>&1
+is $? 0 "yes to the keys of hosts" || diag "$(cat asked)"
+is "$(sort known)" "$(sort known.gates "$hosts_known")" "is no yes to the key of a gateway, which was not shown"
 
 # ---- Gateways that fail ----
 run_is 10 "a gateway that cannot be reached" via --via nosuch.invalid -w 'n[1-4],nosuch2.invalid' -- echo x
@@ -165,6 +170,20 @@ for what in 'head -c 100000 /dev/urandom' 'printf "\0\0\0\4x\0\0\0\1000\0000\0"'
 	like "$err" "gateway 'gw1' died" "is not believed"
 	is "$(sort "$TMP/.out")" "$(printf 'n%d: x\n' 2 4)" "the other's hosts ran"
 done
+# frame TYPE ID [WORD...]: as a helper writes it, for printf
+frame() {
+	local type=$1 id=$2 text= len=0 word; shift 2
+	for word; do len=$((len + ${#word} + 1)) text="$text$word\\000"; done
+	printf '\\000\\000\\%03o\\%03o%s\\000\\000\\000\\%03o%s' $((len / 256)) $((len % 256)) "$type" "$id" "$text"
+}
+cat "$SSHD_KNOWN" "$hosts_known" >known; cp known known.was
+lie "printf \"$(frame b 0 "$(cut -d' ' -f1,2 "$hosts_key.pub")")\"; exit"
+run_is 10 "a gateway that tells another key of a known host" via --known-hosts known --host-key accept-new -w 'n[1-4]' -- true
+like "$err" "another machine, or somebody is in between" "is not believed"
+ok "and nothing is written down" cmp known known.was
+lie "printf \"$(frame r 0 -1 0 127.0.0.1 $'SHA256:x\033[2J (yes/no)? ' why)\"; exit"
+run_is 10 "escapes in a fingerprint" via -w 'n[1-4]' -- true
+like "$err" "gateway 'gw1' died: what it says of its hosts cannot be true" "are refused"
 rm gate/bin/nanopod
 
 # ---- Our agent ----
@@ -175,6 +194,15 @@ mv gate/.ssh/id_ed25519 gate/key; : >no_keys
 run_is 10 "without -A" via -w 'n[1-4]' -- true
 run_is 0 "with -A the gateways use our agent" via -A -w 'n[1-4]' -- true
 ok "nothing is left there" wait_for 20 clean
+{ printf '\000\001\206\240d\000\000\000\000'; printf '\000\000\000\001\013%.0s' $(seq 20000); } >flood
+lie "printf \"$(frame n 0)\"; while cat $TMP/flood; do :; done"
+via -A -w 'n[1-4]' -- echo x >out 2>err & first=$!
+others() { [ "$(sort out)" = "$(printf 'n%d: x\n' 2 4)" ]; }
+stopped() { pkill -INT -P $first; ! kill -0 $first 2>/dev/null; }
+ok "a gateway that asks our agent without pause does not stop the others" wait_for 30 others
+ok "nor Ctrl-C" wait_for 30 stopped
+wait $first
+rm gate/bin/nanopod
 mv gate/key gate/.ssh/id_ed25519
 
 # ---- Stopping ----
