@@ -10,6 +10,9 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
+#include "pssh/pssh.h"
+
+#define HOSTBOOK_EXPRESSION "_.-@:[],"
 
 enum { EXPRESSION_MAX = 16 << 20 };
 
@@ -74,11 +77,27 @@ static bool hostbook_is_plain(const char *text, const char *also)
 	return !*text;
 }
 
-int hostbook_add(struct hostbook *b, const char *group, const char *expression, struct fail *f)
+/* Ansible writes "n[01:10]" for n[01-10]. malloc'd. */
+static char *hostbook_range(const char *expression)
+{
+	char *copy = strdup(expression);
+	int depth = 0;
+
+	if (!copy)
+		command_nomem();
+	for (char *p = copy; *p; p++) {
+		depth += *p == '[' ? 1 : *p == ']' ? -1 : 0;
+		if (depth > 0 && *p == ':')
+			*p = '-';
+	}
+	return copy;
+}
+
+static int hostbook_append(struct hostbook *b, const char *group, const char *expression, struct fail *f)
 {
 	struct buf *text = table_get(&b->groups, group);
 
-	if (!hostbook_is_plain(group, "_.-") || (*expression && !hostbook_is_plain(expression, "_.-@:[],")))
+	if (!hostbook_is_plain(group, "_.-") || (*expression && !hostbook_is_plain(expression, HOSTBOOK_EXPRESSION)))
 		return fail_set(f, -EINVAL, "'%.60s' in group '%.60s' is no name of a host", expression, group);
 	if (!text) {
 		text = malloc(sizeof *text);
@@ -90,7 +109,18 @@ int hostbook_add(struct hostbook *b, const char *group, const char *expression, 
 	}
 	if (*expression && buf_addf(text, "%s%s", text->len ? "," : "", expression))
 		return fail_set(f, -EFBIG, "group '%.60s' is too large", group);
-	return strcmp(group, "all") == 0 || *expression == '@' ? 0 : hostbook_add(b, "all", expression, f);
+	return 0;
+}
+
+int hostbook_add(struct hostbook *b, const char *group, const char *expression, struct fail *f)
+{
+	char *plain = hostbook_range(expression);
+	int rc = hostbook_append(b, group, plain, f);
+
+	if (!rc && strcmp(group, "all") != 0 && *plain != '@')
+		rc = hostbook_append(b, "all", plain, f);
+	free(plain);
+	return rc;
 }
 
 static void hostbook_text(char **into, const char *value)
@@ -101,7 +131,8 @@ static void hostbook_text(char **into, const char *value)
 		command_nomem();
 }
 
-int hostbook_set(struct hostbook *b, const char *host, const char *variable, const char *value, struct fail *f)
+static int hostbook_set_one(struct hostbook *b, const char *host, const char *variable, const char *value,
+	struct fail *f)
 {
 	struct hostbook_host *h = table_get(&b->hosts, host);
 	long port;
@@ -131,4 +162,22 @@ int hostbook_set(struct hostbook *b, const char *host, const char *variable, con
 			command_nomem();
 	}
 	return 0;
+}
+
+int hostbook_set(struct hostbook *b, const char *hosts, const char *variable, const char *value, struct fail *f)
+{
+	char *plain = hostbook_range(hosts);
+	struct pssh_list *names;
+	int rc = 0;
+
+	if (pssh_list_new(&names) != 0)
+		command_nomem();
+	/* Others can be no host's name. */
+	if (*plain != '@' && hostbook_is_plain(plain, HOSTBOOK_EXPRESSION) && pssh_list_add(names, plain) != 0)
+		rc = fail_set(f, -EINVAL, "%s", pssh_list_error(names));
+	for (size_t i = 0; !rc && i < pssh_list_count(names); i++)
+		rc = hostbook_set_one(b, pssh_list_get(names, i), variable, value, f);
+	pssh_list_free(names);
+	free(plain);
+	return rc;
 }

@@ -29,8 +29,8 @@ const char *hostbook_group(const struct hostbook *b, const char *name);
 
 /* ---- For its readers ------------------------------------------------------------------- */
 
-/* All exit where memory runs out. Names that are none are refused: -EINVAL with a sentence. */
+/* Of one host or of ranges of them. All exit where memory runs out. Names that are none: -EINVAL with a sentence. */
 int hostbook_add(struct hostbook *b, const char *group, const char *expression, struct fail *f);
-int hostbook_set(struct hostbook *b, const char *host, const char *variable, const char *value, struct fail *f);
+int hostbook_set(struct hostbook *b, const char *hosts, const char *variable, const char *value, struct fail *f);
 
 #endif

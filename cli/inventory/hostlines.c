@@ -8,9 +8,8 @@
 #include "base/str.h"
 #include "cli/frame/command.h"
 #include "cli/inventory/hostlines.h"
-#include "pssh/pssh.h"
 
-enum { WORDS_MAX = 64, NAME_BYTES = 512 };
+enum { WORDS_MAX = 1024, NAME_BYTES = 512 };
 
 enum hostlines_kind { HOSTLINES_HOSTS, HOSTLINES_CHILDREN, HOSTLINES_VARS };
 
@@ -21,17 +20,19 @@ struct hostlines {
 	bool slurm;
 };
 
-/* Cuts the line into words in place; quotes hold blanks together. */
+/* Cuts the line into words in place; quotes hold blanks together. How many; more than WORDS_MAX: it has too many. */
 static size_t hostlines_words(char *line, char *words[WORDS_MAX])
 {
 	size_t count = 0;
 
-	while (count < WORDS_MAX) {
+	for (;;) {
 		char *out, quote = '\0';
 
 		line += strspn(line, " \t\r");
 		if (!*line || *line == '#' || *line == ';')
-			break;
+			return count;
+		if (count == WORDS_MAX)
+			return WORDS_MAX + 1;
 		words[count++] = out = line;
 		for (; *line && (quote || !strchr(" \t\r", *line)); line++)
 			if (quote ? *line == quote : *line == '"' || *line == '\'')
@@ -41,42 +42,21 @@ static size_t hostlines_words(char *line, char *words[WORDS_MAX])
 		line += *line != '\0';
 		*out = '\0';
 	}
-	return count;
-}
-
-/* "n[01:10]" is Ansible's way to write n[01-10]. */
-static void hostlines_range(char *name)
-{
-	int depth = 0;
-
-	for (; *name; name++) {
-		depth += *name == '[' ? 1 : *name == ']' ? -1 : 0;
-		if (depth > 0 && *name == ':')
-			*name = '-';
-	}
 }
 
 /* Each host of the expression gets the variables of its line. */
 static int hostlines_variables(struct hostlines *l, const char *expression, char **words, size_t count, struct fail *f)
 {
-	struct pssh_list *names;
 	int rc = 0;
 
-	if (pssh_list_new(&names) != 0)
-		command_nomem();
-	if (*expression != '@' && pssh_list_add(names, expression) != 0)
-		rc = fail_set(f, -EINVAL, "%s", pssh_list_error(names));
-	for (size_t i = 0; !rc && i < pssh_list_count(names); i++)
-		for (size_t k = 0; !rc && k < count; k++) {
-			char *equals = strchr(words[k], '=');
+	for (size_t k = 0; !rc && k < count; k++) {
+		char *equals = strchr(words[k], '=');
 
-			if (!equals)
-				continue;
-			*equals = '\0';
-			rc = hostbook_set(l->b, pssh_list_get(names, i), words[k], equals + 1, f);
-			*equals = '=';
-		}
-	pssh_list_free(names);
+		if (!equals)
+			continue;
+		*equals = '\0';
+		rc = hostbook_set(l->b, expression, words[k], equals + 1, f);
+	}
 	return rc;
 }
 
@@ -114,7 +94,7 @@ static int hostlines_take(struct hostlines *l, char **words, size_t count, struc
 		return rc ? rc : hostbook_add(l->b, l->group, words[1], f);
 	}
 	if (l->kind == HOSTLINES_VARS)
-		return 0; /* hostlines_group_variables() has them */
+		return 0; /* of groups: not read */
 	if (l->kind == HOSTLINES_CHILDREN && strlen(words[0]) < NAME_BYTES) {
 		snprintf(text, sizeof text, "@%s", words[0]);
 		return hostbook_add(l->b, l->group, text, f);
@@ -130,7 +110,6 @@ static int hostlines_take(struct hostlines *l, char **words, size_t count, struc
 			rc = hostbook_add(l->b, words[0], words[i], f);
 		return rc;
 	}
-	hostlines_range(words[0]);
 	rc = hostbook_add(l->b, group, words[0], f);
 	return rc || count < 2 ? rc : hostlines_variables(l, words[0], words + 1, count - 1, f);
 }
@@ -151,7 +130,11 @@ int hostlines_read(struct hostbook *b, const char *text, struct fail *f)
 		number++;
 		if (!count)
 			continue;
-		if (strcmp(words[0], "NODELIST") == 0)
+		if (count > WORDS_MAX)
+			rc = fail_set(&why, -EFBIG, "it has more than %d words", WORDS_MAX);
+		else if (!*words[0])
+			rc = fail_set(&why, -EINVAL, "a name is empty");
+		else if (strcmp(words[0], "NODELIST") == 0)
 			l.slurm = true;
 		else if (*words[0] == '[')
 			rc = hostlines_section(&l, words[0], &why);

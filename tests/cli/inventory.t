@@ -39,6 +39,17 @@ run_is 2 "YAML that is none" "$NANOPOD" hosts --inventory "$TMP/bad.yaml" h
 printf '#!/bin/sh\nexit 3\n' >"$TMP/script"; chmod +x "$TMP/script"
 run_is 2 "a script that fails" "$NANOPOD" hosts --inventory "$TMP/script" h
 like "$err" "script --list' failed" "is told"
+printf 'a\n"" x\n' >"$TMP/bad"
+run_is 2 "an empty name" "$NANOPOD" hosts --inventory "$TMP/bad" a
+like "$err" "line 2: a name is empty" "is refused"
+{ printf 'io:'; printf ' n%d' $(seq 200); echo; } >"$TMP/long"
+is "$("$NANOPOD" hosts --ssh-config none --inventory "$TMP/long" @io | wc -l)" 200 "no word of a long line is lost"
+{ printf 'io:'; printf ' n%d' $(seq 2000); echo; } >"$TMP/long"
+run_is 2 "a line that is too long" "$NANOPOD" hosts --inventory "$TMP/long" @io
+like "$err" "line 1: it has more than 1024 words" "is refused"
+printf 'all:\n  hosts:\n    h[08:10]:\n      ansible_port: 2222\n' >"$TMP/range.yaml"
+is "$("$NANOPOD" hosts --ssh-config none --inventory "$TMP/range.yaml" -o csv --fields host,port @all | tr '\n' ' ')" \
+	"host,port h08,2222 h09,2222 h10,2222 " "ranges of YAML have their variables"
 run_is 2 "a file that is not there" "$NANOPOD" hosts --inventory "$TMP/nothing" h
 
 sshd_up 2 || { fail "sshd is up"; done_testing; }
