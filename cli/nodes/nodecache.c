@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
+#include "cli/trade/tokenfile.h"
 
 #define FIRST_LINE "nanopod nodes 1"
 
@@ -45,16 +46,20 @@ static int nodecache_line(struct buf *b, const struct node *n)
 	return rc ? rc : buf_addc(b, '\n');
 }
 
-/* Markets and profiles apart. malloc'd. */
+/* Markets, profiles and who signs in apart. malloc'd. */
 static char *nodecache_path(const struct nanopod *np, const char *url)
 {
 	const char *profile = settings_profile(np->settings);
-	char *both, *path;
+	char *all, *path, *token = NULL, *where = NULL;
+	struct fail f = { 0 };
 
-	if (asprintf(&both, "%s\t%s", url, profile ? profile : "") < 0)
-		return NULL;
-	path = remember_path("reach", both);
-	free(both);
+	(void)token_find(np->settings, &token, &where, &f);
+	if (asprintf(&all, "%s\t%s\t%s", url, profile ? profile : "", token ? token : "") < 0)
+		all = NULL;
+	path = all ? remember_path("reach", all) : NULL;
+	token_free(all);
+	token_free(token);
+	free(where);
 	return path;
 }
 
@@ -84,8 +89,9 @@ void nodecache_write(const struct nanopod *np, const char *url, const struct nod
 	buf_init(&b, FILE_MAX);
 	if (reservation)
 		(void)nodecache_read(np, url, &old, &looked, NULL);
+	/* The others were not seen now. */
 	rc = buf_addf(&b, FIRST_LINE "\nmarket\t%s\t%s\nlooked\t%" PRId64 "\n", url, profile ? profile : "",
-		(int64_t)time(NULL));
+		old ? looked : (int64_t)time(NULL));
 	count = nodecache_add(&b, old, reservation, &rc);
 	count += nodecache_add(&b, n, NULL, &rc);
 	if (!rc && !buf_addf(&b, "end\t%zu\n", count) && path && !file_folders(path))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the market said last of the nodes that live: names, addresses, users and host keys, so that commands reach
- * them while the market is away. One file for each market and profile; each successful look replaces it whole.
+ * them while the market is away. One file for each market, profile and token; each successful look replaces it whole.
  */
 #ifndef CLI_NODES_NODECACHE_H
 #define CLI_NODES_NODECACHE_H

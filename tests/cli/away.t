@@ -48,6 +48,8 @@ is "$(grep -c 'using nodes known at' "$TMP/t.err")" 1 "and says whence it knows"
 kill -INT $T; wait $T
 run_is 0 "(completion reads what is kept, too)" "$NANOPOD" complete -- ssh train-
 is "$(printf '%s\n' "$out" | cut -f1 | tr '\n' ' ')" "train-0 train-1 " "(names)"
+run_is 8 "with another token" env NANOPOD_TOKEN=npk_other "$NANOPOD" run $WHERE -r train -- true
+is "$(away)" 0 "nothing is used: it may be another account's"
 run_is 8 "what only the market does" "$NANOPOD" nodes
 ok "and all that leaves the file as it was" cmp "$FILE" "$TMP/good"
 OTHER=$(cut -d' ' -f2 "$SSHD_KEY.pub")
@@ -109,8 +111,10 @@ is "$err" "" "all is as before"
 is "$(grep -v '^looked' "$FILE")" "$(grep -v '^looked' "$TMP/good")" "and the file is good again"
 run_is 0 "(another reservation)" "$NANOPOD" buy -t h100 -n 1 -d 2h -p 1.80 --name late --ssh-key "$SSHD_KEY.pub" -y
 clock $((NOW + 121))
+sed -i 's/^looked.*/looked\t12345/' "$FILE"
 run_is 0 "a look at one reservation" "$NANOPOD" nodes -r late
 is "$(grep -c '^node' "$FILE") $(tail -n 1 "$FILE" | cut -f2)" "3 3" "adds it to what is kept, and forgets no other"
+is "$(grep '^looked' "$FILE" | cut -f2)" 12345 "nor when the others were seen"
 mkdir -p "$HOME/.config/nanopod"
 printf 'profiles: {b: {fanout: 7}}\n' >"$HOME/.config/nanopod/config.yaml" && chmod 600 "$HOME/.config/nanopod/config.yaml"
 run_is 0 "(another profile)" "$NANOPOD" nodes -q --profile b
