@@ -324,6 +324,7 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 {
 	const struct option *tables[COMMAND_TABLES];
 	struct hostbook *outer_book = np->hostbook;
+	bool outer_own = np->hostbook_own;
 	struct nodes *outer = np->nodes;
 	struct options *o = NULL;
 	struct fail f = { 0 };
@@ -338,13 +339,15 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 	}
 	np->nodes = NULL;
 	np->nodes_kept = false;
-	np->hostbook = NULL;
+	np->hostbook_own = false;
 	rc = run_parsed(np, cmd, before, o);
 	option_free(o);
 	nodes_free(np->nodes);
 	np->nodes = outer;
-	hostbook_free(np->hostbook);
+	if (np->hostbook_own)
+		hostbook_free(np->hostbook);
 	np->hostbook = outer_book;
+	np->hostbook_own = outer_own;
 	return rc;
 }
 

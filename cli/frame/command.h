@@ -86,6 +86,7 @@ struct nanopod {
 	struct nodes *nodes; /* "cli/nodes/node.h"; the nodes that the market listed; NULL: not asked yet */
 	bool nodes_kept;     /* the market is away and a note said so: nodes, if any, are those that it told last */
 	struct hostbook *hostbook; /* "cli/inventory/hostbook.h"; what --inventory named; NULL: nothing */
+	bool hostbook_own;         /* this command's own --inventory, not that of the shell around it */
 	int select_failed;   /* cli/remote/select.c: a status, after it said why a group cannot be used */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };

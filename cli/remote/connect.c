@@ -48,7 +48,7 @@ static char *made_of(struct nanopod *np)
 
 			rc |= buf_addf(&b, "%s=%s\n", settings_row(decisive[i])->key, item ? item : "");
 		}
-	rc |= buf_addf(&b, "verbose=%d\n", np->verbose);
+	rc |= buf_addf(&b, "verbose=%d\ninventory=%p\n", np->verbose, (void *)np->hostbook);
 	if (rc)
 		command_nomem();
 	return buf_steal(&b);
@@ -297,6 +297,7 @@ int connect_open(struct nanopod *np, struct connect **out)
 			return STATUS_OK;
 		}
 	}
+	c->loosened = np->hostbook_own; /* its addresses are of this command alone */
 	status = connect_make(np, c);
 	if (status) {
 		connect_free(c);

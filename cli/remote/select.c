@@ -399,9 +399,10 @@ int select_inventories(struct nanopod *np, const struct options *o)
 {
 	struct fail f = { 0 };
 
-	if (np->hostbook || !option_given(o, "inventory"))
+	if (np->hostbook_own || !option_given(o, "inventory"))
 		return STATUS_OK;
 	np->hostbook = hostbook_new();
+	np->hostbook_own = true;
 	for (size_t i = 0; i < option_count(o, "inventory"); i++)
 		if (hostread_file(np->hostbook, option_at(o, "inventory", i), &f))
 			return print_fail_field(np, STATUS_USAGE, "--inventory", NULL, "cannot use '%.200s': %s",

@@ -57,4 +57,10 @@ printf '[web]\na ansible_host=%s ansible_port=%s ansible_user=%s ansible_ssh_pri
 printf '[a]:%s %s\n' "$SSHD_PORT" "$(cut -d' ' -f1,2 "$SSHD_DIR/host.pub")" >"$TMP/known"
 run_is 0 "run -w @group" "$NANOPOD" run --ssh-config none --known-hosts "$TMP/known" --agent none --inventory "$TMP/real" -w @web -- echo there
 is "$out" "a: there" "reaches a host by its variables"
+sed "s/$(sshd_address 1)/$(sshd_address 2)/" "$TMP/real" >"$TMP/other"
+where='echo $SSH_CONNECTION | cut -d" " -f3'
+printf "%s '%s'\n" "run --" "$where" "run --inventory $TMP/other -w @web --" "$where" "run --" "$where" >"$TMP/lines"
+"$NANOPOD" shell --ssh-config none --known-hosts "$TMP/known" --agent none --inventory "$TMP/real" -w @web <"$TMP/lines" >"$TMP/.out" 2>&1
+is "$(cat "$TMP/.out")" "$(printf 'a: %s\n' "$(sshd_address 1)" "$(sshd_address 2)" "$(sshd_address 1)")" \
+	"the shell, too, and a line's own inventory is that line's alone"
 done_testing
