@@ -240,9 +240,10 @@ static int release_look(struct releasing *r, const char *typed)
 static int release_find_nodes(struct releasing *r)
 {
 	char id[sizeof r->one->id];
+	bool one = r->one;
 	int rc;
 
-	if (r->one) {
+	if (one) {
 		memcpy(id, r->one->id, sizeof id);
 		free(r->sku);
 		if (!(r->sku = strdup(r->one->sku)))
@@ -252,8 +253,11 @@ static int release_find_nodes(struct releasing *r)
 	rc = giveback_load(r->m, r->reservation.id, r->sku, &r->going);
 	if (rc)
 		return market_fail(r->m, "cannot list the nodes of '%s'", r->reservation.name);
-	r->one = r->one ? giveback_find(&r->going, id) : NULL;
-	return 0;
+	r->one = one ? giveback_find(&r->going, id) : NULL;
+	/* Without it this would be about all nodes. */
+	return one && !r->one ? print_fail(r->np, STATUS_CONFLICT, "'nanopod nodes --all' shows how",
+					"cannot release '%.60s': it has just ended", option_argv(r->o)[0])
+			      : 0;
 }
 
 static int release_find(struct releasing *r)

@@ -185,29 +185,31 @@ static void template_put(struct reshape *r, const char *record)
 	buf_release(&line);
 }
 
-/* The first field that nothing has; NULL: all are there. */
-static char *template_missing(const struct reshape *r)
+/* The first field that nothing has, to the end at *at; NULL: all are there. */
+static const char *template_missing(const struct reshape *r, const char **at)
 {
-	const char *at = r->template, *field;
+	const char *field;
 	size_t part, i = 0;
 
-	while (r->records && (field = reshape_field(&at, &part)))
+	*at = r->template;
+	while (r->records && (field = reshape_field(at, &part)))
 		if (!r->found[i++])
-			return strndup(field, (size_t)(at - field));
+			return field;
 	return NULL;
 }
 
 static int template_fail(struct reshape *r, int status)
 {
-	char *missing = template_missing(r), *hint;
+	const char *end, *missing = template_missing(r, &end);
+	char *hint;
 
 	if (!missing)
 		return status;
 	if (asprintf(&hint, "fields: %s", buf_text(&r->names)) < 0)
 		command_nomem();
-	status = print_fail_field(r->np, STATUS_USAGE, "--template", hint, "cannot show '%s': no such field", missing);
+	status = print_fail_field(r->np, STATUS_USAGE, "--template", hint, "cannot show '%.*s': no such field",
+		(int)(end - missing), missing);
 	free(hint);
-	free(missing);
 	return status;
 }
 
@@ -286,7 +288,7 @@ struct reshape *reshape_begin(struct nanopod *np, const char *template, bool lin
 
 int reshape_end(struct reshape *r, int status)
 {
-	const char *document;
+	const char *document, *end;
 
 	fclose(r->np->out);
 	r->np->out = r->out;
@@ -296,7 +298,7 @@ int reshape_end(struct reshape *r, int status)
 		reshape_line(r, document);
 	} else if (r->template) {
 		template_each(r, document, template_look);
-		if (!template_missing(r))
+		if (!template_missing(r, &end))
 			template_each(r, document, template_put);
 	} else {
 		yaml_put(r, document);

@@ -138,4 +138,36 @@ is "$(schedule_of trio | jq -c '.[-1][2]')" 2 "two hosts are left"
 clock $((NOW + 240))
 is "$(market GET '/v2/instances?limit=200' | jq -c '[.data[] | select(.pool.name == "trio") | [.name, .status]] | sort')" \
 	'[["trio-0","awaiting_allocation"],["trio-1","terminated"],["trio-2","awaiting_allocation"]]' "it stops, and the others do not"
+
+# A market that lists the node once, and then no more.
+have python3 || done_testing
+cat >late.py <<'PY'
+import http.server, os, sys, urllib.request
+class Late(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        size = int(self.headers.get("Content-Length") or 0)
+        head = {name: self.headers[name] for name in self.headers if name.lower() not in ("host", "connection")}
+        ask = urllib.request.Request(sys.argv[1] + self.path, self.rfile.read(size) if size else None, head, method=self.command)
+        text = urllib.request.urlopen(ask).read()
+        if self.path.startswith("/v2/instances?") and "pool=" in self.path:
+            text = b'{"object":"list","has_more":false,"cursor":null,"data":[]}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+    do_POST = do_GET
+    def log_message(self, *words):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Late)
+open("late.new", "w").write(str(server.server_port))
+os.rename("late.new", "late.port")
+server.serve_forever()
+PY
+python3 late.py "$NANOPOD_URL" & late=$!
+at_exit "kill $late 2>/dev/null"
+wait_for 20 test -s late.port
+run_is 5 "a node that ends meanwhile" env NANOPOD_URL="http://127.0.0.1:$(cat late.port)" "$NANOPOD" release trio-0 -y
+like "$err" "cannot release 'trio-0': it has just ended" "is told"
+is "$(schedule_of trio | jq -c '.[-1][2]')" 2 "and the others stay"
 done_testing
