@@ -291,6 +291,8 @@ static int run_shaped(struct nanopod *np, const struct command *cmd, const struc
 	if (!template && np->format != FORMAT_YAML)
 		return cmd->run(np, o);
 	np->format = dispatch_has_json(cmd) ? FORMAT_JSON : FORMAT_JSONL;
+	if (np->shape) /* of the command that runs this one */
+		return cmd->run(np, o);
 	shape = reshape_begin(np, template, np->format == FORMAT_JSONL);
 	if (!shape)
 		return STATUS_USAGE;

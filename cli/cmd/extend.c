@@ -12,6 +12,7 @@
 
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
+#include "cli/frame/reshape.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/deal.h"
@@ -434,7 +435,7 @@ static int extend_do_all(struct extend *x)
 		if (e->status == STATUS_OK && e->order.purchase.resumed)
 			print_note(x->d.np, "replayed: '%s' was extended before", e->order.reservation.name);
 	}
-	rc = print_finish(x->d.np, extend_print(x));
+	rc = reshape_finish(x->d.np, extend_print(x));
 	for (size_t i = 0; i < x->count && !unknown && !rc; i++)
 		purchase_end(&x->list[i].order.purchase);
 	return rc ? rc : extend_overall(x);

@@ -61,6 +61,7 @@ enum format {
 struct command;
 struct hostbook;
 struct nodes;
+struct reshape;
 struct settings;
 
 /* Commands that help shows together. */
@@ -80,6 +81,7 @@ struct nanopod {
 	bool color_out, color_err;             /* each for itself; "cli/frame/print.h" has the colours */
 	enum format format;                    /* from -o, NANOPOD_OUTPUT or a file; one that the command has */
 	const char *template;                  /* --template; NULL: none */
+	struct reshape *shape;                 /* "cli/frame/reshape.h"; what makes YAML of the output, or NULL */
 	bool errors_json;                      /* -o json or jsonl: errors come as one JSON object */
 	int verbose;                           /* how many -v */
 	int depth;                             /* nested command_run() calls: 2 in the shell */

@@ -283,16 +283,16 @@ struct reshape *reshape_begin(struct nanopod *np, const char *template, bool lin
 	if (!np->out)
 		command_nomem();
 	np->tty_out = false;
+	np->shape = r;
 	return r;
 }
 
-int reshape_end(struct reshape *r, int status)
+/* What came so far, in its form. */
+static void reshape_print(struct reshape *r)
 {
 	const char *document, *end;
 
-	fclose(r->np->out);
-	r->np->out = r->out;
-	r->np->tty_out = r->tty;
+	fflush(r->np->out);
 	document = jsonwalk_blank(buf_text(&r->text));
 	if (r->lines) {
 		reshape_line(r, document);
@@ -303,6 +303,30 @@ int reshape_end(struct reshape *r, int status)
 	} else {
 		yaml_put(r, document);
 	}
+	buf_clear(&r->text);
+}
+
+int reshape_finish(struct nanopod *np, int status)
+{
+	struct reshape *r = np->shape;
+	FILE *shaped = np->out;
+
+	if (!r)
+		return print_finish(np, status);
+	reshape_print(r);
+	np->out = r->out;
+	status = print_finish(np, status);
+	np->out = shaped;
+	return status;
+}
+
+int reshape_end(struct reshape *r, int status)
+{
+	reshape_print(r);
+	fclose(r->np->out);
+	r->np->out = r->out;
+	r->np->tty_out = r->tty;
+	r->np->shape = NULL;
 	if (r->template && status == STATUS_OK)
 		status = template_fail(r, status);
 	buf_release(&r->text);

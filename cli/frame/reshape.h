@@ -21,6 +21,9 @@ struct reshape *reshape_begin(struct nanopod *np, const char *template, bool lin
  */
 int reshape_end(struct reshape *r, int status);
 
+/* Prints what came so far and flushes, as print_finish() does, which it is without such a form. */
+int reshape_finish(struct nanopod *np, int status);
+
 /*
  * The next field that a template names, and how long its first part is: {a.b} gives "a.b" and 1. NULL: no more.
  * *at begins at the template's begin.

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/frame/print.h"
+#include "cli/frame/reshape.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
 
@@ -466,7 +467,7 @@ void purchase_end(struct purchase *p)
 
 int purchase_told(struct purchase *p, int status)
 {
-	status = print_finish(p->m->np, status);
+	status = reshape_finish(p->m->np, status);
 	if (status != STATUS_FAILURE && status != STATUS_PIPE)
 		purchase_end(p);
 	return status;

@@ -236,6 +236,10 @@ if [ -x "$PTY" ]; then
 	printf 'expect Type\nsend \\x03\n' >leave
 	run "$PTY" leave "$NANOPOD" buy
 	is "$status $(($(orders_count) - before))" "130 1" "Ctrl-C leaves the menu"
+	printf 'expect Type\nsend richmond\\n\nexpect Nodes\nsend 1\\n\nexpect Hours\nsend 1\\n\nexpect Limit\nsend 3.5\\n\nexpect Buy it?\nsend yes\\n\n' >guided
+	run "$PTY" guided "$NANOPOD" buy --name ledger --no-wait -o yaml
+	like "$out" "reservation: ledger" "its result as YAML"
+	like "$out" "node_names:" "is all there"
 else
 	skip "tests/lib/pty is not built"
 fi
@@ -248,6 +252,15 @@ if [ -w /dev/full ]; then
 	run_is 0 "the same command" buy -t richmond -d 1h -s +80h -p 2.10 -y
 	like "$err" 'replayed' "tells it"
 	is "$(($(orders_count) - before))" 1 "and buys nothing twice"
+	before=$(orders_count)
+	for form in "-o yaml" "--template={reservation}"; do
+		run_is 1 "$form: nor then" sh -c '"$NANOPOD" buy -t richmond -d 1h -s +90h -p 2.10 -y "$@" >/dev/full' sh $form
+		is "$(printf '%s\n' "$err" | grep -c 'cannot write to standard output: No space')" 1 "which is said, once"
+		run_is 0 "the same command" buy -t richmond -d 1h -s +90h -p 2.10 -y $form
+		like "$err" 'replayed' "tells it"
+		like "$out" 'r-[a-z0-9]*' "(in that form)"
+	done
+	is "$(($(orders_count) - before))" 2 "and buys nothing twice"
 else
 	skip "there is no /dev/full"
 fi
