@@ -193,8 +193,7 @@ static int cp_hosts_of(struct copy *c, const struct place *p, struct pssh_list *
 	int status = select_inventories(c->np, c->o);
 
 	if (!status && *p->hosts) {
-		status = select_add(c->np, into, p->hosts);
-		status = status ? status : select_settle(c->np, into, false);
+		status = select_meant(c->np, into, p->hosts, false);
 		status = status ? status : select_nodes(c->np, c->o, into);
 	} else if (!status) {
 		status = select_options(c->np, c->o, into, &given);

@@ -122,9 +122,7 @@ static int hosts_run(struct nanopod *np, const struct options *o)
 
 	status = status ? status : select_inventories(np, o);
 	for (int i = 0; !status && i < option_argc(o); i++)
-		status = select_add(np, hosts, option_argv(o)[i]);
-	if (!status && option_argc(o))
-		status = select_settle(np, hosts, false);
+		status = select_meant(np, hosts, option_argv(o)[i], false);
 	if (!status)
 		status = select_options(np, o, hosts, &given);
 	if (!status && !given && !option_argc(o)) {

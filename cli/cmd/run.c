@@ -187,8 +187,7 @@ static int select_before_split(struct run *r, struct pssh_list *hosts)
 	nodes_guess(r->np, (const char *[]){ words[0] }, 1, split);
 	if (split && (nodes_of_host(r->np->nodes, words[0]) || select_reservation_size(r->np, words[0]))) {
 		r->hosts_first = true;
-		status = select_add(r->np, hosts, words[0]);
-		status = status ? status : select_settle(r->np, hosts, true);
+		status = select_meant(r->np, hosts, words[0], true);
 		status = status ? status : select_exclude(r->np, r->o, hosts);
 		return status ? status : select_nodes(r->np, r->o, hosts);
 	}
@@ -207,8 +206,7 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 	if (option_given(r->o, "failed-from"))
 		return select_failed(r, hosts, command);
 	if (warm && warm->selection && !select_given(r->o)) {
-		status = select_add(r->np, hosts, warm->selection);
-		status = status ? status : select_settle(r->np, hosts, false);
+		status = select_meant(r->np, hosts, warm->selection, false);
 		status = status ? status : select_exclude(r->np, r->o, hosts);
 		status = status ? status : select_nodes(r->np, r->o, hosts);
 		given = true;

@@ -46,7 +46,9 @@ static int hostread_run(const char *path, struct buf *text, struct fail *f)
 		return fail_errno(f, -errno, errno, "cannot run '%.200s'", path);
 	pid = fork();
 	if (pid == 0) {
-		if (dup2(ends[1], STDOUT_FILENO) >= 0)
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC); /* standard input may be for the hosts */
+
+		if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0)
 			execl(path, path, "--list", (char *)NULL);
 		_exit(127);
 	}

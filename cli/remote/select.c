@@ -426,6 +426,15 @@ static int select_drop_again(struct nanopod *np, struct pssh_list *l, const char
 	return status;
 }
 
+int select_meant(struct nanopod *np, struct pssh_list *l, const char *text, bool sure)
+{
+	int status = select_add(np, l, text);
+	size_t before = pssh_list_count(l);
+
+	status = status ? status : select_settle(np, l, sure);
+	return status || pssh_list_count(l) == before ? status : select_drop_again(np, l, text);
+}
+
 /* Reservations' names are settled before anything is left out or filtered. */
 static int select_settle_options(struct nanopod *np, const struct options *o, struct pssh_list *l)
 {

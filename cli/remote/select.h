@@ -85,6 +85,9 @@ int select_exclude(struct nanopod *np, const struct options *o, struct pssh_list
  */
 int select_settle(struct nanopod *np, struct pssh_list *l, bool sure);
 
+/* Adds one expression, with the nodes of reservations in the place of their names. An exit status. */
+int select_meant(struct nanopod *np, struct pssh_list *l, const char *text, bool sure);
+
 /* How many pending and running nodes the reservation of that name has, as far as the market was asked. */
 size_t select_reservation_size(const struct nanopod *np, const char *name);
 

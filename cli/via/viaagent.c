@@ -80,11 +80,11 @@ size_t viaagent_poll(const struct viaagent *a, struct pollfd *fds)
 {
 	size_t n = 0;
 
-	if (a->listener >= 0)
-		fds[n++] = (struct pollfd){ .fd = a->listener, .events = POLLIN };
 	for (int i = 0; i < VIAAGENT_CONNS; i++)
 		if (a->fds[i] >= 0)
 			fds[n++] = (struct pollfd){ .fd = a->fds[i], .events = POLLIN };
+	if (a->listener >= 0 && n < VIAAGENT_CONNS) /* else nobody can come in, and it would be ready again at once */
+		fds[n++] = (struct pollfd){ .fd = a->listener, .events = POLLIN };
 	return n;
 }
 

@@ -50,6 +50,9 @@ like "$err" "line 1: it has more than 1024 words" "is refused"
 printf 'all:\n  hosts:\n    h[08:10]:\n      ansible_port: 2222\n' >"$TMP/range.yaml"
 is "$("$NANOPOD" hosts --ssh-config none --inventory "$TMP/range.yaml" -o csv --fields host,port @all | tr '\n' ' ')" \
 	"host,port h08,2222 h09,2222 h10,2222 " "ranges of YAML have their variables"
+printf '#!/bin/sh\ncat >&2\necho "{\\"all\\": {\\"hosts\\": [\\"a\\"]}}"\n' >"$TMP/script"
+run_is 0 "a script" sh -c 'echo for the hosts | "$NANOPOD" hosts --ssh-config none --inventory "$TMP/script" @all'
+is "$out $err" "a " "gets no standard input, which may be for the hosts"
 run_is 2 "a file that is not there" "$NANOPOD" hosts --inventory "$TMP/nothing" h
 
 sshd_up 2 || { fail "sshd is up"; done_testing; }

@@ -39,6 +39,9 @@ is "$("$NANOPOD" hosts n1 train n2 | tr '\n' ' ')" "n1 train-0 train-1 n2 " "hos
 echo text >"$TMP/file"
 run_is 0 "cp FILE RESERVATION:PATH" "$NANOPOD" cp $WHERE "$TMP/file" "one:$TMP/sent"
 is "$(cat "$TMP/sent")" text "copies"
+is "$("$NANOPOD" hosts 'train,-train-1' n1 | tr '\n' ' ')" "train-0 n1 " "and what it leaves out by itself"
+run_is 0 "so does cp" "$NANOPOD" cp $WHERE "$TMP/file" "train!train-1:$TMP/sent"
+like "$err" " to 1 host$" "to the others"
 printf 'Host train\n  HostName elsewhere.invalid\n' >"$TMP/config"
 is "$("$NANOPOD" hosts --ssh-config "$TMP/config" train)" train "a host that ssh_config has stays one"
 

@@ -60,8 +60,7 @@ int reach_open(struct nanopod *np, const struct options *o, struct reach *r)
 	select_new(np, &hosts);
 	status = select_inventories(np, o);
 	for (int i = 0; !status && i < option_argc(o); i++)
-		status = select_add(np, hosts, option_argv(o)[i]);
-	status = status ? status : select_settle(np, hosts, true);
+		status = select_meant(np, hosts, option_argv(o)[i], true);
 	status = status ? status : select_options(np, o, hosts, &given);
 	if (!status && !given && !option_argc(o))
 		status = print_fail(np, STATUS_USAGE, "'nanopod ls' lists reservations, 'nanopod nodes' nodes",
