@@ -106,6 +106,9 @@ int engine_availability(const struct engine *e, uint64_t sku, bool unverified, i
 /* Walks the hosts that a pool owns in a minute, ascending by id; *at starts as 0. False at the end. */
 bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uint64_t *at);
 
+/* How many more nodes of the SKU the pool's time has room for, now or later: windows of its hosts without a node. */
+size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku);
+
 /* The public book: the levels of one SKU for a window, best first, without names; spans: what a level could fill. */
 int engine_depth(const struct engine *e, uint64_t sku, enum side side, bool unverified, int64_t start, int64_t end,
 	size_t max, struct level **out, size_t *count); /* free with levels_free */

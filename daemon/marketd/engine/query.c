@@ -201,6 +201,35 @@ bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uin
 	return false;
 }
 
+/* A node keeps its host for as long as the pool owns it without a gap: that is one window. */
+static size_t query_windows(const struct live_host *h, uint64_t pool, int64_t minute)
+{
+	size_t n = 0;
+	bool was = false;
+
+	for (size_t i = calendar_find(h, minute); i < h->pub.piece_count; i++) {
+		n += h->pub.pieces[i].pool == pool && !was;
+		was = h->pub.pieces[i].pool == pool;
+	}
+	return n;
+}
+
+size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku)
+{
+	const struct live_pool *p = world_pool(e, pool);
+	size_t n = 0;
+
+	for (size_t i = 0; p && i < p->holding_count; i++) {
+		const struct live_host *h = p->holdings[i].live;
+		const struct instance *x = world_instance(e, h->instance);
+
+		if (h->pub.sku == sku)
+			n += query_windows(h, pool, e->minute) -
+				(x && x->pool == pool && calendar_owned(h, pool, e->minute));
+	}
+	return n;
+}
+
 int64_t engine_unsettled(const struct engine *e, uint64_t account)
 {
 	struct live_account *a = world_account(e, account);

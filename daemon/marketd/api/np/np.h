@@ -110,6 +110,11 @@ void np_recheck_close(struct api *api, const struct host *h);
 /* Its floors changed: hosts whose measurements do not reach them leave the book, and those that do come back. */
 void np_recheck_type(struct api *api, const struct request *q, const struct sku *s);
 
+/* ---- Nodes --------------------------------------------------------------------------------- */
+
+/* It has a host, or waits for time that its pool has or may still buy. */
+bool np_node_lives(const struct engine *e, const struct instance *i);
+
 /* ---- Time and trade ------------------------------------------------------------------------ */
 
 /* Unix seconds of a field as a minute. false: refused. */

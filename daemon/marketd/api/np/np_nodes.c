@@ -11,9 +11,38 @@
 
 enum { SSH_PORT = 22 };
 
-static bool np_nodes_lives(const struct instance *i)
+/* How many waiting nodes of its pool and type get a host before this one. */
+static size_t np_nodes_before(const struct engine *e, const struct instance *i)
 {
-	return i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
+	const struct instance *x = NULL;
+	size_t n = 0;
+
+	while ((x = engine_instance_of_pool(e, i->pool, x ? x->id : 0)))
+		n += x->status == INSTANCE_AWAITING && !x->host && x->sku == i->sku &&
+			(x->priority > i->priority || (x->priority == i->priority && x->id < i->id));
+	return n;
+}
+
+/* An order or a procurement may bring its pool more time. */
+static bool np_nodes_buys(const struct engine *e, const struct instance *i)
+{
+	const struct procurement *p = NULL;
+	const struct order *o = NULL;
+
+	while ((o = engine_order_after(e, i->account, o ? o->id : 0)))
+		if (o->pool == i->pool && o->sku == i->sku && o->side == SIDE_BUY)
+			return true;
+	while ((p = engine_procurement_after(e, i->account, p ? p->id : 0)))
+		if (p->pool == i->pool && p->sku == i->sku && p->enabled)
+			return true;
+	return false;
+}
+
+bool np_node_lives(const struct engine *e, const struct instance *i)
+{
+	if (i->status != INSTANCE_AWAITING || i->host)
+		return i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
+	return np_nodes_before(e, i) < engine_pool_room(e, i->pool, i->sku) || np_nodes_buys(e, i);
 }
 
 static json_t *ssh_of(const struct instance *i)
@@ -117,7 +146,7 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	data = json_array();
 	for (i = engine_instance_after(e, account, last); i && n < limit;
 		i = engine_instance_after(e, account, i->id)) {
-		if ((p && i->pool != p->id) || (!np_nodes_lives(i) && (!state || strcmp(state, "all") != 0)))
+		if ((p && i->pool != p->id) || (!np_node_lives(e, i) && (!state || strcmp(state, "all") != 0)))
 			continue;
 		json_array_append_new(data, np_nodes_node_json(e, i));
 		last = i->id;
@@ -150,7 +179,7 @@ static int put_user_data(struct api *api, const struct request *q, struct reply 
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no instance '%s' in this account", q->parts[0]);
 	if (!body_user_data(q, r, "user_data", &checked))
 		return r->status;
-	if (!np_nodes_lives(i))
+	if (i->status != INSTANCE_AWAITING && i->status != INSTANCE_RUNNING)
 		return api_refuse(q, r, REASON_WRONG_STATE, "id", "the instance has ended");
 	ev.account = i->account;
 	ev.subject = i->id;

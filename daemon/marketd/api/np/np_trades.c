@@ -359,6 +359,52 @@ static int refuse_renewing(const struct request *q, struct reply *r, const struc
 		p->name, ident_text(IDENT_PROCUREMENT, p->id, room));
 }
 
+struct waiting {
+	uint64_t *ids;
+	size_t count;
+};
+
+/* The nodes of the pool that wait for their time. */
+static int release_waiting(const struct engine *e, const struct event *release, struct waiting *w, struct fail *why)
+{
+	const struct instance *i = NULL;
+
+	w->ids = calloc(engine_kept(e, release->account).instances + 1, sizeof *w->ids);
+	if (!w->ids)
+		return fail_set(why, REASON_INTERNAL, "out of memory");
+	while ((i = engine_instance_of_pool(e, release->subject, i ? i->id : 0)))
+		if (i->status == INSTANCE_AWAITING && !i->host && np_node_lives(e, i))
+			w->ids[w->count++] = i->id;
+	return 0;
+}
+
+/* Those whose time was given back before it began have nothing left to wait for: they end, and their names are free. */
+static int release_stop(struct api *api, const struct request *q, const struct event *release, const struct waiting *w,
+	struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	int rc = 0;
+
+	for (size_t n = 0; !rc && n < w->count; n++) {
+		const struct instance *i = engine_instance(e, w->ids[n]);
+
+		if (i && i->status == INSTANCE_AWAITING && !np_node_lives(e, i))
+			rc = api_apply_to(api, q, EVENT_INSTANCE_STOP, release->account, i->id, why);
+	}
+	return rc;
+}
+
+static int release_do(struct api *api, const struct request *q, struct event *ev, struct fail *why)
+{
+	struct waiting w = { 0 };
+	int rc = release_waiting(market_engine(api->market), ev, &w, why);
+
+	rc = rc ? rc : api_apply(api, q, ev, NULL, why);
+	rc = rc ? rc : release_stop(api, q, ev, &w, why);
+	free(w.ids);
+	return rc;
+}
+
 static int post_release(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -385,7 +431,7 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 	       : json_pack("{s:s, s:I, s:i, s:b, s:o}", "object", "release", "from", (json_int_t)ev.u.release.from * 60,
 			 "node_count", count, "dry_run", (int)dry, "rule", rule_text(engine_policy(e)));
 	if (rc == 0 && !dry)
-		rc = api_apply(api, q, &ev, NULL, &why);
+		rc = release_do(api, q, &ev, &why);
 	if (rc) {
 		json_decref(o);
 		return api_failed(q, r, rc, NULL, &why);
