@@ -428,6 +428,8 @@ static int cp_on_hosts(struct copy *c, const struct pssh_list *hosts, const stru
 	c->fanout.arg = c;
 	if (option_given(c->o, "quiet"))
 		c->fanout.progress.on = false;
+	else
+		select_tell_end(c->np, hosts);
 	for (size_t i = 0; !status && i < count && (i == 0 || next_round(c)); i++) {
 		c->step = &steps[i];
 		status = option_given(c->o, "tree") ? cp_do_tree(c) : cp_do_step(c);

@@ -547,6 +547,7 @@ static int logs_run(struct nanopod *np, const struct options *o)
 	status = status ? status : logs_read_words(&l);
 	if (!status) {
 		select_recognize(np, l.hosts);
+		select_tell_end(np, l.hosts);
 		status = l.cluster ? go_cluster(&l) : logs_go(&l);
 	}
 	logtail_free(l.tail);

@@ -399,6 +399,8 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 		return status;
 	status = fanout_init_up(&r->fanout, r->np, c, hosts);
 	if (!status) {
+		if (kind_of(r) != VIEW_NONE)
+			select_tell_end(r->np, hosts);
 		view_init(&r->view, &r->fanout, kind_of(r));
 		r->view.labels = !option_given(r->o, "no-label");
 		r->view.diff = option_given(r->o, "diff");

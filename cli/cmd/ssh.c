@@ -305,6 +305,8 @@ static int with_host(struct session *s, const char *name)
 		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' runs on many",
 			"'%s' means %zu hosts, ssh takes one", name, pssh_list_count(hosts));
 	status = status ? status : ssh_settle(s, hosts);
+	if (!status)
+		select_tell_end(s->np, hosts);
 	if (!status && option_given(s->o, "openssh")) {
 		static char forward[] = "-A", tty[] = "-t", no_tty[] = "-T";
 		char *extra[4] = { NULL };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/table.h"
 #include "cli/nodes/gpus.h"
@@ -276,6 +277,13 @@ const char *node_word(enum model_instance_status status, const char *text)
 const char *node_state(const struct node *n)
 {
 	return n->status == MODEL_INSTANCE_RUNNING && n->host_down ? "host down" : node_word(n->status, n->status_text);
+}
+
+/* A host that goes out of service is not to be had for longer. */
+void node_tell_end(struct nanopod *np, const struct node *n)
+{
+	if (n->status == MODEL_INSTANCE_RUNNING && !n->ends_early)
+		reservation_tell_soon(np, n->reservation, n->end, (int64_t)time(NULL));
 }
 
 int node_unreachable(struct nanopod *np, const struct node *n)

@@ -31,6 +31,9 @@ bool node_reachable(const struct node *n);                         /* runs, and 
 /* The word that people see for an instance's status; text: the market's own word, for a status that is not known. */
 const char *node_word(enum model_instance_status status, const char *text);
 
+/* Tells people shortly before the end of a node that runs how to keep it; nothing where it has more time. */
+void node_tell_end(struct nanopod *np, const struct node *n);
+
 /* Prints why the node cannot be reached (yet) and what to do. An exit status. */
 int node_unreachable(struct nanopod *np, const struct node *n);
 /* The same for a node whose host keys the market does not know. */

@@ -34,6 +34,20 @@ void select_recognize(struct nanopod *np, const struct pssh_list *l)
 	free(names);
 }
 
+void select_tell_end(struct nanopod *np, const struct pssh_list *l)
+{
+	const struct node *first = NULL;
+
+	for (size_t i = 0; np->tty_err && i < pssh_list_count(l); i++) {
+		const struct node *n = nodes_of_host(np->nodes, pssh_list_get(l, i));
+
+		if (n && n->end && (!first || n->end < first->end))
+			first = n;
+	}
+	if (first)
+		node_tell_end(np, first);
+}
+
 static bool selectnodes_wanted(const struct options *o, const struct node *n)
 {
 	const char *type = option_text(o, "type"), *zone = option_text(o, "zone");

@@ -12,6 +12,9 @@ const char **select_names(const struct pssh_list *l);
 /* Before connecting: looks up which of them are nodes of the market. */
 void select_recognize(struct nanopod *np, const struct pssh_list *l);
 
+/* Tells people on a terminal, in one line, which reservation of these nodes ends first, where that is soon. */
+void select_tell_end(struct nanopod *np, const struct pssh_list *l);
+
 /*
  * Applies --type, --zone, --wait and --only-ready to a list from elsewhere; select_options() does it itself. An exit
  * status.

@@ -211,14 +211,21 @@ const char *reservation_state(const struct reservation *r, int64_t now)
 
 void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64_t now)
 {
-	char when[WHEN_TEXT];
 	int64_t end = 0;
 
 	for (size_t i = 0; i < r->count; i++)
 		end = part_end(&r->parts[i]) > end ? part_end(&r->parts[i]) : end;
-	if (end > now && end - now <= SOON && strcmp(reservation_state(r, now), "running") == 0)
-		print_note(np, "'%s' ends %s; 'nanopod extend %s -d 1h' keeps its nodes", r->name,
-			when_relative(end, now, when), r->name);
+	if (strcmp(reservation_state(r, now), "running") == 0)
+		reservation_tell_soon(np, r->name, end, now);
+}
+
+void reservation_tell_soon(struct nanopod *np, const char *name, int64_t end, int64_t now)
+{
+	char when[WHEN_TEXT];
+
+	if (end > now && end - now <= SOON)
+		print_note(np, "'%s' ends %s; 'nanopod extend %s -d 1h' keeps its nodes", name,
+			when_relative(end, now, when), name);
 }
 
 int reservation_check_name(const char *name, struct fail *f)

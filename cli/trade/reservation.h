@@ -46,6 +46,7 @@ const char *reservation_state(const struct reservation *r, int64_t now);
 
 /* Tells people shortly before the end of one that runs, and how to keep it. */
 void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64_t now);
+void reservation_tell_soon(struct nanopod *np, const char *name, int64_t end, int64_t now); /* it runs until end */
 
 /* A name has letters, digits, '.', '_' and '-'. 0, or -EINVAL with a sentence. */
 int reservation_check_name(const char *name, struct fail *f);

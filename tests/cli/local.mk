@@ -53,12 +53,13 @@ EXTRA_DIST += $(cli_power_tests)
 $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/ghost.t tests/cli/guides.t \
+cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/endsoon.t tests/cli/ghost.t tests/cli/guides.t \
 	tests/cli/local.t tests/cli/lognodes.t tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t \
 	tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t tests/cli/wait.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
+tests/cli/endsoon.log: tests/lib/pty$(EXEEXT)
 tests/cli/guides.log tests/cli/local.log tests/cli/lognodes.log: $(node_programs)
 
 # Provisioning: without nodes, and on some of the driver ns.
