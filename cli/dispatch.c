@@ -269,7 +269,7 @@ static bool dispatch_has_json(const struct command *cmd)
 	struct fail why = { 0 };
 	size_t at;
 
-	return value_enum("json", cmd->formats, &at, &why) == 0;
+	return !(cmd->flags & COMMAND_STREAM) && value_enum("json", cmd->formats, &at, &why) == 0;
 }
 
 /* Runs it; for -o yaml and --template with its JSON, which is printed in that form. */

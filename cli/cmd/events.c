@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod events: prints what happened to the account, as sentences or as JSON Lines. With -f it follows: after a lost
+ * nanopod events: prints what happened to the account, as sentences or as data. With -f it follows: after a lost
  * connection it asks for what comes after the last printed line, so no line is missing and none comes twice.
  */
 #include <errno.h>
@@ -191,10 +191,9 @@ static void event_put_part(FILE *out, const struct doc *d, struct event_names *n
 	print_safe_line(out, name ? name : "unknown");
 }
 
-static void event_put_text(struct nanopod *np, const struct doc *d, const struct model_event *e, struct event_names *n)
+static void event_put_text(FILE *out, const struct doc *d, const struct model_event *e, struct event_names *n)
 {
 	const char *text = e->type;
-	char when[WHEN_TEXT];
 
 	for (size_t i = 0; i < sizeof event_texts / sizeof *event_texts; i++)
 		if (strcmp(event_texts[i].type, e->type) == 0)
@@ -202,18 +201,35 @@ static void event_put_text(struct nanopod *np, const struct doc *d, const struct
 	/* Leases that are over are in no list: their order tells whose they were. */
 	if (n->m && doc_text(d, "order") && doc_text(d, "contract"))
 		event_names_add(n, doc_text(d, "contract"), event_names_of(n, d, "order"));
-	fprintf(np->out, "%s  ", when_local(e->at, when));
 	for (; text != e->type && *text; text++) {
 		if (*text == '$')
-			event_put_money(np->out, d);
+			event_put_money(out, d);
 		else if (*text == '%')
-			event_put_part(np->out, d, n, *++text);
+			event_put_part(out, d, n, *++text);
 		else
-			putc(*text, np->out);
+			putc(*text, out);
 	}
 	if (text == e->type)
-		print_safe_line(np->out, text);
-	putc('\n', np->out);
+		print_safe_line(out, text);
+}
+
+static void event_put_row(FILE *out, const struct doc *d, const struct model_event *e, struct event_names *n)
+{
+	char *text = NULL, when[WHEN_TEXT];
+	size_t len;
+	FILE *cell = open_memstream(&text, &len);
+
+	if (!cell)
+		command_nomem();
+	event_put_text(cell, d, e, n);
+	if (fclose(cell))
+		command_nomem();
+	fprintf(out, "%" PRIu64 ",%s,", e->seq, e->at ? when_iso(e->at, when) : "");
+	print_csv_cell(out, e->type);
+	putc(',', out);
+	print_csv_cell(out, text);
+	putc('\n', out);
+	free(text);
 }
 
 /* ---- The stream ----------------------------------------------------------------------------- */
@@ -225,6 +241,7 @@ struct follow {
 	uint64_t seq;          /* of the last line that was printed */
 	long left;             /* lines that may still come; -1: any */
 	bool forever, lost;
+	bool any; /* printed */
 	struct event_names names;
 	int64_t pause_ms;
 };
@@ -243,6 +260,33 @@ static void events_put_line(FILE *out, const char *line, size_t len, const struc
 	fputs("}\n", out);
 }
 
+static void events_put(struct follow *s, const char *line, size_t len, const struct doc *d, const struct model_event *e)
+{
+	FILE *out = s->m->np->out;
+	char when[WHEN_TEXT];
+
+	switch (s->m->np->format) {
+	case FORMAT_CSV:
+		event_put_row(out, d, e, &s->names);
+		break;
+	case FORMAT_NAME:
+		fprintf(out, "%" PRIu64 "\n", e->seq);
+		break;
+	case FORMAT_JSON:
+		fputs(s->any ? "," : "[", out);
+		events_put_line(out, line, len, d, e->at);
+		break;
+	case FORMAT_JSONL:
+		events_put_line(out, line, len, d, e->at);
+		break;
+	default:
+		fprintf(out, "%s  ", when_local(e->at, when));
+		event_put_text(out, d, e, &s->names);
+		putc('\n', out);
+	}
+	s->any = true;
+}
+
 /* 0: continue; 1: the end; or a negative code. */
 static int events_take_line(struct follow *s, const char *line, size_t len)
 {
@@ -257,10 +301,7 @@ static int events_take_line(struct follow *s, const char *line, size_t len)
 	rc = rc ? rc : wire_event(d, WIRE_WHOLE, &e, &m->fail);
 	if (!rc && e.seq > s->seq) { /* else it was printed already */
 		s->seq = e.seq;
-		if (m->np->format == FORMAT_TABLE)
-			event_put_text(m->np, d, &e, &s->names);
-		else
-			events_put_line(m->np->out, line, len, d, e.at);
+		events_put(s, line, len, d, &e);
 		if (s->left > 0)
 			s->left--;
 	}
@@ -367,18 +408,30 @@ static int events_command(struct nanopod *np, const struct options *o)
 		.left = option_given(o, "limit") ? option_int(o, "limit") : -1 };
 	int rc, number;
 
+	if (s.forever && np->format == FORMAT_JSON)
+		return print_fail_field(np, STATUS_USAGE, "--output", "'-o jsonl' prints an object per line",
+			"cannot follow with '-o json': a list that never ends");
 	s.seq = (uint64_t)option_int(o, "since-seq");
 	rc = market_sign_in(np, o, 0, &s.m);
 	rc = rc ? rc : market_need_ours(s.m, "events");
-	if (!rc && np->format == FORMAT_TABLE && !s.m->explain)
+	if (!rc && np->format != FORMAT_JSON && np->format != FORMAT_JSONL && np->format != FORMAT_NAME &&
+		!s.m->explain)
 		rc = market_sign_in(np, o, 0, &s.names.m);
 	if (!rc) {
-		int failed = events_follow(&s);
+		int failed;
 
+		if (np->format == FORMAT_CSV && !s.m->explain)
+			fputs("seq,time,type,event\n", np->out);
+		failed = events_follow(&s);
+		if (np->format == FORMAT_JSON && !s.m->explain && (s.any || !failed))
+			fputs(s.any ? "]\n" : "[]\n", np->out);
 		if (failed == CLIENT_STOPPED) {
 			number = signals_next();
 			print_note(np, "'nanopod events -f --since-seq %" PRIu64 "%s' continues from here", s.seq,
-				np->format == FORMAT_TABLE ? "" : " -o jsonl");
+				np->format == FORMAT_TABLE || np->format == FORMAT_WIDE ? ""
+					: np->format == FORMAT_CSV                      ? " -o csv"
+					: np->format == FORMAT_NAME                     ? " -o name"
+											: " -o jsonl");
 			rc = number == SIGTERM ? STATUS_TERM : STATUS_INT;
 		} else if (failed) {
 			rc = market_fail(s.m, "cannot show the events");
@@ -411,12 +464,13 @@ const struct command cmd_events = {
 	.summary = "print and follow what happens to the account",
 	.examples = examples,
 	.description = "Prints a line for each event, oldest first, with the names of reservations and nodes.\n\n"
-		       "-o jsonl prints one JSON object per line, each with 'seq', 'type', 'at' (Unix seconds) "
+		       "-o json prints a list of objects, -o jsonl one object per line, each with 'seq', 'type', 'at' "
+		       "(Unix seconds) "
 		       "and 'time' (the same as RFC 3339 in UTC). A second run with --since-seq and the last seq of "
 		       "the first one continues without a gap or an event twice. With -f it reconnects after a lost "
 		       "connection and continues where it was; Ctrl-C ends it and tells how to continue.",
 	.options = options,
-	.formats = "table|jsonl|yaml",
-	.flags = COMMAND_MORE | COMMAND_MARKET,
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
+	.flags = COMMAND_MORE | COMMAND_MARKET | COMMAND_STREAM,
 	.run = events_command,
 };

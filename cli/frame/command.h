@@ -109,6 +109,7 @@ enum command_flags {
 	COMMAND_CONNECT = 16,    /* connects: gets --user --port --identity --jump --ssh-config … (settings) */
 	COMMAND_MORE = 128,      /* the short page shows only its name */
 	COMMAND_NODES = 256,     /* takes nodes of the market among its hosts: gets --url */
+	COMMAND_STREAM = 512,    /* prints while things happen: YAML and templates come line by line */
 	COMMAND_MARKET = 64,     /* asks the market: gets --url and --explain (cli/trade/market_link.h) */
 };
 

@@ -279,7 +279,7 @@ const char *node_state(const struct node *n)
 	return n->status == MODEL_INSTANCE_RUNNING && n->host_down ? "host down" : node_word(n->status, n->status_text);
 }
 
-/* A host that goes out of service is not to be had for longer. */
+/* Nobody can extend on a host that goes out of service. */
 void node_tell_end(struct nanopod *np, const struct node *n)
 {
 	if (n->status == MODEL_INSTANCE_RUNNING && !n->ends_early)

@@ -24,6 +24,23 @@ run_is 0 "nothing new" events --since-seq "$(printf '%s\n' "$out" | tail -n 1 | 
 is "$out" "" "prints nothing"
 run_is 2 "a seq that is none" events --since-seq x
 
+# ---- Formats ----
+run_is 0 "-o json" "$NANOPOD" events -o json
+is "$(printf '%s\n' "$out" | jq -c '.[]')" "$(events | jq -c .)" "is a list of what -o jsonl prints"
+run_is 0 "of none" "$NANOPOD" events -o json --since-seq 9000000000000000000
+is "$(printf '%s' "$out" | jq -c .)" "[]" "it is an empty list"
+run_is 0 "of one" "$NANOPOD" events -o json --limit 1
+is "$(printf '%s' "$out" | jq length)" 1 "it is a list, too"
+run_is 2 "a list that never ends" "$NANOPOD" events -f -o json
+like "$err" "'-o jsonl'" "names the way"
+NANOPOD_TOKEN=npk_wrong run_is 4 "one that the market refuses" "$NANOPOD" events -o json
+is "$out" "" "prints no list"
+is "$("$NANOPOD" events -o name)" "$(events | jq .seq)" "-o name: the seq of each"
+run_is 0 "-o csv" "$NANOPOD" events -o csv
+is "$(printf '%s\n' "$out" | head -n 1)" "seq,time,type,event" "CSV has a heading"
+like "$out" "^$first,2027-01-15T08:00:00Z,account.credited,\"\\\$100,000\\.00 credited\"\$" "and the sentence"
+is "$("$NANOPOD" events -o wide)" "$("$NANOPOD" events)" "-o wide has no more than a table"
+
 # Followed over cut connections and a market that is ended and comes back.
 "$NANOPOD" events -f --since-seq "$first" >"$TMP/lines" 2>"$TMP/said" &
 pid=$!
