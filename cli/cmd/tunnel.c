@@ -22,7 +22,14 @@
 #include "cli/frame/signals.h"
 #include "cli/remote/summary.h"
 
-enum { PORTS_MAX = 64, PAUSE_FIRST_MS = 500, PAUSE_MAX_MS = 15000, KEEPALIVE_MS = 15000, EVENT_BYTES = 8192 };
+enum {
+	PORTS_MAX = 64,
+	PAUSE_FIRST_MS = 500,
+	PAUSE_MAX_MS = 15000,
+	KEEPALIVE_MS = 15000,
+	EVENT_BYTES = 8192,
+	REFUSED_MS = 1000
+};
 
 enum way_kind { WAY_OUT, WAY_SOCKS, WAY_BACK };
 
@@ -43,6 +50,7 @@ struct tunnel {
 	size_t count;
 	bool lost, ever;
 	int64_t again_at, pause_ms; /* 0: nothing is due */
+	int64_t refused_at;         /* when it told last of a connection that failed; 0: never */
 	uint64_t seq;
 	int status;             /* why it cannot continue */
 	int asked;              /* a signal's number */
@@ -309,6 +317,15 @@ static void tunnel_broke(struct tunnel *t, const struct way *w, const struct pss
 	t->lost = true;
 }
 
+/* A program that tries again and again is told of once a second. */
+static void tunnel_refused(struct tunnel *t, const struct pssh_event *ev)
+{
+	if (t->refused_at && clock_ms() - t->refused_at < REFUSED_MS)
+		return;
+	t->refused_at = clock_ms();
+	print_warn(t->np, "%s: a connection failed: %.*s", t->name, (int)ev->len, ev->data);
+}
+
 static void tunnel_event(struct tunnel *t, const struct pssh_event *ev)
 {
 	if (ev->type == PSSH_EV_PROMPT) {
@@ -322,6 +339,8 @@ static void tunnel_event(struct tunnel *t, const struct pssh_event *ev)
 			tunnel_opened(t, &t->ways[i]);
 		else if (ev->type == PSSH_EV_ERROR)
 			tunnel_broke(t, &t->ways[i], ev);
+		else if (ev->type == PSSH_EV_STDERR)
+			tunnel_refused(t, ev);
 		return;
 	}
 }

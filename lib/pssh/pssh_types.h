@@ -159,7 +159,7 @@ enum pssh_event_type {
 	PSSH_EV_RETRY,       /* a try failed and another follows: status, text, attempt */
 	PSSH_EV_STARTED,     /* the command runs, the copy begins, the tunnel listens */
 	PSSH_EV_STDOUT,      /* data, len, dropped */
-	PSSH_EV_STDERR,      /* data, len, dropped; of a copy: a line about one file */
+	PSSH_EV_STDERR,      /* data, len, dropped; of a copy, a tunnel: a line about one file, one connection */
 	PSSH_EV_WRITABLE,    /* input may be written again; host NULL: the input for all hosts */
 	PSSH_EV_PROGRESS,    /* of a copy: done, total (bytes), unchanged, text (the file) */
 	PSSH_EV_PROMPT,      /* a question: text, echo, prompt; answer it by pssh_answer */

@@ -68,6 +68,29 @@ kill -INT $T; wait $T
 is $? 130 "Ctrl-C ends it"
 not_ok "and the host listens no more" works "$BACK"
 
+# ---- Nobody at the other end ----
+dead() { sed -n "s|^nanopod: .*localhost:\([0-9]*\) -> .*nowhere.invalid:80 .*|\1|p" "$TMP/t.err" | grep .; }
+back() { sed -n 's|^nanopod: train-0:\([0-9]*\) -> localhost:1 .*|\1|p' "$TMP/t.err" | grep .; }
+says() { grep -q "warning: train-0: a connection failed: $1" "$TMP/t.err"; }
+tunnel train-0 0:nowhere.invalid:80 -D 0 -R 0:localhost:1
+ok "a tunnel to nobody listens" wait_for 20 dead
+ok "(and the other two)" wait_for 20 socks
+ok "(all three)" wait_for 20 back
+not_ok "no client, no word" says .
+curl -s --max-time 20 "http://127.0.0.1:$(dead)/" >/dev/null
+ok "a client is told of" wait_for 20 says "the host cannot connect to 'nowhere.invalid:80', or does not allow it"
+kill -0 $T
+is $? 0 "and the tunnel stays"
+kill $T; wait $T
+tunnel train-0 -D 0 -R 0:localhost:1
+ok "(SOCKS)" wait_for 20 socks
+ok "(and back)" wait_for 20 back
+curl -s --max-time 20 --socks5-hostname "127.0.0.1:$(socks)" http://other.invalid/ >/dev/null
+ok "through SOCKS, too" wait_for 20 says "the host cannot connect to 'other.invalid:80'"
+from_host() { curl -s --max-time 20 "http://127.0.0.1:$(back)/" >/dev/null; says "cannot connect to 'localhost:1' from here"; }
+ok "and from the host back to here" wait_for 20 from_host
+kill $T; wait $T
+
 # ---- For programs, and what cannot be ----
 tunnel train-1 "0:$MARKET" "$TMP/socket:$MARKET" -o jsonl
 two() { [ "$(grep -c listening "$TMP/t.out")" -eq 2 ]; }

@@ -294,6 +294,18 @@ static int step_look(struct run *r, struct pssh_event *ev, struct fail *f)
 	}
 }
 
+static int step_tunnel(struct run *r, struct pssh_event *ev, struct fail *f)
+{
+	int rc = tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
+
+	if (rc != TUNNEL_NOTE)
+		return rc;
+	ev->type = PSSH_EV_STDERR;
+	ev->data = tunnel_note(r->tunnel);
+	ev->len = strlen(ev->data);
+	return RUN_OUTPUT;
+}
+
 int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 {
 	if (r->exec)
@@ -308,7 +320,7 @@ int run_step(struct run *r, struct pssh_event *ev, struct fail *f)
 		return lend_step(r->lend, &r->host->conn->link, &r->host->fleet->room, f);
 	if (!r->begun)
 		return step_begin_tunnel(r, f);
-	return tunnel_step(r->tunnel, &r->host->conn->link, &r->host->fleet->room, f);
+	return step_tunnel(r, ev, f);
 }
 
 /* Which of the connection's running processes it is, oldest first. */

@@ -51,6 +51,8 @@ struct tunnel {
 	struct addrinfo *found; /* the target's addresses */
 	LIBSSH2_LISTENER *there;
 	struct link *asks; /* whom it asks to listen there; NULL: it does not, or has the answer */
+
+	struct fail note; /* why the last client was sent away; code 0: nothing new */
 };
 
 static int split_address(const char *text, char **host, unsigned *port, struct fail *f)
@@ -370,6 +372,9 @@ static int tunnel_connect(struct tunnel *t, struct tunnel_client *c, struct exec
 		return rc;
 	rc = chan_open_direct(c->pump.chan, socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port,
 		c->window, NULL);
+	if (rc == PSSH_EREFUSED)
+		fail_set(&t->note, rc, "the host cannot connect to '%.200s:%u', or does not allow it",
+			socks ? c->socks.host : t->host, socks ? c->socks.port : t->target_port);
 	if (rc == PSSH_EAGAIN) {
 		loop_forget(t->loop, &c->tw.watch); /* what it sends meanwhile would wake us again and again */
 		return 0;
@@ -408,10 +413,20 @@ int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct
 	list_each (pos, tmp, &t->clients) {
 		struct tunnel_client *c = list_entry(pos, struct tunnel_client, link);
 
-		if (session_tunnel_serve(t, c, room) < 0)
+		if (session_tunnel_serve(t, c, room) < 0) {
+			if (t->way == TUNNEL_BACK && !c->joined)
+				fail_set(&t->note, PSSH_ECONNECT, "cannot connect to '%.200s:%u' from here", t->host,
+					t->target_port);
 			tunnel_client_free(t, c);
+		}
 	}
 	if (t->door.fd >= 0 && door_admit(&t->door, t->count < CLIENTS) != 0)
 		return fail_set(f, PSSH_ELOCAL, "cannot wait for connections to the tunnel");
-	return PSSH_EAGAIN;
+	return t->note.code ? TUNNEL_NOTE : PSSH_EAGAIN;
+}
+
+const char *tunnel_note(struct tunnel *t)
+{
+	t->note.code = 0;
+	return t->note.text;
 }

@@ -35,7 +35,12 @@ unsigned tunnel_port(const struct tunnel *t);
 /* Takes "host:port" apart; *host is malloc'd. */
 int tunnel_target(const char *text, char **host, unsigned *port, struct fail *f);
 
-/* Serves all clients as far as it can without blocking. PSSH_EAGAIN, or a code if the tunnel failed as a whole. */
+/*
+ * Serves all clients as far as it can without blocking. PSSH_EAGAIN; TUNNEL_NOTE: a client had to be sent away, and
+ * tunnel_note() says why; or a code if the tunnel failed as a whole.
+ */
+enum { TUNNEL_NOTE = 1 };
+const char *tunnel_note(struct tunnel *t);
 int tunnel_step(struct tunnel *t, struct link *l, struct exec_room *room, struct fail *f);
 /* Drops every client: the SSH connection is gone. */
 void tunnel_cut(struct tunnel *t);
