@@ -179,7 +179,7 @@ static int select_before_split(struct run *r, struct pssh_list *hosts)
 {
 	char **words = option_argv(r->o);
 	bool split = option_split(r->o) == 1;
-	char hint[300] = "nanopod run -w 'n[1-64]' -- COMMAND";
+	char hint[300 + SELECT_HINT] = "nanopod run -w 'n[1-64]' -- COMMAND", near[SELECT_HINT];
 	int status;
 
 	if (!words[0])
@@ -194,6 +194,8 @@ static int select_before_split(struct run *r, struct pssh_list *hosts)
 	if (split || select_reservation_size(r->np, words[0]) || nodes_of_host(r->np->nodes, words[0]))
 		snprintf(hint, sizeof hint, "nanopod run %s %.100s -- COMMAND",
 			select_reservation_size(r->np, words[0]) ? "-r" : "-w", words[0]);
+	if (split && select_near(r->np, words[0], near))
+		snprintf(hint, sizeof hint, "%s 'nanopod run -w %.60s -- COMMAND' takes it for a host", near, words[0]);
 	return print_fail_field(r->np, STATUS_USAGE, "--hosts", hint, "no hosts given");
 }
 

@@ -122,8 +122,8 @@ static int sell_show_plan(struct sell *s)
 	plan_add(&p, "window", "%s", window_show(&args->window, window));
 	plan_add(&p, "price", "at least %s%s", plan_rate(args->limit, order_args_gpus(args, s->order.sku), rate),
 		option_given(s->d.o, "whole") ? ", all of it to one buyer or none" : ", in parts too");
-	plan_add(&p, "total", "%s if all of it is sold%s%s", money_text(least, a), bps ? ", less a fee of " : "",
-		bps ? money_text(fee, c) : "");
+	plan_add(&p, "total", "%s if all of it is sold%s%s", deal_about(least, a), bps ? ", less a fee of " : "",
+		bps ? deal_about(fee, c) : "");
 	when_local(args->window.start, when);
 	if (option_given(s->d.o, "whole"))
 		plan_add(&p, "nodes", "Nodes you sell stop at %s and run until then", when);

@@ -92,12 +92,12 @@ void deal_read_balance(struct deal *d)
 
 /* ---- The plan -------------------------------------------------------------------------- */
 
-/* "$2.00" for $2.00004: the limit is a price per node-minute, which leaves odd fractions in sums. */
-static const char *deal_about(int64_t micros, char room[MONEY_TEXT])
+const char *deal_about(int64_t micros, char room[MONEY_TEXT])
 {
-	enum { CENT = 10000, DOLLAR = 100 * CENT };
+	enum { CENT = 10000, DIME = 10 * CENT };
+	int64_t unit = micros < DIME ? CENT / 100 : CENT;
 
-	return money_text(micros < DOLLAR ? micros : (micros + CENT / 2) / CENT * CENT, room);
+	return money_text(micros < 0 ? micros : (micros + unit / 2) / unit * unit, room);
 }
 
 void deal_plan_total(struct plan *p, int64_t cost, int64_t most)
@@ -114,7 +114,7 @@ void deal_plan_burn(struct plan *p, int64_t burn)
 {
 	char a[MONEY_TEXT];
 
-	plan_add(p, "burn", "%s an hour while it runs", money_text(burn, a));
+	plan_add(p, "burn", "%s an hour while it runs", deal_about(burn, a));
 }
 
 void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible)
@@ -134,8 +134,8 @@ void deal_plan_balance(const struct deal *d, struct plan *p, int64_t cost, int64
 
 	if (d->available == MODEL_NONE)
 		return;
-	money_text(d->available, c);
-	money_text(d->available - cost, a);
+	deal_about(d->available, c);
+	deal_about(d->available - cost, a);
 	if (most == cost)
 		plan_add(p, "balance", "%s now, %s afterwards", c, a);
 	else

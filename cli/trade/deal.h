@@ -69,6 +69,12 @@ int deal_find_unfinished(struct deal *d, struct deal_order *e, const char *subje
 /* Sets available. */
 void deal_read_balance(struct deal *d);
 
+/*
+ * "$2.00" for $2.00004: the limit is a price per node-minute, which leaves odd fractions in sums. Small sums keep a
+ * hundredth of a cent.
+ */
+const char *deal_about(int64_t micros, char room[MONEY_TEXT]);
+
 /* The lines of a plan about money. most: what it may cost at the limit. */
 void deal_plan_total(struct plan *p, int64_t cost, int64_t most);
 void deal_plan_burn(struct plan *p, int64_t burn);

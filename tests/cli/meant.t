@@ -26,6 +26,8 @@ run_is 0 "run NODE -- COMMAND" "$NANOPOD" run $WHERE train-1 -- echo there
 is "$out" "train-1: there" "on the node"
 run_is 2 "run RESERVATION COMMAND" "$NANOPOD" run $WHERE train echo there
 like "$err" "no hosts given; nanopod run -r train -- COMMAND" "is refused with what to type"
+run_is 2 "run SLIP -- COMMAND" "$NANOPOD" run $WHERE trian-0 -- echo there
+like "$err" "no hosts given; did you mean 'train-0'\? 'nanopod run -w trian-0 -- COMMAND' takes it for a host" "names the nearest"
 run_is 2 "run OTHER -- COMMAND" "$NANOPOD" run $WHERE n1 -- echo there
 like "$err" "no hosts given; nanopod run -w n1 -- COMMAND" "likewise"
 run_is 0 "run -w RESERVATION" "$NANOPOD" run $WHERE -w train -- echo there

@@ -144,7 +144,7 @@ static void buy_plan_money(struct buy *b, struct plan *p, int64_t most)
 		deal_plan_burn(p, plan_burn(quote_average(q), q->nodes));
 	} else {
 		plan_add(p, "price", "limit %s; %s%s", limit, q->fills ? "" : "nothing fills now: ", q->message);
-		plan_add(p, "total", "up to %s at your limit%s", money_text(most, text),
+		plan_add(p, "total", "up to %s at your limit%s", deal_about(most, text),
 			q->fills ? "" : "; the market holds it while the order waits");
 		deal_plan_burn(p, plan_burn(a->limit, a->nodes));
 	}
@@ -198,7 +198,7 @@ static void buy_show_resumed(struct buy *b)
 	plan_init(&p, "Buy %s of %s", deal_nodes(a->nodes, nodes), buy_type(b));
 	plan_add(&p, "window", "%s", window_show(&a->window, window));
 	plan_add(&p, "price", "limit %s", plan_rate(a->limit, order_args_gpus(a, b->order.sku), rate));
-	plan_add(&p, "total", "up to %s at your limit", money_text(most, text));
+	plan_add(&p, "total", "up to %s at your limit", deal_about(most, text));
 	plan_show(b->d.np, &p);
 	plan_release(&p);
 }
