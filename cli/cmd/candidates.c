@@ -94,6 +94,22 @@ static void offer_remembered(struct asker *a, const char *kind)
 		remember_each(kind, url, offer_named, a);
 }
 
+static void offer_at_name(void *arg, const char *name, const char *help)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "@%s", name);
+	candidates_offer(arg, text, help);
+}
+
+static void offer_reservation_groups(struct asker *a)
+{
+	const char *url = settings_text(a->np->settings, SETTING_ID_URL);
+
+	if (url)
+		remember_each(REMEMBER_RESERVATIONS, url, offer_at_name, a);
+}
+
 static void offer_hosts(struct asker *a)
 {
 	const struct settings *s = a->np->settings;
@@ -101,6 +117,10 @@ static void offer_hosts(struct asker *a)
 	skip_to_last_name(a);
 	offer_groups(a, "@");
 	offer_remembered(a, REMEMBER_NODES);
+	/* A reservation stands for its nodes, with and without '@'. */
+	offer_remembered(a, REMEMBER_RESERVATIONS);
+	if (*a->typed == '@')
+		offer_reservation_groups(a);
 	if (settings_text(s, SETTING_ID_SSH_CONFIG) && !settings_none(s, SETTING_ID_SSH_CONFIG))
 		hostnames_config(settings_text(s, SETTING_ID_SSH_CONFIG), offer_host, a);
 	if (settings_text(s, SETTING_ID_KNOWN_HOSTS) && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
@@ -189,6 +209,7 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 		break;
 	case COMPLETE_COMMAND:
 		offer_commands(a);
+		offer_values(a, values);
 		break;
 	case COMPLETE_SETTING:
 		offer_settings(a);
@@ -211,6 +232,10 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 	case COMPLETE_CLUSTER_STACK:
 	case COMPLETE_PROVISION:
 		return offer_provision(a, kind, values);
+	case COMPLETE_HOLDING:
+		offer_remembered(a, REMEMBER_RESERVATIONS);
+		offer_remembered(a, REMEMBER_NODES);
+		break;
 	case COMPLETE_NODE:
 		offer_remembered(a, REMEMBER_NODES);
 		break;

@@ -73,5 +73,6 @@ const struct command cmd_help = {
 	.flags = COMMAND_NO_SETTINGS,
 	.max_args = 1,
 	.complete_first = COMPLETE_COMMAND,
+	.first_values = "commands|options|connection|output|exit-codes",
 	.run = help_command,
 };

@@ -12,6 +12,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/rows.h"
+#include "cli/trade/reservation.h"
 
 static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },
@@ -147,8 +148,7 @@ static int nodes_command(struct nanopod *np, const struct options *o)
 		return rc;
 	rc = nodes_load(m, reservation, option_given(o, "all"), &n);
 	if (rc == REASON_NOT_FOUND && reservation)
-		rc = print_fail_field(np, STATUS_NOTFOUND, "--reservation", "'nanopod reservations' lists yours",
-			"no reservation '%.100s'", reservation);
+		rc = reservation_missing(m, reservation, "--reservation");
 	else if (rc)
 		rc = market_fail(m, "cannot list your nodes");
 	else

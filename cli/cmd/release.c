@@ -379,6 +379,6 @@ const struct command cmd_release = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,
-	.complete_first = COMPLETE_RESERVATION,
+	.complete_first = COMPLETE_HOLDING,
 	.run = release_command,
 };

@@ -13,6 +13,7 @@
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
+#include "cli/remote/select.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/sku_list.h"
@@ -338,6 +339,7 @@ static int show_named(struct showing *s, const char *name)
 {
 	struct reservation r = { 0 };
 	struct named n = { .name = name };
+	char hint[SELECT_HINT];
 	int rc = reservation_check_name(name, &s->m->fail) ? 1 : reservation_look(s->m, name, &r);
 
 	if (rc < 0)
@@ -351,8 +353,9 @@ static int show_named(struct showing *s, const char *name)
 		return market_fail(s->m, "cannot look for '%.60s'", name);
 	if (*n.id)
 		return show_instance(s, n.id);
-	return print_fail(s->np, STATUS_NOTFOUND, "'nanopod reservations' and 'nanopod orders --all' list yours",
-		"no order, reservation, node or contract '%.60s'", name);
+	if (!select_near(s->np, name, hint))
+		snprintf(hint, sizeof hint, "'nanopod reservations' and 'nanopod orders --all' list yours");
+	return print_fail(s->np, STATUS_NOTFOUND, hint, "no order, reservation, node or contract '%.60s'", name);
 }
 
 static int cmd_show_show_one(struct showing *s, const char *id)
@@ -415,6 +418,6 @@ const struct command cmd_show = {
 	.flags = COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,
-	.complete_first = COMPLETE_RESERVATION,
+	.complete_first = COMPLETE_HOLDING,
 	.run = show_command,
 };

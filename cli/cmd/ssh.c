@@ -276,35 +276,14 @@ static int ssh_look_up(struct session *s, const char *name)
 	return status ? status : nodes_know_again(s->np);
 }
 
-/* A reservation of one node stands for it. */
-static int ssh_settle(struct session *s, struct pssh_list *hosts)
-{
-	const char *name = pssh_list_get(hosts, 0);
-	char hint[300];
-	int status;
-
-	nodes_guess_host(s->np, name);
-	snprintf(hint, sizeof hint,
-		"'nanopod nodes -r %.100s' lists them, 'nanopod run -r %.100s -- COMMAND' runs on all", name, name);
-	status = s->np->nodes ? select_settle(s->np, hosts, false) : STATUS_OK;
-	if (!status && pssh_list_count(hosts) != 1)
-		status = print_fail(s->np, STATUS_USAGE, hint, "this is a reservation of %zu nodes, and ssh takes one",
-			pssh_list_count(hosts));
-	return status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
-}
-
 static int with_host(struct session *s, const char *name)
 {
 	struct pssh_list *hosts;
 	struct connect *c;
 	int status;
 
-	select_new(s->np, &hosts);
-	status = select_add(s->np, hosts, name);
-	if (!status && pssh_list_count(hosts) != 1)
-		status = print_fail(s->np, STATUS_USAGE, "'nanopod run -w' runs on many",
-			"'%s' means %zu hosts, ssh takes one", name, pssh_list_count(hosts));
-	status = status ? status : ssh_settle(s, hosts);
+	status = select_one(s->np, name, "ssh", &hosts);
+	status = status ? status : ssh_look_up(s, pssh_list_get(hosts, 0));
 	if (!status)
 		select_tell_end(s->np, hosts);
 	if (!status && option_given(s->o, "openssh")) {

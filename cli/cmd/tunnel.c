@@ -422,12 +422,16 @@ static int tunnel_serve(struct tunnel *t)
 static int tunnel_command(struct nanopod *np, const struct options *o)
 {
 	struct tunnel t = { .np = np, .o = o };
+	struct pssh_list *hosts = NULL;
 	int status = tunnel_read_line(&t);
+
+	status = status ? status : select_one(np, t.name, "tunnel", &hosts);
+	if (!status)
+		t.name = pssh_list_get(hosts, 0);
 
 	if (!status && signals_begin())
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
 	if (!status) {
-		nodes_guess_host(np, t.name);
 		status = connect_open(np, &t.connect);
 		if (!status) {
 			/* Keepalives notice a connection that went dead silently. */
@@ -438,6 +442,7 @@ static int tunnel_command(struct nanopod *np, const struct options *o)
 		}
 		signals_end();
 	}
+	pssh_list_free(hosts);
 	for (size_t i = 0; i < t.count; i++) {
 		free(t.ways[i].listen);
 		free(t.ways[i].target);

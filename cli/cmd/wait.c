@@ -9,6 +9,7 @@
 #include "cli/frame/signals.h"
 #include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
+#include "cli/remote/select.h"
 #include "cli/trade/market_clock.h"
 #include "cli/trade/reservation.h"
 #include "market/when.h"
@@ -39,6 +40,7 @@ static int wait_find_node(struct wait *w)
 {
 	struct nodes *all;
 	const struct node *n;
+	char hint[SELECT_HINT];
 	int rc = nodes_load(w->m, NULL, true, &all);
 
 	if (rc)
@@ -49,9 +51,11 @@ static int wait_find_node(struct wait *w)
 		w->end = n->end;
 	}
 	nodes_free(all);
-	return n ? 0
-		 : print_fail(w->np, STATUS_NOTFOUND, "'nanopod reservations' and 'nanopod nodes' list yours",
-			   "no reservation or node '%.100s'", w->typed);
+	if (n)
+		return 0;
+	if (!select_near(w->np, w->typed, hint))
+		snprintf(hint, sizeof hint, "'nanopod reservations' and 'nanopod nodes' list yours");
+	return print_fail(w->np, STATUS_NOTFOUND, hint, "no reservation or node '%.100s'", w->typed);
 }
 
 static void wait_measure(struct wait *w)
@@ -236,6 +240,6 @@ const struct command cmd_wait = {
 	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.min_args = 1,
 	.max_args = 1,
-	.complete_first = COMPLETE_RESERVATION,
+	.complete_first = COMPLETE_HOLDING,
 	.run = wait_command,
 };

@@ -37,7 +37,7 @@ static const struct option output[] = {
 		.values = "table|wide|json|jsonl|csv|name|yaml|text", .complete = COMPLETE_VALUES, .setting = "output",
 		.section = "Output" },
 	{ "template", 0, OPTION_STRING, "TEXT",
-		.help = "print TEXT for each result, with its fields in braces: '{name} {state}'",
+		.help = "print TEXT for each result; what --fields= lists may stand in braces: 'id: {id}'",
 		.section = "Output" },
 	{ 0 },
 };

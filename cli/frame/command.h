@@ -126,7 +126,7 @@ struct command {
 	unsigned flags;
 	int min_args, max_args;            /* of positionals; max -1: any number */
 	enum complete complete_first, complete_rest; /* what positionals complete to */
-	const char *first_values;          /* where complete_first is COMPLETE_VALUES: "a|b|c" */
+	const char *first_values;                    /* of COMPLETE_VALUES, or beside commands: "a|b|c" */
 	int (*run)(struct nanopod *np, const struct options *o); /* an enum status, or a remote status */
 };
 

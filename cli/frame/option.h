@@ -39,6 +39,7 @@ enum complete {
 	COMPLETE_ORDER,
 	COMPLETE_RESERVATION,
 	COMPLETE_NODE,          /* of the market */
+	COMPLETE_HOLDING,       /* a reservation or a node */
 	COMPLETE_CLUSTER,       /* that was provisioned from here */
 	COMPLETE_CLUSTER_STACK, /* that, or a stack */
 	COMPLETE_PROVISION,     /* that, a verb of values, or a file */

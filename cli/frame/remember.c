@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "cli/frame/value.h"
 
 enum { FILE_MAX = 256 << 10, NAMES_MAX = 2000 };
 
@@ -142,4 +143,41 @@ void remember_each(const char *kind, const char *where, void (*found)(void *arg,
 	}
 	buf_release(&b);
 	free(path);
+}
+
+struct remember_nearest {
+	const char *typed;
+	char *name;
+	size_t *far;
+	bool alike, found;
+};
+
+static void remember_nearer(struct remember_nearest *s, const char *name)
+{
+	size_t far;
+
+	if (strlen(name) < REMEMBER_NAME && strcmp(name, s->typed) != 0 && value_near(s->typed, name, &far) &&
+		far < *s->far) {
+		memcpy(s->name, name, strlen(name) + 1);
+		*s->far = far;
+		s->found = true;
+	}
+}
+
+static void remember_compare(void *arg, const char *name, const char *help)
+{
+	struct remember_nearest *s = arg;
+
+	remember_nearer(s, name);
+	if (s->alike && help)
+		remember_nearer(s, help);
+}
+
+bool remember_near(const char *kind, const char *where, const char *typed, bool alike, char name[REMEMBER_NAME],
+	size_t *far)
+{
+	struct remember_nearest s = { .typed = typed, .name = name, .far = far, .alike = alike };
+
+	remember_each(kind, where, remember_compare, &s);
+	return s.found;
 }

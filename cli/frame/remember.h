@@ -14,6 +14,8 @@
 #define REMEMBER_RESERVATIONS "reservations"
 #define REMEMBER_NODES "nodes"
 
+enum { REMEMBER_NAME = 64 };
+
 /*
  * Replaces the names of a kind. where: the market's address, so that completion offers no names of another
  * one. help, and each member of it, may be NULL.
@@ -31,5 +33,12 @@ bool remember_daily(const char *what);
 
 void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),
 	void *arg);
+
+/*
+ * The name of a kind that a slip of the pen turns into `typed`, and how far it is; *far, at first SIZE_MAX, is how near
+ * it has to be. alike: what is told beside a name is one, too. False: none is nearer.
+ */
+bool remember_near(const char *kind, const char *where, const char *typed, bool alike, char name[REMEMBER_NAME],
+	size_t *far);
 
 #endif

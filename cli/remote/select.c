@@ -62,39 +62,17 @@ static int select_resolve(void *arg, const char *group, struct pssh_list *into)
 
 /* ---- The nearest name -------------------------------------------------------------------- */
 
-struct select_nearest {
-	const char *typed;
-	char name[64];
-	size_t far;
-};
-
-static void select_nearer(struct select_nearest *s, const char *name)
-{
-	size_t far;
-
-	if (name && strlen(name) < sizeof s->name && strcmp(name, s->typed) != 0 && value_near(s->typed, name, &far) &&
-		far < s->far) {
-		memcpy(s->name, name, strlen(name) + 1);
-		s->far = far;
-	}
-}
-
-static void select_remembered(void *arg, const char *name, const char *help)
-{
-	select_nearer(arg, name);
-	select_nearer(arg, help); /* of a node it is its reservation */
-}
-
 bool select_near(const struct nanopod *np, const char *name, char room[SELECT_HINT])
 {
 	const char *url = np->settings ? settings_text(np->settings, SETTING_ID_URL) : NULL, *at = strrchr(name, '@');
-	struct select_nearest s = { .typed = at ? at + 1 : name, .far = SIZE_MAX };
+	char near[REMEMBER_NAME];
+	size_t far = SIZE_MAX;
+	/* What is told beside a node is its reservation. */
+	bool found = url && remember_near(REMEMBER_NODES, url, at ? at + 1 : name, true, near, &far);
 
-	if (url)
-		remember_each(REMEMBER_NODES, url, select_remembered, &s);
-	if (*s.name)
-		snprintf(room, SELECT_HINT, "did you mean '%s'?", s.name);
-	return *s.name;
+	if (found)
+		snprintf(room, SELECT_HINT, "did you mean '%s'?", near);
+	return found;
 }
 
 static int no_such_reservation(struct nanopod *np, const char *name, const char *field)
@@ -104,7 +82,7 @@ static int no_such_reservation(struct nanopod *np, const char *name, const char 
 
 	snprintf(hint, sizeof hint,
 		"%s%s'nanopod nodes -r %.100s --all' lists ended nodes, 'nanopod reservations' your reservations", near,
-		slip ? "; " : "", name);
+		slip ? " " : "", name);
 	return print_fail_field(np, STATUS_NOTFOUND, field, hint,
 		"no reservation '%.100s' with a running or pending node", name);
 }
@@ -175,6 +153,30 @@ int select_settle(struct nanopod *np, struct pssh_list *l, bool sure)
 	if (rc)
 		command_nomem();
 	return STATUS_OK;
+}
+
+int select_one(struct nanopod *np, const char *typed, const char *command, struct pssh_list **out)
+{
+	char hint[400];
+	const char *name;
+	int status;
+
+	select_new(np, out);
+	status = select_add(np, *out, typed);
+	if (!status && pssh_list_count(*out) != 1)
+		status = print_fail(np, STATUS_USAGE, "'nanopod run -w' runs on many",
+			"'%s' means %zu hosts, %s takes one", typed, pssh_list_count(*out), command);
+	if (status)
+		return status;
+	name = pssh_list_get(*out, 0);
+	nodes_guess_host(np, name);
+	snprintf(hint, sizeof hint,
+		"'nanopod nodes -r %.100s' lists them, 'nanopod run -r %.100s -- COMMAND' runs on all", name, name);
+	status = np->nodes ? select_settle(np, *out, false) : STATUS_OK;
+	if (!status && pssh_list_count(*out) != 1)
+		status = print_fail(np, STATUS_USAGE, hint, "this is a reservation of %zu nodes, and %s takes one",
+			pssh_list_count(*out), command);
+	return status;
 }
 
 /* ---- What was typed ---------------------------------------------------------------------- */

@@ -88,6 +88,12 @@ int select_settle(struct nanopod *np, struct pssh_list *l, bool sure);
 /* Adds one expression, with the nodes of reservations in the place of their names. An exit status. */
 int select_meant(struct nanopod *np, struct pssh_list *l, const char *text, bool sure);
 
+/*
+ * *out: the one host that `typed` means; a reservation of one node stands for it. More than one is refused: `command`
+ * takes one. An exit status; *out is the caller's to free in any case.
+ */
+int select_one(struct nanopod *np, const char *typed, const char *command, struct pssh_list **out);
+
 /* How many pending and running nodes the reservation of that name has, as far as the market was asked. */
 size_t select_reservation_size(const struct nanopod *np, const char *name);
 

@@ -120,6 +120,17 @@ int reservation_look(struct market_link *m, const char *typed, struct reservatio
 	return rc ? rc : !l.found;
 }
 
+int reservation_missing(struct market_link *m, const char *typed, const char *field)
+{
+	char near[REMEMBER_NAME] = "", hint[REMEMBER_NAME + 80];
+	size_t far = SIZE_MAX;
+	bool slip = remember_near(REMEMBER_RESERVATIONS, m->url, typed, false, near, &far);
+
+	snprintf(hint, sizeof hint, "%s%s%s'nanopod reservations' lists yours", slip ? "did you mean '" : "", near,
+		slip ? "'? " : "");
+	return print_fail_field(m->np, STATUS_NOTFOUND, field, hint, "no reservation '%.60s'", typed);
+}
+
 int reservation_find(struct market_link *m, const char *typed, struct reservation *out)
 {
 	int rc;
@@ -129,8 +140,7 @@ int reservation_find(struct market_link *m, const char *typed, struct reservatio
 			"cannot look for a reservation: %s", m->fail.text);
 	rc = reservation_look(m, typed, out);
 	if (rc == 1)
-		return print_fail(m->np, STATUS_NOTFOUND, "'nanopod reservations' lists yours",
-			"no reservation '%.60s'", typed);
+		return reservation_missing(m, typed, NULL);
 	if (rc)
 		return market_fail(m, "cannot look for the reservation '%.60s'", typed);
 	remember_one(REMEMBER_RESERVATIONS, m->url, out->name, NULL);

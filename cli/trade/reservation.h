@@ -25,6 +25,9 @@ struct reservation {
 void reservation_copy(struct reservation *r, const struct model_pool *p);
 void reservation_release(struct reservation *r);
 
+/* Refuses a name that no reservation has; the nearest one is named. field: the option that gave it, or NULL. */
+int reservation_missing(struct market_link *m, const char *typed, const char *field);
+
 /* By name or id. 0, or an exit status after saying why. */
 int reservation_find(struct market_link *m, const char *typed, struct reservation *out);
 

@@ -51,6 +51,8 @@ is "$(offers --profile prod ver)" "version" "a command after an option with argu
 is "$(offers config get fan)" "fanout" "settings"
 is "$(offers config get groups.)" "groups.lab" "groups as settings"
 is "$(offers help do)" "doctor" "commands as words"
+is "$(offers help exit)" "exit-codes" "topics of help"
+is "$(offers keep '')" "status stop" "what 'keep' does"
 is "$(offers run --save '')" ":dirs" "directories"
 is "$(offers nonsense '')" ":files" "files for what is not known"
 is "$(offers)" "$(offers '')" "no words at all is an empty one"

@@ -20,6 +20,10 @@ run_is 0 "ssh to a reservation of one node" "$NANOPOD" ssh $WHERE one -- echo th
 is "$out" there "reaches it"
 run_is 2 "of two nodes" "$NANOPOD" ssh $WHERE train -- echo there
 like "$err" "a reservation of 2 nodes.*'nanopod nodes -r train' lists them, 'nanopod run -r train -- COMMAND'" "is refused with what to type"
+run_is 2 "tunnel, likewise" "$NANOPOD" tunnel $WHERE train 80
+like "$err" "a reservation of 2 nodes, and tunnel takes one" "is refused"
+run_is 2 "tunnel to many" "$NANOPOD" tunnel $WHERE 'n[1-2]' 80
+like "$err" "means 2 hosts, tunnel takes one" "is refused"
 run_is 0 "run RESERVATION -- COMMAND" "$NANOPOD" run $WHERE train -- echo there
 is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "train-0: there train-1: there " "runs on its nodes"
 run_is 0 "run NODE -- COMMAND" "$NANOPOD" run $WHERE train-1 -- echo there
@@ -56,11 +60,32 @@ done
 run_is 255 "ssh: a name with a slip" "$NANOPOD" ssh $WHERE --connect-timeout 5s trainn-0 -- true
 like "$err" "did you mean 'train-0'\?" "names the nearest"
 run_is 3 "a reservation with a slip" "$NANOPOD" run $WHERE -r tarin -- true
-like "$err" "no reservation 'tarin'.*did you mean 'train'\?; 'nanopod nodes -r tarin --all'" "too"
+like "$err" "no reservation 'tarin'.*did you mean 'train'\? 'nanopod nodes -r tarin --all'" "too"
+
+for line in "nodes -r tarin" "extend tarin -d 1h -p 3 -y" "sell tarin -p 3 -y" "release tarin -y"; do
+	# shellcheck disable=SC2086
+	run_is 3 "$line" "$NANOPOD" $line
+	like "$err" "no reservation 'tarin'; did you mean 'train'\? 'nanopod reservations'" "names the nearest"
+done
+
+for verb in wait show; do
+	run_is 3 "$verb tarin" "$NANOPOD" $verb tarin
+	like "$err" "did you mean 'train'\?" "names the nearest"
+done
+
+# ---- Completion of both ----
+offers() { "$NANOPOD" complete -- "$@" 2>/dev/null | cut -f1 | tr '\n' ' '; }
+is "$(offers run -w @tra)" "@train " "a reservation after '@'"
+is "$(offers cp file @tra)" "@train: :files " "as a target"
+is "$(offers inventory tra)" "train-0 train-1 train " "nodes and reservations, where hosts are meant"
+for verb in wait release show; do
+	is "$(offers $verb tra)" "train train-0 train-1 " "$verb: reservations and nodes"
+done
 
 # ---- Habits ----
 for habit in "ps=nanopod nodes" "list=nanopod reservations" "rm x=nanopod release" "exec a b=nanopod ssh" "scp a b:=nanopod cp" \
-	"run -g web x=-w @GROUP" "run -u 5 x=--timeout" "ssh -L 1:h:2 n=nanopod tunnel" "run -L x=nanopod tunnel"; do
+	"run -g web x=-w @GROUP" "run -u 5 x=--timeout" "ssh -L 1:h:2 n=nanopod tunnel" "run -L x=nanopod tunnel" \
+	"up=nanopod buy" "stop x=nanopod release" "status=nanopod nodes"; do
 	# shellcheck disable=SC2086
 	run_is 2 "'${habit%%=*}'" "$NANOPOD" ${habit%%=*}
 	like "$err" "; .*${habit#*=}" "names what does it here"
