@@ -148,9 +148,13 @@ static int fanout_start_task(struct fanout *f)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < f->count; i++)
-		if (f->hosts[i].state == OUTCOME_WAITING)
-			rc = pssh_task_add(f->task, f->hosts[i].host);
+	for (size_t i = 0; !rc && i < f->count; i++) {
+		if (f->hosts[i].state != OUTCOME_WAITING)
+			continue;
+		rc = pssh_task_add(f->task, f->hosts[i].host);
+		if (!rc && f->each)
+			rc = f->each(f->arg, f, f->task, &f->hosts[i]);
+	}
 	if (!rc)
 		rc = pssh_task_start(f->task);
 	if (rc == PSSH_ENOMEM)
