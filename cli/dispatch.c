@@ -362,6 +362,8 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 		hostbook_free(np->hostbook);
 	np->hostbook = outer_book;
 	np->hostbook_own = outer_own;
+	free(np->ssh_lines);
+	np->ssh_lines = NULL;
 	return rc;
 }
 

@@ -17,6 +17,7 @@ libcli_la_LIBADD = libconf.la libmarket.la libbase.la
 bin_PROGRAMS += nanopod
 nanopod_SOURCES = cli/main.c
 include cli/cmd/local.mk
+include cli/dropin/local.mk
 nodist_nanopod_SOURCES = cli/scripts.h
 nanopod_CPPFLAGS = $(AM_CPPFLAGS) -I. $(READLINE_CFLAGS)
 nanopod_LDADD = libcli.la libpssh.la $(READLINE_LIBS)

@@ -18,6 +18,7 @@ extern const struct command cmd_provision, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
 extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_shell, cmd_keep, cmd_gateway;
 extern const struct command cmd_ssh_config, cmd_inventory;
+extern const struct command cmd_pdsh, cmd_pdcp, cmd_rpdcp, cmd_clush, cmd_pssh, cmd_pscp;
 extern const struct command cmd_config, cmd_doctor, cmd_completion, cmd_complete, cmd_help, cmd_version;
 
 static const struct command *const commands[] = {
@@ -63,6 +64,12 @@ static const struct command *const commands[] = {
 	&cmd_completion,
 	&cmd_complete,
 	&cmd_gateway,
+	&cmd_pdsh,
+	&cmd_pdcp,
+	&cmd_rpdcp,
+	&cmd_clush,
+	&cmd_pssh,
+	&cmd_pscp,
 	&cmd_help,
 	&cmd_version,
 	NULL,
@@ -87,6 +94,15 @@ static void hold_standard_streams(void)
 			_exit(STATUS_FAILURE);
 }
 
+/* Called by the name of a tool whose place it takes: then that name is the command's. */
+static bool main_is_dropin(const struct nanopod *np, const char *path)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const struct command *cmd = command_find(np, name);
+
+	return cmd && cmd->flags & COMMAND_DROPIN;
+}
+
 int main(int argc, char **argv)
 {
 	struct nanopod np = { .commands = commands, .groups = groups, .out = stdout, .err = stderr };
@@ -99,7 +115,12 @@ int main(int argc, char **argv)
 	np.tty_err = isatty(2);
 	if (settings_new(&np.settings))
 		command_nomem();
-	status = command_run(&np, argc ? argc - 1 : 0, argv + (argc > 0));
+	if (argc && main_is_dropin(&np, argv[0])) {
+		argv[0] = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
+		status = command_run(&np, argc, argv);
+	} else {
+		status = command_run(&np, argc ? argc - 1 : 0, argv + (argc > 0));
+	}
 	settings_free(np.settings);
 	if (fclose(stdout) != 0 && status == STATUS_OK)
 		status = print_fail(&np, STATUS_FAILURE, NULL, "cannot write to standard output");

@@ -6,6 +6,22 @@
 #include "cli/frame/print.h"
 #include "cli/frame/usage.h"
 
+/* Tools whose place nanopod takes, where it is called by their name. */
+static void help_dropins(struct nanopod *np, FILE *out)
+{
+	fputs("Called by the name of one of these, nanopod does what that tool does: with its options, its output and\n"
+	      "its exit status. 'ln -s \"$(command -v nanopod)\" ~/bin/pdsh' gives it such a name.\n\n",
+		out);
+	for (const struct command *const *cmd = np->commands; *cmd; cmd++) {
+		const char *alias = (*cmd)->aliases ? (*cmd)->aliases[0] : NULL;
+
+		if ((*cmd)->flags & COMMAND_DROPIN)
+			fprintf(out, "  %-7s %s%s%s%s\n", (*cmd)->name, (*cmd)->summary, alias ? " (also " : "",
+				alias ? alias : "", alias ? ")" : "");
+	}
+	fputs("\n'nanopod help pdsh' lists the options, and nanopod-dropins(7) says what differs.\n", out);
+}
+
 static const struct {
 	const char *name;
 	void (*show)(struct nanopod *np, FILE *out);
@@ -15,6 +31,7 @@ static const struct {
 	{ "connection", usage_connection },
 	{ "output", usage_output },
 	{ "exit-codes", usage_statuses },
+	{ "drop-ins", help_dropins },
 };
 
 static int help_command(struct nanopod *np, const struct options *o)
@@ -68,7 +85,8 @@ const struct command cmd_help = {
 	.summary = "show how to use nanopod",
 	.examples = examples,
 	.description = "Prints the same page as 'nanopod COMMAND --help'. It reads no file and contacts no host.",
-	.positional = "COMMAND  whose page to show\nTOPIC    commands, options, connection, output or exit-codes",
+	.positional =
+		"COMMAND  whose page to show\nTOPIC    commands, options, connection, output, exit-codes or drop-ins",
 	.options = options,
 	.flags = COMMAND_NO_SETTINGS,
 	.max_args = 1,

@@ -90,6 +90,7 @@ struct nanopod {
 	struct hostbook *hostbook; /* "cli/inventory/hostbook.h"; what --inventory named; NULL: nothing */
 	bool hostbook_own;         /* this command's own --inventory, not that of the shell around it */
 	int select_failed;   /* cli/remote/select.c: a status, after it said why a group cannot be used */
+	char *ssh_lines;     /* lines of ssh_config that count before all files; NULL: none */
 	void *shell;                           /* cmd/shell.c's own, NULL outside of it: connections that stay warm */
 };
 
@@ -110,6 +111,7 @@ enum command_flags {
 	COMMAND_MORE = 128,      /* the short page shows only its name */
 	COMMAND_NODES = 256,     /* takes nodes of the market among its hosts: gets --url */
 	COMMAND_STREAM = 512,    /* prints while things happen: YAML and templates come line by line */
+	COMMAND_DROPIN = 1024,   /* argv[0] may name it: cli/dropin/ */
 	COMMAND_MARKET = 64,     /* asks the market: gets --url and --explain (cli/trade/market_link.h) */
 };
 

@@ -48,7 +48,10 @@ static char *made_of(struct nanopod *np)
 
 			rc |= buf_addf(&b, "%s=%s\n", settings_row(decisive[i])->key, item ? item : "");
 		}
-	rc |= buf_addf(&b, "verbose=%d\ninventory=%p\n", np->verbose, (void *)np->hostbook);
+	rc |= buf_addf(&b, "verbose=%d
+inventory=%p
+%s", np->verbose, (void *)np->hostbook,
+		np->ssh_lines ? np->ssh_lines : "");
 	if (rc)
 		command_nomem();
 	return buf_steal(&b);
@@ -107,6 +110,8 @@ static int read_overrides(struct nanopod *np, struct connect *c)
 	if (settings_given(s, SETTING_ID_CONNECT_TIMEOUT))
 		rc |= buf_addf(&b, "ConnectTimeout %lld\n",
 			(long long)(settings_ms(s, SETTING_ID_CONNECT_TIMEOUT) + 999) / 1000);
+	if (np->ssh_lines)
+		rc |= buf_adds(&b, np->ssh_lines);
 	if (rc)
 		command_nomem();
 	if (!b.len)
@@ -256,7 +261,8 @@ static int connect_make(struct nanopod *np, struct connect *c)
 	if (settings_given(np->settings, SETTING_ID_HOST_KEY))
 		pssh_set_hostkeys(c->fleet,
 			strcmp(keys, "accept-new") == 0 ? PSSH_HOSTKEYS_ACCEPT_NEW : PSSH_HOSTKEYS_STRICT);
-	status = settings_none(np->settings, SETTING_ID_SSH_CONFIG) ? STATUS_OK : read_overrides(np, c);
+	status = settings_none(np->settings, SETTING_ID_SSH_CONFIG) && !np->ssh_lines ? STATUS_OK
+										      : read_overrides(np, c);
 	if (!status)
 		status = read_configs(np, c);
 	if (!status)
