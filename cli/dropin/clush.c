@@ -11,7 +11,6 @@
 #include "cli/dropin/dropin.h"
 #include "cli/dropin/dropssh.h"
 #include "cli/frame/print.h"
-#include "cli/remote/script.h"
 #include "cli/remote/select.h"
 
 enum { CLUSH_COMMAND_MAX = 32000 };
@@ -130,7 +129,7 @@ static int clush_settings(struct nanopod *np, const struct options *o, bool *tty
 	if (!status && remote && strcmp(remote, "yes") != 0)
 		status = print_fail_field(np, STATUS_USAGE, "--remote", "leave it out",
 			"nanopod runs commands on the hosts only");
-	status = status ? status : dropin_set(np, SETTING_ID_FANOUT, "64", "-f");
+	status = status ? status : dropin_fanout(np, NULL, "64", "-f");
 	for (size_t i = 0; !status && i < option_count(o, "option"); i++)
 		status = clush_key(np, option_at(o, "option", i), tty);
 	for (size_t i = 0; !status && i < option_count(o, "options"); i++) {
@@ -260,7 +259,7 @@ static int clush_run(struct droprun *r, const struct pssh_list *l)
 	buf_init(&words, CLUSH_COMMAND_MAX);
 	r->input = !option_given(r->o, "nostdin") && !r->np->tty_in;
 	/* Without a command the shell there reads its input. */
-	if (option_argc(r->o) ? script_join(option_argv(r->o), &words) : buf_adds(&words, "exec $SHELL"))
+	if (option_argc(r->o) ? dropin_join(r->o, &words) : buf_adds(&words, "exec $SHELL"))
 		status = print_fail(r->np, STATUS_USAGE, "'clush -w n1 <FILE' sends a longer one",
 			"the command is longer than %d bytes", CLUSH_COMMAND_MAX);
 	else if (!option_argc(r->o) && !r->input)

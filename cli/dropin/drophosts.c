@@ -242,6 +242,17 @@ int drophosts_nodeset(struct nanopod *np, struct pssh_list *l, const char *text)
 
 /* ---- pssh ------------------------------------------------------------------------------ */
 
+/* pssh would use a host as often as it is named. */
+static int drophosts_pssh_add(struct nanopod *np, struct pssh_list *l, const char *name)
+{
+	size_t had = pssh_list_count(l);
+	int status = select_add(np, l, name);
+
+	if (!status && pssh_list_count(l) == had)
+		print_warn(np, "'%.100s' is named twice and used once", name);
+	return status;
+}
+
 static int drophosts_pssh_line(struct nanopod *np, struct pssh_list *l, char *line, const char *glob)
 {
 	char *words[3] = { 0 }, *rest = line, *word, *all, *host, *colon;
@@ -266,7 +277,7 @@ static int drophosts_pssh_line(struct nanopod *np, struct pssh_list *l, char *li
 		*colon = ':';
 	if (asprintf(&all, "%s%s%s", count == 2 ? words[1] : "", count == 2 ? "@" : "", words[0]) < 0)
 		command_nomem();
-	status = select_add(np, l, all);
+	status = drophosts_pssh_add(np, l, all);
 	free(all);
 	return status;
 }
@@ -297,7 +308,7 @@ int drophosts_pssh_words(struct nanopod *np, struct pssh_list *l, const char *te
 		command_nomem();
 	while (!status && (word = strsep(&rest, " \t\n")))
 		if (*word)
-			status = select_add(np, l, word);
+			status = drophosts_pssh_add(np, l, word);
 	free(copy);
 	return status;
 }

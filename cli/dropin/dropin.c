@@ -40,6 +40,25 @@ int dropin_seconds(struct nanopod *np, enum setting id, const char *text, const 
 	return dropin_set(np, id, room, where);
 }
 
+int dropin_fanout(struct nanopod *np, const char *text, const char *usual, const char *where)
+{
+	return text || !settings_given(np->settings, SETTING_ID_FANOUT)
+		? dropin_set(np, SETTING_ID_FANOUT, text ? text : usual, where)
+		: STATUS_OK;
+}
+
+int dropin_join(const struct options *o, struct buf *out)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < option_argc(o); i++) {
+		rc |= i ? buf_addc(out, ' ') : 0;
+		rc |= i && option_split(o) == i ? buf_adds(out, "-- ") : 0;
+		rc |= buf_adds(out, option_argv(o)[i]);
+	}
+	return rc;
+}
+
 const char *dropin_env(const char *variable)
 {
 	const char *text = variable ? getenv(variable) : NULL;

@@ -6,6 +6,7 @@
 #ifndef CLI_DROPIN_DROPIN_H
 #define CLI_DROPIN_DROPIN_H
 
+#include "base/buf.h"
 #include "cli/frame/command.h"
 #include "cli/frame/settings.h"
 
@@ -23,6 +24,12 @@ int dropin_set(struct nanopod *np, enum setting id, const char *text, const char
 
 /* The same for seconds: "10", "0.5"; "0" is no timeout. */
 int dropin_seconds(struct nanopod *np, enum setting id, const char *text, const char *where);
+
+/* --fanout; text NULL: the tool's own number, unless a file or NANOPOD_FANOUT has one. */
+int dropin_fanout(struct nanopod *np, const char *text, const char *usual, const char *where);
+
+/* The words of the command, with the "--" among them that parsing took out. A code of buf_add. */
+int dropin_join(const struct options *o, struct buf *out);
 
 /* The option's text, else the variable's, else fallback. */
 const char *dropin_text(const struct options *o, const char *option, const char *variable, const char *fallback);

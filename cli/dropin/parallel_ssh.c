@@ -9,7 +9,6 @@
 #include "cli/dropin/droprun.h"
 #include "cli/dropin/dropssh.h"
 #include "cli/frame/print.h"
-#include "cli/remote/script.h"
 #include "cli/remote/select.h"
 
 /* The tool's exit statuses. */
@@ -202,7 +201,7 @@ static int pssh_settings(struct nanopod *np, const struct options *o)
 	const char *limit = dropin_text(o, "timeout", "PSSH_TIMEOUT", NULL);
 	int status = dropin_set(np, SETTING_ID_USER, dropin_text(o, "user", "PSSH_USER", NULL), "-l");
 
-	status = status ? status : dropin_set(np, SETTING_ID_FANOUT, dropin_text(o, "par", "PSSH_PAR", "32"), "-p");
+	status = status ? status : dropin_fanout(np, dropin_text(o, "par", "PSSH_PAR", NULL), "32", "-p");
 	status = status ? status : dropin_seconds(np, SETTING_ID_TIMEOUT, limit, "-t");
 	/* The tool's timeout is for reaching the host, too. */
 	if (!status && limit && strtod(limit, NULL) > 0)
@@ -249,7 +248,7 @@ static int pssh_verb(struct nanopod *np, const struct options *o)
 		return print_fail(np, STATUS_USAGE, "pssh -H n1 -i -- uptime", "no command given");
 	buf_init(&words, PSSH_COMMAND_MAX);
 	/* Without a command the shell there reads its input. */
-	if (option_argc(o) ? script_join(option_argv(o), &words) : buf_adds(&words, "exec $SHELL"))
+	if (option_argc(o) ? dropin_join(o, &words) : buf_adds(&words, "exec $SHELL"))
 		status = print_fail(np, STATUS_USAGE, "'pssh -I <FILE' sends a longer one",
 			"the command is longer than %d bytes", PSSH_COMMAND_MAX);
 	else {

@@ -10,7 +10,6 @@
 #include "cli/dropin/droprun.h"
 #include "cli/dropin/dropssh.h"
 #include "cli/frame/print.h"
-#include "cli/remote/script.h"
 #include "cli/remote/select.h"
 
 enum { PDSH_TIMED_OUT = 254, PDSH_COMMAND_MAX = 32000 };
@@ -147,7 +146,7 @@ static int pdsh_settings(struct nanopod *np, const struct options *o, bool *tty)
 		*tty |= s.tty;
 	}
 	status = status ? status : dropin_set(np, SETTING_ID_USER, option_text(o, "user"), "-l");
-	status = status ? status : dropin_set(np, SETTING_ID_FANOUT, dropin_text(o, "fanout", "FANOUT", "32"), "-f");
+	status = status ? status : dropin_fanout(np, dropin_text(o, "fanout", "FANOUT", NULL), "32", "-f");
 	return status ? status
 		      : dropin_seconds(np, SETTING_ID_CONNECT_TIMEOUT,
 				dropin_text(o, "connect-timeout", "PDSH_CONNECT_TIMEOUT", NULL), "-t");
@@ -332,7 +331,7 @@ static int pdsh_verb(struct nanopod *np, const struct options *o)
 			: dropin_seconds(np, SETTING_ID_TIMEOUT,
 				  dropin_text(o, "command-timeout", "PDSH_COMMAND_TIMEOUT", NULL), "-u");
 	status = status ? status : pdsh_hosts(np, o, l);
-	if (!status && script_join(option_argv(o), &words) != 0)
+	if (!status && dropin_join(o, &words) != 0)
 		status = print_fail(np, STATUS_FAILURE, "'nanopod run --script FILE' sends a longer one",
 			"the command is longer than %d bytes", PDSH_COMMAND_MAX);
 	if (!status)

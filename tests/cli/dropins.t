@@ -14,6 +14,7 @@ if [ -x "$BUILD/.libs/nanopod" ]; then
 	export LD_LIBRARY_PATH="$BUILD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
 mkdir bin home
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 for name in pdsh pdcp rpdcp clush pssh pscp parallel-ssh parallel-scp; do ln -s "$program" "bin/$name"; done
 unset WCOLL FANOUT DSHPATH PDSH_SSH_ARGS PDSH_SSH_ARGS_APPEND PDSH_RCMD_TYPE
 export HOME=$TMP/home NANOPOD_SSH_CONFIG=$SSHD_CONFIG CLUSTERSHELL_CFGDIR=$TMP/clustershell
@@ -28,6 +29,8 @@ run by pdsh -w 'n[1-3]' 'echo one; echo bad >&2'
 is "$status" 0 "pdsh -w n[1-3] command"
 is "$(sorted)" "$(printf 'n%d: one\n' 1 2 3)" "pdsh: 'host: line'"
 is "$(sort "$TMP/.err")" "$(printf 'n%d: bad\n' 1 2 3)" "standard error has the same label"
+run by pdsh -w n1 -- echo -n a -- b
+is "$out" "n1: a -- b" "the command's own words, '--' too"
 run by pdsh -w 'n[1,3-4]' echo x
 is "$(sorted)" "$(printf 'n%d: x\n' 1 3 4)" "pdsh -w n[1,3-4]"
 run by pdsh -w 'n[1-5]' -x 'n[2-4]' echo x
@@ -85,6 +88,12 @@ mkdir -p home/.dsh/group && printf 'n1\nn3\n' >home/.dsh/group/odd
 	run by pdsh -g odd echo x
 	is "$(sorted)" "$(printf 'n%d: x\n' 1 3)" "pdsh -g with dsh's groups"
 }
+
+printf 'expect pdsh> \nsend echo a b\\n\nexpect n1: a b\nexpect pdsh> \nsend exit\\n\n' >script
+run_is 0 "pdsh without a command asks for commands on a terminal" timeout 60 "$PTY" script bin/pdsh -w n1
+: >script
+run_is 2 "clush refuses to" timeout 60 "$PTY" script bin/clush -w n1
+like "$out" "nanopod shell" "and says what does"
 
 # ---- pdcp, rpdcp ----
 echo data >file; mkdir -p tree/sub far; echo deep >tree/sub/f
@@ -173,6 +182,9 @@ run by pssh -h hosts.txt -g 'n[12]' -P echo x
 is "$(grep -v SUCC "$TMP/.out" | sort)" "$(printf 'n%d: x\n' 1 2)" "pssh -g -P"
 run by pssh -i -H n1 -H n2 'echo $PSSH_NODENUM $PSSH_NUMNODES $PSSH_HOST'
 is "$(grep -v SUCC "$TMP/.out" | sort)" "$(printf '0 2 n1\n1 2 n2')" "PSSH_NODENUM, PSSH_NUMNODES, PSSH_HOST"
+run by pssh -i -H n1 -H n1 -H n2 'echo $PSSH_NODENUM'
+is "$(grep -v SUCC "$TMP/.out" | sort)" "$(printf '0\n1')" "a host that is named twice is used once"
+like "$err" "'n1' is named twice" "with a warning"
 run_is 5 "5: a command failed" by pssh -i -H n1 'echo out; echo err >&2; exit 7'
 is "$(echo "$out" | untimed)" "$(printf '[1] TIME [FAILURE] n1 Exited with error code 7\nout\nStderr: err')" "and how"
 run_is 4 "4: ssh failed" by pssh -H 'nosuch.invalid n1' true
