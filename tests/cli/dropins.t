@@ -29,7 +29,7 @@ run by pdsh -w 'n[1-3]' 'echo one; echo bad >&2'
 is "$status" 0 "pdsh -w n[1-3] command"
 is "$(sorted)" "$(printf 'n%d: one\n' 1 2 3)" "pdsh: 'host: line'"
 is "$(sort "$TMP/.err")" "$(printf 'n%d: bad\n' 1 2 3)" "standard error has the same label"
-run by pdsh -w n1 -- echo -n a -- b
+run by pdsh -w n1 echo a -- b
 is "$out" "n1: a -- b" "the command's own words, '--' too"
 run by pdsh -w 'n[1,3-4]' echo x
 is "$(sorted)" "$(printf 'n%d: x\n' 1 3 4)" "pdsh -w n[1,3-4]"
@@ -210,6 +210,21 @@ run_is 0 "pscp -r" by pscp -r -H 'n1 n2' tree "$TMP/far/pscp"
 is "$(echo "$out" | untimed | sed 's/n[12]$/nX/')" "$(printf '[%d] TIME [SUCCESS] nX\n' 1 2)" "reports each host"
 is "$(cat far/pscp/sub/f)" deep "and copies"
 run_is 1 "parallel-scp of a file that is not there" by parallel-scp -H n1 nosuch "$TMP/far"
+
+# ---- How many at once, and as whom ----
+# Two at once find the folder there.
+lone="mkdir $TMP/lone || echo clash; sleep 0.2; rmdir $TMP/lone"
+lone() { what=$1; shift; run "$@" "$lone"; unlike "$out" clash "$what: one host after the other"; }
+lone "pdsh -f 1" by pdsh -f 1 -w 'n[1-4]'
+lone "FANOUT=1" env FANOUT=1 timeout 60 bin/pdsh -w 'n[1-4]'
+lone "NANOPOD_FANOUT=1" env NANOPOD_FANOUT=1 timeout 60 bin/pdsh -w 'n[1-4]'
+lone "clush -f 1" by clush -n -f 1 -w 'n[1-4]'
+lone "clush -O fanout=1" by clush -n -O fanout=1 -w 'n[1-4]'
+lone "pssh -p 1" by pssh -i -p 1 -H 'n1 n2 n3 n4'
+for tool in "pdsh -S -l nosuch -w n1" "clush -n -S -l nosuch -w n1" "pssh -i -l nosuch -H n1"; do
+	run by $tool true
+	like "$out$err" "as 'nosuch'" "${tool%% *} -l: the user"
+done
 
 # ---- As commands of nanopod ----
 run timeout 60 "$NANOPOD" pdsh -w n1 echo x
