@@ -89,6 +89,15 @@ static const struct option options[] = {
 		.max = 65536,
 		.setting = "fanout",
 		.help = "run on N hosts at a time (default: on all, opening 128 connections at a time)" },
+	{ .name = "batch",
+		.kind = OPTION_STRING,
+		.arg = "N|N%",
+		.help = "run on so many hosts, then on the next ones once all of these ended" },
+	{ .name = "pause", .kind = OPTION_DURATION, .help = "with --batch: wait so long before the next batch" },
+	{ .name = "max-fail",
+		.kind = OPTION_STRING,
+		.arg = "N|N%",
+		.help = "begin on no further host once more than N failed (0: one)" },
 	{ .name = "timeout",
 		.kind = OPTION_DURATION,
 		.may_none = true,
@@ -116,6 +125,8 @@ static const struct example examples[] = {
 	{ "nanopod run -r train -- nvidia-smi", "on every node of a reservation" },
 	{ "nanopod run -w @gpu --diff -- cat /etc/hosts", "only what differs from most hosts" },
 	{ "nanopod run -w 'n[1-64]' -f 1 -- systemctl restart web", "one host after the other" },
+	{ "nanopod run -w 'n[1-64]' --batch 25% --pause 30s --max-fail 2 -- ./deploy",
+		"a quarter at a time, and no further once 3 failed" },
 	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
 	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for every host" },
 	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
@@ -153,6 +164,30 @@ static int check_options(struct nanopod *np, const struct options *o)
 	if (option_given(o, "tty") && option_given(o, "script"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", "copy the script with 'nanopod cp' and run it there",
 			"a script cannot be sent through a terminal");
+	if (option_given(o, "pause") && !option_given(o, "batch"))
+		return print_fail_field(np, STATUS_USAGE, "--pause", "'--batch 1' runs on one host after the other",
+			"--pause is between the batches of --batch");
+	if (option_given(o, "via") && (option_given(o, "batch") || option_given(o, "max-fail")))
+		return print_fail_field(np, STATUS_USAGE, "--via", NULL,
+			"--batch and --max-fail do not go through gateways");
+	return STATUS_OK;
+}
+
+static int read_rolling(struct run *r, struct rolling *out)
+{
+	static const char *const names[] = { "batch", "max-fail" };
+	struct rolling_share *shares[] = { &out->batch, &out->max_fail };
+	struct fail f = { 0 };
+	char field[16];
+
+	for (int i = 0; i < 2; i++) {
+		if (!option_given(r->o, names[i]) ||
+			rolling_share_read(option_text(r->o, names[i]), i == 1, shares[i], &f) == 0)
+			continue;
+		snprintf(field, sizeof field, "--%s", names[i]);
+		return print_fail_field(r->np, STATUS_USAGE, field, NULL, "--%s: %s", names[i], f.text);
+	}
+	out->pause_ms = option_ms(r->o, "pause");
 	return STATUS_OK;
 }
 
@@ -336,6 +371,7 @@ static int run_go(struct run *r)
 
 	r->fanout.make = run_make;
 	r->fanout.arg = r;
+	r->fanout.needs_reader = r->view.kind != VIEW_NONE;
 	/* Gateways have the script already. */
 	r->fanout.input.open = !r->fanout.source && (option_given(r->o, "stdin") || option_given(r->o, "script"));
 	r->fanout.input.fd = option_given(r->o, "stdin") ? STDIN_FILENO : -1;
@@ -406,7 +442,9 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 		view_init(&r->view, &r->fanout, kind_of(r));
 		r->view.labels = !option_given(r->o, "no-label");
 		r->view.diff = option_given(r->o, "diff");
-		status = option_given(r->o, "via") ? run_gateways(r, &via) : STATUS_OK;
+		status = read_rolling(r, &r->fanout.rolling);
+		if (!status && option_given(r->o, "via"))
+			status = run_gateways(r, &via);
 		if (!status)
 			status = run_go(r);
 		via_release(&via);

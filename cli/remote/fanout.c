@@ -149,7 +149,7 @@ static int fanout_start_task(struct fanout *f)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < f->count; i++) {
-		if (f->hosts[i].state != OUTCOME_WAITING)
+		if (f->hosts[i].state != OUTCOME_WAITING || f->hosts[i].held)
 			continue;
 		rc = pssh_task_add(f->task, f->hosts[i].host);
 		if (!rc && f->each)
@@ -166,6 +166,7 @@ int fanout_start(struct fanout *f)
 {
 	int status;
 
+	rolling_begin(f);
 	pssh_task_free(f->task);
 	f->task = NULL;
 	status = f->source ? STATUS_OK : f->make(f->arg, f, &f->task);
@@ -212,6 +213,7 @@ static void fanout_remember(struct fanout_input *in, const char *data, size_t le
 		in->lost = true;
 		buf_release(&in->replay);
 	}
+	in->replay_at = in->replay.len;
 }
 
 /* True where all of it was taken. */
@@ -228,20 +230,32 @@ static bool fanout_feed(struct fanout *f, const char *data, size_t len)
 	return true;
 }
 
+/* True where all of it, from *at, was taken. */
+static bool fanout_feed_text(struct fanout *f, const char *text, size_t len, size_t *at)
+{
+	while (!f->input.full && *at < len) {
+		size_t left = len - *at, n = left < PIECE ? left : PIECE;
+
+		if (!fanout_feed(f, text + *at, n))
+			return false;
+		*at += n;
+	}
+	return *at == len;
+}
+
+/* The text, then what earlier hosts got, then what was read since. */
 static void feed_head(struct fanout *f)
 {
 	struct fanout_input *in = &f->input;
 
-	while (!in->full && in->head_at < in->head_len) {
-		size_t left = in->head_len - in->head_at, n = left < PIECE ? left : PIECE;
-
-		if (!fanout_feed(f, in->head + in->head_at, n))
-			return;
-		in->head_at += n;
-	}
+	if (!fanout_feed_text(f, in->head, in->head_len, &in->head_at) ||
+		!fanout_feed_text(f, in->replay.data, in->replay.len, &in->replay_at))
+		return;
 	if (!in->full && in->kept_at < in->kept_len &&
-		fanout_feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at))
+		fanout_feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at)) {
 		in->kept_at = in->kept_len;
+		fanout_remember(in, in->kept, in->kept_len);
+	}
 }
 
 static bool input_wanted(const struct fanout *f)
@@ -271,7 +285,6 @@ static void read_input(struct fanout *f)
 	}
 	in->kept_at = 0;
 	in->kept_len = (size_t)n;
-	fanout_remember(in, in->kept, in->kept_len);
 	feed_head(f);
 }
 
@@ -282,7 +295,8 @@ static void step_input(struct fanout *f)
 	if (!in->open || in->ended || !f->running)
 		return;
 	feed_head(f);
-	if (in->fd < 0 && !in->full && in->head_at == in->head_len && in->kept_at == in->kept_len) {
+	if (in->fd < 0 && !in->full && in->head_at == in->head_len && in->replay_at == in->replay.len &&
+		in->kept_at == in->kept_len) {
 		pssh_task_end_input(f->task, NULL);
 		in->ended = true;
 	}
@@ -328,6 +342,14 @@ static char *fanout_question(struct fanout *f)
 	return buf_steal(&b);
 }
 
+/* Begins on the hosts that wait now, with the input from its beginning. */
+static int fanout_again(struct fanout *f)
+{
+	f->input.head_at = f->input.replay_at = 0;
+	f->input.ended = false;
+	return fanout_start(f);
+}
+
 /* True where another round starts. */
 static bool ask_about_keys(struct fanout *f)
 {
@@ -361,29 +383,31 @@ static bool ask_about_keys(struct fanout *f)
 		o->accepted = true;
 		o->state = OUTCOME_WAITING;
 	}
-	f->input.head = f->input.replay.len ? f->input.replay.data : f->input.head;
-	f->input.head_len = f->input.replay.len ? f->input.replay.len : f->input.head_len;
-	f->input.head_at = 0;
-	f->input.kept_at = f->input.kept_len = 0;
-	f->input.ended = false;
-	return fanout_start(f) == STATUS_OK;
+	return fanout_again(f) == STATUS_OK;
 }
 
-/* The next host whose key the person did not accept, or that was not up. */
-static struct outcome *next_refused(struct fanout *f)
+/* The next host whose key the person did not accept, or that was not up, or at the end whose batch did not come. */
+static struct outcome *next_refused(struct fanout *f, bool over)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];
 
-		if (!o->ask && !o->left_out)
+		if (over && o->held)
+			rolling_not_begun(f, o);
+		else if (!o->ask && !o->left_out)
 			continue;
 		f->ended += o->ask;
 		f->progress.failed += o->ask;
-		o->ask = o->left_out = false;
+		o->ask = o->left_out = o->held = false;
 		o->state = OUTCOME_ERROR;
 		f->made = (struct pssh_event){
-			.type = PSSH_EV_ERROR, .task = f->task, .host = o->host, .data = "",
-			.status = o->status, .text = o->text ? o->text : "",
+			.type = PSSH_EV_ERROR,
+			.task = f->task,
+			.host = o->host,
+			.data = "",
+			.status = o->status,
+			.text = o->text ? o->text : "",
+			.cancelled = o->cancelled,
 		};
 		return o;
 	}
@@ -403,6 +427,9 @@ static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_e
 	o->begun = o->state == OUTCOME_RUNNING || o->moved;
 	if (ev->type != PSSH_EV_EXIT && !(o->text = strdup(ev->text)))
 		command_nomem();
+	o->unbegun = o->unbegun && !o->begun && ev->status == PSSH_ECANCEL;
+	if (o->unbegun)
+		rolling_not_begun(f, o);
 	if (ev->type == PSSH_EV_ERROR && ev->status == PSSH_EHOSTNEW && may_ask(f, o) && *outcome_fingerprint(o)) {
 		o->ask = true;
 		return;
@@ -412,8 +439,10 @@ static void end_of_host(struct fanout *f, struct outcome *o, const struct pssh_e
 					     : OUTCOME_ERROR;
 	f->ended++;
 	f->progress.done++;
-	if (!outcome_ok(o))
-		f->progress.failed++;
+	if (outcome_ok(o) || o->unbegun)
+		return;
+	f->progress.failed++;
+	rolling_failed(f);
 }
 
 static void fanout_moved(struct fanout *f, struct outcome *o, const struct pssh_event *ev)
@@ -464,10 +493,10 @@ static int fanout_shorter(int a, int b)
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-/* A write error on standard output stops the work: nobody would see the rest. */
-static void check_output(struct fanout *f)
+/* A write error on standard output stops the work, and so does a pipe that nobody reads: nobody would see the rest. */
+static void check_output(struct fanout *f, bool reader_gone)
 {
-	if (fflush(f->np->out) == 0 && !ferror(f->np->out))
+	if (fflush(f->np->out) == 0 && !ferror(f->np->out) && !reader_gone)
 		return;
 	if (!f->broken && !f->asked) {
 		f->broken = true;
@@ -484,15 +513,18 @@ static enum fanout_turn fanout_look(struct fanout *f, int ms)
 		{ .fd = input_wanted(f) ? f->input.fd : -1, .events = POLLIN },
 		{ .fd = prompt_fd(f->connect->prompt), .events = POLLIN },
 		{ .fd = f->watch_fd, .events = POLLIN },
+		/* Without events a pipe only says that its reader has left. */
+		{ .fd = f->needs_reader && !f->broken ? fileno(f->np->out) : -1 },
 	};
 	bool drawing = fds[3].fd < 0;
 	int signal;
 
-	check_output(f);
+	check_output(f, false);
 	if (drawing)
 		progress_draw(&f->progress);
 	if (ms < 0)
-		ms = fanout_shorter(pssh_timeout(f->connect->fleet), drawing ? progress_timeout(&f->progress) : -1);
+		ms = fanout_shorter(rolling_timeout(&f->rolling),
+			fanout_shorter(pssh_timeout(f->connect->fleet), drawing ? progress_timeout(&f->progress) : -1));
 	if (poll(fds, sizeof fds / sizeof *fds, ms) <= 0)
 		return FANOUT_EVENT;
 	while (fds[1].revents && (signal = signals_next()) != 0) {
@@ -501,15 +533,36 @@ static enum fanout_turn fanout_look(struct fanout *f, int ms)
 		f->first_signal = f->first_signal ? f->first_signal : signal;
 		if (!f->asked)
 			fanout_quiet(f);
-		if (!f->asked && f->np->tty_err)
+		if (!f->asked && f->np->tty_err && !f->telling)
 			print_note(f->np, "stopping the running commands; Ctrl-C again does not wait for them");
 		fanout_cancel(f);
+	}
+	if (fds[5].revents & POLLERR) {
+		f->reader_gone = true;
+		check_output(f, true);
 	}
 	if (fds[2].revents)
 		read_input(f);
 	if (fds[3].revents && prompt_fd(f->connect->prompt) >= 0)
 		prompt_step(f->connect->prompt, f->connect->fleet);
 	return fds[4].revents ? FANOUT_WATCH : FANOUT_EVENT;
+}
+
+/* Between batches and at the end: tells hosts that the library has no event for. */
+static enum fanout_turn fanout_batch(struct fanout *f, struct outcome **host)
+{
+	enum rolling_turn turn;
+
+	*host = next_refused(f, false);
+	if (*host)
+		return FANOUT_EVENT;
+	turn = rolling_next(f);
+	if (turn == ROLLING_BATCH && fanout_again(f) != STATUS_OK)
+		return FANOUT_DONE;
+	if (turn != ROLLING_OVER)
+		return FANOUT_EVENT;
+	*host = next_refused(f, true);
+	return *host ? FANOUT_EVENT : FANOUT_DONE;
 }
 
 enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, struct outcome **host)
@@ -521,9 +574,10 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 
 		*host = NULL;
 		if (f->telling) {
-			*host = next_refused(f);
 			*out = &f->made;
-			return *host ? FANOUT_EVENT : FANOUT_DONE;
+			turn = fanout_batch(f, host);
+			if (turn == FANOUT_DONE || *host)
+				return turn;
 		}
 		step_input(f);
 		/* Hosts that print without pause must not keep us from noticing Ctrl-C. */

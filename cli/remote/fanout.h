@@ -15,6 +15,7 @@
 #include "cli/remote/connect.h"
 #include "cli/frame/progress.h"
 #include "cli/remote/outcome.h"
+#include "cli/remote/rolling.h"
 #include "pssh/pssh.h"
 
 /* Standard input or a text for all hosts. */
@@ -26,7 +27,8 @@ struct fanout_input {
 	bool ended, full;      /* eof: no more input; full: the task has no room now */
 	char *kept;            /* read, but not taken yet */
 	size_t kept_len, kept_at;
-	struct buf replay; /* what was sent, to send again to hosts whose keys are accepted later */
+	struct buf replay; /* of the descriptor, what was sent: sent again to hosts that begin later */
+	size_t replay_at;
 	bool lost;         /* too much was sent to keep it */
 };
 
@@ -47,16 +49,19 @@ struct fanout {
 	size_t count, ended;
 	struct progress progress;
 	struct fanout_input input;
+	struct rolling rolling; /* set before the start */
 	unsigned grace_ms;     /* between the first Ctrl-C's signal and KILL */
 	const char *cancel_signal;
 	int asked;             /* signals that asked to stop: 0, 1, 2 … */
 	int first_signal;
 	bool running;          /* a host runs, so input is wanted */
-	bool broken;           /* standard output is closed, so the task is cancelled */
+	bool broken;           /* standard output cannot be written, so the task is cancelled */
+	bool needs_reader;     /* output is the purpose: a pipe that its reader closed ends the work at once */
+	bool reader_gone;      /* so it did */
 	int unheard;           /* events since signals and descriptors were looked at */
 	int watch_fd;          /* the command's own, -1: none */
 	bool others;           /* passes on events of tasks that are not its own, without a host */
-	bool telling;          /* reports the hosts whose keys were not accepted, then ends */
+	bool telling;          /* reports the hosts whose keys were not accepted, then ends or begins a batch */
 	struct pssh_event made;
 
 	/* Makes the task; called again for hosts whose keys were accepted. An exit status. */

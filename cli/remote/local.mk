@@ -16,6 +16,8 @@ libcli_la_SOURCES += \
 	cli/remote/openssh.h \
 	cli/remote/outcome.c \
 	cli/remote/outcome.h \
+	cli/remote/rolling.c \
+	cli/remote/rolling.h \
 	cli/remote/save.c \
 	cli/remote/save.h \
 	cli/remote/script.c \

@@ -24,6 +24,8 @@ struct outcome {
 	bool ask;                    /* its key is unknown: ask the person */
 	bool accepted;               /* the person accepted its key */
 	char *address, *fingerprint; /* as somebody else saw them who connected to it; NULL: as the library did */
+	bool held;                   /* its batch has not come yet */
+	bool unbegun;                /* it was not begun, because too many others failed or a person stopped it */
 	bool left_out;               /* a node that is not up: an error from the start, told at the end */
 	uint64_t moved, size;        /* a copy's bytes */
 	uint64_t unchanged;          /* files that a copy left alone */

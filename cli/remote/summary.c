@@ -216,35 +216,38 @@ static void summary_show_one(struct fanout *f)
 		print_note(f->np, "%s: SIG%s ended the command", o->name, o->text);
 }
 
-static size_t count_failed(const struct fanout *f)
+/* "3 of 5 hosts failed, 2 were not begun"; free() it. NULL: all are well. */
+static char *summary_count(const struct fanout *f)
 {
-	size_t failed = 0;
+	size_t failed = 0, unbegun = 0;
+	char *text, more[64] = "";
 
-	for (size_t i = 0; i < f->count; i++)
-		failed += !outcome_ok(&f->hosts[i]);
-	return failed;
+	for (size_t i = 0; i < f->count; i++) {
+		failed += !outcome_ok(&f->hosts[i]) && !f->hosts[i].unbegun;
+		unbegun += f->hosts[i].unbegun;
+	}
+	if (!failed && !unbegun)
+		return NULL;
+	if (unbegun)
+		snprintf(more, sizeof more, ", %zu %s not begun", unbegun, unbegun == 1 ? "was" : "were");
+	if (asprintf(&text, "%zu of %zu hosts failed%s", failed, f->count, more) < 0)
+		command_nomem();
+	return text;
 }
 
-void summary_show(struct fanout *f, const char *again)
+static void summary_show_many(struct fanout *f, const char *counts, const char *again)
 {
-	size_t failed = count_failed(f), count;
 	struct cause *causes;
+	size_t count;
 
-	fanout_quiet(f);
-	fflush(f->np->out);
-	if (!failed || f->count == 1) {
-		if (failed)
-			summary_show_one(f);
-		return;
-	}
 	if (f->np->errors_json) {
-		print_fail(f->np, STATUS_PARTLY, again, "%zu of %zu hosts failed", failed, f->count);
+		print_fail(f->np, STATUS_PARTLY, again, "%s", counts);
 		return;
 	}
 	causes = calloc(CAUSES_SHOWN * 2 + 1, sizeof *causes);
 	if (!causes)
 		command_nomem();
-	print_note(f->np, "%zu of %zu hosts failed:", failed, f->count);
+	print_note(f->np, "%s:", counts);
 	count = sort_causes(f, causes);
 	for (size_t i = 0; i < count; i++) {
 		show_cause(f, &causes[i]);
@@ -256,12 +259,29 @@ void summary_show(struct fanout *f, const char *again)
 		fprintf(f->np->err, "  repeat only these: %s\n", again);
 }
 
+void summary_show(struct fanout *f, const char *again)
+{
+	char *counts;
+
+	fanout_quiet(f);
+	fflush(f->np->out);
+	/* The hosts were stopped here; print_finish() says why where a person should know. */
+	if (f->broken)
+		return;
+	counts = summary_count(f);
+	if (counts && f->count == 1)
+		summary_show_one(f);
+	else if (counts)
+		summary_show_many(f, counts, again);
+	free(counts);
+}
+
 int summary_status(const struct fanout *f, bool largest)
 {
 	int most = 0;
 
 	if (f->broken)
-		return STATUS_FAILURE;
+		return f->reader_gone ? STATUS_PIPE : STATUS_FAILURE;
 	if (f->asked)
 		return 128 + (f->first_signal ? f->first_signal : SIGINT);
 	if (f->count == 1 && ran_out(&f->hosts[0]))

@@ -207,12 +207,18 @@ if [ -w /dev/full ]; then
 	status=0
 	nanopod_run -w 'n[1-3]' -- echo x >/dev/full 2>err || status=$?
 	is "$status" 1 "a full disk is an error"
-	like "$(cat err)" "standard output" "that is told"
+	is "$(sed 's/output.*/output/' err)" "nanopod: cannot write everything to standard output" "that alone is told"
 fi
 began=$SECONDS
 nanopod_run -w 'n[1-3]' -- "yes sleep $(long 4)" 2>err | head -n 2 >/dev/null
 ok "a reader that goes away ends it" test $((SECONDS - began)) -lt 20
 ok "there too" wait_for 10 gone 4
+is "$(cat err)" "" "and quietly"
+{ status=0; nanopod_run -w 'n[1-3]' -- "echo up; sleep $(long 6)" 2>err || status=$?; echo $status >pipe.status; } | head -n 1 >/dev/null
+is "$(cat pipe.status) $(cat err)" "141 " "also where nothing more is written, with the status of SIGPIPE"
+ok "and no process is left" wait_for 10 gone 6
+{ status=0; nanopod_run -w 'n[1-2]' -q -- 'sleep 1; exit 3' 2>err || status=$?; echo $status >pipe.status; } | true
+is "$(cat pipe.status)" 10 "-q prints nothing, so nobody has to read"
 
 # ---- Fanout ----
 rm -f "$TMP"/turn.*
