@@ -10,6 +10,7 @@
 #include "cli/remote/connect.h"
 #include "cli/remote/fanout.h"
 #include "cli/nodes/node.h"
+#include "cli/remote/perhost.h"
 #include "cli/frame/print.h"
 #include "cli/remote/save.h"
 #include "cli/remote/script.h"
@@ -27,6 +28,8 @@ struct run {
 	struct nanopod *np;
 	const struct options *o;
 	struct buf command, script;
+	struct perhost perhost;
+	struct buf sent; /* what the task runs: the command with its variables */
 	struct fanout fanout;
 	struct view view;
 	struct save save;
@@ -65,6 +68,11 @@ static const struct option options[] = {
 		.complete = COMPLETE_DIR,
 		.section = "Output",
 		.help = "keep each host's output in DIR/HOST.stdout, .stderr and .status" },
+	{ .name = "env",
+		.kind = OPTION_LIST,
+		.arg = "NAME[=VALUE]",
+		.section = "Input",
+		.help = "set a variable for the command, without VALUE as it is here; repeatable" },
 	{ .name = "stdin",
 		.kind = OPTION_FLAG,
 		.section = "Input",
@@ -128,6 +136,7 @@ static const struct example examples[] = {
 	{ "nanopod run -w 'n[1-64]' --batch 25% --pause 30s --max-fail 2 -- ./deploy",
 		"a quarter at a time, and no further once 3 failed" },
 	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
+	{ "nanopod run -w 'n[1-9]' -- 'cp /srv/{host}.conf /etc/app.conf'", "each host with its own name" },
 	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for every host" },
 	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
 	{ "nanopod run --via 'gw[1-8]' -w 'h[1-10000]' -- uptime", "more hosts than one machine can hold" },
@@ -276,6 +285,24 @@ static int build_command(struct run *r, const char *saved)
 	return STATUS_OK;
 }
 
+/* The command as it is sent, where hosts have none of their own. */
+static int run_prepare(struct run *r)
+{
+	struct fail f = { 0 };
+
+	for (size_t i = 0; i < option_count(r->o, "env"); i++)
+		if (perhost_env(&r->perhost, option_at(r->o, "env", i), &f) != 0)
+			return print_fail_field(r->np, STATUS_USAGE, "--env", NULL, "%s", f.text);
+	perhost_set(&r->perhost, r->command.data, option_given(r->o, "script") ? buf_text(&r->script) : NULL,
+		r->script.len);
+	if (option_given(r->o, "via") && perhost_differs(&r->perhost))
+		return print_fail_field(r->np, STATUS_USAGE, "--via", "use \"$(hostname)\" there",
+			"{host} and NANOPOD_HOST do not go through gateways");
+	if (perhost_command(&r->perhost, NULL, &r->sent, &f) != 0)
+		return print_fail(r->np, STATUS_USAGE, NULL, "%s", f.text);
+	return STATUS_OK;
+}
+
 /* ---- The task -------------------------------------------------------------------------- */
 
 static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
@@ -285,7 +312,7 @@ static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
 	int64_t limit = settings_ms(r->np->settings, SETTING_ID_TIMEOUT);
 	unsigned columns = 80, rows = 24;
 	struct pssh_task *t;
-	int rc = pssh_exec(fleet, r->command.data, &t);
+	int rc = pssh_exec(fleet, r->sent.data, &t);
 
 	if (rc)
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
@@ -304,6 +331,26 @@ static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
 	}
 	*out = t;
 	return STATUS_OK;
+}
+
+/* A host's own command, where it has {host} or wants to know its name. */
+static int run_each(void *arg, struct fanout *f, struct outcome *o)
+{
+	struct run *r = arg;
+	struct fail fail = { 0 };
+	struct buf own;
+	int rc, status = STATUS_OK;
+
+	if (!perhost_differs(&r->perhost))
+		return STATUS_OK;
+	buf_init(&own, COMMAND_MAX);
+	if (perhost_command(&r->perhost, o->name, &own, &fail) != 0)
+		status = print_fail(r->np, STATUS_USAGE, NULL, "%s", fail.text);
+	rc = status ? 0 : pssh_task_set_host_command(f->task, o->host, own.data);
+	if (rc)
+		status = print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
+	buf_release(&own);
+	return status;
 }
 
 static void save_event(struct run *r, const struct pssh_event *ev, struct outcome *o)
@@ -370,6 +417,7 @@ static int run_go(struct run *r)
 	int status;
 
 	r->fanout.make = run_make;
+	r->fanout.each = run_each;
 	r->fanout.arg = r;
 	r->fanout.needs_reader = r->view.kind != VIEW_NONE;
 	/* Gateways have the script already. */
@@ -399,7 +447,7 @@ static int run_go(struct run *r)
 static int run_gateways(struct run *r, struct via *via)
 {
 	struct via_job job = {
-		.command = r->command.data,
+		.command = r->sent.data,
 		.script = r->script.data,
 		.script_len = r->script.len,
 		.has_script = option_given(r->o, "script"),
@@ -466,10 +514,14 @@ static int run_verb(struct nanopod *np, const struct options *o)
 		return status;
 	buf_init(&r.command, COMMAND_MAX);
 	buf_init(&r.script, SCRIPT_MAX);
+	buf_init(&r.sent, COMMAND_MAX);
+	perhost_init(&r.perhost);
 	select_new(np, &hosts);
 	status = select_hosts(&r, hosts, &saved);
 	if (!status)
 		status = build_command(&r, saved);
+	if (!status)
+		status = run_prepare(&r);
 	if (!status && pssh_list_count(hosts) == 0)
 		print_note(np, "nothing to do: no host failed");
 	else if (!status)
@@ -479,6 +531,8 @@ static int run_verb(struct nanopod *np, const struct options *o)
 	pssh_list_free(hosts);
 	buf_release(&r.command);
 	buf_release(&r.script);
+	buf_release(&r.sent);
+	perhost_release(&r.perhost);
 	return status;
 }
 

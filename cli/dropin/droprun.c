@@ -99,24 +99,32 @@ static char *droprun_fill(const struct droprun *r, const struct outcome *o)
 	return buf_steal(&b);
 }
 
-static int droprun_each(void *arg, struct fanout *f, struct pssh_task *t, struct outcome *o)
+static int droprun_number(const struct droprun *r, const struct fanout *f, const struct outcome *o)
+{
+	char node[32], nodes[32];
+	int rc;
+
+	snprintf(node, sizeof node, "%zu", o->index);
+	snprintf(nodes, sizeof nodes, "%zu", f->count);
+	rc = pssh_task_set_host_env(f->task, o->host, "PSSH_NODENUM", node);
+	rc = rc ? rc : pssh_task_set_host_env(f->task, o->host, "PSSH_NUMNODES", nodes);
+	return rc ? rc : pssh_task_set_host_env(f->task, o->host, "PSSH_HOST", o->name);
+}
+
+static int droprun_each(void *arg, struct fanout *f, struct outcome *o)
 {
 	struct droprun *r = arg;
-	char node[32], nodes[32], *command;
+	char *command;
 	int rc = 0;
 
 	if (r->templated && strchr(r->command, '%')) {
 		command = droprun_fill(r, o);
-		rc = pssh_task_set_host_command(t, o->host, command);
+		rc = pssh_task_set_host_command(f->task, o->host, command);
 		free(command);
 	}
-	if (!r->numbered)
-		return rc;
-	snprintf(node, sizeof node, "%zu", o->index);
-	snprintf(nodes, sizeof nodes, "%zu", f->count);
-	rc = rc ? rc : pssh_task_set_host_env(t, o->host, "PSSH_NODENUM", node);
-	rc = rc ? rc : pssh_task_set_host_env(t, o->host, "PSSH_NUMNODES", nodes);
-	return rc ? rc : pssh_task_set_host_env(t, o->host, "PSSH_HOST", o->name);
+	if (!rc && r->numbered)
+		rc = droprun_number(r, f, o);
+	return rc ? print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet)) : STATUS_OK;
 }
 
 /* ---- Hosts ----------------------------------------------------------------------------- */

@@ -146,15 +146,17 @@ void fanout_release(struct fanout *f)
 
 static int fanout_start_task(struct fanout *f)
 {
-	int rc = 0;
+	int rc = 0, status = STATUS_OK;
 
-	for (size_t i = 0; !rc && i < f->count; i++) {
+	for (size_t i = 0; !rc && !status && i < f->count; i++) {
 		if (f->hosts[i].state != OUTCOME_WAITING || f->hosts[i].held)
 			continue;
 		rc = pssh_task_add(f->task, f->hosts[i].host);
 		if (!rc && f->each)
-			rc = f->each(f->arg, f, f->task, &f->hosts[i]);
+			status = f->each(f->arg, f, &f->hosts[i]);
 	}
+	if (status)
+		return status;
 	if (!rc)
 		rc = pssh_task_start(f->task);
 	if (rc == PSSH_ENOMEM)

@@ -66,8 +66,8 @@ struct fanout {
 
 	/* Makes the task; called again for hosts whose keys were accepted. An exit status. */
 	int (*make)(void *arg, struct fanout *f, struct pssh_task **out);
-	/* What is one host's own in the task that it was added to; a code of libpssh. NULL: nothing. */
-	int (*each)(void *arg, struct fanout *f, struct pssh_task *t, struct outcome *o);
+	/* What a host that was added to the task has of its own, or NULL. An exit status. */
+	int (*each)(void *arg, struct fanout *f, struct outcome *o);
 	void *arg;
 	const struct fanout_source *source; /* instead of a task, or NULL */
 	void *source_arg;

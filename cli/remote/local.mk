@@ -16,6 +16,8 @@ libcli_la_SOURCES += \
 	cli/remote/openssh.h \
 	cli/remote/outcome.c \
 	cli/remote/outcome.h \
+	cli/remote/perhost.c \
+	cli/remote/perhost.h \
 	cli/remote/rolling.c \
 	cli/remote/rolling.h \
 	cli/remote/save.c \
