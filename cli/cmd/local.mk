@@ -34,6 +34,8 @@ nanopod_SOURCES += \
 	cli/cmd/replace.c \
 	cli/cmd/reservations.c \
 	cli/cmd/run.c \
+	cli/cmd/run/run_options.c \
+	cli/cmd/run/run_options.h \
 	cli/cmd/sell.c \
 	cli/cmd/shell.c \
 	cli/cmd/show.c \

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/cmd/run/run_options.h"
 #include "cli/frame/command.h"
+#include "cli/remote/become.h"
 #include "cli/remote/connect.h"
 #include "cli/remote/fanout.h"
 #include "cli/nodes/node.h"
@@ -22,13 +24,15 @@
 #include "cli/remote/view.h"
 
 /* libssh2 sends no request above 35,000 bytes. */
-enum { COMMAND_MAX = 32000, SCRIPT_MAX = 64 << 20 };
+enum { COMMAND_MAX = 32000, SCRIPT_MAX = 64 << 20, BECOME_SCRIPT_MAX = 1 << 20 };
 
 struct run {
 	struct nanopod *np;
 	const struct options *o;
 	struct buf command, script;
 	struct perhost perhost;
+	struct become become;
+	bool becoming;
 	struct buf sent; /* what the task runs: the command with its variables */
 	struct fanout fanout;
 	struct view view;
@@ -37,168 +41,7 @@ struct run {
 	bool hosts_first; /* the first word names the hosts */
 };
 
-static const struct option options[] = {
-	SELECT_OPTIONS,
-	{ .name = "failed-from",
-		.kind = OPTION_STRING,
-		.arg = "DIR|-",
-		.complete = COMPLETE_DIR,
-		.help = "run only on hosts that failed in a --save DIR, or in 'run -o jsonl' on standard input" },
-	{ .name = "gather",
-		.letter = 'b',
-		.kind = OPTION_FLAG,
-		.section = "Output",
-		.help = "show the output at the end, once for all hosts with the same" },
-	{ .name = "diff",
-		.kind = OPTION_FLAG,
-		.section = "Output",
-		.help = "like --gather, but show of smaller groups only the difference from the largest" },
-	{ .name = "no-label",
-		.kind = OPTION_FLAG,
-		.section = "Output",
-		.help = "print output unchanged, without the hosts' names" },
-	{ .name = "quiet",
-		.letter = 'q',
-		.kind = OPTION_FLAG,
-		.section = "Output",
-		.help = "print no output of the hosts, only failures" },
-	{ .name = "save",
-		.kind = OPTION_STRING,
-		.arg = "DIR",
-		.complete = COMPLETE_DIR,
-		.section = "Output",
-		.help = "keep each host's output in DIR/HOST.stdout, .stderr and .status" },
-	{ .name = "env",
-		.kind = OPTION_LIST,
-		.arg = "NAME[=VALUE]",
-		.section = "Input",
-		.help = "set a variable for the command, without VALUE as it is here; repeatable" },
-	{ .name = "stdin",
-		.kind = OPTION_FLAG,
-		.section = "Input",
-		.help = "send standard input to the command on every host" },
-	{ .name = "script",
-		.letter = 's',
-		.kind = OPTION_STRING,
-		.arg = "FILE",
-		.complete = COMPLETE_FILE,
-		.section = "Input",
-		.help = "run this local script; the words are its arguments" },
-	{ .name = "tty",
-		.letter = 't',
-		.kind = OPTION_FLAG,
-		.section = "Input",
-		.help = "run the command in a terminal" },
-	{ .name = "fanout",
-		.letter = 'f',
-		.kind = OPTION_INT,
-		.arg = "N",
-		.min = 1,
-		.max = 65536,
-		.setting = "fanout",
-		.help = "run on N hosts at a time (default: on all, opening 128 connections at a time)" },
-	{ .name = "batch",
-		.kind = OPTION_STRING,
-		.arg = "N|N%",
-		.help = "run on so many hosts, then on the next ones once all of these ended" },
-	{ .name = "pause", .kind = OPTION_DURATION, .help = "with --batch: wait so long before the next batch" },
-	{ .name = "max-fail",
-		.kind = OPTION_STRING,
-		.arg = "N|N%",
-		.help = "begin on no further host once more than N failed (0: one)" },
-	{ .name = "timeout",
-		.kind = OPTION_DURATION,
-		.may_none = true,
-		.setting = "timeout",
-		.help = "timeout for the command on each host" },
-	{ .name = "via",
-		.kind = OPTION_LIST,
-		.arg = "GATEWAYS",
-		.complete = COMPLETE_HOSTS,
-		.help = "let these hosts connect to the others, each to an even share; repeatable" },
-	{ .name = "forward-agent",
-		.letter = 'A',
-		.kind = OPTION_FLAG,
-		.help = "with --via: gateways sign in to the hosts with your ssh-agent" },
-	{ .name = "largest",
-		.letter = 'S',
-		.kind = OPTION_FLAG,
-		.help = "exit with the largest exit status of all hosts" },
-	{ 0 },
-};
-
-static const struct example examples[] = {
-	{ "nanopod run -w 'n[1-64]' -- uptime", "on 64 hosts at once, each line with its host's name" },
-	{ "nanopod run -w 'n[1-64]' -b -- uname -r", "hosts with the same output are shown once" },
-	{ "nanopod run -r train -- nvidia-smi", "on every node of a reservation" },
-	{ "nanopod run -w @gpu --diff -- cat /etc/hosts", "only what differs from most hosts" },
-	{ "nanopod run -w 'n[1-64]' -f 1 -- systemctl restart web", "one host after the other" },
-	{ "nanopod run -w 'n[1-64]' --batch 25% --pause 30s --max-fail 2 -- ./deploy",
-		"a quarter at a time, and no further once 3 failed" },
-	{ "nanopod run -w 'n[1-9]' --script setup.sh -- --fast", "a local script, with an argument" },
-	{ "nanopod run -w 'n[1-9]' -- 'cp /srv/{host}.conf /etc/app.conf'", "each host with its own name" },
-	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for every host" },
-	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
-	{ "nanopod run --via 'gw[1-8]' -w 'h[1-10000]' -- uptime", "more hosts than one machine can hold" },
-	{ "nanopod run --failed-from out", "the same command again, only where it failed" },
-	{ 0 },
-};
-
 /* ---- What to run, and where ------------------------------------------------------------ */
-
-static int check_options(struct nanopod *np, const struct options *o)
-{
-	const char *from = option_text(o, "failed-from");
-	bool names = select_uses_stdin(o) || (from && strcmp(from, "-") == 0);
-	bool gather = option_given(o, "gather") || option_given(o, "diff");
-
-	if (option_given(o, "stdin") && names)
-		return print_fail_field(np, STATUS_USAGE, "--stdin", "put the hosts into a file for --hosts-file",
-			"standard input cannot hold both the hosts and the commands' input");
-	if (from && select_given(o))
-		return print_fail_field(np, STATUS_USAGE, "--failed-from", "use --exclude to leave hosts out",
-			"--failed-from names the hosts: leave out --hosts");
-	if (gather && (np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
-		return print_fail_field(np, STATUS_USAGE, "--gather", NULL,
-			"--gather is for people, -o json for programs: choose one");
-	if (option_given(o, "tty") && option_given(o, "stdin"))
-		return print_fail_field(np, STATUS_USAGE, "--tty", NULL,
-			"a command with a terminal cannot read --stdin");
-	if (option_given(o, "forward-agent") && !option_given(o, "via"))
-		return print_fail_field(np, STATUS_USAGE, "--forward-agent", NULL,
-			"--forward-agent is for the gateways of --via");
-	if (option_given(o, "via") && option_given(o, "stdin"))
-		return print_fail_field(np, STATUS_USAGE, "--via", "'--script FILE' sends a script through gateways",
-			"--stdin does not go through gateways");
-	if (option_given(o, "tty") && option_given(o, "script"))
-		return print_fail_field(np, STATUS_USAGE, "--tty", "copy the script with 'nanopod cp' and run it there",
-			"a script cannot be sent through a terminal");
-	if (option_given(o, "pause") && !option_given(o, "batch"))
-		return print_fail_field(np, STATUS_USAGE, "--pause", "'--batch 1' runs on one host after the other",
-			"--pause is between the batches of --batch");
-	if (option_given(o, "via") && (option_given(o, "batch") || option_given(o, "max-fail")))
-		return print_fail_field(np, STATUS_USAGE, "--via", NULL,
-			"--batch and --max-fail do not go through gateways");
-	return STATUS_OK;
-}
-
-static int read_rolling(struct run *r, struct rolling *out)
-{
-	static const char *const names[] = { "batch", "max-fail" };
-	struct rolling_share *shares[] = { &out->batch, &out->max_fail };
-	struct fail f = { 0 };
-	char field[16];
-
-	for (int i = 0; i < 2; i++) {
-		if (!option_given(r->o, names[i]) ||
-			rolling_share_read(option_text(r->o, names[i]), i == 1, shares[i], &f) == 0)
-			continue;
-		snprintf(field, sizeof field, "--%s", names[i]);
-		return print_fail_field(r->np, STATUS_USAGE, field, NULL, "--%s: %s", names[i], f.text);
-	}
-	out->pause_ms = option_ms(r->o, "pause");
-	return STATUS_OK;
-}
 
 static int select_failed(struct run *r, struct pssh_list *hosts, char **command)
 {
@@ -285,10 +128,49 @@ static int build_command(struct run *r, const char *saved)
 	return STATUS_OK;
 }
 
+/* Adds the command as it is sent to a host; name NULL: to all of them. */
+static int run_command(struct run *r, const char *name, struct buf *out)
+{
+	struct fail f = { 0 };
+	struct buf plain;
+	int rc;
+
+	if (!r->becoming) {
+		rc = perhost_command(&r->perhost, name, out, &f);
+	} else {
+		buf_init(&plain, COMMAND_MAX);
+		rc = perhost_command(&r->perhost, name, &plain, &f);
+		if (!rc && become_command(&r->become, plain.data, out) != 0)
+			rc = fail_set(&f, -EFBIG, "the command is too long");
+		buf_release(&plain);
+	}
+	return rc ? print_fail(r->np, STATUS_USAGE, NULL, "%s", f.text) : STATUS_OK;
+}
+
+static int run_prepare_become(struct run *r)
+{
+	struct fail f = { 0 };
+
+	r->becoming = run_options_become(r->o);
+	if (!r->becoming)
+		return STATUS_OK;
+	if (r->script.len > BECOME_SCRIPT_MAX)
+		return print_fail_field(r->np, STATUS_USAGE, "--script", "copy it with 'nanopod cp' and run it there",
+			"with --become a script has at most 1 MiB");
+	if (become_init(&r->become, option_text(r->o, "become-user"), option_text(r->o, "become-password-file"), &f))
+		return print_fail_field(r->np, STATUS_USAGE,
+			option_given(r->o, "become-password-file") ? "--become-password-file" : "--become-user", NULL,
+			"%s", f.text);
+	r->become.script = r->script.len ? r->script.data : NULL;
+	r->become.script_len = r->script.len;
+	return STATUS_OK;
+}
+
 /* The command as it is sent, where hosts have none of their own. */
 static int run_prepare(struct run *r)
 {
 	struct fail f = { 0 };
+	int status;
 
 	for (size_t i = 0; i < option_count(r->o, "env"); i++)
 		if (perhost_env(&r->perhost, option_at(r->o, "env", i), &f) != 0)
@@ -298,9 +180,8 @@ static int run_prepare(struct run *r)
 	if (option_given(r->o, "via") && perhost_differs(&r->perhost))
 		return print_fail_field(r->np, STATUS_USAGE, "--via", "use \"$(hostname)\" there",
 			"{host} and NANOPOD_HOST do not go through gateways");
-	if (perhost_command(&r->perhost, NULL, &r->sent, &f) != 0)
-		return print_fail(r->np, STATUS_USAGE, NULL, "%s", f.text);
-	return STATUS_OK;
+	status = run_prepare_become(r);
+	return status ? status : run_command(r, NULL, &r->sent);
 }
 
 /* ---- The task -------------------------------------------------------------------------- */
@@ -316,14 +197,15 @@ static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
 
 	if (rc)
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
-	rc = pssh_task_set_output(t, view_output(&r->view), (size_t)1 << 20, PSSH_OVERFLOW_DROP);
+	rc = pssh_task_set_output(t, r->becoming ? PSSH_OUTPUT_LINES : view_output(&r->view), (size_t)1 << 20,
+		PSSH_OVERFLOW_DROP);
 	if (!rc && limit)
 		rc = pssh_task_set_deadline(t, (unsigned)limit);
 	if (!rc && option_given(r->o, "tty")) {
 		terminal_size(STDOUT_FILENO, &columns, &rows);
 		rc = pssh_task_set_pty(t, getenv("TERM") ? getenv("TERM") : "dumb", columns, rows);
 	}
-	if (!rc && f->input.open)
+	if (!rc && (f->input.open || r->becoming))
 		rc = pssh_task_open_input(t);
 	if (rc) {
 		pssh_task_free(t);
@@ -337,15 +219,13 @@ static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
 static int run_each(void *arg, struct fanout *f, struct outcome *o)
 {
 	struct run *r = arg;
-	struct fail fail = { 0 };
 	struct buf own;
-	int rc, status = STATUS_OK;
+	int rc, status;
 
 	if (!perhost_differs(&r->perhost))
 		return STATUS_OK;
 	buf_init(&own, COMMAND_MAX);
-	if (perhost_command(&r->perhost, o->name, &own, &fail) != 0)
-		status = print_fail(r->np, STATUS_USAGE, NULL, "%s", fail.text);
+	status = run_command(r, o->name, &own);
 	rc = status ? 0 : pssh_task_set_host_command(f->task, o->host, own.data);
 	if (rc)
 		status = print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
@@ -421,7 +301,8 @@ static int run_go(struct run *r)
 	r->fanout.arg = r;
 	r->fanout.needs_reader = r->view.kind != VIEW_NONE;
 	/* Gateways have the script already. */
-	r->fanout.input.open = !r->fanout.source && (option_given(r->o, "stdin") || option_given(r->o, "script"));
+	r->fanout.input.open = !r->fanout.source && !r->becoming &&
+		(option_given(r->o, "stdin") || option_given(r->o, "script"));
 	r->fanout.input.fd = option_given(r->o, "stdin") ? STDIN_FILENO : -1;
 	r->fanout.input.head = r->script.data;
 	r->fanout.input.head_len = r->script.len;
@@ -432,6 +313,9 @@ static int run_go(struct run *r)
 		return status;
 	while ((turn = fanout_next(&r->fanout, &ev, &o)) != FANOUT_DONE) {
 		if (turn != FANOUT_EVENT)
+			continue;
+		ev = r->becoming ? become_event(&r->become, &r->fanout, ev, o) : ev;
+		if (!ev)
 			continue;
 		view_event(&r->view, ev, o);
 		save_event(r, ev, o);
@@ -490,7 +374,7 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 		view_init(&r->view, &r->fanout, kind_of(r));
 		r->view.labels = !option_given(r->o, "no-label");
 		r->view.diff = option_given(r->o, "diff");
-		status = read_rolling(r, &r->fanout.rolling);
+		status = run_options_rolling(r->np, r->o, &r->fanout.rolling);
 		if (!status && option_given(r->o, "via"))
 			status = run_gateways(r, &via);
 		if (!status)
@@ -508,7 +392,7 @@ static int run_verb(struct nanopod *np, const struct options *o)
 	struct run r = { .np = np, .o = o, .save.dir = -1 };
 	struct pssh_list *hosts;
 	char *saved = NULL;
-	int status = check_options(np, o);
+	int status = run_options_check(np, o);
 
 	if (status)
 		return status;
@@ -533,6 +417,7 @@ static int run_verb(struct nanopod *np, const struct options *o)
 	buf_release(&r.script);
 	buf_release(&r.sent);
 	perhost_release(&r.perhost);
+	become_release(&r.become);
 	return status;
 }
 
@@ -540,7 +425,7 @@ const struct command cmd_run = {
 	.name = "run",
 	.args = "[--] COMMAND [ARGUMENT...]",
 	.summary = "run a command on many hosts at once",
-	.examples = examples,
+	.examples = run_examples,
 	.description = "Joins the words by spaces and gives them to your shell on each host, as ssh does. Prints "
 		       "output line by line as it arrives, with the host's name in front; lines of standard error "
 		       "are marked with '!' and go to standard error.\n\nThe exit status for one host is the "
@@ -549,7 +434,7 @@ const struct command cmd_run = {
 		       "what became of them.",
 	.positional = "COMMAND   what to run on the hosts\nARGUMENT  further words of it, or with --script the "
 		      "script's arguments",
-	.options = options,
+	.options = run_options,
 	.formats = "text|jsonl|json|yaml",
 	.flags = COMMAND_STOP | COMMAND_CONNECT | COMMAND_NODES,
 	.min_args = 0,

@@ -1,5 +1,7 @@
 # cli/remote: hosts: select, connect, fan out, show, fold, save, script.
 libcli_la_SOURCES += \
+	cli/remote/become.c \
+	cli/remote/become.h \
 	cli/remote/connect.c \
 	cli/remote/connect.h \
 	cli/remote/diff.c \

@@ -12,18 +12,22 @@
 
 enum outcome_state { OUTCOME_WAITING, OUTCOME_RUNNING, OUTCOME_EXIT, OUTCOME_SIGNAL, OUTCOME_ERROR };
 
+/* How far sudo is: nothing said; got the password; runs the command; refused the password; got none. */
+enum outcome_become { BECOME_NONE, BECOME_ASKED, BECOME_ON, BECOME_REFUSED, BECOME_LACKS };
+
 struct outcome {
 	struct pssh_host *host;
 	const char *name;
 	size_t index;
 	enum outcome_state state;
 	int status; /* of EXIT: the exit status; of ERROR: a PSSH_E… code */
-	char *text; /* of SIGNAL its name, of ERROR a sentence, else NULL */
+	char *text; /* of SIGNAL its name, of ERROR a sentence; of EXIT what it means, or NULL */
 	bool cancelled;
 	bool begun;                  /* it was connected and running when it ended */
 	bool ask;                    /* its key is unknown: ask the person */
 	bool accepted;               /* the person accepted its key */
 	char *address, *fingerprint; /* as somebody else saw them who connected to it; NULL: as the library did */
+	enum outcome_become become;
 	bool held;                   /* its batch has not come yet */
 	bool unbegun;                /* it was not begun, because too many others failed or a person stopped it */
 	bool left_out;               /* a node that is not up: an error from the start, told at the end */

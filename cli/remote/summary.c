@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/remote/become.h"
 #include "cli/remote/group.h"
 #include "cli/nodes/node.h"
 #include "cli/frame/print.h"
@@ -54,7 +55,7 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 	const struct node *n = nodes_of_host(f->np->nodes, o->name);
 
 	if (o->state != OUTCOME_ERROR)
-		return NULL;
+		return become_hint(o);
 	if (o->status == PSSH_EAGAIN && n && !node_reachable(n))
 		return "'--wait' waits for nodes that do not run yet, '--only-ready' leaves them out";
 	if (o->status == PSSH_EHOSTNEW && n)
@@ -95,7 +96,7 @@ static char *cause_of(const struct outcome *o, bool own)
 
 	buf_init(&b, 65536);
 	if (o->state == OUTCOME_EXIT) {
-		buf_addf(&b, "exit status %d", o->status);
+		buf_addf(&b, "%s%s%d", o->text ? o->text : "", o->text ? ": exit status " : "exit status ", o->status);
 	} else if (o->state == OUTCOME_SIGNAL) {
 		buf_addf(&b, "ended by SIG%s", o->text);
 	} else {
@@ -214,6 +215,8 @@ static void summary_show_one(struct fanout *f)
 			*o->text ? o->text : pssh_strerror(o->status));
 	else if (o->state == OUTCOME_SIGNAL)
 		print_note(f->np, "%s: SIG%s ended the command", o->name, o->text);
+	else if (o->text)
+		print_fail(f->np, STATUS_FAILURE, summary_hint_for(f, o, room), "%s: %s", o->name, o->text);
 }
 
 /* "3 of 5 hosts failed, 2 were not begun"; free() it. NULL: all are well. */

@@ -186,6 +186,8 @@ static void json_outcome(struct json *j, const struct outcome *o)
 {
 	if (o->state == OUTCOME_EXIT) {
 		json_int(j, "status", o->status);
+		if (o->text)
+			json_text(j, "message", o->text);
 	} else if (o->state == OUTCOME_SIGNAL) {
 		json_text(j, "signal", o->text);
 	} else {
