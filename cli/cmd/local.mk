@@ -36,6 +36,8 @@ nanopod_SOURCES += \
 	cli/cmd/run.c \
 	cli/cmd/run/run_options.c \
 	cli/cmd/run/run_options.h \
+	cli/cmd/run/run_plan.c \
+	cli/cmd/run/run_plan.h \
 	cli/cmd/sell.c \
 	cli/cmd/shell.c \
 	cli/cmd/show.c \

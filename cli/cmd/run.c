@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/cmd/run/run_options.h"
+#include "cli/cmd/run/run_plan.h"
 #include "cli/frame/command.h"
 #include "cli/remote/become.h"
 #include "cli/remote/connect.h"
@@ -129,7 +130,7 @@ static int build_command(struct run *r, const char *saved)
 }
 
 /* Adds the command as it is sent to a host; name NULL: to all of them. */
-static int run_command(struct run *r, const char *name, struct buf *out)
+static int run_sent(struct run *r, const char *name, struct buf *out)
 {
 	struct fail f = { 0 };
 	struct buf plain;
@@ -181,7 +182,7 @@ static int run_prepare(struct run *r)
 		return print_fail_field(r->np, STATUS_USAGE, "--via", "use \"$(hostname)\" there",
 			"{host} and NANOPOD_HOST do not go through gateways");
 	status = run_prepare_become(r);
-	return status ? status : run_command(r, NULL, &r->sent);
+	return status ? status : run_sent(r, NULL, &r->sent);
 }
 
 /* ---- The task -------------------------------------------------------------------------- */
@@ -225,7 +226,7 @@ static int run_each(void *arg, struct fanout *f, struct outcome *o)
 	if (!perhost_differs(&r->perhost))
 		return STATUS_OK;
 	buf_init(&own, COMMAND_MAX);
-	status = run_command(r, o->name, &own);
+	status = run_sent(r, o->name, &own);
 	rc = status ? 0 : pssh_task_set_host_command(f->task, o->host, own.data);
 	if (rc)
 		status = print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
@@ -260,6 +261,8 @@ static enum view_kind kind_of(const struct run *r)
 		return VIEW_JSONL;
 	if (r->np->format == FORMAT_JSON)
 		return VIEW_JSON;
+	if (option_given(r->o, "in-order"))
+		return VIEW_ORDER;
 	return option_given(r->o, "gather") || option_given(r->o, "diff") ? VIEW_GATHER : VIEW_LINES;
 }
 
@@ -387,6 +390,27 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 	return status;
 }
 
+/* Shows a script as the person names it, not as it is sent. */
+static int run_dry(struct run *r, const struct pssh_list *hosts)
+{
+	const char *user = option_text(r->o, "become-user");
+	struct perhost shown = r->perhost;
+	struct buf text;
+	int status;
+
+	buf_init(&text, COMMAND_MAX);
+	if (option_given(r->o, "script")) {
+		if (buf_addf(&text, "%s ", option_text(r->o, "script")) != 0 ||
+			script_join(option_argv(r->o) + r->hosts_first, &text) != 0)
+			command_nomem();
+		buf_cut(&text, text.len - (text.data[text.len - 1] == ' '));
+		shown.command = text.data;
+	}
+	status = run_plan_show(r->np, hosts, &shown, !r->becoming ? NULL : user ? user : "root");
+	buf_release(&text);
+	return status;
+}
+
 static int run_verb(struct nanopod *np, const struct options *o)
 {
 	struct run r = { .np = np, .o = o, .save.dir = -1 };
@@ -402,11 +426,15 @@ static int run_verb(struct nanopod *np, const struct options *o)
 	perhost_init(&r.perhost);
 	select_new(np, &hosts);
 	status = select_hosts(&r, hosts, &saved);
+	if (!status && option_given(o, "pick"))
+		status = run_plan_pick(np, &hosts, (size_t)option_int(o, "pick"));
 	if (!status)
 		status = build_command(&r, saved);
 	if (!status)
 		status = run_prepare(&r);
-	if (!status && pssh_list_count(hosts) == 0)
+	if (!status && option_given(o, "dry-run"))
+		status = run_dry(&r, hosts);
+	else if (!status && pssh_list_count(hosts) == 0)
 		print_note(np, "nothing to do: no host failed");
 	else if (!status)
 		status = run_on_hosts(&r, hosts);

@@ -70,13 +70,21 @@ const char *progress_time(int64_t ms, char *room, size_t size)
 }
 
 /* Estimates from what is done so far; -1 where it is too early. */
-static int64_t time_left(const struct progress *p, int64_t passed)
+static int64_t time_left(struct progress *p, int64_t passed)
 {
+	int64_t left;
+
 	if (p->bytes && p->rate && p->size > p->moved)
 		return (int64_t)((p->size - p->moved) / p->rate) * 1000;
-	if (!p->bytes && p->done && p->done < p->total)
-		return passed * (int64_t)(p->total - p->done) / (int64_t)p->done;
-	return -1;
+	if (p->bytes || !p->done || p->done >= p->total)
+		return -1;
+	if (p->done != p->done_then) {
+		p->done_then = p->done;
+		p->done_passed = passed;
+	}
+	/* Counted down from the last end: a host that hangs must not make it grow. Overdue, nobody knows. */
+	left = p->done_passed * (int64_t)(p->total - p->done) / (int64_t)p->done - (passed - p->done_passed);
+	return left > 0 ? left : -1;
 }
 
 static void progress_add(char *room, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

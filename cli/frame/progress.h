@@ -21,6 +21,8 @@ struct progress {
 	uint64_t moved, size;
 	int64_t rate_at; /* the rate of the last seconds */
 	uint64_t rate_moved, rate;
+	size_t done_then; /* done when it last changed, and the milliseconds passed then */
+	int64_t done_passed;
 	const char *phase;        /* instead of numbers: "cancelling"; NULL */
 };
 

@@ -124,7 +124,7 @@ static void become_ask(struct become *b, struct fanout *f, const struct outcome 
 
 /* ---- What a host says ------------------------------------------------------------------ */
 
-/* sudo wants the password: once it gets it. Whoever asks again had a wrong one, and a third try could lock the account. */
+/* sudo gets the password once. Whoever asks again had a wrong one, and a third try could lock the account. */
 static void become_asked(struct become *b, struct fanout *f, struct outcome *o)
 {
 	char line[BECOME_PASSWORD + 2];

@@ -17,7 +17,7 @@
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 
-enum { GRACE_MS = 5000, PIECE = 65536, REPLAY_MAX = 1 << 20, LONGEST_QUESTION = 20, DEAF_EVENTS = 64 };
+enum { GRACE_MS = 5000, REPLAY_MAX = 1 << 20, LONGEST_QUESTION = 20, DEAF_EVENTS = 64 };
 
 /* A stdout that another program left non-blocking would lose output. */
 static void make_blocking(FILE *stream)
@@ -207,103 +207,6 @@ void fanout_cancel(struct fanout *f)
 	}
 }
 
-/* ---- Input ----------------------------------------------------------------------------- */
-
-static void fanout_remember(struct fanout_input *in, const char *data, size_t len)
-{
-	if (!in->lost && buf_add(&in->replay, data, len) != 0) {
-		in->lost = true;
-		buf_release(&in->replay);
-	}
-	in->replay_at = in->replay.len;
-}
-
-/* True where all of it was taken. */
-static bool fanout_feed(struct fanout *f, const char *data, size_t len)
-{
-	int rc = pssh_task_write(f->task, NULL, data, len);
-
-	if (rc == PSSH_EAGAIN) {
-		f->input.full = true;
-		/* Hosts that have not started hold back the others' input, so start all of them. */
-		pssh_set_window(f->connect->fleet, (unsigned)settings_int(f->np->settings, SETTING_ID_FANOUT), 0);
-		return false;
-	}
-	return true;
-}
-
-/* True where all of it, from *at, was taken. */
-static bool fanout_feed_text(struct fanout *f, const char *text, size_t len, size_t *at)
-{
-	while (!f->input.full && *at < len) {
-		size_t left = len - *at, n = left < PIECE ? left : PIECE;
-
-		if (!fanout_feed(f, text + *at, n))
-			return false;
-		*at += n;
-	}
-	return *at == len;
-}
-
-/* The text, then what earlier hosts got, then what was read since. */
-static void feed_head(struct fanout *f)
-{
-	struct fanout_input *in = &f->input;
-
-	if (!fanout_feed_text(f, in->head, in->head_len, &in->head_at) ||
-		!fanout_feed_text(f, in->replay.data, in->replay.len, &in->replay_at))
-		return;
-	if (!in->full && in->kept_at < in->kept_len &&
-		fanout_feed(f, in->kept + in->kept_at, in->kept_len - in->kept_at)) {
-		in->kept_at = in->kept_len;
-		fanout_remember(in, in->kept, in->kept_len);
-	}
-}
-
-static bool input_wanted(const struct fanout *f)
-{
-	const struct fanout_input *in = &f->input;
-
-	return in->open && !in->ended && !in->full && f->running && in->fd >= 0 && in->kept_at == in->kept_len;
-}
-
-static void read_input(struct fanout *f)
-{
-	struct fanout_input *in = &f->input;
-	ssize_t n;
-
-	if (!in->kept)
-		in->kept = malloc(PIECE);
-	if (!in->kept)
-		command_nomem();
-	n = read(in->fd, in->kept, PIECE);
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (n < 0)
-		print_warn(f->np, "cannot read standard input: %s", strerror(errno));
-	if (n <= 0) {
-		in->fd = -1;
-		return;
-	}
-	in->kept_at = 0;
-	in->kept_len = (size_t)n;
-	feed_head(f);
-}
-
-static void step_input(struct fanout *f)
-{
-	struct fanout_input *in = &f->input;
-
-	if (!in->open || in->ended || !f->running)
-		return;
-	feed_head(f);
-	if (in->fd < 0 && !in->full && in->head_at == in->head_len && in->replay_at == in->replay.len &&
-		in->kept_at == in->kept_len) {
-		pssh_task_end_input(f->task, NULL);
-		in->ended = true;
-	}
-}
-
 /* ---- Unknown host keys ----------------------------------------------------------------- */
 
 static bool may_ask(const struct fanout *f, const struct outcome *o)
@@ -347,8 +250,7 @@ static char *fanout_question(struct fanout *f)
 /* Begins on the hosts that wait now, with the input from its beginning. */
 static int fanout_again(struct fanout *f)
 {
-	f->input.head_at = f->input.replay_at = 0;
-	f->input.ended = false;
+	feed_again(&f->input);
 	return fanout_start(f);
 }
 
@@ -512,7 +414,7 @@ static enum fanout_turn fanout_look(struct fanout *f, int ms)
 	struct pollfd fds[] = {
 		{ .fd = pssh_fd(f->connect->fleet), .events = POLLIN },
 		{ .fd = signals_fd(), .events = POLLIN },
-		{ .fd = input_wanted(f) ? f->input.fd : -1, .events = POLLIN },
+		{ .fd = feed_wanted(f) ? f->input.fd : -1, .events = POLLIN },
 		{ .fd = prompt_fd(f->connect->prompt), .events = POLLIN },
 		{ .fd = f->watch_fd, .events = POLLIN },
 		/* Without events a pipe only says that its reader has left. */
@@ -544,7 +446,7 @@ static enum fanout_turn fanout_look(struct fanout *f, int ms)
 		check_output(f, true);
 	}
 	if (fds[2].revents)
-		read_input(f);
+		feed_read(f);
 	if (fds[3].revents && prompt_fd(f->connect->prompt) >= 0)
 		prompt_step(f->connect->prompt, f->connect->fleet);
 	return fds[4].revents ? FANOUT_WATCH : FANOUT_EVENT;
@@ -581,7 +483,7 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 			if (turn == FANOUT_DONE || *host)
 				return turn;
 		}
-		step_input(f);
+		feed_step(f);
 		/* Hosts that print without pause must not keep us from noticing Ctrl-C. */
 		if (++f->unheard >= DEAF_EVENTS) {
 			turn = fanout_look(f, 0);

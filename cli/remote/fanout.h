@@ -13,24 +13,11 @@
 #include "base/buf.h"
 #include "cli/frame/command.h"
 #include "cli/remote/connect.h"
+#include "cli/remote/inputfeed.h"
 #include "cli/frame/progress.h"
 #include "cli/remote/outcome.h"
 #include "cli/remote/rolling.h"
 #include "pssh/pssh.h"
-
-/* Standard input or a text for all hosts. */
-struct fanout_input {
-	int fd;                /* -1: no descriptor, only the text */
-	const char *head;      /* comes first */
-	size_t head_len, head_at;
-	bool open;             /* the task takes input */
-	bool ended, full;      /* eof: no more input; full: the task has no room now */
-	char *kept;            /* read, but not taken yet */
-	size_t kept_len, kept_at;
-	struct buf replay; /* of the descriptor, what was sent: sent again to hosts that begin later */
-	size_t replay_at;
-	bool lost;         /* too much was sent to keep it */
-};
 
 struct fanout;
 

@@ -65,8 +65,51 @@ static bool is_color(const char *s, size_t len, size_t *i)
 	return true;
 }
 
+/* An escape sequence at *i that only clears the line, as progress bars send it? Then moves *i past it. */
+static bool group_is_erase(const char *s, size_t len, size_t *i)
+{
+	size_t k = *i + 2;
+
+	if (len - *i < 3 || s[*i] != '\033' || s[*i + 1] != '[')
+		return false;
+	k += s[k] >= '0' && s[k] <= '2';
+	if (k >= len || s[k] != 'K')
+		return false;
+	*i = k + 1;
+	return true;
+}
+
+/* The end of the carriage returns at i. */
+static size_t group_returns(const char *s, size_t len, size_t i)
+{
+	while (i < len && s[i] == '\r')
+		i++;
+	return i;
+}
+
+int group_last_state(struct buf *out, const char *s, size_t len)
+{
+	size_t line = out->len;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < len;) {
+		size_t next = i, end = group_returns(s, len, i);
+
+		if (end > i && end < len && s[end] != '\n')
+			buf_cut(out, line);
+		else
+			next = end > i ? end : i + 1;
+		rc = buf_add(out, s + i, next - i);
+		i = next > i ? next : end;
+		if (i && s[i - 1] == '\n')
+			line = out->len;
+	}
+	return rc;
+}
+
 int group_harmless(struct buf *out, const char *s, size_t len)
 {
+	size_t line = out->len;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < len;) {
@@ -77,15 +120,23 @@ int group_harmless(struct buf *out, const char *s, size_t len)
 			rc = buf_add(out, s + from, i - from);
 			continue;
 		}
-		i++;
-		if (c == '\r' && (i == len || s[i] == '\n'))
+		if (group_is_erase(s, len, &i))
 			continue;
+		if (c == '\r') {
+			i = group_returns(s, len, i);
+			if (i < len && s[i] != '\n')
+				buf_cut(out, line);
+			continue;
+		}
+		i++;
 		/* C1 controls as UTF-8 (c2 80 … c2 9f) are controls too. */
 		if (c == 0xc2 && i < len && (unsigned char)s[i] < 0xa0) {
 			i++;
 			c = 0x7f;
 		}
 		rc = buf_addc(out, (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : (char)c);
+		if (c == '\n')
+			line = out->len;
 	}
 	return rc;
 }
@@ -95,11 +146,11 @@ static void group_emit(struct fanout *f, FILE *stream, const char *text, size_t 
 	bool tty = stream == f->np->err ? f->np->tty_err : f->np->tty_out;
 	struct buf b;
 
-	if (!tty) {
+	if (!tty && !memchr(text, '\r', len)) {
 		fwrite(text, 1, len, stream);
 	} else {
 		buf_init(&b, text_max);
-		if (group_harmless(&b, text, len) != 0)
+		if ((tty ? group_harmless(&b, text, len) : group_last_state(&b, text, len)) != 0)
 			command_nomem();
 		fwrite(buf_text(&b), 1, b.len, stream);
 		buf_release(&b);
@@ -195,7 +246,7 @@ static int hunk_line(void *arg, enum diff_side side, size_t number, const char *
 		h->news++, h->new_line++;
 	rc |= buf_adds(&h->text, color);
 	rc |= buf_addc(&h->text, (char)side);
-	rc |= tty ? group_harmless(&h->text, line, n) : buf_add(&h->text, line, n);
+	rc |= tty ? group_harmless(&h->text, line, n) : group_last_state(&h->text, line, n);
 	rc |= buf_adds(&h->text, print_color(h->f->np, h->stream, COLOR_NONE));
 	rc |= buf_adds(&h->text, n == len ? "\n\\ No newline at end of output\n" : "\n");
 	return rc;

@@ -13,7 +13,13 @@ struct fanout;
 void group_show(struct fanout *f, bool diff);
 
 /*
- * Adds text for a terminal: keeps colours, replaces other control characters by '?', drops the carriage return at
+ * Adds lines without what a carriage return in a line overwrites, as a progress bar does it: the last state is what a
+ * person would see. A code of buf_add.
+ */
+int group_last_state(struct buf *out, const char *text, size_t len);
+
+/*
+ * The same for a terminal: keeps colours, replaces other control characters by '?', drops the carriage return at
  * the end of a line. A code of buf_add.
  */
 int group_harmless(struct buf *out, const char *text, size_t len);

@@ -12,6 +12,8 @@ libcli_la_SOURCES += \
 	cli/remote/fold.h \
 	cli/remote/group.c \
 	cli/remote/group.h \
+	cli/remote/inputfeed.c \
+	cli/remote/inputfeed.h \
 	cli/remote/keeping.c \
 	cli/remote/keeping.h \
 	cli/remote/openssh.c \

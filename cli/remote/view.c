@@ -24,7 +24,7 @@ void view_init(struct view *v, struct fanout *f, enum view_kind kind)
 		if (n > v->width && n <= LABEL_MAX)
 			v->width = n;
 	}
-	if ((kind == VIEW_GATHER || kind == VIEW_JSON) && fold_new(gather_max, &v->fold) != 0)
+	if ((kind == VIEW_GATHER || kind == VIEW_JSON || kind == VIEW_ORDER) && fold_new(gather_max, &v->fold) != 0)
 		command_nomem();
 }
 
@@ -102,7 +102,7 @@ static void view_lines(struct view *v, const struct pssh_event *ev, struct outco
 		if (harmless)
 			view_need(group_harmless(&v->line, p, n));
 		else
-			view_need(buf_add(&v->line, p, n));
+			view_need(group_last_state(&v->line, p, n));
 		view_need(buf_addc(&v->line, '\n'));
 		p += nl ? n + 1 : n;
 	}
@@ -253,6 +253,34 @@ static void json_all(struct view *v)
 	view_put(v, v->fanout->np->out);
 }
 
+/* ---- In the order of the hosts ---------------------------------------------------------- */
+
+static void view_host(struct view *v, struct outcome *o, bool err)
+{
+	struct fold_place place = err ? o->err : o->out;
+	struct buf text;
+
+	if (!fold_length(place))
+		return;
+	buf_init(&text, gather_max);
+	view_need(fold_text(place, &text));
+	view_lines(v, &(struct pssh_event){ .data = text.data, .len = text.len }, o, err);
+	buf_release(&text);
+}
+
+/* Shows the hosts whose turn has come: those before them have ended. */
+static void view_in_order(struct view *v, bool all)
+{
+	for (; v->next < v->fanout->count; v->next++) {
+		struct outcome *o = &v->fanout->hosts[v->next];
+
+		if (!all && (!outcome_ended(o) || o->left_out))
+			return;
+		view_host(v, o, false);
+		view_host(v, o, true);
+	}
+}
+
 /* ---- All kinds ------------------------------------------------------------------------- */
 
 static void view_gather(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
@@ -294,6 +322,8 @@ void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o)
 	case PSSH_EV_ERROR:
 		if (v->kind == VIEW_JSONL)
 			jsonl_end_of_host(v, o);
+		else if (v->kind == VIEW_ORDER)
+			view_in_order(v, false);
 		break;
 	default:
 		break;
@@ -306,6 +336,8 @@ void view_end(struct view *v)
 		jsonl_done(v);
 	else if (v->kind == VIEW_JSON)
 		json_all(v);
+	else if (v->kind == VIEW_ORDER)
+		view_in_order(v, true);
 	else if (v->kind == VIEW_GATHER)
 		group_show(v->fanout, v->diff);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows the output of many hosts: labelled lines, folded groups, JSON Lines, JSON, or nothing. */
+/*
+ * Shows the output of many hosts: labelled lines, as they come or in the order of the hosts, folded groups, JSON Lines,
+ * JSON, or nothing.
+ */
 #ifndef CLI_REMOTE_VIEW_H
 #define CLI_REMOTE_VIEW_H
 
@@ -8,7 +11,7 @@
 #include "base/buf.h"
 #include "cli/remote/fanout.h"
 
-enum view_kind { VIEW_LINES, VIEW_GATHER, VIEW_JSONL, VIEW_JSON, VIEW_NONE };
+enum view_kind { VIEW_LINES, VIEW_GATHER, VIEW_ORDER, VIEW_JSONL, VIEW_JSON, VIEW_NONE };
 
 struct view {
 	struct fanout *fanout;
@@ -19,6 +22,7 @@ struct view {
 	uint64_t seq;
 	int64_t time_ms;    /* what `time` says */
 	char time[64];
+	size_t next; /* of VIEW_ORDER: the host that is shown next */
 	struct fold *fold;
 	struct buf line;    /* what goes out with one write */
 };

@@ -23,6 +23,11 @@ const struct option run_options[] = {
 		.kind = OPTION_FLAG,
 		.section = "Output",
 		.help = "like --gather, but show of smaller groups only the difference from the largest" },
+	{ .name = "in-order",
+		.letter = 'L',
+		.kind = OPTION_FLAG,
+		.section = "Output",
+		.help = "print each host's output together, in the order of the hosts" },
 	{ .name = "no-label",
 		.kind = OPTION_FLAG,
 		.section = "Output",
@@ -82,6 +87,15 @@ const struct option run_options[] = {
 		.max = 65536,
 		.setting = "fanout",
 		.help = "run on N hosts at a time (default: on all, opening 128 connections at a time)" },
+	{ .name = "pick",
+		.kind = OPTION_INT,
+		.arg = "N",
+		.min = 1,
+		.max = 1000000,
+		.help = "run on N of the hosts, at random, and say which" },
+	{ .name = "dry-run",
+		.kind = OPTION_FLAG,
+		.help = "print the hosts and each one's command, and connect to none" },
 	{ .name = "batch",
 		.kind = OPTION_STRING,
 		.arg = "N|N%",
@@ -175,6 +189,9 @@ int run_options_check(struct nanopod *np, const struct options *o)
 	if (gather && (np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
 		return print_fail_field(np, STATUS_USAGE, "--gather", NULL,
 			"--gather is for people, -o json for programs: choose one");
+	if (option_given(o, "in-order") && (gather || np->format == FORMAT_JSON || np->format == FORMAT_JSONL))
+		return print_fail_field(np, STATUS_USAGE, "--in-order", NULL,
+			"--in-order prints lines: leave out --gather, --diff and -o json");
 	if (option_given(o, "tty") && option_given(o, "stdin"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", NULL,
 			"a command with a terminal cannot read --stdin");

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# nanopod run: output in the order of the hosts, progress bars, --pick and --dry-run.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+
+sshd_up 5 || { fail "sshd is up"; done_testing; }
+cd "$TMP" || exit 99
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+nanopod_run() { timeout -k 5 60 "$NANOPOD" run -F "$SSHD_CONFIG" "$@"; }
+here='here=$(echo "$SSH_CONNECTION" | cut -d" " -f3); here=${here##*.};'
+# The first host ends last: it waits until the others have said all.
+mkdir "$TMP/said"
+late="$here [ \$here -gt 1 ] || until [ \$(ls $TMP/said | wc -l) -eq 2 ]; do sleep 0.05; done;
+	echo one; echo two \$here; echo bad >&2; : >$TMP/said/\$here"
+
+# ---- In order ----
+run nanopod_run -w 'n[1-3]' -L -- "$late"
+is "$out" "$(printf 'n%d: one\nn%d: two %d\n' 1 1 1 2 2 2 3 3 3)" "-L: each host's lines together, in the order of the hosts"
+is "$err" "$(printf 'n%d! bad\n' 1 2 3)" "errors too"
+rm -f said/*
+run nanopod_run -w 'n3,n1,n2' --in-order --no-label -- "$here echo \$here"
+is "$out" "$(printf '3\n1\n2')" "the order is the selection's"
+run nanopod_run -w 'n1,nosuch.invalid,n2' -L -- echo in
+is "$status $(printf '%s\n' "$out" | tr -s ' ' | paste -sd ' ')" "10 n1: in n2: in" "a host that is not reached holds nobody back"
+: >first
+nanopod_run -w 'n[1-2]' -L -- "$here echo up; [ \$here -eq 1 ] || until [ -s $TMP/first ]; do sleep 0.05; done" >first 2>&1
+is "$(cat first)" "$(printf 'n1: up\nn2: up')" "a host is shown as soon as those before it have ended"
+run_is 2 "not with --gather" nanopod_run -w n1 -L -b -- true
+run_is 2 "nor with JSON" nanopod_run -w n1 -L -o jsonl -- true
+
+# ---- Progress bars ----
+bar="printf 'get 10%%\\r get 20%%\\r\\033[Kdone\\nplain\\r\\nlast 1\\rlast 2'"
+run nanopod_run -w n1 -- "$bar"
+is "$(printf '%s' "$out" | tr '\r\033' '%^')" "n1: ^[Kdone
+n1: plain%
+n1: last 2" "a line that a program overwrites: its last state"
+run nanopod_run -w 'n[1-2]' -b -- "$bar"
+is "$(printf '%s' "$out" | tail -n +2 | tr '\r\033' '%^')" "^[Kdone
+plain%
+last 2" "gathered too"
+run nanopod_run -w n1 --no-label -- "$bar"
+is "$(printf '%s' "$out" | tr '\r\033' '%^' | head -n 1)" "get 10%% get 20%%^[Kdone" "--no-label keeps each byte"
+if [ -x "$PTY" ]; then
+	: >nothing
+	"$PTY" nothing "$NANOPOD" run --no-color -F "$SSHD_CONFIG" -w n1 -- "$bar" 2>/dev/null | tr -d '\r' | grep '^n1\|n1: ' |
+		sed 's/.*n1: /n1: /' >seen
+	is "$(cat seen)" "$(printf 'n1: done\nn1: plain\nn1: last 2')" "a person sees the same, without the bar's escapes"
+else
+	skip "tests/lib/pty is not built"
+fi
+
+# ---- Some of them ----
+run nanopod_run -w 'n[1-5]' --pick 2 --no-label -L -- "$here echo n\$here"
+is "$(printf '%s\n' "$out" | sort -u | grep -c '^n[1-5]$')" 2 "--pick 2: two hosts"
+like "$err" "^nanopod: picked n" "which are named"
+run nanopod_run -w 'n[1-5]' --pick 9 -q -- true
+is "$status $err" "0 " "where there are fewer: all"
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40; do
+	"$NANOPOD" run -w 'n[1-3]' --pick 1 --dry-run --no-label -- true 2>/dev/null
+done | sort -u >seen
+is "$(cat seen)" "$(printf 'n%d: true\n' 1 2 3)" "each may be picked"
+run_is 2 "--pick 0" nanopod_run -w n1 --pick 0 -- true
+
+# ---- Without doing it ----
+run nanopod_run -w 'n1,long.invalid' --dry-run --env A=hush -- echo '{host}' 'a  b'
+is "$out" "$(printf 'n1:           echo n1 a  b\nlong.invalid: echo long.invalid a  b')" "--dry-run: each host's command"
+is "$status $err" "0 nanopod: 2 hosts, nothing was started" "nothing is connected to"
+run nanopod_run -w n1 --dry-run --become-user www -- id
+is "$out" "n1: sudo -u www id" "--become is shown"
+printf 'echo x\n' >script.sh
+run nanopod_run -w n1 --dry-run --script script.sh -- '{host}' y
+is "$out" "n1: script.sh n1 y" "a script by its name"
+run nanopod_run -w 'n[1-2]' --dry-run -o jsonl -- 'echo "{host}"'
+is "$out" '{"host":"n1","command":"echo \"n1\""}
+{"host":"n2","command":"echo \"n2\""}' "jsonl"
+run nanopod_run -w 'n[1-2]' --dry-run -o json -- true
+is "$(printf '%s' "$out" | tr -d '\n')" '[{"host":"n1","command":"true"},{"host":"n2","command":"true"}]' "json"
+done_testing
