@@ -23,6 +23,8 @@
 #include "cli/frame/terminal.h"
 #include "cli/via/via.h"
 #include "cli/remote/view.h"
+#include "cli/remote/rounds.h"
+#include "cli/frame/signals.h"
 
 /* libssh2 sends no request above 35,000 bytes. */
 enum { COMMAND_MAX = 32000, SCRIPT_MAX = 64 << 20, BECOME_SCRIPT_MAX = 1 << 20 };
@@ -32,6 +34,8 @@ struct run {
 	const struct options *o;
 	struct buf command, script;
 	struct perhost perhost;
+	struct watch *watch; /* of --watch, or NULL */
+	int watch_status;    /* of its last round */
 	struct become become;
 	bool becoming;
 	struct buf sent; /* what the task runs: the command with its variables */
@@ -290,19 +294,29 @@ static int begin_saving(struct run *r)
 	return STATUS_OK;
 }
 
-static int run_go(struct run *r)
+/* q in the middle of a round ends the commands as Ctrl-C does. */
+static void run_watch_key(struct run *r)
 {
-	const char *again = NULL;
+	watch_key(r->watch);
+	if (!r->watch->quit)
+		return;
+	r->fanout.watch_fd = -1;
+	fanout_cancel(&r->fanout);
+}
+
+/* Begins on all hosts, and passes on what they say until they have ended. An exit status of the beginning. */
+static int run_round(struct run *r)
+{
 	struct pssh_event const *ev;
 	struct outcome *o;
 	enum fanout_turn turn;
-	char *line = NULL;
 	int status;
 
 	r->fanout.make = run_make;
 	r->fanout.each = run_each;
 	r->fanout.arg = r;
-	r->fanout.needs_reader = r->view.kind != VIEW_NONE;
+	/* A terminal that is gone says so itself, by SIGHUP, which nohup may keep away. */
+	r->fanout.needs_reader = r->view.kind != VIEW_NONE && !r->np->tty_out;
 	/* Gateways have the script already. */
 	r->fanout.input.open = !r->fanout.source && !r->becoming &&
 		(option_given(r->o, "stdin") || option_given(r->o, "script"));
@@ -312,9 +326,11 @@ static int run_go(struct run *r)
 	status = begin_saving(r);
 	if (!status)
 		status = fanout_start(&r->fanout);
-	if (status)
-		return status;
-	while ((turn = fanout_next(&r->fanout, &ev, &o)) != FANOUT_DONE) {
+	while (!status && (turn = fanout_next(&r->fanout, &ev, &o)) != FANOUT_DONE) {
+		if (turn == FANOUT_SIGNAL && r->watch)
+			watch_draw(r->watch);
+		if (turn == FANOUT_WATCH && r->watch)
+			run_watch_key(r);
 		if (turn != FANOUT_EVENT)
 			continue;
 		ev = r->becoming ? become_event(&r->become, &r->fanout, ev, o) : ev;
@@ -323,6 +339,17 @@ static int run_go(struct run *r)
 		view_event(&r->view, ev, o);
 		save_event(r, ev, o);
 	}
+	return status;
+}
+
+static int run_go(struct run *r)
+{
+	const char *again = NULL;
+	char *line = NULL;
+	int status = run_round(r);
+
+	if (status)
+		return status;
 	view_end(&r->view);
 	if (r->saving && asprintf(&line, "nanopod run --failed-from %s", option_text(r->o, "save")) > 0)
 		again = line;
@@ -390,6 +417,56 @@ static int run_on_hosts(struct run *r, struct pssh_list *hosts)
 	return status;
 }
 
+/* One round of --watch, over the connections of the last one. An exit status. */
+static int run_watch_round(struct run *r, struct connect *c, struct pssh_list *hosts)
+{
+	int status = fanout_init_up(&r->fanout, r->np, c, hosts);
+
+	if (status)
+		return status;
+	view_init(&r->view, &r->fanout, VIEW_GATHER);
+	r->fanout.watch_fd = r->watch->tty;
+	watch_begin(r->watch);
+	status = run_round(r);
+	if (!status && !r->fanout.asked)
+		watch_take(r->watch, &r->fanout);
+	/* After q the last whole round counts. */
+	status = status ? status : r->watch->quit ? r->watch_status : summary_status(&r->fanout, false);
+	r->watch->signal = r->fanout.first_signal;
+	view_release(&r->view);
+	fanout_release(&r->fanout);
+	return status;
+}
+
+static int run_watch(struct run *r, struct pssh_list *hosts)
+{
+	const char *every = option_text(r->o, "watch");
+	struct watch w;
+	struct connect *c;
+	int64_t ms;
+	int status = run_options_every(r->np, every, &ms);
+
+	if (!status)
+		status = connect_open(r->np, &c);
+	if (status)
+		return status;
+	watch_init(&w, r->np, option_given(r->o, "script") ? option_text(r->o, "script") : r->command.data, ms);
+	r->watch = &w;
+	if (signals_begin() != 0)
+		command_nomem();
+	do
+		status = r->watch_status = run_watch_round(r, c, hosts);
+	while (w.open && !w.quit && !w.signal && watch_rest(&w, c->fleet));
+	signals_end();
+	watch_end(&w);
+	if (w.signal)
+		status = 128 + w.signal;
+	watch_release(&w);
+	r->watch = NULL;
+	connect_close(r->np, c);
+	return status;
+}
+
 /* Shows a script as the person names it, not as it is sent. */
 static int run_dry(struct run *r, const struct pssh_list *hosts)
 {
@@ -436,6 +513,8 @@ static int run_verb(struct nanopod *np, const struct options *o)
 		status = run_dry(&r, hosts);
 	else if (!status && pssh_list_count(hosts) == 0)
 		print_note(np, "nothing to do: no host failed");
+	else if (!status && option_given(o, "watch"))
+		status = run_watch(&r, hosts);
 	else if (!status)
 		status = run_on_hosts(&r, hosts);
 	save_close(&r.save);

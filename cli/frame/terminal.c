@@ -86,6 +86,18 @@ static void edit_no_echo(struct termios *t)
 	t->c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
 }
 
+static void edit_keys(struct termios *t)
+{
+	t->c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHOE | ECHOK | ECHONL);
+	t->c_cc[VMIN] = 1;
+	t->c_cc[VTIME] = 0;
+}
+
+int terminal_keys(int fd)
+{
+	return terminal_change(fd, edit_keys);
+}
+
 int terminal_raw(int fd)
 {
 	return terminal_change(fd, edit_raw);

@@ -8,6 +8,7 @@
 
 int terminal_raw(int fd);      /* 0 or -errno; one terminal at a time */
 int terminal_no_echo(int fd);  /* the terminal still edits lines */
+int terminal_keys(int fd);     /* keys arrive at once and are not shown; Ctrl-C stays a signal */
 void terminal_restore(void);   /* may be called at any time */
 
 /* Restores, stops this process as Ctrl-Z does, and returns when it continues. The caller sets raw mode again. */

@@ -13,11 +13,6 @@
 
 static const size_t text_max = (size_t)4 << 30;
 
-struct group {
-	struct outcome **hosts; /* into the sorted list */
-	size_t count;
-};
-
 static int same_answer(const struct outcome *a, const struct outcome *b)
 {
 	int d = fold_compare(a->out, b->out);
@@ -185,7 +180,7 @@ static void group_heading(struct fanout *f, FILE *stream, const struct group *g,
 	free(names);
 }
 
-static char *group_text_of(struct fold_place place, size_t *len)
+char *group_text_of(struct fold_place place, size_t *len)
 {
 	struct buf b;
 
@@ -294,32 +289,45 @@ static void remote_group_show(struct fanout *f, const struct group *g, const str
 	free(text);
 }
 
-void group_show(struct fanout *f, bool diff)
+void groups_make(struct fanout *f, bool all, struct groups *g)
 {
-	struct outcome **sorted = calloc(f->count + 1, sizeof(struct outcome *));
-	struct group *groups = calloc(f->count + 1, sizeof *groups);
-	size_t hosts = 0, count = 0;
+	size_t hosts = 0;
 
-	if (!sorted || !groups)
+	*g = (struct groups){ 0 };
+	g->sorted = calloc(f->count + 1, sizeof(struct outcome *));
+	g->items = calloc(f->count + 1, sizeof *g->items);
+	if (!g->sorted || !g->items)
 		command_nomem();
 	for (size_t i = 0; i < f->count; i++) {
 		struct outcome *o = &f->hosts[i];
 
 		/* A host that was not reached has no output: the summary lists it. */
-		if (o->state == OUTCOME_EXIT || o->state == OUTCOME_SIGNAL || fold_length(o->out) ||
+		if (all || o->state == OUTCOME_EXIT || o->state == OUTCOME_SIGNAL || fold_length(o->out) ||
 			fold_length(o->err))
-			sorted[hosts++] = o;
+			g->sorted[hosts++] = o;
 	}
-	qsort(sorted, hosts, sizeof(struct outcome *), by_answer);
+	qsort(g->sorted, hosts, sizeof(struct outcome *), by_answer);
 	for (size_t i = 0; i < hosts; i++) {
-		if (!i || same_answer(sorted[i - 1], sorted[i]) != 0)
-			groups[count++].hosts = sorted + i;
-		groups[count - 1].count++;
+		if (!i || same_answer(g->sorted[i - 1], g->sorted[i]) != 0)
+			g->items[g->count++].hosts = g->sorted + i;
+		g->items[g->count - 1].count++;
 	}
-	qsort(groups, count, sizeof *groups, by_size);
+	qsort(g->items, g->count, sizeof *g->items, by_size);
+}
+
+void groups_release(struct groups *g)
+{
+	free(g->sorted);
+	free(g->items);
+}
+
+void group_show(struct fanout *f, bool diff)
+{
+	struct groups g;
+
+	groups_make(f, false, &g);
 	fanout_quiet(f);
-	for (size_t i = 0; i < count; i++)
-		remote_group_show(f, &groups[i], diff && i ? &groups[0] : NULL);
-	free(sorted);
-	free(groups);
+	for (size_t i = 0; i < g.count; i++)
+		remote_group_show(f, &g.items[i], diff && i ? &g.items[0] : NULL);
+	groups_release(&g);
 }

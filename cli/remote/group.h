@@ -6,8 +6,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/remote/fold.h"
+
 struct buf;
 struct fanout;
+struct outcome;
+
+struct group {
+	struct outcome **hosts; /* in their order */
+	size_t count;
+};
+
+struct groups {
+	struct group *items; /* the largest first */
+	size_t count;
+	struct outcome **sorted;
+};
+
+/* The hosts by what they answered; all: also those that were not reached. */
+void groups_make(struct fanout *f, bool all, struct groups *g);
+void groups_release(struct groups *g);
+
+char *group_text_of(struct fold_place place, size_t *len); /* free() it */
 
 /* diff: prints the largest group's output, then only the differences of each other group. */
 void group_show(struct fanout *f, bool diff);

@@ -24,6 +24,8 @@ libcli_la_SOURCES += \
 	cli/remote/perhost.h \
 	cli/remote/rolling.c \
 	cli/remote/rolling.h \
+	cli/remote/rounds.c \
+	cli/remote/rounds.h \
 	cli/remote/save.c \
 	cli/remote/save.h \
 	cli/remote/script.c \

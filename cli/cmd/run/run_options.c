@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "cli/frame/print.h"
+#include "cli/frame/value.h"
 #include "cli/remote/select.h"
+
+enum { WATCH_EVERY_MS = 2000 };
 
 const struct option run_options[] = {
 	SELECT_OPTIONS,
@@ -28,6 +31,11 @@ const struct option run_options[] = {
 		.kind = OPTION_FLAG,
 		.section = "Output",
 		.help = "print each host's output together, in the order of the hosts" },
+	{ .name = "watch",
+		.kind = OPTION_OPTIONAL,
+		.arg = "DURATION",
+		.section = "Output",
+		.help = "repeat the command (every 2s without a value) and show its output on one screen" },
 	{ .name = "no-label",
 		.kind = OPTION_FLAG,
 		.section = "Output",
@@ -140,9 +148,43 @@ const struct example run_examples[] = {
 	{ "tar c etc | nanopod run -w 'n[1-9]' --stdin -- tar x -C /", "standard input for every host" },
 	{ "nanopod run -w 'n[1-64]' --save out -- make check", "keep each host's output in out/" },
 	{ "nanopod run --via 'gw[1-8]' -w 'h[1-10000]' -- uptime", "more hosts than one machine can hold" },
+	{ "nanopod run -w 'n[1-64]' --watch -- nvidia-smi -L", "again and again, on one screen" },
 	{ "nanopod run --failed-from out", "the same command again, only where it failed" },
 	{ 0 },
 };
+
+int run_options_every(struct nanopod *np, const char *text, int64_t *ms)
+{
+	struct fail f = { 0 };
+
+	*ms = WATCH_EVERY_MS;
+	if (text && *text && value_duration(text, ms, &f) != 0)
+		return print_fail_field(np, STATUS_USAGE, "--watch", NULL, "--watch: %s", f.text);
+	return STATUS_OK;
+}
+
+/* The screen shows all hosts, again and again. */
+static int run_check_watch(struct nanopod *np, const struct options *o)
+{
+	static const char *const others[] = { "stdin", "tty", "via", "save", "batch", "max-fail", "diff", "in-order",
+		"no-label", "quiet", "dry-run" };
+	char field[16];
+	int64_t ms;
+
+	if (!option_given(o, "watch"))
+		return STATUS_OK;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		if (!option_given(o, others[i]))
+			continue;
+		snprintf(field, sizeof field, "--%s", others[i]);
+		return print_fail_field(np, STATUS_USAGE, field, NULL, "--watch and --%s exclude each other",
+			others[i]);
+	}
+	if (np->format == FORMAT_JSON || np->format == FORMAT_JSONL || !np->tty_out)
+		return print_fail_field(np, STATUS_USAGE, "--watch", "run the command in a loop of your shell",
+			"--watch shows a screen, so standard output has to be a terminal");
+	return run_options_every(np, option_text(o, "watch"), &ms);
+}
 
 bool run_options_become(const struct options *o)
 {
@@ -179,6 +221,7 @@ int run_options_check(struct nanopod *np, const struct options *o)
 	const char *from = option_text(o, "failed-from");
 	bool names = select_uses_stdin(o) || (from && strcmp(from, "-") == 0);
 	bool gather = option_given(o, "gather") || option_given(o, "diff");
+	int status;
 
 	if (option_given(o, "stdin") && names)
 		return print_fail_field(np, STATUS_USAGE, "--stdin", "put the hosts into a file for --hosts-file",
@@ -210,7 +253,8 @@ int run_options_check(struct nanopod *np, const struct options *o)
 	if (option_given(o, "via") && (option_given(o, "batch") || option_given(o, "max-fail")))
 		return print_fail_field(np, STATUS_USAGE, "--via", NULL,
 			"--batch and --max-fail do not go through gateways");
-	return run_check_become(np, o);
+	status = run_check_watch(np, o);
+	return status ? status : run_check_become(np, o);
 }
 
 int run_options_rolling(struct nanopod *np, const struct options *o, struct rolling *out)

@@ -4,6 +4,7 @@
 #define CLI_CMD_RUN_RUN_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cli/frame/command.h"
 #include "cli/remote/rolling.h"
@@ -14,6 +15,8 @@ extern const struct example run_examples[];
 /* Exit statuses, after an error message. */
 int run_options_check(struct nanopod *np, const struct options *o);
 int run_options_rolling(struct nanopod *np, const struct options *o, struct rolling *out);
+
+int run_options_every(struct nanopod *np, const char *text, int64_t *ms); /* of --watch */
 
 bool run_options_become(const struct options *o);
 
