@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -24,8 +25,11 @@ static inline void input_init(struct input *in)
 	buf_init(&in->data, INPUT_CEILING);
 }
 
+/* Input may be a password, so what is given back or dropped is overwritten. */
 static inline void input_release(struct input *in)
 {
+	if (in->data.data)
+		explicit_bzero(in->data.data, in->data.cap);
 	buf_release(&in->data);
 }
 
@@ -40,6 +44,7 @@ static inline void input_forget(struct input *in, uint64_t upto)
 	assert(upto <= input_end(in));
 	if (upto > in->base) {
 		buf_drop(&in->data, (size_t)(upto - in->base));
+		explicit_bzero(in->data.data + in->data.len, (size_t)(upto - in->base));
 		in->base = upto;
 	}
 }
