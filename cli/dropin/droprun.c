@@ -99,7 +99,7 @@ static char *droprun_fill(const struct droprun *r, const struct outcome *o)
 	return buf_steal(&b);
 }
 
-static int droprun_number(const struct droprun *r, const struct fanout *f, const struct outcome *o)
+static int droprun_number(const struct fanout *f, const struct outcome *o)
 {
 	char node[32], nodes[32];
 	int rc;
@@ -123,7 +123,7 @@ static int droprun_each(void *arg, struct fanout *f, struct outcome *o)
 		free(command);
 	}
 	if (!rc && r->numbered)
-		rc = droprun_number(r, f, o);
+		rc = droprun_number(f, o);
 	return rc ? print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet)) : STATUS_OK;
 }
 

@@ -48,9 +48,7 @@ static char *made_of(struct nanopod *np)
 
 			rc |= buf_addf(&b, "%s=%s\n", settings_row(decisive[i])->key, item ? item : "");
 		}
-	rc |= buf_addf(&b, "verbose=%d
-inventory=%p
-%s", np->verbose, (void *)np->hostbook,
+	rc |= buf_addf(&b, "verbose=%d\ninventory=%p\n%s", np->verbose, (void *)np->hostbook,
 		np->ssh_lines ? np->ssh_lines : "");
 	if (rc)
 		command_nomem();
