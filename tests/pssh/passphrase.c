@@ -204,9 +204,54 @@ static int64_t leave_while_tried(int forks)
 	return cpu_us(CLOCK_PROCESS_CPUTIME_ID) - all;
 }
 
-/* A keeper comes of a process whose thread tries a passphrase. */
+static void secret_is(char secret[64])
+{
+	int fd = open("secret", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, secret, 63) <= 0)
+		exit(99);
+	close(fd);
+}
+
+/* Whether a process has these bytes where it writes; -1: its memory is not readable. */
+static int has_bytes(int pid, const char *bytes, size_t len)
+{
+	enum { PART = 1 << 20 };
+	char *part = malloc(PART), line[512], path[64];
+	unsigned long from, to;
+	FILE *maps;
+	int mem, found = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	maps = fopen(path, "r");
+	snprintf(path, sizeof path, "/proc/%d/mem", pid);
+	mem = open(path, O_RDONLY | O_CLOEXEC);
+	while (maps && mem >= 0 && !found && fgets(line, sizeof line, maps)) {
+		if (sscanf(line, "%lx-%lx rw", &from, &to) != 2 || !strstr(line, " rw") || to - from > 256ul << 20)
+			continue;
+		for (; from < to && !found; from += PART - len) {
+			size_t want = to - from < PART ? to - from : PART;
+			ssize_t n = pread(mem, part, want, (off_t)from);
+
+			found = n > 0 && memmem(part, (size_t)n, bytes, len);
+			if (want < PART)
+				break;
+		}
+	}
+	if (!maps || mem < 0)
+		found = -1;
+	if (maps)
+		fclose(maps);
+	if (mem >= 0)
+		close(mem);
+	free(part);
+	return found;
+}
+
+/* A keeper comes of a process whose thread tries a passphrase, which was never written anywhere else in it. */
 static void check_keeper(void)
 {
+	char secret[64] = "";
 	struct drive d;
 	struct pssh_host *slow, *quick;
 	struct pssh_kept *list = NULL;
@@ -216,14 +261,20 @@ static void check_keeper(void)
 	start(&d);
 	if (pssh_set_keep(d.p, "kept", 600) != 0)
 		exit(99);
-	slow = slow_host(&d, "n1");
+	slow = with_key(&d, "n1", "hidden");
 	quick = with_key(&d, "n2", env("SSHD_KEY"));
 	once(&d, quick, "true");
 	t = ask(&d, &slow, 1);
-	answer(&d, "open sesame");
+	secret_is(secret);
+	answer(&d, secret);
+	explicit_bzero(secret, sizeof secret);
 	is_int(pssh_keep(d.p), 0, "a connection is left to a keeper while a passphrase is tried");
 	is_int(pssh_keep_list(d.p, &list, &count, &silent), 0, "the keeper answers");
 	is_int((long)count, 1, "about one connection");
+	secret_is(secret);
+	is_int(has_bytes(getpid(), secret, strlen(secret)), 1, "(what is looked for is found where it is)");
+	if (count)
+		ok(has_bytes(list[0].pid, secret, strlen(secret)) <= 0, "and has not got the passphrase");
 	free(list);
 	drive_done(&d, 1);
 	ends(drive_seen(&d, t, slow), "exit 7", "the passphrase opens its key");
