@@ -36,6 +36,16 @@ static const char *escape_of(unsigned char c)
 	}
 }
 
+/* Controls, with those of 8 bits that some terminals obey, and what YAML takes for the end of a line; -1: none. */
+static int json_control(const unsigned char *s, size_t n)
+{
+	if (n == 1 && (s[0] < 0x20 || s[0] == 0x7f))
+		return s[0];
+	if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)
+		return s[1];
+	return n == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] & 0xfe) == 0xa8 ? 0x2000 | (s[2] & 0x3f) : -1;
+}
+
 static void json_quoted(struct json *j, const void *data, size_t len)
 {
 	const unsigned char *s = data;
@@ -49,8 +59,8 @@ static void json_quoted(struct json *j, const void *data, size_t len)
 			json_keep(j, buf_adds(j->out, escape));
 		else if (n == 0)
 			json_keep(j, buf_adds(j->out, "\xef\xbf\xbd"));
-		else if (s[i] < 0x20 || s[i] == 0x7f)
-			json_keep(j, buf_addf(j->out, "\\u%04x", s[i]));
+		else if (json_control(s + i, n) >= 0)
+			json_keep(j, buf_addf(j->out, "\\u%04x", (unsigned)json_control(s + i, n)));
 		else
 			json_keep(j, buf_add(j->out, s + i, n));
 	}

@@ -115,15 +115,24 @@ const char *jsonwalk_find(const char *value, const char *path, size_t path_len, 
 
 static int jsonwalk_rune(unsigned long c, struct buf *out)
 {
-	char s[3];
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+	char s[4];
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 
-	if (c >= 0xd800 && c < 0xe000) /* half of a pair, which no writer of ours makes */
+	if (c >= 0xd800 && c < 0xe000) /* half of a pair */
 		c = 0xfffd;
 	for (size_t i = n; i-- > 1; c >>= 6)
 		s[i] = (char)(0x80 | (c & 0x3f));
-	s[0] = (char)(n == 1 ? c : n == 2 ? 0xc0 | c : 0xe0 | c);
+	s[0] = (char)(n == 1 ? c : n == 2 ? 0xc0 | c : n == 3 ? 0xe0 | c : 0xf0 | c);
 	return buf_add(out, s, n);
+}
+
+/* What follows "\\u". */
+static unsigned long jsonwalk_hex(const char *digits)
+{
+	char hex[5] = "";
+
+	memcpy(hex, digits, 4);
+	return strtoul(hex, NULL, 16);
 }
 
 int jsonwalk_text(const char *value, size_t len, struct buf *out)
@@ -137,7 +146,6 @@ int jsonwalk_text(const char *value, size_t len, struct buf *out)
 		return buf_add(out, value, len);
 	for (size_t i = 1; !rc && i + 1 < len; i++) {
 		const char *known;
-		char hex[5] = "";
 
 		if (value[i] != '\\') {
 			rc = buf_addc(out, value[i]);
@@ -146,9 +154,16 @@ int jsonwalk_text(const char *value, size_t len, struct buf *out)
 		i++;
 		known = strchr(from, value[i]);
 		if (value[i] == 'u' && i + 5 < len) {
-			memcpy(hex, value + i + 1, 4);
-			rc = jsonwalk_rune(strtoul(hex, NULL, 16), out);
+			unsigned long c = jsonwalk_hex(value + i + 1), low;
+
 			i += 4;
+			low = i + 7 < len && value[i + 1] == '\\' && value[i + 2] == 'u' ? jsonwalk_hex(value + i + 3)
+											 : 0;
+			if (c >= 0xd800 && c < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+				c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+				i += 6;
+			}
+			rc = jsonwalk_rune(c, out);
 		} else {
 			rc = buf_addc(out, known ? to[known - from] : value[i]);
 		}

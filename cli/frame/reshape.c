@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "cli/frame/json.h"
 #include "cli/frame/jsonwalk.h"
 #include "cli/frame/print.h"
 
@@ -40,10 +41,31 @@ static bool yaml_plain(const char *s, size_t len)
 	return true;
 }
 
+/* In our own escapes: YAML has no pairs of them for one character. */
+static void yaml_escaped(FILE *out, const char *s, size_t len)
+{
+	struct buf text, quoted;
+	struct json j;
+
+	buf_init(&text, RESHAPE_MAX);
+	buf_init(&quoted, RESHAPE_MAX);
+	if (jsonwalk_text(s, len, &text))
+		command_nomem();
+	j = json_to(&quoted);
+	json_bytes(&j, NULL, text.data, text.len);
+	if (j.error)
+		command_nomem();
+	fwrite(quoted.data, 1, quoted.len, out);
+	buf_release(&text);
+	buf_release(&quoted);
+}
+
 static void yaml_scalar(FILE *out, const char *s, size_t len)
 {
 	if (*s == '"' && yaml_plain(s + 1, len - 2))
 		fprintf(out, "%.*s", (int)len - 2, s + 1);
+	else if (*s == '"' && memchr(s, '\\', len))
+		yaml_escaped(out, s, len);
 	else
 		fwrite(s, 1, len, out); /* what JSON quotes, YAML reads */
 }

@@ -2,7 +2,10 @@
 /* The JSON writer: commas, escapes, bytes that are no text, levels. */
 #include "../../lib/tap.h"
 
+#include <stdlib.h>
+
 #include "cli/frame/json.h"
+#include "cli/frame/reshape.h"
 #include "base/utf8.h"
 
 static const char *text_of(const void *data, size_t len)
@@ -19,6 +22,24 @@ static const char *text_of(const void *data, size_t len)
 
 #define TEXT(s) text_of(s, sizeof s - 1)
 
+/* The document in the form of a template; NULL: YAML. */
+static const char *shape_of(const char *document, const char *template)
+{
+	static char *text;
+	struct nanopod np = { 0 };
+	struct reshape *r;
+	size_t len;
+	FILE *out;
+
+	free(text);
+	out = np.out = open_memstream(&text, &len);
+	r = reshape_begin(&np, template, false);
+	fputs(document, np.out);
+	reshape_end(r, 0);
+	fclose(out);
+	return text;
+}
+
 int main(void)
 {
 	struct buf b;
@@ -27,6 +48,12 @@ int main(void)
 	plan_none;
 	is_str(TEXT("a\"b\\c\n\t\r/"), "\"a\\\"b\\\\c\\n\\t\\r/\"", "what must be escaped is");
 	is_str(TEXT("\0\033\177"), "\"\\u0000\\u001b\\u007f\"", "controls, and zero");
+	is_str(TEXT("\xc2\x9b \xc2\xa0 \xe2\x80\xa8"), "\"\\u009b \xc2\xa0 \\u2028\"",
+		"C1 controls, and ends of lines");
+	is_str(shape_of("{\"a\":\"\\ud83d\\ude00\\n\"}", NULL), "a: \"\xf0\x9f\x98\x80\\n\"\n",
+		"a pair of escapes in YAML");
+	is_str(shape_of("{\"a\":\"\\ud83d\\ude00\\ud83d\"}", "{a}"), "\xf0\x9f\x98\x80\xef\xbf\xbd\n",
+		"in a template, and a half one");
 	is_str(TEXT("caf\xc3\xa9 \xf0\x9f\x98\x80"), "\"caf\xc3\xa9 \xf0\x9f\x98\x80\"", "UTF-8 stays");
 	is_str(TEXT("\xff"), "\"\xef\xbf\xbd\"", "a byte that is none is replaced");
 	is_str(TEXT("\xc3"), "\"\xef\xbf\xbd\"", "one that is cut off");
