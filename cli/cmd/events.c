@@ -36,13 +36,16 @@ struct event_names {
 
 static void event_names_add(struct event_names *n, const char *id, const char *name)
 {
+	struct event_name one; /* the name may be one of the list, which moves */
+
 	if (!id || !name || !*name)
 		return;
+	snprintf(one.id, sizeof one.id, "%s", id);
+	snprintf(one.name, sizeof one.name, "%s", name);
 	n->list = reallocarray(n->list, n->count + 1, sizeof *n->list);
 	if (!n->list)
 		command_nomem();
-	snprintf(n->list[n->count].id, sizeof n->list->id, "%s", id);
-	snprintf(n->list[n->count++].name, sizeof n->list->name, "%s", name);
+	n->list[n->count++] = one;
 }
 
 static int event_names_order(void *arg, struct doc *d, long at, struct fail *f)
