@@ -264,6 +264,7 @@ static int logs_read_words(struct logs *l)
 	}
 	l->first = *l->words++;
 	l->word_count--;
+	status = status ? status : select_exclude(l->np, l->o, l->hosts);
 	return status ? status : select_nodes(l->np, l->o, l->hosts);
 }
 
