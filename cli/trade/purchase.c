@@ -483,7 +483,8 @@ bool purchase_was_cancelled(struct purchase *p)
 	int rc = id ? order_status_look(p->m, id, &order) : REASON_NOT_FOUND;
 
 	p->m->fail = why;
-	if (rc || order.status != MODEL_ORDER_CANCELLED || !order.standing || order.reason || order.filled_minutes)
+	if (rc || order.status != MODEL_ORDER_CANCELLED || !order.standing || order.filled_minutes ||
+		(order.reason && order.reason != REASON_EXPIRED))
 		return false;
 	purchase_undo_pool(p);
 	purchase_end(p);

@@ -80,8 +80,8 @@ enum status purchase_status(int code);
 bool purchase_undo_pool(struct purchase *p);
 
 /*
- * True where its order was cancelled before any of it filled: the purchase is over. Its file and the empty pool that
- * was made for it are gone then.
+ * True where its order was cancelled, or its time passed, before any of it filled: the purchase is over. Its file and
+ * the empty pool that was made for it are gone then.
  */
 bool purchase_was_cancelled(struct purchase *p);
 

@@ -264,4 +264,12 @@ if [ -w /dev/full ]; then
 else
 	skip "there is no /dev/full"
 fi
+
+# ---- An order whose time passes ----
+left=$(intents)
+run_is 0 "an order that stands" buy -t h100 -n 1 -d 1h -p 0.10 --standing -y --name past
+is "$(intents)" $((left + 1)) "is an unfinished purchase"
+clock $((NOW + 7200))
+unlike "$("$NANOPOD" orders 2>&1)" "not finished.*--name past" "until its time has passed"
+is "$(intents) $(market GET /v2/pools | jq '[.data[] | select(.name == "past")] | length')" "$left 0" "nothing of it is left"
 done_testing

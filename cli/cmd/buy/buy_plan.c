@@ -232,7 +232,8 @@ bool buy_is_stale(struct buy *b)
 	struct window kept = { .start = buy_kept_number(p, "start"), .end = buy_kept_number(p, "end") };
 
 	if (purchase_was_cancelled(p)) {
-		print_note(b->d.np, "starts over: the order of the unfinished purchase '%s' was cancelled", p->name);
+		print_note(b->d.np, "starts over: the order of the unfinished purchase '%s' was cancelled or ran out",
+			p->name);
 		purchase_release(p);
 		return true;
 	}
