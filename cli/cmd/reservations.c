@@ -180,15 +180,21 @@ static void reservations_add_row(struct nanopod *np, struct rows *rows, const st
 	buf_release(&schedule);
 }
 
+/* Completion offers those that a command can still do something with. */
 static void reservations_remember(const struct market_link *m, const struct listing *l)
 {
 	const char **names = calloc(l->count + 1, sizeof *names);
+	size_t count = 0;
 
 	if (!names)
 		command_nomem();
-	for (size_t i = 0; i < l->count; i++)
-		names[i] = l->items[i].r.name;
-	remember_all(REMEMBER_RESERVATIONS, m->url, names, NULL, l->count);
+	for (size_t i = 0; i < l->count; i++) {
+		const char *state = reservation_state(&l->items[i].r, l->now);
+
+		if (strcmp(state, "running") == 0 || strcmp(state, "pending") == 0)
+			names[count++] = l->items[i].r.name;
+	}
+	remember_all(REMEMBER_RESERVATIONS, m->url, names, NULL, count);
 	free(names);
 }
 

@@ -23,6 +23,10 @@ is "$status $out" "0 train-0: there" "no command on all nodes meets it"
 run_is 0 "show" np show later
 unlike "$out" 'later-0 .*pending' "names no pending node"
 unlike "$(np reservations)" '^later' "nor does the list of reservations name it"
+unlike "$(np complete -- extend la 2>/dev/null)" 'later' "nor does completion, which has the list"
+like "$(np complete -- extend tr 2>/dev/null)" 'train' "(where it has those that run)"
+run_is 5 "released again" np release later -y
+like "$err" "'later' has no time left to give back" "there is nothing to release"
 unlike "$(np complete -- ssh la 2>/dev/null)" 'later-0' "nor does completion"
 like "$(np events)" 'node later-0 is ended' "the events say that it ended"
 np buy -t h100 -n 1 -d 1h -p 3.10 -s +3h -y --no-wait --into later >"$TMP/.later" 2>&1

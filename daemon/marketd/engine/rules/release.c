@@ -61,7 +61,10 @@ static int release_plan(const struct engine *e, const struct event *ev, struct p
 		size_t had = out->count;
 
 		pick_release(out);
-		return fail_set(why, REASON_NOT_OWNED, "pool '%s' has only %zu nodes from then on", p->pub.name, had);
+		if (!had)
+			return fail_set(why, REASON_NOT_OWNED, "pool '%s' has no time left to give back", p->pub.name);
+		return fail_set(why, REASON_NOT_OWNED, "pool '%s' has only %zu node%s from then on", p->pub.name, had,
+			had == 1 ? "" : "s");
 	}
 	pick_sort(out, e, p->pub.id);
 	if (ev->u.release.nodes)
