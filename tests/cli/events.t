@@ -35,6 +35,7 @@ run_is 2 "a list that never ends" "$NANOPOD" events -f -o json
 like "$err" "'-o jsonl'" "names the way"
 NANOPOD_TOKEN=npk_wrong run_is 4 "one that the market refuses" "$NANOPOD" events -o json
 is "$out" "" "prints no list"
+like "$err" "rejected the token from NANOPOD_TOKEN" "and says which token"
 is "$("$NANOPOD" events -o name)" "$(events | jq .seq)" "-o name: the seq of each"
 run_is 0 "-o csv" "$NANOPOD" events -o csv
 is "$(printf '%s\n' "$out" | head -n 1)" "seq,time,type,event" "CSV has a heading"

@@ -29,6 +29,7 @@ run_is 5 "more time than is left" np sell day --last 999h -p 1.50 -y
 like "$err" 'is left' "which it says"
 run_is 5 "a window that it does not have" np sell day -s @$((END + HOUR)) -d 1h -p 1.50 -y
 run_is 0 "the last six hours" np sell day --last 6h -p 1.50 -y
+like "$err" 'Nodes you sell run until their sold time begins, ' "the plan says when they stop"
 O=$out
 like "$O" '^ordr_' "prints the order's id"
 like "$err" 'window +Sat 16 Jan 02:01 to 08:01 UTC, 6h' "the plan says when"
@@ -69,6 +70,8 @@ np cancel "$out" >/dev/null
 
 # ---- Release ----
 run_is 2 "no terminal and no -y" np release day
+run_is 0 "(a dry run)" np release day --dry-run
+like "$err" 'forfeited +\$[0-9.]+ that you paid for this time' "the plan says what does not come back"
 keep=$(market POST /v2/procurements "{\"name\":\"keep\",\"pool\":\"day\",\"instance_sku\":\"richmond\",\"target\":2,\"managed_window_minutes\":60,
 	\"min_sell_price_dollars_per_node_hour\":\"0.01\",\"max_buy_price_dollars_per_node_hour\":\"0.02\"}" | jq -r .id)
 run np release day -y
@@ -95,6 +98,7 @@ if [ -x "$PTY" ]; then
 	printf 'expect refund for time\nexpect Give it back?\nsend no\\n\n' >no
 	run "$PTY" no "$NANOPOD" release day
 	is "$status" 1 "no"
+	like "$out" 'Cancelled; nothing was changed\.' "says that nothing happened"
 	is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "means no"
 fi
 before=$(balance_now)
