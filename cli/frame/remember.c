@@ -145,6 +145,15 @@ void remember_each(const char *kind, const char *where, void (*found)(void *arg,
 	free(path);
 }
 
+bool remember_any(const char *kind, const char *where)
+{
+	char *path = file_of(kind, where, 0);
+	bool any = path && access(path, F_OK) == 0;
+
+	free(path);
+	return any;
+}
+
 struct remember_nearest {
 	const char *typed;
 	char *name;

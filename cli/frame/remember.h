@@ -34,6 +34,9 @@ bool remember_daily(const char *what);
 void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),
 	void *arg);
 
+/* Were names of the kind ever listed, even none? */
+bool remember_any(const char *kind, const char *where);
+
 /*
  * The name of a kind that a slip of the pen turns into `typed`, and how far it is; *far, at first SIZE_MAX, is how near
  * it has to be. alike: what is told beside a name is one, too. False: none is nearer.

@@ -440,43 +440,6 @@ static bool can_ask(const struct nanopod *np)
 	return rc == 0;
 }
 
-void nodes_guess(struct nanopod *np, const char *const *names, size_t count, bool sure)
-{
-	const char *known = NULL;
-	struct market_link *m;
-	struct table told;
-
-	if (!count || np->nodes_kept || !can_ask(np))
-		return;
-	table_init(&told);
-	remember_each(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL), note_name, &told);
-	for (size_t i = 0; i < count && !known; i++)
-		known = table_get(&told, node_bare(names[i])) ? node_bare(names[i]) : NULL;
-	table_release(&told);
-	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
-		return;
-	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED && !node_know_kept(np, m)) {
-		np->nodes_kept = true;
-		print_note(np,
-			"cannot ask the market whether '%s' is a node of yours (%s): nanopod takes it for a host like "
-			"others",
-			known ? known : node_bare(names[0]), m->fail.text);
-	}
-	market_sign_out(m);
-}
-
-bool nodes_look_again(struct nanopod *np)
-{
-	struct market_link *m;
-	bool fine;
-
-	if (market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
-		return false;
-	fine = node_know(np, m) == 0;
-	market_sign_out(m);
-	return fine;
-}
-
 struct hunt {
 	const char *name;
 	bool found;
@@ -503,6 +466,47 @@ static bool is_known(const struct settings *s, const char *host)
 	if (known && !h.found && !settings_none(s, SETTING_ID_KNOWN_HOSTS))
 		hostnames_known(known, node_compare, &h);
 	return h.found;
+}
+
+void nodes_guess(struct nanopod *np, const char *const *names, size_t count, bool sure)
+{
+	const char *known = NULL;
+	struct market_link *m;
+	struct table told;
+
+	if (!count || np->nodes_kept || !can_ask(np))
+		return;
+	table_init(&told);
+	remember_each(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL), note_name, &told);
+	for (size_t i = 0; i < count && !known; i++)
+		known = table_get(&told, node_bare(names[i])) ? node_bare(names[i]) : NULL;
+	table_release(&told);
+	/* Where nodes were never listed, as on a new machine, a name that ssh does not know may be one. */
+	sure = sure ||
+		(!remember_any(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL)) &&
+			!is_known(np->settings, names[0]));
+	if ((!known && !sure) || market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
+		return;
+	if (node_know(np, m) && m->fail.code != CLIENT_STOPPED && !node_know_kept(np, m)) {
+		np->nodes_kept = true;
+		print_note(np,
+			"cannot ask the market whether '%s' is a node of yours (%s): nanopod takes it for a host like "
+			"others",
+			known ? known : node_bare(names[0]), m->fail.text);
+	}
+	market_sign_out(m);
+}
+
+bool nodes_look_again(struct nanopod *np)
+{
+	struct market_link *m;
+	bool fine;
+
+	if (market_sign_in(np, NULL, MARKET_BRIEFLY, &m))
+		return false;
+	fine = node_know(np, m) == 0;
+	market_sign_out(m);
+	return fine;
 }
 
 bool nodes_host_known(const struct nanopod *np, const char *host)

@@ -50,8 +50,9 @@ int nodes_know(struct nanopod *np);
 int nodes_know_again(struct nanopod *np);
 
 /*
- * Loads the nodes where one of these names may be a node: where completion remembers it, or sure is true. Waits
- * only briefly: where the market does not answer and told nothing before, the names are taken for plain hosts.
+ * Loads the nodes where one of these names may be a node: where completion remembers it, or sure is true, or nothing
+ * was ever listed and ssh does not know the first of them. Waits only briefly: where the market does not answer and
+ * told nothing before, the names are taken for plain hosts.
  */
 void nodes_guess(struct nanopod *np, const char *const *names, size_t count, bool sure);
 

@@ -53,6 +53,13 @@ like "$err" " to 1 host$" "to the others"
 printf 'Host train\n  HostName elsewhere.invalid\n' >"$TMP/config"
 is "$("$NANOPOD" hosts --ssh-config "$TMP/config" train)" train "a host that ssh_config has stays one"
 
+# ---- A machine where nothing was listed yet ----
+new() { rm -rf "$TMP/cache"; XDG_CACHE_HOME=$TMP/cache "$NANOPOD" "$@"; }
+run_is 0 "there, run -w NODE" new run $WHERE -w train-0 -- echo there
+is "$out" "train-0: there" "finds the node"
+run_is 0 "cp FILE NODE:PATH" new cp $WHERE "$TMP/file" "one-0:$TMP/sent2"
+is "$(cat "$TMP/sent2")" text "too"
+
 # ---- Slips ----
 for verb in "ssh" "run -w"; do
 	# shellcheck disable=SC2086
