@@ -33,7 +33,7 @@ static int cancel_one(struct market_link *m, const char *id, struct order_status
 
 	if (!ident_looks(IDENT_ORDER, id))
 		return fail_set(&m->fail, REASON_INVALID,
-			"'%.60s' is not the id of an order, which begins with 'ordr_'", id);
+			"'%.60s' is not the id of an order; 'nanopod orders' lists them", id);
 	snprintf(path, sizeof path, "/v2/orders/%.60s", id);
 	rc = market_send(m, "DELETE", path, NULL, NULL);
 	if (rc == MARKET_EXPLAINED)

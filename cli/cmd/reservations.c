@@ -230,22 +230,31 @@ static bool listing_shows(const struct listing *l, size_t i, bool all)
 static int listing_print(struct market_link *m, const struct options *o, const struct skus *skus,
 	const struct listing *l)
 {
+	bool all = option_given(o, "all"), people = cell_for_people(m->np) && !option_given(o, "quiet");
 	struct rows *rows;
+	size_t shown = 0;
 	int rc;
 
 	rows = rows_new(m->np, o, columns, &rc);
 	if (!rows)
 		return rc;
-	for (size_t i = 0; i < l->count; i++)
-		if (listing_shows(l, i, option_given(o, "all")))
-			reservations_add_row(m->np, rows, &l->items[i], skus, l->now, l->ours);
+	for (size_t i = 0; i < l->count; i++) {
+		if (!listing_shows(l, i, all))
+			continue;
+		reservations_add_row(m->np, rows, &l->items[i], skus, l->now, l->ours);
+		shown++;
+	}
 	if (m->explain) {
 		rows_drop(rows);
 		return 0;
 	}
 	reservations_remember(m, l);
 	rc = rows_end(rows);
-	for (size_t i = 0; !rc && cell_for_people(m->np) && !option_given(o, "quiet") && i < l->count; i++)
+	if (!rc && people && !shown)
+		print_note(m->np, "%s",
+			all ? "no reservations; 'nanopod buy' makes one"
+			    : "no running or pending reservations; '--all' lists ended ones, 'nanopod buy' makes one");
+	for (size_t i = 0; !rc && people && i < l->count; i++)
 		reservation_tell_end(m->np, &l->items[i].r, l->now);
 	return rc;
 }

@@ -87,7 +87,7 @@ void usage_short(struct nanopod *np, FILE *out)
 	fputs(usage_line, out);
 	put_commands(np, out, COMMAND_MORE);
 	put_more(np, out);
-	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help' all of them.\n", out);
+	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help' all.\n", out);
 }
 
 static void put_examples(struct nanopod *np, const struct command *cmd, FILE *out)

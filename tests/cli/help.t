@@ -13,6 +13,9 @@ like "$out" '^Market +price buy .*reservations \(ls\)' "commands stand in groups
 run "$NANOPOD" --help; is "$out" "$overview" "--help is the same"
 run "$NANOPOD" -h; is "$out" "$overview" "and -h"
 
+run "$NANOPOD"
+is "$(printf '%s\n' "$out" | awk 'length > 80')" "" "nor has 'nanopod' alone a longer line"
+
 run_is 0 "help commands" "$NANOPOD" help commands
 commands=$(printf '%s\n' "$out" | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 is "$(printf '%s\n' "$overview" | sed -n '/^Market/,/^$/p' | sed 's/^..........//; s/([a-z]*)//g' | tr -s ' \n' '\n\n' | grep .)" "$commands" \

@@ -15,6 +15,10 @@ run_is 0 "in JSON" np orders -o json
 is "$out" "[]" "too"
 run_is 0 "no reservations" np reservations -o json
 is "$out" "[]" "either"
+run_is 0 "for people" np ls
+is "$out|$err" "|nanopod: no running or pending reservations; '--all' lists ended ones, 'nanopod buy' makes one" "it is said"
+run_is 0 "quietly" np ls -q
+is "$out$err" "" "it is not"
 
 np buy -t richmond -n 2 -d 24h -p 2.10 -y --name day >/dev/null 2>&1
 np buy -t richmond -d 1h -s +48h -p 2.10 -y --name far --no-instances >/dev/null 2>&1
@@ -76,6 +80,7 @@ run_is 3 "what is not there" np show nosuch
 run_is 3 "an order that is not there" np show ordr_zzzzzzzzzzzzz
 run_is 2 "what is no name" np show 'a/b'
 run_is 2 "a cancel of what is no order" np cancel day
+like "$err" "'day' is not the id of an order; 'nanopod orders' lists them" "says where they are"
 
 # --explain prints the requests and sends none.
 for c in "orders -o json" "ls -o json" "cancel ordr_abc" "show ordr_abc" "show day" "price -t rich -d 1h -o json"; do
