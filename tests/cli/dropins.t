@@ -232,6 +232,8 @@ is "$out" "n1: x" "nanopod pdsh"
 run timeout 60 "$NANOPOD" parallel-ssh --version
 like "$out" '^pssh \(nanopod' "nanopod parallel-ssh"
 unlike "$("$NANOPOD" help)" pdsh "help does not list them"
+like "$("$NANOPOD" help drop-ins)" 'pssh .*also parallel-ssh' "'help drop-ins' does"
+like "$(by pdsh -h)" 'nanopod pdsh \[options\]' "pdsh -h lists its options"
 
 # ---- Beside the tools themselves ----
 SSH="-F $SSHD_CONFIG"
