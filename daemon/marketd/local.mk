@@ -1,6 +1,7 @@
 # daemon/marketd: the market. All but main.c are convenience libraries, for the tests and benches.
 include daemon/marketd/engine/local.mk
 include daemon/marketd/store/local.mk
+include daemon/marketd/series/local.mk
 include daemon/marketd/api/local.mk
 include daemon/marketd/http/local.mk
 
@@ -15,7 +16,7 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/serve.h \
 	daemon/marketd/tables.c
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libmarketd_la_LIBADD = libmarkethttp.la libapi.la libstore.la libengine.la libmarket.la libbase.la \
+libmarketd_la_LIBADD = libmarkethttp.la libapi.la libseries.la libstore.la libengine.la libmarket.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)
 
 sbin_PROGRAMS += nanopod-marketd

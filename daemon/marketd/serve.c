@@ -17,9 +17,10 @@
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
+#include "marketd/series/series.h"
 #include "marketd/store/watch.h"
 
-enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, PEM_MAX = 1 << 20, WHERE_MAX = 1024 };
+enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, PEM_MAX = 1 << 20, WHERE_MAX = 1024, SWEEP_MINUTES = 1440 };
 
 struct server {
 	const struct options *o;
@@ -109,6 +110,15 @@ static int64_t clock_of(const struct server *s)
 	if (engine_minute(market_engine(s->market)) > 0)
 		return market_now(s->market);
 	return s->o->test_start ? s->o->test_start : wall_clock();
+}
+
+/* Beside the database: a market without samples is one all the same. */
+static int open_series(struct server *s, struct fail *f)
+{
+	char folder[OPTIONS_PATH_MAX];
+
+	snprintf(folder, sizeof folder, "%s/series", s->o->data);
+	return series_open(&s->api.series, folder, f);
 }
 
 static int open_market(struct server *s, struct fail *f)
@@ -328,6 +338,8 @@ static void keep_promises(struct server *s)
 	if (old_minute(&s->api, &f) != 0)
 		log_at(s->log, LOG_WARN, "cannot make the nodes of an order yet: %s", f.text);
 	np_recheck_minute(&s->api);
+	if (minute % SWEEP_MINUTES == 0)
+		series_sweep(s->api.series, time(NULL));
 }
 
 /* One turn: sleeps until something is due, moves the clock, answers all that is ready with one commit. */
@@ -372,6 +384,7 @@ static void close_all(struct server *s)
 	http_free(s->http);
 	api_close(&s->api);
 	quotas_free(s->api.quotas);
+	series_close(s->api.series);
 	watch_free(s->api.watch);
 	market_free(s->market);
 	for (int i = 0; i < s->socket_count; i++)
@@ -400,6 +413,7 @@ int serve(const struct options *o, const struct log *log)
 	rc = rc ? rc : open_sockets(&s, &f);
 	rc = rc ? rc : serve_open_signals(&s, &f);
 	rc = rc ? rc : open_market(&s, &f);
+	rc = rc ? rc : open_series(&s, &f);
 	rc = rc ? rc : open_http(&s, &f);
 	if (rc == 0) {
 		log_at(log, LOG_ERROR, "ready%s", s.where);

@@ -10,6 +10,7 @@ libmarket_la_SOURCES = \
 	lib/market/client_text.c \
 	lib/market/client_transfer.c \
 	lib/market/ident.c lib/market/ident.h \
+	lib/market/metric.c lib/market/metric.h \
 	lib/market/model.h \
 	lib/market/money.c lib/market/money.h \
 	lib/market/proof.c lib/market/proof.h \

@@ -131,6 +131,7 @@ body_of() {
 	'PUT /np/v1/agent/inventory') echo '{}' ;;
 	'POST /np/v1/agent/verification') echo '{"verification":"{}"}' ;;
 	'POST /np/v1/agent/status') echo '{"health":"ok","nodes":0,"unknown":0,"oldest_unknown_seconds":0}' ;;
+	'POST /np/v1/agent/samples') echo "{\"samples\":[{\"at\":$((NOW + 180))}]}" ;;
 	'POST /np/v1/speed') echo '{"data":""}' ;;
 	'POST /np/v1/agent/hosts') echo '{"name":"secret-host","instance_sku":"richmond"}' ;;
 	'POST /np/v1/pools/'*/extend) echo '{"duration_seconds":3600,"limit_price_dollars_per_node_hour":"99.0"}' ;;

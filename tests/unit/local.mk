@@ -77,11 +77,13 @@ EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/stacks/*/*)
 unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/unit/marketd/engine \
 	tests/unit/marketd/engineafter tests/unit/marketd/engineagent tests/unit/marketd/enginekeep \
 	tests/unit/marketd/enginelease tests/unit/marketd/engineoffers tests/unit/marketd/enginerenew \
-	tests/unit/marketd/journal tests/unit/marketd/marketcore tests/unit/marketd/tally tests/unit/marketd/route \
-	tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault tests/unit/marketd/storetorn \
+	tests/unit/marketd/journal tests/unit/marketd/marketcore tests/unit/marketd/tally tests/unit/marketd/ring \
+	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault \
+	tests/unit/marketd/storetorn \
 	tests/unit/marketd/uri tests/unit/marketd/watch tests/unit/marketd/watchhold
 check_PROGRAMS += $(unit_tests_marketd)
 TESTS += $(unit_tests_marketd)
+tests_unit_marketd_ring_LDADD = libseries.la libbase.la
 tests_unit_marketd_chain_LDADD = libstore.la libengine.la libbase.la $(CRYPTO_LIBS)
 tests_unit_marketd_cursor_LDADD = libapi.la libmarket.la libbase.la
 tests_unit_marketd_engine_SOURCES = tests/unit/marketd/engine.c tests/unit/marketd/enginemarket.h

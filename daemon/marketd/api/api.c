@@ -15,6 +15,7 @@
 #include "marketd/api/tally.h"
 #include "marketd/store/watch.h"
 
+enum { REAL_DIGITS = 5 }; /* of what was measured; money is never a real */
 enum { RETRY_S = 60 }; /* what a day has too much of comes back slowly */
 
 /* SF Compute's word for a status; other statuses keep the word of the reason. */
@@ -41,7 +42,7 @@ int api_json(const struct request *q, struct reply *r, int status, json_t *body)
 
 	buf_clear(&r->body);
 	if (body) {
-		failed = json_dump_callback(body, dump_to, &r->body, JSON_COMPACT);
+		failed = json_dump_callback(body, dump_to, &r->body, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
 		json_decref(body);
 	}
 	if (failed) {

@@ -46,6 +46,7 @@ struct request {
 };
 
 struct nonces;
+struct series;
 struct watch;
 
 struct reply {
@@ -72,6 +73,7 @@ struct api {
 	struct routes *routes;         /* route.c's own: made by the first api_answer, freed by api_close */
 	struct metrics *metrics;       /* for GET /metrics; NULL: none */
 	struct quotas *quotas;         /* what an account may take; NULL: all */
+	struct series *series;         /* what machines measured; NULL: nothing is kept */
 	struct nonces *nonces;         /* what agents that measure were given; NULL: none was */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */

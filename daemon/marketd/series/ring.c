@@ -50,8 +50,8 @@ static off_t ring_rows_at(const struct ring *r, bool coarse)
 
 static off_t ring_row_at(const struct ring *r, bool coarse, int64_t step)
 {
-	return ring_rows_at(r, coarse) + (off_t)(step % (coarse ? RING_COARSE_ROWS : RING_ROWS)) *
-		(off_t)ring_row_size(r, coarse);
+	return ring_rows_at(r, coarse) +
+		(off_t)(step % (coarse ? RING_COARSE_ROWS : RING_ROWS)) * (off_t)ring_row_size(r, coarse);
 }
 
 /* All of it: what lies behind the end of a file that has not grown so far is 0. 0 or -errno. */
@@ -101,8 +101,8 @@ static int ring_load(struct ring *r)
 	if (rc)
 		return rc;
 	if (memcmp(r->head.magic, ring_magic, sizeof ring_magic) != 0 || !r->head.room ||
-	    r->head.room > RING_COLUMNS_MAX || r->head.room % COLUMNS_ROOM || r->head.used > r->head.room ||
-	    r->head.open < 0)
+		r->head.room > RING_COLUMNS_MAX || r->head.room % COLUMNS_ROOM || r->head.used > r->head.room ||
+		r->head.open < 0)
 		return 0;
 	r->keys = calloc(r->head.room, sizeof *r->keys);
 	if (!r->keys)
@@ -140,7 +140,8 @@ static int64_t ring_coarse(int64_t step)
 /* Whether the band reaches back to the step: after a silence there are older rows in it. */
 static bool ring_reaches(const struct ring *r, bool coarse, int64_t step)
 {
-	return coarse ? step > r->head.open - RING_COARSE_ROWS : ring_coarse(step) > r->head.open - ring_coarse(RING_ROWS);
+	return coarse ? step > r->head.open - RING_COARSE_ROWS
+		      : ring_coarse(step) > r->head.open - ring_coarse(RING_ROWS);
 }
 
 /* A row of the step, or one where nothing is known if its place has another's. */
@@ -419,88 +420,156 @@ struct ring_sum {
 	unsigned count;
 };
 
-static void ring_add(struct ring_sum *s, uint16_t mean, uint16_t largest)
-{
-	double most = value16_read(largest);
+/* Rows as they are read: many at a time. */
+struct ring_reader {
+	const struct ring *r;
+	bool coarse;
+	int64_t first, count; /* places of the band that are in rows */
+	char *rows;
+};
 
-	if (mean == VALUE16_UNKNOWN)
+enum { READ_BYTES = 256 * 1024 };
+
+/* The values of a step; NULL: nothing is known. *rc: -errno. */
+static const uint16_t *ring_seek(struct ring_reader *b, int64_t step, int *rc)
+{
+	size_t size = ring_row_size(b->r, b->coarse);
+	int64_t band = b->coarse ? RING_COARSE_ROWS : RING_ROWS, most = READ_BYTES / (int64_t)size + 1;
+	int64_t place = step % band;
+	uint32_t *row;
+
+	if (!ring_reaches(b->r, b->coarse, step))
+		return NULL;
+	if (place < b->first || place >= b->first + b->count) {
+		b->first = place;
+		b->count = band - place < most ? band - place : most;
+		*rc = ring_pull(b->r, b->rows, (size_t)b->count * size,
+			ring_rows_at(b->r, b->coarse) + (off_t)(place * (int64_t)size));
+		if (*rc) {
+			b->count = 0;
+			return NULL;
+		}
+	}
+	row = (uint32_t *)(void *)(b->rows + (place - b->first) * (int64_t)size);
+	return *row == (uint32_t)step ? ring_values(row) : NULL;
+}
+
+static void ring_sum_add(struct ring_sum *s, double mean, double most)
+{
+	if (isnan(mean))
 		return;
-	s->sum += value16_read(mean);
+	s->sum += mean;
 	if (!s->count++ || most > s->largest)
 		s->largest = most;
 }
 
-/* Adds what the rows of one span know of the column. */
-static int ring_add_rows(const struct ring *r, bool coarse, int64_t from, int64_t rows, uint32_t column, uint32_t *row,
-	struct ring_sum *s)
+/* Adds what rows [from, from + rows) of the band know of each column. */
+static int ring_add_rows(struct ring_reader *b, int64_t from, int64_t rows, const uint32_t *columns, size_t count,
+	struct ring_sum *sums)
 {
+	size_t more = b->coarse ? b->r->head.room : 0;
 	int rc = 0;
 
 	for (int64_t i = from; i < from + rows && !rc; i++) {
-		rc = ring_row(r, coarse, i, row);
-		if (!rc)
-			ring_add(s, ring_values(row)[column],
-				ring_values(row)[column + (coarse ? r->head.room : 0)]);
+		const uint16_t *values = ring_seek(b, i, &rc);
+
+		for (size_t c = 0; values && c < count; c++)
+			if (columns[c] != UINT32_MAX)
+				ring_sum_add(&sums[c], value16_read(values[columns[c]]),
+					value16_read(values[columns[c] + more]));
 	}
 	return rc;
 }
 
-/* What the open 5 minutes have is in the day alone. */
-static int ring_read_span(const struct ring *r, int64_t from, int64_t step, uint32_t column, uint32_t *row,
-	struct ring_sum *s)
+/* As a row of the 90 days would be, of the 5 minutes that have none yet. */
+static int ring_add_open(struct ring_reader *day, const uint32_t *columns, size_t count, struct ring_sum *sums,
+	struct ring_sum *room)
 {
-	int64_t first = from / RING_COARSE_STEP, rows = step / RING_COARSE_STEP, closed;
+	enum { ROWS = RING_COARSE_STEP / RING_STEP };
 	int rc;
 
-	if (step < RING_COARSE_STEP)
-		return ring_add_rows(r, false, from / RING_STEP, step / RING_STEP, column, row, s);
-	closed = r->head.open - first;
-	closed = closed < 0 ? 0 : closed < rows ? closed : rows;
-	rc = ring_add_rows(r, true, first, closed, column, row, s);
-	for (int64_t i = closed; i < rows && !rc; i++) {
-		struct ring_sum open = { 0 };
+	memset(room, 0, count * sizeof *room);
+	rc = ring_add_rows(day, day->r->head.open * ROWS, ROWS, columns, count, room);
+	for (size_t c = 0; c < count && !rc; c++)
+		if (room[c].count)
+			ring_sum_add(&sums[c], room[c].sum / room[c].count, room[c].largest);
+	return rc;
+}
 
-		rc = ring_add_rows(r, false, (first + i) * (RING_COARSE_STEP / RING_STEP),
-			RING_COARSE_STEP / RING_STEP, column, row, &open);
-		if (!open.count)
-			continue;
-		s->sum += open.sum / open.count;
-		if (!s->count++ || open.largest > s->largest)
-			s->largest = open.largest;
+static int ring_read_spans(struct ring_reader *day, struct ring_reader *coarse, const struct ring_span *span,
+	const uint32_t *columns, size_t count, struct ring_sum *sums, double *mean, double *largest)
+{
+	bool far = span->step >= RING_COARSE_STEP;
+	int64_t unit = far ? RING_COARSE_STEP : RING_STEP, rows = span->step / unit;
+	int rc = 0;
+
+	for (size_t i = 0; i < span->count && !rc; i++) {
+		int64_t from = span->from / unit + (int64_t)i * rows, open = day->r->head.open;
+
+		memset(sums, 0, count * sizeof *sums);
+		rc = ring_add_rows(far ? coarse : day, from, rows, columns, count, sums);
+		if (far && !rc && open >= from && open < from + rows)
+			rc = ring_add_open(day, columns, count, sums, sums + count);
+		for (size_t c = 0; c < count && !rc; c++)
+			if (sums[c].count) {
+				mean[c * span->count + i] = sums[c].sum / sums[c].count;
+				largest[c * span->count + i] = sums[c].largest;
+			}
 	}
 	return rc;
 }
 
-int ring_read(const char *path, const struct ring_key *key, const struct ring_span *span, double *mean, double *largest,
-	struct fail *f)
+static int ring_read_open(const struct ring *r, const struct ring_key *keys, size_t count, const struct ring_span *span,
+	double *mean, double *largest)
+{
+	struct ring_reader day = { .r = r }, coarse = { .r = r, .coarse = true };
+	uint32_t *columns = calloc(count, sizeof *columns);
+	struct ring_sum *sums = calloc(2 * count, sizeof *sums);
+	int rc;
+
+	day.rows = malloc(READ_BYTES + ring_row_size(r, false));
+	coarse.rows = malloc(READ_BYTES + ring_row_size(r, true));
+	rc = columns && sums && day.rows && coarse.rows ? 0 : -ENOMEM;
+	if (!rc && ring_find_all(r, keys, count, columns) < count)
+		rc = ring_read_spans(&day, &coarse, span, columns, count, sums, mean, largest);
+	free(columns);
+	free(sums);
+	free(day.rows);
+	free(coarse.rows);
+	return rc;
+}
+
+int ring_read(const char *path, const struct ring_key *keys, size_t count, const struct ring_span *span, double *mean,
+	double *largest, struct fail *f)
 {
 	struct ring r = { .fd = -1 };
-	uint32_t column = UINT32_MAX, *row = NULL;
 	int64_t unit = span->step < RING_COARSE_STEP ? RING_STEP : RING_COARSE_STEP;
-	int rc = 0;
+	int rc;
 
-	for (size_t i = 0; i < span->count; i++)
+	for (size_t i = 0; i < span->count * count; i++)
 		mean[i] = largest[i] = NAN;
 	if (span->from < 0 || span->step <= 0 || span->from % unit || span->step % unit)
 		return fail_set(f, -EINVAL, "samples have steps of %d s, and of %d s and more", RING_STEP,
 			RING_COARSE_STEP);
 	rc = ring_open(&r, path, O_RDONLY, 0, 0);
-	if (!rc && r.head.used)
-		column = ring_find(&r, key, 0);
-	if (column != UINT32_MAX) {
-		row = malloc(ring_row_size(&r, true));
-		rc = row ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < span->count && row && !rc; i++) {
-		struct ring_sum s = { 0 };
+	if (!rc && r.head.used && count)
+		rc = ring_read_open(&r, keys, count, span, mean, largest);
+	ring_close(&r);
+	return rc && rc != -ENOENT ? fail_errno(f, rc, -rc, "cannot read samples from '%s'", path) : 0;
+}
 
-		rc = ring_read_span(&r, span->from + (int64_t)i * span->step, span->step, column, row, &s);
-		if (!rc && s.count) {
-			mean[i] = s.sum / s.count;
-			largest[i] = s.largest;
-		}
+int ring_keys(const char *path, struct ring_key **keys, size_t *count, struct fail *f)
+{
+	struct ring r = { .fd = -1 };
+	int rc = ring_open(&r, path, O_RDONLY, 0, 0);
+
+	*keys = NULL;
+	*count = 0;
+	if (!rc) {
+		*keys = r.keys;
+		*count = r.head.used;
+		r.keys = NULL;
 	}
 	ring_close(&r);
-	free(row);
 	return rc && rc != -ENOENT ? fail_errno(f, rc, -rc, "cannot read samples from '%s'", path) : 0;
 }

@@ -17,7 +17,7 @@ uint16_t value16_of(double v)
 		return 0;
 	if (isinf(v))
 		return VALUE16_UNKNOWN - 1;
-	code = lround(frexp(v, &exponent) * 2 * FRACTION) - FRACTION; /* FRACTION: the next exponent's first */
+	code = (long)(frexp(v, &exponent) * 2 * FRACTION + 0.5) - FRACTION; /* FRACTION: the next exponent's first */
 	if (exponent < EXPONENT_LEAST)
 		return 0;
 	if (exponent >= EXPONENT_LEAST + EXPONENTS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A measured number in 16 bits: 0, or 5e-7 to 8e12 within 0.05 %. That is finer than what sensors know, and half of what
- * a float takes.
+ * A measured number in 16 bits: 0, or 5e-7 to 8e12 within 0.05 %. That is finer than what sensors know, and half of
+ * what a float takes.
  */
 #ifndef MARKETD_SERIES_VALUE16_H
 #define MARKETD_SERIES_VALUE16_H

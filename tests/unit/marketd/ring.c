@@ -70,7 +70,7 @@ static double read_one(struct ring_key key, int64_t from, int64_t step, double *
 	double mean = 0;
 	struct fail f;
 
-	if (ring_read(path, &key, &(struct ring_span){ from, step, 1 }, &mean, largest, &f))
+	if (ring_read(path, &key, 1, &(struct ring_span){ from, step, 1 }, &mean, largest, &f))
 		ring_bail("%s", f.text);
 	return mean;
 }
@@ -100,6 +100,9 @@ static void test_one(void)
 	ok(isnan(read_one(heat, BEGIN, 10, &most)), "10 seconds are forgotten after a day");
 	ok(near(read_one(heat, BEGIN, 300, &most), 50) && near(most, 60), "5 minutes are not");
 	put(BEGIN + 90 * DAY, heat, 12);
+	put(BEGIN + 89 * DAY, heat, 99);
+	ok(near(read_one(heat, BEGIN + 90 * DAY, 10, &most), 12) && isnan(read_one(heat, BEGIN + 89 * DAY, 10, &most)),
+		"what comes more than a day late takes nobody's place");
 	ok(isnan(read_one(heat, BEGIN, 300, &most)), "but after 90 days");
 	ok(near(read_one(heat, BEGIN + DAY, 300, &most), 11), "and not before");
 }
@@ -109,6 +112,13 @@ static void test_one(void)
 enum { THINGS = 90, STEPS = 400 };
 
 static double table[STEPS][THINGS];
+static unsigned random_at = 17;
+
+static unsigned next_random(void)
+{
+	random_at = random_at * 1103515245 + 12345;
+	return random_at >> 16 & 0x7fff;
+}
 
 static double table_mean(int thing, int step, int count, double *largest)
 {
@@ -124,6 +134,30 @@ static double table_mean(int thing, int step, int count, double *largest)
 	return n ? sum / n : NAN;
 }
 
+static struct ring_key thing_key(int t)
+{
+	return (struct ring_key){ (uint64_t)t / 9 << 40, 1 + (uint32_t)t % 3, (uint32_t)t / 3 % 3 };
+}
+
+static void all_at_once(void)
+{
+	enum { COUNT = STEPS / 30 };
+	struct ring_key keys[THINGS];
+	double mean[THINGS * COUNT], most[THINGS * COUNT], largest;
+	unsigned wrong = 0;
+	struct fail f;
+
+	for (int t = 0; t < THINGS; t++)
+		keys[t] = thing_key(t);
+	if (ring_read(path, keys, THINGS, &(struct ring_span){ BEGIN, 300, COUNT }, mean, most, &f))
+		ring_bail("%s", f.text);
+	for (int t = 0; t < THINGS; t++)
+		for (int i = 0; i < COUNT; i++)
+			wrong += !near(mean[t * COUNT + i], table_mean(t, i * 30, 30, &largest)) ||
+				!near(most[t * COUNT + i], largest);
+	is_int(wrong, 0, "all columns read at once have the same");
+}
+
 static void test_many(void)
 {
 	struct ring_key keys[THINGS];
@@ -132,7 +166,6 @@ static void test_many(void)
 	struct fail f;
 
 	unlink(path);
-	srand(1);
 	for (int s = 0; s < STEPS; s++) {
 		size_t n = 0;
 		int things = 1 + s * THINGS / STEPS; /* their number grows, so columns are added, and rows moved */
@@ -140,12 +173,12 @@ static void test_many(void)
 		for (int t = 0; t < THINGS; t++)
 			table[s][t] = NAN;
 		for (int t = 0; t < things; t++)
-			if (rand() % 4) {
-				keys[n] = (struct ring_key){ (uint64_t)t / 9 << 40, 1 + (uint32_t)t % 3, (uint32_t)t / 3 % 3 };
-				values[n++] = table[s][t] = rand() % 1000;
+			if (next_random() % 4) {
+				keys[n] = thing_key(t);
+				values[n++] = table[s][t] = next_random() % 1000;
 			}
 		for (size_t i = n; i > 1; i--) { /* in any order */
-			size_t j = (size_t)rand() % i;
+			size_t j = next_random() % i;
 			struct ring_key k = keys[j];
 			double v = values[j];
 
@@ -159,12 +192,13 @@ static void test_many(void)
 	}
 	for (int t = 0; t < THINGS; t++) {
 		static const int steps[] = { 10, 60, 300 };
-		struct ring_key key = { (uint64_t)t / 9 << 40, 1 + (uint32_t)t % 3, (uint32_t)t / 3 % 3 };
+		struct ring_key key = thing_key(t);
 
 		for (int k = 0; k < 3; k++) {
 			int per = steps[k] / 10, count = STEPS / per;
 
-			if (ring_read(path, &key, &(struct ring_span){ BEGIN, steps[k], (size_t)count }, mean, most, &f))
+			if (ring_read(path, &key, 1, &(struct ring_span){ BEGIN, steps[k], (size_t)count }, mean, most,
+				    &f))
 				ring_bail("%s", f.text);
 			for (int i = 0; i < count; i++, asked++) {
 				double largest, m = table_mean(t, i * per, per, &largest);
@@ -174,6 +208,7 @@ static void test_many(void)
 			}
 		}
 	}
+	all_at_once();
 	ok(asked > 40000, "%u answers asked for", asked);
 	is_int(wrong, 0, "each is as in a plain table");
 }
@@ -200,7 +235,8 @@ static void test_churn(void)
 	}
 	is_int(refused, 0, "things that are gone for 90 days make room for others");
 	ok(near(read_one(stays, BEGIN + (3 * RING_COLUMNS_MAX / 512 - 1) * 30L * DAY, 10, &most),
-		   3 * RING_COLUMNS_MAX - 512), "and what stays is still known");
+		   3 * RING_COLUMNS_MAX - 512),
+		"and what stays is still known");
 }
 
 static void test_full(void)
