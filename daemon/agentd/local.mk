@@ -43,6 +43,8 @@ libagent_la_SOURCES = \
 	daemon/agentd/datadir.h \
 	daemon/agentd/reporter.c \
 	daemon/agentd/reporter.h \
+	daemon/agentd/sampler.c \
+	daemon/agentd/sampler.h \
 	daemon/agentd/verifier.c \
 	daemon/agentd/verifier.h \
 	daemon/agentd/powercheck.c \

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "market/client.h"
 
-enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_CONSOLE };
+enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_SAMPLES, TAG_CONSOLE };
 enum { HOSTS_MOST = 1024 }; /* in one status */
 enum { STATUS_MS = 30000, LOOK_MS = 500, SAVE_BYTES = 256 * 1024 + 4096, PUB_MAX = 16 * 1024, STATUS_WORDS = 250 };
 
@@ -412,6 +412,24 @@ static void reporter_console_sent(struct reporter *p, const struct link_event *e
 	json_decref(j);
 }
 
+/* ---- Samples ------------------------------------------------------------------------------ */
+
+static bool reporter_samples_next(struct reporter *p)
+{
+	char *body = sampler_take(p->samples);
+
+	if (body)
+		link_send(p->link, TAG_SAMPLES, "POST", "/np/v1/agent/samples", body);
+	return body != NULL;
+}
+
+/* Without a word in the log: nobody loses anything by it. A market that does not know them is older. */
+static void reporter_samples_sent(struct reporter *p, const struct link_event *e)
+{
+	p->samples->refused = e->status == 404;
+	sampler_sent(p->samples, !link_later(e->rc) && e->status != 401);
+}
+
 /* ---- All of it ---------------------------------------------------------------------------- */
 
 void reporter_opened(struct reporter *p)
@@ -420,7 +438,7 @@ void reporter_opened(struct reporter *p)
 		p->workers->roster->nodes[i]->told = false;
 	p->check->inventory_new = p->check->inventory != NULL;
 	p->status_due_ms = 0;
-	p->plain_status = p->plain_report = false;
+	p->plain_status = p->plain_report = p->samples->refused = false;
 }
 
 void reporter_sent(struct reporter *p, const struct link_event *e)
@@ -436,6 +454,9 @@ void reporter_sent(struct reporter *p, const struct link_event *e)
 		break;
 	case TAG_CONSOLE:
 		reporter_console_sent(p, e);
+		break;
+	case TAG_SAMPLES:
+		reporter_samples_sent(p, e);
 		break;
 	case TAG_INVENTORY:
 		p->check->inventory_new = link_later(e->rc);
@@ -455,7 +476,8 @@ int64_t reporter_turn(struct reporter *p)
 		reporter_look_at_consoles(p);
 		p->look_due_ms = clock_ms() + LOOK_MS;
 	}
-	if (link_can_send(p->link) && (reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p)))
+	if (link_can_send(p->link) && (reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p) ||
+				       reporter_samples_next(p)))
 		return any ? p->look_due_ms : INT64_MAX;
 	if (link_can_send(p->link) && any)
 		reporter_console_next(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the market is told, one thing at a time, most urgent first: nodes that came up or were given
- * up, how this machine is, consoles. There is no queue: what is not told yet is read off the nodes, so nothing is lost.
+ * up, how this machine is, what it measured, consoles. There is no queue: what is not told yet is read off the nodes, so nothing is lost.
  */
 #ifndef AGENTD_REPORTER_H
 #define AGENTD_REPORTER_H
@@ -9,6 +9,7 @@
 #include "agentd/selfcheck.h"
 #include "agentd/console.h"
 #include "agentd/powercheck.h"
+#include "agentd/sampler.h"
 #include "agentd/sharecheck.h"
 #include "agentd/workers.h"
 #include "agentd/market/link.h"
@@ -19,6 +20,7 @@ struct reporter {
 	struct selfcheck *check;
 	struct powercheck *power; /* NULL: nothing is known of power */
 	struct sharecheck *shares;
+	struct sampler *samples;
 	struct link *link;
 	const char *address;         /* what buyers dial */
 	/* Under way. */

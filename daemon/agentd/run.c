@@ -15,6 +15,7 @@
 #include "agentd/datadir.h"
 #include "agentd/powercheck.h"
 #include "agentd/reporter.h"
+#include "agentd/sampler.h"
 #include "agentd/sharecheck.h"
 #include "agentd/verifier.h"
 #include "base/clock.h"
@@ -49,6 +50,7 @@ struct agent {
 	struct selfcheck check;
 	struct powercheck power;
 	struct sharecheck shares;
+	struct sampler samples;
 	struct reporter reporter;
 	struct verifier verifier;
 	size_t lives; /* nodes, when last looked */
@@ -146,6 +148,11 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		.data = a->o->data,
 		.sysfs_root = a->o->sysfs_root };
 	a->shares = (struct sharecheck){ .watch_kind = KIND_JOB, .workers = &a->workers };
+	a->samples = (struct sampler){ .watch_kind = KIND_JOB,
+		.workers = &a->workers,
+		.check = &a->check,
+		.every_ms = a->o->look < 3 ? 2000 : 30000,
+		.sysfs_root = a->o->sysfs_root };
 	return 0;
 }
 
@@ -163,6 +170,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 		.check = &a->check,
 		.power = &a->power,
 		.shares = &a->shares,
+		.samples = &a->samples,
 		.link = a->link,
 		.address = a->o->address };
 	a->verifier = (struct verifier){ .loop = a->loop,
@@ -340,6 +348,8 @@ static int64_t run_turn(struct agent *a)
 	run_probe_leases(a);
 	at = sharecheck_turn(&a->shares);
 	next = at < next ? at : next;
+	at = sampler_turn(&a->samples);
+	next = at < next ? at : next;
 	at = selfcheck_turn(&a->check);
 	next = at < next ? at : next;
 	at = reporter_turn(&a->reporter);
@@ -381,6 +391,7 @@ static void run_end(struct agent *a)
 		if (a->verifier.loop)
 			verifier_release(&a->verifier);
 		sharecheck_release(&a->shares);
+		sampler_release(&a->samples);
 	}
 	roster_release(&a->roster);
 	room_release(&a->room);

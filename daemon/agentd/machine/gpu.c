@@ -14,7 +14,7 @@ enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCE
 
 static const int64_t memory_most = (int64_t)1 << 42,
 		     small_memory = (int64_t)4 << 30; /* of one card; below it, the processor's graphics */
-static const int64_t microwatts_most = 5000LL * 1000 * 1000, heat_most = 250 * 1000;
+static const int64_t microwatts_most = 5000LL * 1000 * 1000, heat_most = 250 * 1000, hertz_most = 20LL * 1000 * 1000 * 1000;
 
 bool gpu_is(const struct pci *p)
 {
@@ -106,6 +106,9 @@ static void gpu_read_hwmon(const char *root, struct gpu *g)
 		if (g->power == GPU_UNKNOWN)
 			gpu_milliwatts(path, "power1_input", &g->power);
 		if (g->pci.vendor == GPU_AMD) {
+			snprintf(file, sizeof file, "%s/freq1_input", path);
+			if (sysfs_int(file, 0, hertz_most, &g->clock))
+				g->clock /= 1000000;
 			gpu_milliwatts(path, "power1_cap", &g->power_limit);
 			gpu_milliwatts(path, "power1_cap_min", &g->power_min);
 			gpu_milliwatts(path, "power1_cap_max", &g->power_max);
@@ -133,6 +136,7 @@ static void gpu_read_amd(const char *root, struct gpu *g)
 		gpu_set_memory(g, n, "driver");
 	if (gpu_number(root, g, "mem_info_vram_used", 0, memory_most, &n))
 		g->memory_used = n;
+	gpu_number(root, g, "gpu_busy_percent", 0, 100, &g->use);
 	if (sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_compute_partition", g->pci.address), text, 16)) {
 		sysfs_text(sysfs_path(path, root, DEVICES "/%s/current_memory_partition", g->pci.address), memory,
 			sizeof memory);
@@ -186,6 +190,9 @@ void gpu_read(const char *root, const struct pci *p, struct gpu *out)
 		.power_limit = GPU_UNKNOWN,
 		.power_min = GPU_UNKNOWN,
 		.power_max = GPU_UNKNOWN,
+		.use = GPU_UNKNOWN,
+		.clock = GPU_UNKNOWN,
+		.throttled = GPU_UNKNOWN,
 		.ecc = GPU_UNKNOWN,
 		.uncorrected = GPU_UNKNOWN,
 		.mig = GPU_UNKNOWN,

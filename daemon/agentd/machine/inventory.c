@@ -297,6 +297,9 @@ static void inventory_take_nvml(struct gpu *g, const struct nvml *n, const struc
 		g->memory_from = "nvml";
 	}
 	g->memory_used = from->memory_used;
+	g->use = from->use;
+	g->clock = from->clock;
+	g->throttled = from->throttled;
 	g->temperature = from->temperature;
 	g->power = from->power;
 	g->power_limit = from->power_limit;

@@ -5,6 +5,8 @@ libinventory_la_SOURCES = \
 	daemon/agentd/machine/capacity.h \
 	daemon/agentd/machine/challenge_check.c \
 	daemon/agentd/machine/challenge_check.h \
+	daemon/agentd/machine/gauges.c \
+	daemon/agentd/machine/gauges.h \
 	daemon/agentd/machine/gpu.c \
 	daemon/agentd/machine/gpu.h \
 	daemon/agentd/machine/gpu_bandwidth.c \

@@ -12,12 +12,16 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-enum { GPU_SENSOR = 0, UNCORRECTED = 1, SINCE_START = 0, DEADLINE = 10 * 1000 };
+/* Bits of why the clocks are lower than they could be. */
+enum { SLOW_HARDWARE = 0x8, SLOW_HEAT = 0x20, SLOW_HARDWARE_HEAT = 0x40, SLOW_BRAKE = 0x80 };
+
+enum { SM_CLOCK = 1, GPU_SENSOR = 0, UNCORRECTED = 1, SINCE_START = 0, DEADLINE = 10 * 1000 };
 
 typedef void *device;
 
 /* Types as the library lays them out. The tail of nvml_pci differs by version; ours is large enough for all. */
 struct nvml_memory { unsigned long long total, free, used; };
+struct nvml_use { unsigned gpu, memory; };
 struct nvml_pci { char legacy[16]; unsigned domain, bus, device, ids, subsystem; char rest[64]; };
 
 struct calls {
@@ -36,6 +40,9 @@ struct calls {
 	int (*ecc)(device, int *, int *);
 	int (*errors)(device, int, int, unsigned long long *);
 	int (*mig)(device, unsigned *, unsigned *);
+	int (*use)(device, struct nvml_use *);
+	int (*clock)(device, int, unsigned *);
+	int (*throttled)(device, unsigned long long *);
 };
 
 /* Newest name first; optional symbols may be missing. */
@@ -61,6 +68,10 @@ static const struct {
 	{ offsetof(struct calls, ecc), false, { "nvmlDeviceGetEccMode" } },
 	{ offsetof(struct calls, errors), false, { "nvmlDeviceGetTotalEccErrors" } },
 	{ offsetof(struct calls, mig), false, { "nvmlDeviceGetMigMode" } },
+	{ offsetof(struct calls, use), false, { "nvmlDeviceGetUtilizationRates" } },
+	{ offsetof(struct calls, clock), false, { "nvmlDeviceGetClockInfo" } },
+	{ offsetof(struct calls, throttled), false,
+		{ "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" } },
 };
 
 /* The child's answer. */
@@ -138,6 +149,21 @@ static void nvml_ask_errors(const struct calls *c, device d, struct nvml_gpu *g)
 	nvml_take(&g->mig, told, a == 1, 1);
 }
 
+/* Not what was asked for: idle, clocks that were set, and the limit of power that was. */
+static void nvml_ask_speed(const struct calls *c, device d, struct nvml_gpu *g)
+{
+	struct nvml_use u = { 0 };
+	unsigned long long why = 0;
+	unsigned mhz = 0;
+	bool told = c->use && !c->use(d, &u);
+
+	nvml_take(&g->use, told, u.gpu, 100);
+	told = c->clock && !c->clock(d, SM_CLOCK, &mhz);
+	nvml_take(&g->clock, told, mhz, 20000);
+	told = c->throttled && !c->throttled(d, &why);
+	nvml_take(&g->throttled, told, (why & (SLOW_HARDWARE | SLOW_HEAT | SLOW_HARDWARE_HEAT | SLOW_BRAKE)) != 0, 1);
+}
+
 static void nvml_ask_one(const struct calls *c, device d, struct nvml_gpu *g)
 {
 	static const unsigned long long memory_most = 1ULL << 42;
@@ -156,6 +182,7 @@ static void nvml_ask_one(const struct calls *c, device d, struct nvml_gpu *g)
 	nvml_take(&g->temperature, told && heat <= 250, heat * 1000ULL, 250 * 1000);
 	nvml_ask_power(c, d, g);
 	nvml_ask_errors(c, d, g);
+	nvml_ask_speed(c, d, g);
 }
 
 static int nvml_ask_all(const char *library, struct told *t)

@@ -15,6 +15,7 @@ struct nvml_gpu {
 	char address[20];            /* "0000:19:00.0" */
 	char name[NVML_TEXT], uuid[NVML_TEXT];
 	int64_t memory, memory_used, temperature, power, power_limit, power_min, power_max, ecc, uncorrected, mig;
+	int64_t use, clock, throttled;
 };
 
 struct nvml {

@@ -44,6 +44,15 @@ int cgroup_enter(const struct node_spec *n, enum cgroup_part part);
 /* Counts the processes in the group; stores the first of them, up to max, in pids. */
 size_t cgroup_pids(const struct node_spec *n, enum cgroup_part part, pid_t *pids, size_t max);
 
+/* What a node's part has used so far and holds now; INT64_MIN: unknown here. */
+struct cgroup_use {
+	int64_t cpu_us; /* microseconds of a processor */
+	int64_t memory; /* bytes, without what the kernel only keeps of files */
+	int64_t processes;
+};
+
+void cgroup_use(const struct node_spec *n, struct cgroup_use *out);
+
 /* Kills all processes of the group and waits for their end. -ETIMEDOUT: some did not end within deadline_ms. */
 int cgroup_kill(const struct node_spec *n, enum cgroup_part part, int64_t deadline_ms, struct fail *f);
 

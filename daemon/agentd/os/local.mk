@@ -5,6 +5,7 @@ libos_la_SOURCES = \
 	daemon/agentd/os/cgroup.c \
 	daemon/agentd/os/cgroup.h \
 	daemon/agentd/os/cgroup_part.h \
+	daemon/agentd/os/cgroup_use.c \
 	daemon/agentd/os/cgroup_path.c \
 	daemon/agentd/os/confine.c \
 	daemon/agentd/os/confine.h \
