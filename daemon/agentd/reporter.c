@@ -476,8 +476,8 @@ int64_t reporter_turn(struct reporter *p)
 		reporter_look_at_consoles(p);
 		p->look_due_ms = clock_ms() + LOOK_MS;
 	}
-	if (link_can_send(p->link) && (reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p) ||
-				       reporter_samples_next(p)))
+	if (link_can_send(p->link) &&
+		(reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p) || reporter_samples_next(p)))
 		return any ? p->look_due_ms : INT64_MAX;
 	if (link_can_send(p->link) && any)
 		reporter_console_next(p);

@@ -20,12 +20,12 @@ struct sampler {
 	const struct selfcheck *check; /* its inventory: a machine without GPUs is not asked for them */
 	const char *sysfs_root;
 	struct job job;
-	int64_t due_ms, at;              /* at: by the market's clock, of the running job */
-	struct gauges *before;           /* the last look, for rates */
-	char *kept[SAMPLER_KEPT];        /* samples as JSON, oldest first */
-	size_t count, sent;              /* sent: those that are under way */
-	int64_t send_ms, every_ms;       /* when to send; between two requests */
-	bool refused;                    /* the market is older than samples */
+	int64_t due_ms, at;        /* at: by the market's clock, of the running job */
+	struct gauges *before;     /* the last look, for rates */
+	char *kept[SAMPLER_KEPT];  /* samples as JSON, oldest first */
+	size_t count, sent;        /* sent: those that are under way */
+	int64_t send_ms, every_ms; /* when to send; between two requests */
+	bool refused;              /* the market is older than samples */
 };
 
 /* Returns when to call again at the latest (clock_ms). */

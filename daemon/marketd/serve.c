@@ -20,7 +20,15 @@
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
 
-enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, PEM_MAX = 1 << 20, WHERE_MAX = 1024, SWEEP_MINUTES = 1440 };
+enum {
+	DRAIN_MS = 10000,
+	RETRY_MS = 1000,
+	WATCH_MS = 1000,
+	PAUSE_MS = 3000,
+	PEM_MAX = 1 << 20,
+	WHERE_MAX = 1024,
+	SWEEP_MINUTES = 1440
+};
 
 struct server {
 	const struct options *o;

@@ -54,6 +54,10 @@ is "$(mean machine.cpu <<<"$out") $(jq -c '[.data[] | select(.metric == "gpu.use
 is "$(jq -c '[.data[] | select(.metric | startswith("node"))] | length' <<<"$out")" 0 "and no node of a buyer by that"
 is "$(operator GET "/np/v1/series?agent=$AGT&from=$BEGIN&to=$((BEGIN + 60))" | mean machine.cpu)" '[0.25,0.75]' "so does the operator"
 
+as "$ACME" POST /v2/instances "{\"name\":\"idle-0\",\"pool\":\"train\",\"image\":\"debian-12\",\"instance_sku\":\"$SKU\"}" >/dev/null
+out=$(series "$ACME" "node=idle-0&node=train-0&metric=node.cpu&from=$BEGIN&to=$((BEGIN + 60))&step=60")
+is "$(json '[.data[] | [.node, .mean[0]]] | tostring' <<<"$out")" "[[\"$INST\",2.5]]" "of several nodes at once, where something is known"
+
 # ---- Who sees nothing ---------------------------------------------------------------------------------------
 for who in "$STRANGER" "$FOUNDRY"; do
 	out=$(series "$who" "node=$INST")

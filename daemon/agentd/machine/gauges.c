@@ -95,7 +95,8 @@ static void gauges_sum_network(const char *root, const char *path, bool (*counts
 	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
 		char *colon = strchr(line, ':'), *name = line + strspn(line, " ");
 
-		if (!colon || sscanf(colon + 1, " %" SCNd64 " %*d %*d %*d %*d %*d %*d %*d %" SCNd64, &received, &sent) != 2)
+		if (!colon ||
+			sscanf(colon + 1, " %" SCNd64 " %*d %*d %*d %*d %*d %*d %*d %" SCNd64, &received, &sent) != 2)
 			continue;
 		*colon = '\0';
 		if (counts(root, name)) {
@@ -182,7 +183,8 @@ static void gauges_set_rate(json_t *o, const char *name, int64_t now, int64_t be
 	gauges_set(o, name, known, known ? (double)(now - before) / over : 0);
 }
 
-static json_t *gauges_machine_json(const struct gauges_machine *now, const struct gauges_machine *before, double seconds)
+static json_t *gauges_machine_json(const struct gauges_machine *now, const struct gauges_machine *before,
+	double seconds)
 {
 	json_t *o = json_object();
 

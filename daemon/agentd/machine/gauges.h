@@ -15,21 +15,21 @@ enum { GAUGES_GPUS = 64, GAUGES_NODES = 1024, GAUGES_ID = 64, GAUGES_NODE_GPUS =
 #define GAUGE_UNKNOWN INT64_MIN
 
 struct gauges_machine {
-	int64_t cpu_used, cpu_all;   /* ticks since the start */
+	int64_t cpu_used, cpu_all; /* ticks since the start */
 	int64_t memory, memory_total, disk, disk_total;
 	int64_t disk_read, disk_written, network_in, network_out; /* bytes since the start */
 };
 
 struct gauges_gpu {
 	char address[PCI_ADDRESS];
-	int64_t use;                 /* percent */
+	int64_t use;                                                          /* percent */
 	int64_t memory, memory_total, temperature, power, power_limit, clock; /* bytes, m°C, mW, MHz */
 	int64_t throttled, errors;
 };
 
 struct gauges_node {
 	char id[GAUGES_ID];
-	int64_t cpu_us;              /* microseconds of a processor, since its group was made */
+	int64_t cpu_us; /* microseconds of a processor, since its group was made */
 	int64_t memory, processes;
 	int64_t network_in, network_out; /* bytes since it has its network */
 	unsigned gpus[GAUGES_NODE_GPUS]; /* indices of the machine's */
@@ -38,7 +38,7 @@ struct gauges_node {
 
 /* What is not known is GAUGE_UNKNOWN. */
 struct gauges {
-	int64_t at_us;               /* CLOCK_MONOTONIC */
+	int64_t at_us; /* CLOCK_MONOTONIC */
 	struct gauges_machine machine;
 	size_t gpu_count, node_count;
 	struct gauges_gpu gpus[GAUGES_GPUS];

@@ -14,7 +14,8 @@ enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCE
 
 static const int64_t memory_most = (int64_t)1 << 42,
 		     small_memory = (int64_t)4 << 30; /* of one card; below it, the processor's graphics */
-static const int64_t microwatts_most = 5000LL * 1000 * 1000, heat_most = 250 * 1000, hertz_most = 20LL * 1000 * 1000 * 1000;
+static const int64_t microwatts_most = 5000LL * 1000 * 1000, heat_most = 250 * 1000,
+		     hertz_most = 20LL * 1000 * 1000 * 1000;
 
 bool gpu_is(const struct pci *p)
 {

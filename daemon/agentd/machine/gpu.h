@@ -35,8 +35,8 @@ struct gpu {
 	int64_t memory_used;         /* bytes */
 	int64_t temperature;         /* thousandths of a degree Celsius */
 	int64_t power, power_limit, power_min, power_max; /* milliwatts */
-	int64_t use;                 /* percent of the last moment */
-	int64_t clock;               /* MHz, of its processors */
+	int64_t use;                                      /* percent of the last moment */
+	int64_t clock;                                    /* MHz, of its processors */
 	int64_t throttled;           /* 1: slowed down by heat, or power beyond what was set; 0; GPU_UNKNOWN */
 	int64_t ecc;                 /* 1, 0, GPU_UNKNOWN */
 	int64_t uncorrected;         /* ECC errors since the driver started */

@@ -21,7 +21,9 @@ typedef void *device;
 
 /* Types as the library lays them out. The tail of nvml_pci differs by version; ours is large enough for all. */
 struct nvml_memory { unsigned long long total, free, used; };
-struct nvml_use { unsigned gpu, memory; };
+struct nvml_use {
+	unsigned gpu, memory;
+};
 struct nvml_pci { char legacy[16]; unsigned domain, bus, device, ids, subsystem; char rest[64]; };
 
 struct calls {

@@ -120,6 +120,7 @@ static int post_samples(struct api *api, const struct request *q, struct reply *
 /* Whose series, and the time in which the caller may see them. */
 struct np_view {
 	uint64_t agent, host; /* host: a node's alone; 0: the machine's */
+	uint64_t node;
 	int64_t since, until;
 };
 
@@ -136,7 +137,8 @@ static bool np_series_of_node(struct api *api, const struct request *q, struct r
 		return false;
 	}
 	h = engine_host(e, i->host ? i->host : i->had);
-	*v = (struct np_view){ .agent = h ? h->agent : 0,
+	*v = (struct np_view){ .node = i->id,
+		.agent = h ? h->agent : 0,
 		.host = h ? h->id : 0,
 		.since = i->placed_at ? i->placed_at : i->created_at,
 		.until = i->host ? INT64_MAX : i->updated_at / 60 * 60 };
@@ -164,16 +166,23 @@ static bool np_series_of_agent(struct api *api, const struct request *q, struct 
 	return true;
 }
 
-static bool np_series_view(struct api *api, const struct request *q, struct reply *r, struct np_view *v)
+/* The nodes or the agent of the query. Returns how many; 0: refused. */
+static size_t np_series_views(struct api *api, const struct request *q, struct reply *r, struct np_view *list)
 {
-	const char *node = api_query(q, "node"), *agent = api_query(q, "agent");
+	const char *agent = api_query(q, "agent"), *node;
+	size_t count = 0;
 
-	if (!node == !agent) {
-		api_refuse(q, r, REASON_INVALID, node ? "agent" : "node",
-			"series are of one 'node' or one 'agent': name one of them");
-		return false;
+	if (!api_query(q, "node") == !agent) {
+		api_refuse(q, r, REASON_INVALID, agent ? "agent" : "node",
+			"series are of nodes or of one agent: name 'node' or 'agent'");
+		return 0;
 	}
-	return node ? np_series_of_node(api, q, r, node, v) : np_series_of_agent(api, q, r, agent, v);
+	if (agent)
+		return np_series_of_agent(api, q, r, agent, list);
+	for (; (node = api_query_at(q, "node", count)); count++)
+		if (!np_series_of_node(api, q, r, node, &list[count]))
+			return 0;
+	return count;
 }
 
 /* From, to, and a step that is not too small for them. */
@@ -252,58 +261,68 @@ static json_t *np_series_one(const struct ring_key *key, const struct np_view *v
 		json_array_append_new(means, np_series_number(own ? mean[i] : NAN));
 		json_array_append_new(most, np_series_number(own ? largest[i] : NAN));
 	}
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "metric", metric_full_name(m, full), "unit", m->unit, "gpu",
-		part ? json_integer(key->index) : json_null(), "mean", means, "largest", most);
+	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "node",
+		v->node ? render_id(IDENT_INSTANCE, v->node) : json_null(), "metric", metric_full_name(m, full), "unit",
+		m->unit, "gpu", part ? json_integer(key->index) : json_null(), "mean", means, "largest", most);
 }
 
-static int np_series_answer(struct api *api, const struct request *q, struct reply *r, const struct np_view *v,
-	const struct ring_span *span, const struct ring_key *keys, size_t count)
+/* Adds the series of one node or agent to data. *left: how many numbers the answer has room for. 0 or refused. */
+static int np_series_add_view(struct api *api, const struct request *q, struct reply *r, const struct np_view *v,
+	const struct ring_span *span, json_t *data, size_t *left)
 {
-	double *mean = calloc(count * span->count + 1, sizeof *mean),
-	       *largest = calloc(count * span->count + 1, sizeof *largest);
-	json_t *data = json_array();
+	double *mean = NULL, *largest = NULL;
+	struct ring_key *keys = NULL;
 	struct fail why = { 0 };
-	int rc = mean && largest ? series_read(api->series, v->agent, keys, count, span, mean, largest, &why) : -1;
+	size_t count = 0, numbers;
+	int rc = v->agent ? series_keys(api->series, v->agent, &keys, &count, &why) : 0;
 
+	count = rc ? 0 : np_series_choose(q, v, keys, count);
+	numbers = count * span->count;
+	if (numbers * 2 > *left) {
+		free(keys);
+		return api_refuse(q, r, REASON_INVALID, "metric",
+			"that is too much for one answer; name the metrics that you want, or make 'step' larger");
+	}
+	*left -= numbers * 2;
+	if (numbers) {
+		mean = calloc(numbers, sizeof *mean);
+		largest = calloc(numbers, sizeof *largest);
+		rc = mean && largest ? series_read(api->series, v->agent, keys, count, span, mean, largest, &why) : -1;
+	}
 	for (size_t i = 0; i < count && !rc; i++)
 		json_array_append_new(data,
 			np_series_one(&keys[i], v, span, mean + i * span->count, largest + i * span->count));
 	free(mean);
 	free(largest);
-	if (rc) {
-		json_decref(data);
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s", *why.text ? why.text : "out of memory");
-	}
-	return api_json(q, r, 200,
-		json_pack("{s:s, s:I, s:I, s:o}", "object", "series", "from", (json_int_t)span->from, "step",
-			(json_int_t)span->step, "data", data));
+	free(keys);
+	return rc ? api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s", *why.text ? why.text : "out of memory") : 0;
 }
 
 static int get_series(struct api *api, const struct request *q, struct reply *r)
 {
-	struct ring_key *keys = NULL;
-	struct fail why = { 0 };
+	size_t left = NUMBERS_MOST, count;
+	struct np_view views[QUERY_MAX];
 	struct ring_span span;
-	struct np_view v;
-	size_t count = 0;
-	int status;
+	json_t *data;
+	int refused = 0;
 
 	for (size_t i = 0; api_query_at(q, "metric", i); i++)
 		if (!metric_named(api_query_at(q, "metric", i)))
 			return api_refuse(q, r, REASON_INVALID, "metric", "no metric '%s'",
 				api_query_at(q, "metric", i));
-	if (!np_series_view(api, q, r, &v) || !np_series_span(api, q, r, &span))
+	count = np_series_views(api, q, r, views);
+	if (!count || !np_series_span(api, q, r, &span))
 		return r->status;
-	if (v.agent && series_keys(api->series, v.agent, &keys, &count, &why))
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s", why.text);
-	count = np_series_choose(q, &v, keys, count);
-	status = count * span.count * 2 > NUMBERS_MOST
-		? api_refuse(q, r, REASON_INVALID, "metric",
-			  "that is %zu series of %zu points; name the metrics that you want, or make 'step' larger",
-			  count, span.count)
-		: np_series_answer(api, q, r, &v, &span, keys, count);
-	free(keys);
-	return status;
+	data = json_array();
+	for (size_t i = 0; i < count && !refused; i++)
+		refused = np_series_add_view(api, q, r, &views[i], &span, data, &left);
+	if (refused) {
+		json_decref(data);
+		return refused;
+	}
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:I, s:I, s:o}", "object", "series", "from", (json_int_t)span.from, "step",
+			(json_int_t)span.step, "data", data));
 }
 
 /* ---- Tables ------------------------------------------------------------------------------------ */
@@ -329,6 +348,7 @@ static const struct schema_field np_series_samples[] = {
 };
 
 static const struct schema_field np_series_row[] = {
+	{ "node", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "its id; null: of a machine" },
 	{ "metric", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "such as node.cpu" },
 	{ "unit", SCHEMA_ENUM, FIELD_REQUIRED, "ratio|bytes|bytes_per_second|celsius|watts|hertz|count|cores", 0, 0,
 		NULL },
@@ -361,7 +381,7 @@ const struct route api_np_series_routes[] = {
 	{ METHOD_POST, "/np/v1/agent/samples", post_samples, SCOPE_AGENT, 0, "Send what a machine measured", NULL,
 		"np.SamplesRequest", NULL, 204 },
 	{ METHOD_GET, "/np/v1/series", get_series, SCOPE_READ | SCOPE_HOST, 0,
-		"Get what a node of yours or your machine measured: each 10 seconds of a day, 5 minutes of 90 days",
-		"node:string,agent:string,metric:array,from:integer,to:integer,step:integer", NULL, "np.Series", 200 },
+		"Get what nodes of yours or your machine measured: each 10 seconds of a day, 5 minutes of 90 days",
+		"node:array,agent:string,metric:array,from:integer,to:integer,step:integer", NULL, "np.Series", 200 },
 	{ 0 },
 };
