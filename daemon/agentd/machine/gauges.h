@@ -53,8 +53,8 @@ void gauges_take_gpu(const struct gpu *g, struct gauges_gpu *out);
 void gauges_read_network(const char *root, long pid, int64_t *in, int64_t *out);
 
 /*
- * {"machine":{…},"gpus":[…],"nodes":[…]} by the names of market/metric.h. before: an earlier one, for rates; NULL: none.
- * NULL: no memory.
+ * {"machine":{…},"gpus":[…],"nodes":[…]} by the names of market/metric.h. before: an earlier one, for rates; NULL:
+ * none. NULL: no memory.
  */
 json_t *gauges_json(const struct gauges *now, const struct gauges *before);
 
