@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the market is told, one thing at a time, most urgent first: nodes that came up or were given up, how this machine
- * is, what it measured, consoles. There is no queue but for samples: what is not told yet is read off the nodes, so
- * nothing is lost.
+ * What the market is told, one thing at a time, most urgent first: nodes that came up or were given up, how this
+ * machine is, what it measured, consoles. There is no queue but for samples: what is not told yet is read off the
+ * nodes, so nothing is lost.
  */
 #ifndef AGENTD_REPORTER_H
 #define AGENTD_REPORTER_H
