@@ -31,9 +31,11 @@ run_is 0 "a command that leaves its connection" nanopod_keeps true
 ok "which the next one uses" reused
 echo 60 >slept
 run_is 0 "a command after a minute of sleep" nanopod_run true
-is "$(connections)" 2 "makes its own connection, as nobody knows whether the old one lives"
+# Its own connection, unless the keeper woke first and asked the server.
+made=$(connections)
+ok "makes at most one connection of its own" [ "$made" -le 2 ]
 ok "once the server has answered, the next one uses a kept one" reused
-is "$(count)" 2 "both are kept"
+is "$(count)" "$made" "what was made is kept"
 "$NANOPOD" keep stop 2>/dev/null; wait_for 20 counts 0
 
 rm -f trips.*
