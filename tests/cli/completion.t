@@ -144,11 +144,11 @@ fi
 awk 'BEGIN { for (i = 0; i < 5000; i++) print "host" i " ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPl" i }' >"$HOME/.ssh/known_hosts"
 best=9999
 for try in 1 2 3 4 5; do
-	took=$( { TIMEFORMAT='%3U %3S'; time "$NANOPOD" complete -- run -w host499 >"$TMP/offered"; } 2>&1 |
+	took=$(bash -c 'TIMEFORMAT="%3U %3S"; time "$@" >"$0"' "$TMP/offered" "$NANOPOD" complete -- run -w host499 2>&1 |
 		awk 'END { printf "%d", ($1 + $2) * 1000 }')
 	[ "$took" -lt $best ] && best=$took
 done
 is "$(wc -l <"$TMP/offered" | tr -d ' ')" 11 "5000 known hosts: those that fit"
-ok "within 200 ms (took $best)" [ "$best" -le 200 ]
+ok "within 200 ms (took $best)" [ "$best" -le 200 -a "$best" -gt 0 ]
 
 done_testing
