@@ -112,7 +112,7 @@ static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
 
 static int build_command(struct run *r, const char *saved)
 {
-	char **words = option_argv(r->o) + r->hosts_first;
+	char **words = option_words(r->o, r->hosts_first);
 	struct fail f = { 0 };
 
 	if (option_given(r->o, "script")) {
@@ -478,7 +478,7 @@ static int run_dry(struct run *r, const struct pssh_list *hosts)
 	buf_init(&text, COMMAND_MAX);
 	if (option_given(r->o, "script")) {
 		if (buf_addf(&text, "%s ", option_text(r->o, "script")) != 0 ||
-			script_join(option_argv(r->o) + r->hosts_first, &text) != 0)
+			script_join(option_words(r->o, r->hosts_first), &text) != 0)
 			command_nomem();
 		buf_cut(&text, text.len - (text.data[text.len - 1] == ' '));
 		shown.command = text.data;

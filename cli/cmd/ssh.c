@@ -297,7 +297,7 @@ static int with_host(struct session *s, const char *name)
 			extra[n++] = tty;
 		if (option_given(s->o, "no-tty"))
 			extra[n++] = no_tty;
-		status = connect_openssh(s->np, pssh_list_get(hosts, 0), extra, option_argv(s->o) + 1);
+		status = connect_openssh(s->np, pssh_list_get(hosts, 0), extra, option_words(s->o, 1));
 		pssh_list_free(hosts);
 		return status;
 	}
@@ -325,7 +325,7 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "--tty and --no-tty exclude each other");
 	buf_init(&s.command, COMMAND_MAX);
 	buf_init(&s.held, 1 << 20);
-	if (script_join(words + 1, &s.command) != 0)
+	if (script_join(option_words(o, 1), &s.command) != 0)
 		return print_fail(np, STATUS_USAGE, "'nanopod run --script FILE' sends a longer one",
 			"the command is longer than %d bytes", COMMAND_MAX);
 	s.pty = option_given(o, "tty") ? np->tty_in || option_count(o, "tty") > 1 : !s.command.len && np->tty_in;

@@ -51,11 +51,8 @@ int dropin_join(const struct options *o, struct buf *out)
 {
 	int rc = 0;
 
-	for (int i = 0; !rc && i < option_argc(o); i++) {
-		rc |= i ? buf_addc(out, ' ') : 0;
-		rc |= i && option_split(o) == i ? buf_adds(out, "-- ") : 0;
-		rc |= buf_adds(out, option_argv(o)[i]);
-	}
+	for (char **words = option_words(o, 0); !rc && *words; words++)
+		rc = out->len ? buf_addf(out, " %s", *words) : buf_adds(out, *words);
 	return rc;
 }
 

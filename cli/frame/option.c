@@ -20,6 +20,7 @@ struct options {
 	struct typed *typed; /* one place for each letter of the words: more options cannot come */
 	size_t count;
 	char **args;
+	char **whole; /* args with the "--" among them */
 	int argc, split;
 };
 
@@ -227,6 +228,18 @@ static int frame_option_parse(struct options *o, bool stop, int argc, char **arg
 	return 0;
 }
 
+static void option_put_split_back(struct options *o)
+{
+	static char parting[] = "--";
+	int n = 0;
+
+	for (int i = 0; i < o->argc; i++) {
+		if (i == o->split && i > 0)
+			o->whole[n++] = parting;
+		o->whole[n++] = o->args[i];
+	}
+}
+
 int option_parse(const struct option *const *tables, bool stop, int argc, char **argv,
 	struct options **out, struct fail *f)
 {
@@ -239,8 +252,9 @@ int option_parse(const struct option *const *tables, bool stop, int argc, char *
 	if (o) {
 		o->typed = calloc(letters, sizeof *o->typed);
 		o->args = calloc((size_t)argc + 1, sizeof *o->args);
+		o->whole = calloc((size_t)argc + 2, sizeof *o->whole);
 	}
-	if (!o || !o->typed || !o->args) {
+	if (!o || !o->typed || !o->args || !o->whole) {
 		option_free(o);
 		return fail_set(f, -ENOMEM, "out of memory");
 	}
@@ -252,6 +266,7 @@ int option_parse(const struct option *const *tables, bool stop, int argc, char *
 		option_free(o);
 		return rc;
 	}
+	option_put_split_back(o);
 	*out = o;
 	return 0;
 }
@@ -262,6 +277,7 @@ void option_free(struct options *o)
 		return;
 	free(o->typed);
 	free(o->args);
+	free(o->whole);
 	free(o);
 }
 
@@ -273,6 +289,11 @@ int option_argc(const struct options *o)
 char **option_argv(const struct options *o)
 {
 	return o->args;
+}
+
+char **option_words(const struct options *o, int from)
+{
+	return o->whole + from + (o->split > 0 && from >= o->split);
 }
 
 int option_split(const struct options *o)

@@ -77,10 +77,12 @@ int option_argc(const struct options *o);
 char **option_argv(const struct options *o);      /* ends with NULL */
 
 /*
- * How many positionals stood before "--"; -1 where there was no "--". The first "--" is taken out
- * of the positionals, with `stop` too: a command that passes all its words on
- * (`run -w n1 git checkout -- f`) puts it back.
+ * The positionals from this one on as they were typed, for a command that passes them on: "--" stands where it stood
+ * among them (`run -w n1 git checkout -- f`), but not before the first. Ends with NULL.
  */
+char **option_words(const struct options *o, int from);
+
+/* How many positionals stood before the first "--", which is none of them; -1 where there was none. */
 int option_split(const struct options *o);
 
 /* Was it typed? How often? A name that no table has is a bug, and aborts. */

@@ -1,5 +1,7 @@
 # cli/trade: the market from here: sign-in, quote, purchase, reservations.
 libcli_la_SOURCES += \
+	cli/trade/census.c \
+	cli/trade/census.h \
 	cli/trade/cloudinit.c \
 	cli/trade/cloudinit.h \
 	cli/trade/deal.c \

@@ -10,6 +10,7 @@
 #include "cli/frame/reshape.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
+#include "cli/trade/census.h"
 
 enum { BODY_MAX = 1 << 20, CLOCKS_APART = 300 };
 
@@ -261,31 +262,8 @@ int purchase_order(struct purchase *p, struct model_order_new *o)
 
 /* ---- The nodes ------------------------------------------------------------------------- */
 
-struct census {
-	const char *sku, *name;
-	size_t live;
-	long next; /* NAME-next is the first free name */
-};
-
-static int count_one(void *arg, struct doc *d, long at, struct fail *f)
-{
-	struct census *c = arg;
-	struct model_instance i;
-	size_t len = strlen(c->name);
-	long number;
-	int rc = wire_instance(d, at, &i, f);
-
-	if (rc || (i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
-		return rc;
-	c->live += i.sku.id && strcmp(i.sku.id, c->sku) == 0;
-	if (i.name && strncmp(i.name, c->name, len) == 0 && i.name[len] == '-'
-	    && str_to_long(i.name + len + 1, 0, 1000000, &number) == 0 && number >= c->next)
-		c->next = number + 1;
-	return 0;
-}
-
 /* How many nodes to start, and the number of the first. Asked once, then kept: started nodes change the answer. */
-static int plan_nodes(struct purchase *p, long *first, long *count)
+static int plan_nodes(struct purchase *p, int64_t now, long *first, long *count)
 {
 	struct census c = { .sku = p->order.sku, .name = p->name };
 	struct reservation r = { 0 };
@@ -300,15 +278,16 @@ static int plan_nodes(struct purchase *p, long *first, long *count)
 	}
 	if (!p->own_pool && !p->m->explain) {
 		snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%s", p->pool);
-		rc = market_each(p->m, path, count_one, &c);
+		rc = market_each(p->m, path, census_count, &c);
 		rc = rc ? rc : reservation_look(p->m, p->pool, &r);
+		part = rc ? NULL : reservation_part(&r, p->order.sku);
+		if (part && census_missing(&c, part, now) < need)
+			need = census_missing(&c, part, now);
+		census_release(&c);
 		if (rc)
 			return rc < 0 ? rc
 				      : fail_set(&p->m->fail, REASON_NOT_FOUND, "the reservation '%s' no longer exists",
 						p->name);
-		part = reservation_part(&r, p->order.sku);
-		if (part && part_most(part) - (int64_t)c.live < need)
-			need = part_most(part) - (int64_t)c.live;
 		reservation_release(&r);
 	}
 	*first = c.next;
@@ -411,12 +390,12 @@ static int one_node(struct purchase *p, const char *image, long number)
 	return purchase_keep(p, step, made.name ? made.name : made.id);
 }
 
-int purchase_nodes(struct purchase *p, const char *image)
+int purchase_nodes(struct purchase *p, const char *image, int64_t now)
 {
 	const char *known = purchase_kept(p, "image");
 	struct first w;
 	long first = 0, count = 0;
-	int rc = plan_nodes(p, &first, &count);
+	int rc = plan_nodes(p, now, &first, &count);
 
 	if (rc || !count)
 		return rc;

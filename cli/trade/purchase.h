@@ -61,8 +61,11 @@ int purchase_pool(struct purchase *p);
 /* Places the order, or looks at it where it was placed before: then *o does not count. Sets order. */
 int purchase_order(struct purchase *p, struct model_order_new *o);
 
-/* Starts the nodes that filled and that the reservation lacks. image: name or id; NULL: the market's first. */
-int purchase_nodes(struct purchase *p, const char *image);
+/*
+ * Starts the nodes that filled and that the reservation lacks, from now on (the market's time). image: name or id;
+ * NULL: the market's first.
+ */
+int purchase_nodes(struct purchase *p, const char *image, int64_t now);
 
 /* Checks before anything is paid that the market has the image (NULL: any). 0 or a negative code in m->fail. */
 int purchase_check_image(struct purchase *p, const char *image);

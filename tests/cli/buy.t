@@ -111,8 +111,8 @@ run_is 5 "a name that is taken" buy -t richmond -d 1h -p 2.10 -y --name eve
 is "$(intents)" 0 "is an answer: nothing is left unfinished"
 run_is 0 "into it" buy -t richmond -d 90m -s @$((FIRST + 2 * HOUR)) -p 3 -y --into eve -q
 is "$out $(instances_of eve)" "eve 2" "adds a node to it"
-run_is 0 "more time for one that has enough nodes" buy -t richmond -d 1h -s @$((FIRST + 10 * HOUR)) -p 2 -y --into eve
-is "$(instances_of eve)" 2 "starts no further node"
+run_is 0 "later time" buy -t richmond -d 1h -s @$((FIRST + 10 * HOUR)) -p 2 -y --into eve
+is "$(instances_of eve)" 3 "gets a node of its own, as the others end with their hosts"
 run_is 0 "no nodes are wanted" buy -t richmond -d 1h -s @$((FIRST + 48 * HOUR)) -p 2 -y --name bare --no-instances
 is "$(instances_of bare)" 0 "and none are started"
 run_is 2 "a private key is not sent anywhere" sh -c "printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\n' >k; '$NANOPOD' buy -t richmond -d 1h -p 2 -y --ssh-key k"

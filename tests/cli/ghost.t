@@ -46,11 +46,9 @@ is "$(live)" "train-0 " "and then none is left"
 # ---- What has still time to come ----
 node() { as "$ACME" POST /v2/instances "{\"name\":\"$2\",\"pool\":\"$1\",\"image\":\"debian-12\",\"instance_sku\":\"$SKU\"}" >"$TMP/.made"; }
 run_is 0 "a later window for a reservation that runs" np buy -t h100 -n 1 -d 1h -p 3.10 -s +8h -y --no-wait --into train
-node train train-1
 is "$(live)" "train-0 train-1 " "its node is pending while the first one runs"
 bought 1 two 3h
 run_is 0 "a second window after a gap" np buy -t h100 -n 1 -d 1h -p 3.10 -s +6h -y --no-wait --into two
-node two two-1
 is "$(live)" "train-0 train-1 two-0 two-1 " "each window has its node"
 run_is 0 "the second window is released" np release two --from "@$((NOW + 18000))" -y
 is "$(live)" "train-0 train-1 two-0 " "and the node of the first stays"

@@ -25,6 +25,8 @@ run nanopod_run -w n1 -w 127.0.0.1x -x 127.0.0.1x -- 'printf "no newline"'
 is "$out" "n1: no newline" "a last line without a newline gets one, and -x leaves a host out"
 run nanopod_run -w n1 -- 'echo a   b' "'c   d'" '$((1+1))'
 is "$out" "n1: a b c   d 2" "words are joined by blanks for the shell there, as ssh does"
+run nanopod_run -w n1 echo a -- b
+is "$out" "n1: a -- b" "a '--' of the command stays in it"
 # Variables that ssh_config sends; one that the server refuses is no failure.
 { printf 'SendEnv FOO_* BAR BAZ\nSendEnv -BA?\nSetEnv QUX="a b" QUX=c\n'; cat "$SSHD_CONFIG"; } >env_config
 run env FOO_A=1 FOO_B='2 3' BAR=4 BAZ=5 OTHER=6 timeout 60 "$NANOPOD" run -F env_config -w 'n[1-2]' --no-label -- \

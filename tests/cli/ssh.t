@@ -20,6 +20,10 @@ run nanopod_ssh n1 -- echo 'a   b' "'c   d'"
 is "$out" "a b c   d" "words are joined as ssh does"
 run_is 7 "the command's status" nanopod_ssh n1 exit 7
 run_is 137 "128 + signal" nanopod_ssh n1 'kill -9 $$'
+run_is 0 "a command with a '--' of its own" nanopod_ssh n1 echo a -- b
+is "$out" "a -- b" "keeps it"
+run_is 0 "and after ours" nanopod_ssh n1 -- echo a -- b
+is "$out" "a -- b" "keeps it"
 run_is 255 "255: not reached" nanopod_ssh nosuch.invalid true
 like "$err" "nosuch.invalid" "with a reason"
 printf 'Host n1\n  ProxyJump n1\n' >circle_config

@@ -264,7 +264,8 @@ static int buy_nodes(struct buy *b)
 	struct purchase *p = &b->order.purchase;
 	const char *image = option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL;
 	char made[80] = "none of its nodes";
-	int rc = option_given(b->d.o, "no-instances") ? 0 : purchase_nodes(p, image);
+	int rc = option_given(b->d.o, "no-instances") ? 0
+						      : purchase_nodes(p, image, market_clock_now(&b->d.args.clock));
 
 	if (!rc)
 		return 0;
@@ -366,7 +367,8 @@ static int buy_carry_out(struct buy *b)
 	if (rc)
 		return buy_step_failed(b, rc);
 	if (b->d.explain) {
-		purchase_nodes(p, option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL);
+		purchase_nodes(p, option_given(b->d.o, "image") ? option_text(b->d.o, "image") : NULL,
+			market_clock_now(&b->d.args.clock));
 		return STATUS_OK;
 	}
 	if (p->resumed)

@@ -93,6 +93,9 @@ static void ends(void)
 	is_int(option_argc(o), 6, "only the first '--' is taken out");
 	is_int(option_split(o), 3, "its place is known");
 	is_str(option_argv(o)[4], "--", "the second is a word");
+	is_str(option_words(o, 1)[2], "--", "whoever passes the words on has the first one, too");
+	is_str(option_words(o, 1)[3], "x", "in its place");
+	is_str(option_words(o, 3)[0], "x", "but not before the first word");
 	option_free(o);
 	o = parse(false, "--color --fields", NULL);
 	is_str(option_text(o, "color"), "", "an optional argument may be left out");
