@@ -199,6 +199,7 @@ int dropgroups_clush(struct nanopod *np)
 	int status = STATUS_OK;
 
 	np->hostbook = hostbook_new();
+	np->hostbook_own = true;
 	for (size_t i = 0; !status && i < sizeof folders / sizeof *folders; i++) {
 		char *folder = i ? dropgroups_path(folders[i], "clustershell") : strdup(folders[i]);
 

@@ -1,6 +1,7 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
 EXTRA_DIST += tests/bench/copy tests/bench/fanout tests/bench/far.sh tests/bench/nodes/idle \
-	tests/bench/nodes/neighbour tests/bench/nodes/prompt tests/bench/peers.sh tests/bench/peers/get \
+	tests/bench/nodes/neighbour tests/bench/nodes/prompt tests/bench/nodes/samples \
+	tests/bench/peers.sh tests/bench/peers/get \
 	tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py tests/bench/peers/with_parallel_ssh.py \
 	tests/bench/start.sh tests/bench/tree tests/bench/via
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
@@ -58,6 +59,11 @@ bench-nodes: all tests/bench/nodes/agents
 	$(bench_script)/nodes/prompt $(BENCH_FLAGS)
 	$(bench_script)/nodes/neighbour
 .PHONY: bench-nodes
+
+# What machines measure, taken in and shown by the market.
+bench-samples: all
+	$(bench_script)/nodes/samples $(BENCH_FLAGS)
+.PHONY: bench-samples
 
 # Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and on 200
 # simulated ones.

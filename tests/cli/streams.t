@@ -62,7 +62,7 @@ run_is 0 "through a jump host, by 3" cp_ --streams 3 -J n2 big "n1:$D/jumped"
 ok "whole" cmp big there/jumped
 
 # ---- A slow way: what happens in the middle ----
-"$FARPATH" "$TMP/ports" 10 24 "$(sshd_address 1):$SSHD_PORT" &
+"$FARPATH" "$TMP/ports" 10 12 "$(sshd_address 1):$SSHD_PORT" &
 at_exit "kill $! 2>/dev/null"
 wait_for 20 [ -s "$TMP/ports" ]
 printf 'Host far\n  HostName 127.0.0.1\n  Port %s\n  HostKeyAlias [%s]:%s\n' "$(cat ports)" "$(sshd_address 1)" \

@@ -9,7 +9,7 @@ marketd_account acme 100.00
 marketd_stop
 
 # The database may have some hundred KiB more than it has: then every write fails.
-used=$(du -k "$MARKETD_DATA" | awk '{ print $1 }')
+used=$(du -sk "$MARKETD_DATA" | awk '{ print $1 }')
 limited() { ulimit -f $((($1) * 2)); shift; marketd_start "$@"; }
 limited $((used + 400)) --test-clock || done_testing
 token=$(marketd_token acme read trade)

@@ -52,13 +52,27 @@ static bool reading_send_serial(struct job *j)
 	return rd->ended;
 }
 
+/* Is there something to be asked for again? It is the last one. */
+static bool reading_again(struct job *j)
+{
+	struct reading *rd = &j->reading;
+
+	if (!rd->agains) {
+		rd->again[0] = (struct span){ 0 };
+		rd->agains = stream_left(j, rd->again);
+	} else {
+		stream_left(j, &rd->again[rd->agains - 1]);
+	}
+	return rd->agains;
+}
+
 bool reading_send(struct job *j)
 {
 	struct reading *rd = &j->reading;
 
 	if (rd->serial)
 		return reading_send_serial(j);
-	while (rd->agains || (rd->agains = stream_left(j, rd->again))) {
+	while (reading_again(j)) {
 		if (!reading_ask(j, rd->again[rd->agains - 1].at, rd->again[rd->agains - 1].len))
 			return false;
 		rd->agains--;

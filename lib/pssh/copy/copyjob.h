@@ -176,7 +176,11 @@ bool stream_worth(const struct job *j); /* the file will be shared; asks for str
 void stream_share(struct job *j, uint64_t left, const struct sharing *how);
 bool stream_busy(const struct job *j);             /* some of its data is with streams */
 void stream_leave(struct job *j);                  /* they have nothing to do with it any more */
-bool stream_left(struct job *j, struct span *out); /* the next span that a lost stream left; false: none */
+/*
+ * The earliest span that a lost stream left, in exchange for that in *out (of length 0: none), which is later. False:
+ * there is none, or none earlier.
+ */
+bool stream_left(struct job *j, struct span *out);
 uint64_t stream_oldest(const struct job *j);       /* as sftp_oldest, over all channels */
 void stream_free_all(struct copy *c);
 unsigned stream_blocks(const struct copy *c); /* how many blocks a channel may have outstanding */

@@ -416,7 +416,7 @@ static bool copyputfile_end_send(struct job *j)
 /* What streams left when they were lost. True: all of it is sent. */
 static bool send_again(struct job *j, struct lane lane)
 {
-	while (j->again.len || stream_left(j, &j->again)) {
+	while (stream_left(j, &j->again) || j->again.len) {
 		uint64_t at = j->again.at, end = at + j->again.len;
 
 		if (!put_block(j, lane, &at, end))

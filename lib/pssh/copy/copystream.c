@@ -141,7 +141,8 @@ bool stream_left(struct job *j, struct span *out)
 {
 	struct copy *c = j->copy;
 	struct copy_stream *lost = NULL;
-	uint64_t least = UINT64_MAX;
+	const struct span held = *out;
+	uint64_t least = held.len ? held.at : UINT64_MAX;
 
 	for (unsigned i = c->stream_count; i-- > 0;) {
 		struct copy_stream *s = c->stream[i];
@@ -151,14 +152,17 @@ bool stream_left(struct job *j, struct span *out)
 			continue;
 		if (at == UINT64_MAX) {
 			copystream_free(s);
-		} else if (at < least) {
+		} else if (at < least && (!held.len || s->agains < COPY_BLOCKS)) {
 			least = at;
 			lost = s;
 		}
 	}
-	if (lost)
-		*out = copystream_take(lost, least);
-	return lost;
+	if (!lost)
+		return false;
+	*out = copystream_take(lost, least);
+	if (held.len)
+		lost->again[lost->agains++] = held;
+	return true;
 }
 
 uint64_t stream_oldest(const struct job *j)

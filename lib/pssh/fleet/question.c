@@ -106,7 +106,7 @@ void question_pass_on(struct pssh_host *h)
 	struct pssh *p = h->fleet;
 	struct pssh_event ev = { .host = h };
 	enum question kind;
-	struct prompt *pr;
+	struct prompt *pr = NULL;
 	struct buf key;
 
 	buf_init(&key, 1 << 16);
@@ -218,7 +218,7 @@ static struct pssh_host *question_close(struct prompt *pr)
 
 int question_answer(struct pssh *p, uint64_t id, const char *text)
 {
-	struct prompt *pr;
+	struct prompt *pr = NULL;
 	struct pssh_host *h;
 	struct key *key;
 	int rc = question_find(p, id, QUESTION_TEXT, &pr);
@@ -236,7 +236,7 @@ int question_answer(struct pssh *p, uint64_t id, const char *text)
 
 int question_sign(struct pssh *p, uint64_t id, const void *signature, size_t len)
 {
-	struct prompt *pr;
+	struct prompt *pr = NULL;
 	int rc = question_find(p, id, QUESTION_SIGN, &pr);
 
 	if (!rc)
@@ -248,7 +248,7 @@ int question_sign(struct pssh *p, uint64_t id, const void *signature, size_t len
 
 int question_hostkey(struct pssh *p, uint64_t id, enum pssh_hostkey_answer answer)
 {
-	struct prompt *pr;
+	struct prompt *pr = NULL;
 	int rc = question_find(p, id, QUESTION_HOSTKEY, &pr);
 
 	if (!rc)
