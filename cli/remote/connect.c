@@ -19,6 +19,7 @@
 #include "cli/frame/remember.h"
 #include "cli/frame/settings.h"
 #include "cli/remote/keeping.h"
+#include "cli/remote/keystream.h"
 #include "cli/remote/openssh.h"
 
 static const enum setting decisive[] = {
@@ -245,6 +246,7 @@ static int connect_make(struct nanopod *np, struct connect *c)
 	const char *keys = settings_text(np->settings, SETTING_ID_HOST_KEY);
 	int status;
 
+	keystream_begin();
 	if (pssh_new(&c->fleet) != 0 || prompt_new(np, &c->prompt) != 0)
 		command_nomem();
 	pssh_set_log(c->fleet, levels[np->verbose < 3 ? np->verbose : 3], connect_say, np);

@@ -16,6 +16,8 @@ libcli_la_SOURCES += \
 	cli/remote/inputfeed.h \
 	cli/remote/keeping.c \
 	cli/remote/keeping.h \
+	cli/remote/keystream.c \
+	cli/remote/keystream.h \
 	cli/remote/openssh.c \
 	cli/remote/openssh.h \
 	cli/remote/outcome.c \
