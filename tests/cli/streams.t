@@ -67,7 +67,8 @@ at_exit "kill $! 2>/dev/null"
 wait_for 20 [ -s "$TMP/ports" ]
 printf 'Host far\n  HostName 127.0.0.1\n  Port %s\n  HostKeyAlias [%s]:%s\n' "$(cat ports)" "$(sshd_address 1)" \
 	"$SSHD_PORT" | cat - "$SSHD_CONFIG" >far_config
-far() { exec timeout -k 5 100 "$NANOPOD" cp -v -F far_config --streams 4 "$@"; }
+# timeout(1) passes Ctrl-C on, and kills what has not ended so long after it: a busy machine takes its time.
+far() { exec timeout -k 60 200 "$NANOPOD" cp -v -F far_config --streams 4 "$@"; }
 sessions() { cat /proc/$(echo $SSHD_PIDS)/task/*/children; } # oldest first
 # Where sshd parts privileges, a child has the socket.
 end_sessions() { for pid; do kill -9 $pid $(cat /proc/$pid/task/*/children); done; }

@@ -8,7 +8,6 @@ sshd_up 4
 BADNET_TARGETS=
 for i in 1 2 3 4; do BADNET_TARGETS="$BADNET_TARGETS $(sshd_address $i):$SSHD_PORT"; done
 BADPROXY=$BUILD/tests/lib/badproxy BADNET_KEY=$sshd_key
-LSAN_OPTIONS=suppressions=$SRC/tests/lib/lsan.supp:print_suppressions=0:${LSAN_OPTIONS-}
-ASAN_OPTIONS=fast_unwind_on_malloc=0:$ASAN_OPTIONS # else the names in the suppressions are not seen
-export BADNET_HOSTS BADNET_ROUNDS BADNET_SEED BADNET_TARGETS BADPROXY BADNET_KEY LSAN_OPTIONS
+export BADNET_HOSTS BADNET_ROUNDS BADNET_SEED BADNET_TARGETS BADPROXY BADNET_KEY
+broken_exchanges
 drive badnet

@@ -4,4 +4,5 @@
 . "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/with.sh"
 sshd_setup
+broken_exchanges
 drive order
