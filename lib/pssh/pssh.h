@@ -368,7 +368,7 @@ int pssh_task_set_deadline(struct pssh_task *t, unsigned ms);      /* overrides 
  * asks no person anything; one that fails costs speed only.
  */
 int pssh_task_set_streams(struct pssh_task *t, unsigned n);
-int pssh_task_set_agent_forward(struct pssh_task *t, int on);      /* 1: PSSH_EUNSUPPORTED, by libssh2 */
+int pssh_task_set_agent_forward(struct pssh_task *t, int on); /* 1: PSSH_EUNSUPPORTED */
 void pssh_task_set_data(struct pssh_task *t, void *data);
 void *pssh_task_data(const struct pssh_task *t);
 size_t pssh_task_left(const struct pssh_task *t);                  /* hosts that have not ended yet */

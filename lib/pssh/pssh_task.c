@@ -304,9 +304,9 @@ int pssh_task_set_deadline(struct pssh_task *t, unsigned ms)
 
 int pssh_task_set_agent_forward(struct pssh_task *t, int on)
 {
-	/* libssh2 can ask for forwarding but does not pass on the channels that the server then opens. */
+	/* libssh2 1.10 can ask for it but does not pass on the channels that the server then opens; 1.11 does. */
 	if (on)
-		return fail_set(&t->fleet->why, PSSH_EUNSUPPORTED, "agent forwarding is not supported by this libssh2");
+		return fail_set(&t->fleet->why, PSSH_EUNSUPPORTED, "libpssh does not forward agents");
 	return 0;
 }
 
