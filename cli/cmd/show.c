@@ -232,6 +232,7 @@ static int show_instance(struct showing *s, const char *id)
 	struct model_ssh ssh;
 	char span[WHEN_TEXT], name[300], has[GPUS_TEXT];
 	unsigned gpus;
+	int rc;
 
 	if (market_get(s->m, "/v2/instances/%s", id) || wire_instance(s->m->doc, WIRE_WHOLE, &i, &s->m->fail))
 		return market_fail(s->m, "cannot show '%s'", id);
@@ -253,8 +254,10 @@ static int show_instance(struct showing *s, const char *id)
 	show_line(s, "made", "%s", when_local(i.created_at, span));
 	if (i.shutdown_at)
 		show_line(s, "ends", "%s", when_local(i.shutdown_at, span));
-	if (market_get(s->m, "/v2/instances/%s/ssh", name) == 0 &&
-		wire_ssh(s->m->doc, WIRE_WHOLE, &ssh, &s->m->fail) == 0 && ssh.hostname) {
+	rc = market_get(s->m, "/v2/instances/%s/ssh", name);
+	if (rc == CLIENT_LOST || rc == CLIENT_UNREACHABLE)
+		return market_fail(s->m, "cannot ask how '%s' is reached", name);
+	if (!rc && wire_ssh(s->m->doc, WIRE_WHOLE, &ssh, &s->m->fail) == 0 && ssh.hostname) {
 		show_line(s, "ssh", "%s port %" PRId64, ssh.hostname, ssh.port);
 		for (size_t k = 0; k < ssh.key_count; k++)
 			show_line(s, "host key", "%s %s", ssh.keys[k].type, ssh.keys[k].key);

@@ -151,6 +151,7 @@ int market_call(struct market_link *m, const struct client_call *q)
 	doc_free(m->doc);
 	m->doc = NULL;
 	m->fail = (struct fail){ 0 };
+	m->reads = strcmp(q->method, "GET") == 0;
 	if (m->explain)
 		return market_explain(m, q);
 	do
@@ -293,6 +294,8 @@ const char *market_hint(const struct market_link *m, char *room, size_t size)
 		snprintf(room, size, "try again in %lld s", (long long)m->answer.retry_after);
 		return room;
 	}
+	if (code == CLIENT_LOST && m->reads)
+		return "run the same command again; 'nanopod doctor' says whether the market answers";
 	if (code == CLIENT_LOST || code == CLIENT_STOPPED)
 		return m->answer.sent == CLIENT_MAYBE
 			? "run the same command again: it sends the same request, and nothing is done twice"

@@ -55,7 +55,7 @@ EXTRA_DIST += $(cli_power_tests)
 $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/away.t tests/cli/console.t tests/cli/endsoon.t tests/cli/ghost.t tests/cli/guides.t \
+cli_nodes_tests = tests/cli/away.t tests/cli/awaypoints.t tests/cli/console.t tests/cli/endsoon.t tests/cli/ghost.t tests/cli/guides.t \
 	tests/cli/local.t tests/cli/lognodes.t tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t \
 	tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t tests/cli/wait.t
 TESTS += $(cli_nodes_tests)

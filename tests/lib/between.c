@@ -10,7 +10,9 @@
  * passing the answer on, `cut-keyed` does that to requests with a key alone, `cut-first` to the
  * first one of that method and path that LOG has; `hang-before` and
  * `hang-after` wait there until the client goes away; `status=NNN` answers that, with the server's
- * kind of error; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
+ * kind of error; `dead=N` closes the connection of each request once LOG has N, as a market that died
+ * does; `lost=N` passes request N + 1 on, but not its answer, and `half=N` half of that answer, and both are
+ * dead after it; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
  * begins; `swap=OLD,NEW` replaces each OLD in the answer. PORT_FILE gets the
  * port it listens on. With BETWEEN_PLAIN in the environment answers lose the header by which a
@@ -174,6 +176,26 @@ static bool logged(const char *log, const struct request *q)
 	return found;
 }
 
+/* Where in its life is a market that dies after some requests? */
+static void doom(const char *log, char action[ACTION])
+{
+	const char *number = strchr(action, '=');
+	FILE *f = fopen(log, "r");
+	long left = number ? strtol(number + 1, NULL, 10) : 0;
+	int c;
+
+	while (f && (c = fgetc(f)) != EOF)
+		left -= c == '\n';
+	if (f)
+		fclose(f);
+	if (left > 0)
+		action[0] = '\0';
+	else if (left < 0 || strncmp(action, "dead", 4) == 0)
+		memcpy(action, "cut-before", sizeof "cut-before");
+	else
+		memcpy(action, *action == 'l' ? "cut-after" : "half-after", sizeof "half-after");
+}
+
 static void note(const char *log, const struct request *q, int status)
 {
 	char line[1300];
@@ -255,6 +277,8 @@ static void serve(int client, unsigned port, const char *rules, const char *log)
 	find_rule(rules, &q, action);
 	if (strcmp(action, "cut-first") == 0 && logged(log, &q))
 		action[0] = '\0';
+	if (strncmp(action, "dead=", 5) == 0 || strncmp(action, "lost=", 5) == 0 || strncmp(action, "half=", 5) == 0)
+		doom(log, action);
 	if (strncmp(action, "status=", 7) == 0) {
 		status = (int)strtol(action + 7, NULL, 10);
 		note(log, &q, status);
@@ -283,7 +307,11 @@ static void serve(int client, unsigned port, const char *rules, const char *log)
 	note(log, &q, *action ? 0 : status);
 	if (strstr(action, "hang-after"))
 		until_gone(client);
-	else if (!*action && out.head)
+	if (strstr(action, "half-after") && out.head) {
+		out.len = out.head + (out.len - out.head) / 2;
+		put_closing(client, &out, false);
+	}
+	if (!*action && out.head)
 		put_closing(client, &out, false);
 }
 
