@@ -280,7 +280,7 @@ static int logs_leave_out(struct logs *l, const struct node *n)
 {
 	if (pssh_list_count(l->hosts) == 1)
 		return node_unreachable(l->np, n);
-	print_warn(l->np, "cannot reach '%s': %s", n->name, node_state(n));
+	print_warn(l->np, "cannot reach '%s': %s", n->name, node_state_told(n));
 	l->left_out++;
 	return STATUS_OK;
 }

@@ -69,7 +69,8 @@ static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node 
 
 	put_keys(n, keys);
 	rows_add(r,
-		(const char *[]){ n->name, n->id, n->reservation, node_state(n), n->type, nodes_gpus(np, n), n->zone,
+		(const char *[]){ n->name, n->id, n->reservation,
+			cell_for_people(np) ? node_state_told(n) : node_state(n), n->type, nodes_gpus(np, n), n->zone,
 			n->hostname, n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
 			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL, n->proof,
 			buf_text(keys) });
@@ -123,7 +124,10 @@ static int nodes_print(struct nanopod *np, const struct options *o, const struct
 	for (int i = 0; !rc && i < option_argc(o); i++)
 		if (!strpbrk(option_argv(o)[i], "*?[") && !names_one(n, option_argv(o)[i]))
 			return print_fail_field(np, STATUS_NOTFOUND, "NODE",
-				"'nanopod nodes --all' lists all nodes, also ended ones", "you have no %s '%.100s'",
+				strcmp(option_argv(o)[i], "list") == 0 || strcmp(option_argv(o)[i], "ls") == 0
+					? "'nanopod nodes' alone lists your nodes"
+					: "'nanopod nodes --all' lists all nodes, also ended ones",
+				"you have no %s '%.100s'",
 				option_given(o, "all") ? "node" : "running or pending node", option_argv(o)[i]);
 	if (!rc && !shown && n->count && cell_for_people(np) && !option_given(o, "quiet"))
 		print_note(np, "no node matches; 'nanopod nodes -o wide' shows type and zone of each");

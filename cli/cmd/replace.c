@@ -64,7 +64,7 @@ static void replace_show_plan(const struct replacing *r)
 	struct plan p;
 
 	plan_init(&p, "Replace '%s'", r->old->name);
-	plan_add(&p, "node", "%s, %s%s%s", r->old->id, node_state(r->old),
+	plan_add(&p, "node", "%s, %s%s%s", r->old->id, node_state_told(r->old),
 		r->old->message && *r->old->message ? ": " : "", r->old->message ? r->old->message : "");
 	plan_add(&p, "reservation", "%s", r->old->reservation);
 	plan_add(&p, "then",

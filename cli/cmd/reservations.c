@@ -37,7 +37,7 @@ struct listing {
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
-	{ "state", COLUMN_STATE, "pending, running, ended or empty" },
+	{ "state", COLUMN_STATE, "pending, running or ended" },
 	{ "type", COLUMN_MINOR, "type of node" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "nodes bought: now, else the most to come" },
 	{ "start", COLUMN_WIDE, "start" },
@@ -396,7 +396,7 @@ static int reservations_command(struct nanopod *np, const struct options *o)
 static const char *const aliases[] = { "ls", NULL };
 
 static const struct option options[] = {
-	{ "all", 'a', OPTION_FLAG, .help = "list ended and empty ones too" },
+	{ "all", 'a', OPTION_FLAG, .help = "list ended ones too" },
 	{ "watch", 0, OPTION_FLAG, .help = "follow until Ctrl-C; without a terminal, a line for each change" },
 	{ 0 },
 };

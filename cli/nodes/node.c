@@ -276,7 +276,12 @@ const char *node_word(enum model_instance_status status, const char *text)
 
 const char *node_state(const struct node *n)
 {
-	return n->status == MODEL_INSTANCE_RUNNING && n->host_down ? "host down" : node_word(n->status, n->status_text);
+	return node_word(n->status, n->status_text);
+}
+
+const char *node_state_told(const struct node *n)
+{
+	return n->status == MODEL_INSTANCE_RUNNING && n->host_down ? "running (host down)" : node_state(n);
 }
 
 /* Nobody can extend on a host that goes out of service. */
@@ -301,7 +306,7 @@ int node_unreachable(struct nanopod *np, const struct node *n)
 	if (n->status == MODEL_INSTANCE_RUNNING)
 		return print_fail(np, STATUS_CONFLICT, hint,
 			"cannot reach '%s': it runs, but its host has not told its address yet", n->name);
-	return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': %s%s%s", n->name, node_state(n),
+	return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': %s%s%s", n->name, node_state_told(n),
 		why ? ": " : "", why ? why : "");
 }
 

@@ -25,7 +25,8 @@ const struct node *nodes_find(const struct nodes *n, const char *name);
 /* The same for a host as typed, "user@name"; one with a port is not a node. NULL. */
 const struct node *nodes_of_host(const struct nodes *n, const char *host);
 
-const char *node_state(const struct node *n);                      /* for people: "pending", "running", "failed" … */
+const char *node_state(const struct node *n);                      /* "pending", "running", "failed" … */
+const char *node_state_told(const struct node *n);                 /* for people: with what hinders it */
 bool node_reachable(const struct node *n);                         /* runs, and its address is known */
 
 /* The word that people see for an instance's status; text: the market's own word, for a status that is not known. */

@@ -58,7 +58,7 @@ static int fanout_leave_out(struct fanout *f, struct outcome *o, const char *nam
 	o->status = node_reachable(n) ? PSSH_EHOSTNEW : PSSH_EAGAIN;
 	if (asprintf(&o->text, "%s%s%s",
 		    node_reachable(n) ? "the market has no host key of it, so another machine could pose as it"
-				      : node_state(n),
+				      : node_state_told(n),
 		    why ? ": " : "", why ? why : "") < 0)
 		command_nomem();
 	f->progress.failed++;

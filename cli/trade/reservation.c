@@ -206,17 +206,15 @@ int64_t part_most(const struct reservation_part *p)
 
 const char *reservation_state(const struct reservation *r, int64_t now)
 {
-	bool pending = false, ended = false;
+	bool pending = false;
 
 	for (size_t i = 0; i < r->count; i++) {
 		if (part_nodes_at(&r->parts[i], now) > 0)
 			return "running";
 		if (part_end(&r->parts[i]) > now)
 			pending = true;
-		else
-			ended = true;
 	}
-	return pending ? "pending" : ended ? "ended" : "empty";
+	return pending ? "pending" : "ended";
 }
 
 void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64_t now)

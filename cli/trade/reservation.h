@@ -44,7 +44,7 @@ int64_t part_least(const struct reservation_part *p, int64_t start,
 	int64_t end); /* nodes that it has through the whole window */
 int64_t part_most(const struct reservation_part *p);
 
-/* "pending" (not yet its time), "running", "ended", or "empty": the market lists no time of it. */
+/* "pending" (not yet its time), "running", or "ended": it holds no more time. */
 const char *reservation_state(const struct reservation *r, int64_t now);
 
 /* Tells people shortly before the end of one that runs, and how to keep it. */

@@ -92,4 +92,26 @@ run_is 2 "a purchase" np buy -t richmond -d 1h -s +1h -p 2.10 -y --no-wait --nam
 is "$(np orders -a -q | wc -l)" "$orders" "with a wrong field buys nothing"
 run_is 0 "lines as they come" np events --template '{type}'
 like "$out" '^account.credited$' "are printed each"
+# ---- One vocabulary for states ----
+# States of reservations and nodes, in every format for programs, are among these, whatever the list.
+STATES='["pending","starting","running","stopping","ended","failed"]'
+np buy -t richmond -d 1h -s +30h -p 2.10 -y --name later >bought 2>&1 || diag "$(cat bought)"
+np buy -t richmond -n 1 -d 2h -p 3.10 -y --name gone >bought 2>&1 || diag "$(cat bought)"
+np release gone -y >bought 2>&1 || diag "$(cat bought)"
+clock $((NOW + 121))
+# words_of FILTER COMMAND…: the states that a list shows, which must be some
+words_of() {
+	filter=$1; shift
+	np "$@" -o json >as.json 2>/dev/null
+	is "$(jq -c --argjson s "$STATES" "[$filter] | unique - \$s" as.json)" "[]" "$*: its states are words of the vocabulary"
+	ok "$*: it has some" jq -e "[$filter] | length > 0" as.json
+}
+words_of '.[].state' ls -a
+words_of '.[].state' ls
+words_of '.[].status' nodes --all
+is "$(jq -r '[.[].status] | unique | join(" ")' as.json)" "ended pending" "(nodes that wait and that ended)"
+for lists in $(jq -r '.commands[] | select([.options[].name] | index("fields")) | .name' help.json); do
+	np $lists --fields= 2>/dev/null | grep -E '^ *(state|status) ' | grep -Eiw 'terminated|awaiting|awaiting_allocation|coming|over|released|active' &&
+		fail "$lists: its column of states has other words"
+done
 done_testing

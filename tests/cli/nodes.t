@@ -49,7 +49,8 @@ like "$("$NANOPOD" show train-0)" '^gpus +8 h100 of 79.6 GiB, 1 l4$' "show names
 is "$("$NANOPOD" show train-0 -o json | jq -c '.np_gpus[0].count')" 8 "in JSON, too"
 
 for host in cheap-1 cheap-2 cheap-3 cheap-4; do as "$FOUNDRY" PATCH "/np/v1/hosts/$host" '{"down":true}' >"$TMP/.down"; done
-like "$(nodes)" '^train-0 +train +host down' "a host that is down is no secret"
+like "$(nodes)" '^train-0 +train +running \(host down\)' "a host that is down is no secret"
+is "$(nodes -o json | jq -r '.[0] | .status + ", " + .message[0:16]')" 'running, its host is down' "nor for programs, whose node runs"
 for host in cheap-1 cheap-2 cheap-3 cheap-4; do as "$FOUNDRY" PATCH "/np/v1/hosts/$host" '{"down":false}' >"$TMP/.down"; done
 like "$(nodes)" '^train-0 +train +running' "and up again"
 

@@ -35,7 +35,7 @@ static int reach_add(struct nanopod *np, struct reach *r, const char *spec)
 	int status;
 
 	if (n && (!node_reachable(n) || !n->key_count)) {
-		print_warn(np, "left out '%s': %s", n->name, node_reachable(n) ? "no host key" : node_state(n));
+		print_warn(np, "left out '%s': %s", n->name, node_reachable(n) ? "no host key" : node_state_told(n));
 		r->left_out++;
 		return STATUS_OK;
 	}
