@@ -140,6 +140,27 @@ else
 	skip "fish is not installed"
 fi
 
+# ---- Words that came later, by each shell ----
+# later SHELL LINE…: a line is what is typed, '=', what it becomes (bash and fish: what they offer)
+later() {
+	shell=$1; shift
+	have "$shell" || { skip "$shell is not installed"; return; }
+	for line; do
+		typed=${line%%=*} want=${line#*=}
+		case $shell in
+		zsh) is "$(in_zsh "$typed")" "$want" "zsh: $typed" ;;
+		*) is "$("in_$shell" "nanopod $typed")" "${want##*|}" "$shell: $typed" ;;
+		esac
+	done
+}
+for shell in bash zsh fish; do
+	have "$shell" && have timeout || { skip "$shell is not installed"; continue; }
+	later $shell 'wai=wait' 'ssh-c=ssh-config' 'inven=inventory' 'run --inv=run|--inventory' \
+		'run --become-u=run|--become-user' 'run --vi=run|--via' 'cp --stre=cp|--streams' \
+		'inventory --cl=inventory|--clush' 'wait --for end=wait|--for|ended' 'run --inventory af=run|--inventory|afile' \
+		'ssh-config --only=ssh-config|--only-ready'
+done
+
 # ---- speed: within 200 ms of processor time, which a loaded machine does not change much ----
 awk 'BEGIN { for (i = 0; i < 5000; i++) print "host" i " ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPl" i }' >"$HOME/.ssh/known_hosts"
 best=9999
