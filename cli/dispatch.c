@@ -66,9 +66,27 @@ static const struct habit habits[] = {
 	{ NULL, "push", "'nanopod cp FILE HOST:PATH' copies" },
 	{ NULL, "pull", "'nanopod cp HOST:PATH FILE' copies" },
 	{ NULL, "scp", "'nanopod cp FILE HOST:PATH' copies" },
+	{ NULL, "sftp", "'nanopod cp FILE HOST:PATH' copies" },
+	{ NULL, "rsync", "'nanopod cp -r -u FOLDER HOST:PATH' copies what has changed" },
+	{ NULL, "get", "'nanopod nodes' lists your nodes, 'nanopod reservations' your reservations" },
+	{ NULL, "describe", "'nanopod show NAME' shows a reservation, node or order" },
+	{ NULL, "auth", "'nanopod login' signs in, 'nanopod whoami' shows as whom" },
+	{ NULL, "port-forward", "'nanopod tunnel NODE PORT' forwards a port" },
+	{ NULL, "forward", "'nanopod tunnel NODE PORT' forwards a port" },
+	{ NULL, "quote", "'nanopod price -t TYPE' shows prices" },
+	{ NULL, "apply", "'nanopod provision FILE.yaml' makes a cluster" },
+	{ NULL, "deploy", "'nanopod provision -r RESERVATION STACK' makes a cluster" },
+	{ NULL, "kill", "'nanopod release NAME' gives nodes back" },
+	{ NULL, "destroy", "'nanopod release NAME' gives nodes back" },
+	{ NULL, "top", "'nanopod run -r RESERVATION --watch 2s -- nvidia-smi' repeats a command on its nodes" },
 	{ "ssh", "-L", "'nanopod tunnel HOST HERE:HOST:PORT' forwards a port" },
 	{ "ssh", "-R", "'nanopod tunnel HOST -R THERE:HOST:PORT' forwards a port back" },
 	{ "ssh", "-D", "'nanopod tunnel HOST -D PORT' is a SOCKS proxy" },
+	{ NULL, "--json", "'-o json' prints JSON" },
+	{ NULL, "--format", "'-o json', '-o csv' and the like choose the format" },
+	{ "buy", "--count", "'-n N' is the number of nodes" },
+	{ "buy", "--gpus", "'-n N' is the number of nodes; 'nanopod types' shows the GPUs of each" },
+	{ "run", "--sudo", "'--become' runs the command with sudo" },
 	{ NULL, "-g", "'-w @GROUP' or '-r RESERVATION' chooses a group of hosts" },
 	{ NULL, "-u", "'-l NAME' chooses the user, '--timeout 30s' limits a command" },
 	{ NULL, "-L", "options are listed by '--help'; 'nanopod tunnel HOST HERE:HOST:PORT' forwards a port" },
@@ -88,9 +106,12 @@ static const char *habit_hint(const char *command, const char *word)
 /* The option that the sentence "unknown option '-g'" is about. */
 static const char *habit_of_refusal(const struct command *cmd, const char *sentence)
 {
-	const char *quote = cmd->flags & COMMAND_CONNECT ? strrchr(sentence, '-') : NULL;
+	const char *quote = strstr(sentence, "'-");
 
-	return quote && quote > sentence && quote[-1] == '\'' ? habit_hint(cmd->name, quote) : NULL;
+	/* One letter means something else to commands without hosts. */
+	if (!quote || (quote[2] != '-' && !(cmd->flags & COMMAND_CONNECT)))
+		return NULL;
+	return habit_hint(cmd->name, quote + 1);
 }
 
 static int run_program(struct nanopod *np, int argc, char **argv)

@@ -140,7 +140,8 @@ static int check_sides(struct copy *c)
 				"copy it here first, or run 'scp' on a host by 'nanopod run'",
 				"both '%s' and the target are on hosts", word);
 		if (!c->places[i].hosts && !target)
-			return print_fail(c->np, STATUS_USAGE, "nanopod cp FILE 'n[1-4]:/dir/'",
+			return print_fail(c->np, STATUS_USAGE,
+				"a place on a host has a colon: 'nanopod cp FILE HOST:/dir/'",
 				"neither '%s' nor the target '%s' names a host", word, option_argv(c->o)[c->count - 1]);
 	}
 	c->put = target;

@@ -321,6 +321,11 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 	char **words = option_argv(o);
 	int status;
 
+	/* No program has such a name: it is an option that ssh takes there, too. */
+	if (words[1] && words[1][0] == '-' && words[1][1] && strcmp(words[1], "--") != 0)
+		return print_fail(np, STATUS_USAGE,
+			"options stand before HOST; 'nanopod tunnel HOST PORT' forwards ports, as ssh -L does",
+			"cannot run '%.60s' on '%.100s': no command begins with '-'", words[1], words[0]);
 	if (option_given(o, "tty") && option_given(o, "no-tty"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", NULL, "--tty and --no-tty exclude each other");
 	buf_init(&s.command, COMMAND_MAX);

@@ -42,7 +42,7 @@ static int provision_command(struct nanopod *np, const struct options *o)
 
 	if (!*words && !select_given(o))
 		return print_fail(np, STATUS_USAGE,
-			"'nanopod provision -r RESERVATION slurm', or 'nanopod provision --help'", "which cluster?");
+			"'nanopod provision -r RESERVATION slurm', or 'nanopod provision --help'", "no cluster given");
 	if (!a)
 		return provision_cluster(np, o, words);
 	if (left >= a->min && (a->max < 0 || left <= a->max))

@@ -378,20 +378,29 @@ static int provision_file_take_stacks(struct provision *p, char **stacks)
 	return status;
 }
 
+/* Two words and no hosts: the first may be meant as a reservation. */
+static int provision_no_hosts(const struct provision *p, char **words)
+{
+	char hint[200];
+
+	snprintf(hint, sizeof hint, "'nanopod provision -r %.60s %.60s' provisions a reservation, -w other hosts",
+		words[0], words[1]);
+	return print_fail(p->np, STATUS_USAGE, hint, "unexpected argument '%.60s'", words[1]);
+}
+
 int provision_take(struct provision *p, char **words)
 {
 	if (!select_given(p->o)) {
 		if (!*words)
 			return print_fail(p->np, STATUS_USAGE,
 				"'nanopod provision FILE.yaml', or 'nanopod provision -w HOSTS STACK'",
-				"which cluster?");
+				"no cluster given");
 		if (words[1])
-			return print_fail(p->np, STATUS_USAGE, "name stacks together with -w or -r",
-				"unexpected argument '%.60s'", words[1]);
+			return provision_no_hosts(p, words);
 		return provision_file_take_word(p, *words, true, true);
 	}
 	if (!*words)
-		return print_fail(p->np, STATUS_USAGE, "'nanopod provision stacks' lists them", "which stacks?");
+		return print_fail(p->np, STATUS_USAGE, "'nanopod provision stacks' lists them", "no stack given");
 	for (char **w = words; *w; w++)
 		if (is_path(*w))
 			return print_fail(p->np, STATUS_USAGE,
