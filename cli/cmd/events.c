@@ -216,9 +216,10 @@ static void event_put_text(FILE *out, const struct doc *d, const struct model_ev
 		print_safe_line(out, text);
 }
 
-static void event_put_row(FILE *out, const struct doc *d, const struct model_event *e, struct event_names *n)
+/* What happened, as one text; free() it. */
+static char *event_sentence(const struct doc *d, const struct model_event *e, struct event_names *n)
 {
-	char *text = NULL, when[WHEN_TEXT];
+	char *text = NULL;
 	size_t len;
 	FILE *cell = open_memstream(&text, &len);
 
@@ -227,11 +228,31 @@ static void event_put_row(FILE *out, const struct doc *d, const struct model_eve
 	event_put_text(cell, d, e, n);
 	if (fclose(cell))
 		command_nomem();
+	return text;
+}
+
+static void event_put_row(FILE *out, const struct doc *d, const struct model_event *e, struct event_names *n)
+{
+	char *text = event_sentence(d, e, n), when[WHEN_TEXT];
+
 	fprintf(out, "%" PRIu64 ",%s,", e->seq, e->at ? when_iso(e->at, when) : "");
 	print_csv_cell(out, e->type);
 	putc(',', out);
 	print_csv_cell(out, text);
 	putc('\n', out);
+	free(text);
+}
+
+/* For people: time and sentence. */
+static void event_put_line(struct nanopod *np, const struct doc *d, const struct model_event *e, struct event_names *n)
+{
+	char *text = event_sentence(d, e, n), when[WHEN_TEXT];
+	size_t at;
+
+	when_local(e->at, when);
+	fprintf(np->out, "%s  ", when);
+	at = print_width(when) + 2;
+	print_rest(np, np->out, text, at, at);
 	free(text);
 }
 
@@ -266,7 +287,6 @@ static void events_put_line(FILE *out, const char *line, size_t len, const struc
 static void events_put(struct follow *s, const char *line, size_t len, const struct doc *d, const struct model_event *e)
 {
 	FILE *out = s->m->np->out;
-	char when[WHEN_TEXT];
 
 	switch (s->m->np->format) {
 	case FORMAT_CSV:
@@ -283,9 +303,7 @@ static void events_put(struct follow *s, const char *line, size_t len, const str
 		events_put_line(out, line, len, d, e->at);
 		break;
 	default:
-		fprintf(out, "%s  ", when_local(e->at, when));
-		event_put_text(out, d, e, &s->names);
-		putc('\n', out);
+		event_put_line(s->m->np, d, e, &s->names);
 	}
 	s->any = true;
 }

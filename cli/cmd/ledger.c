@@ -24,7 +24,7 @@ static const char path[] = "/np/v1/ledger?limit=1000";
 
 static const struct column columns[] = {
 	{ "row", COLUMN_ID, "its number: SEQ-N" },
-	{ "at", 0, "when" },
+	{ "at", COLUMN_MINOR, "when" },
 	{ "book", 0, "the part of the account: available, held, escrow …" },
 	{ "amount", COLUMN_RIGHT, "what came in or went out" },
 	{ "balance", COLUMN_RIGHT, "balance of the book afterwards" },
@@ -181,10 +181,10 @@ static int check_row(void *arg, struct doc *d, long at, struct fail *f)
 }
 
 static const struct column verdict[] = {
-	{ "verified", COLUMN_RAW, "true: every row follows from the one before" },
+	{ "verified", COLUMN_RAW | COLUMN_STATE, "true: every row follows from the one before" },
 	{ "rows", COLUMN_RAW, "number of rows" },
 	{ "head", COLUMN_ID, "the last row and its hash, which the next run expects" },
-	{ "since_last_time", 0, "unchanged, or first: nothing was verified before" },
+	{ "since_last_time", COLUMN_STATE, "unchanged, or first: nothing was verified before" },
 	{ 0 },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod price: what nodes cost now and why: the offers they would come from. It buys nothing. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -104,26 +105,42 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 	buf_release(&offers);
 }
 
+/* "  total     $14.40", continued below itself where the terminal is narrow. */
+static void put_said(struct pricing *p, const char *label, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void put_said(struct pricing *p, const char *label, const char *fmt, ...)
+{
+	enum { PRICE_INDENT = 12 };
+	va_list args;
+	char *text;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		command_nomem();
+	va_end(args);
+	fprintf(p->np->out, "  %-8s  ", label);
+	print_rest(p->np, p->np->out, text, PRICE_INDENT, PRICE_INDENT);
+	free(text);
+}
+
 /* The cheapest offers, and how many of the wanted nodes each would give. */
 static void put_offers(struct pricing *p, const struct sku *sku, const struct quote_book *book)
 {
 	int64_t want = p->args.nodes;
-	char rate[PLAN_RATE];
+	char rate[PLAN_RATE], share[32];
 
 	if (!book->count)
-		fprintf(p->np->out, "  offers    none for the whole window\n");
+		put_said(p, "offers", "none for the whole window");
 	for (size_t i = 0; i < book->count; i++) {
 		int64_t n = book->levels[i].nodes < want ? book->levels[i].nodes : want > 0 ? want : 0;
 
-		fprintf(p->np->out, "  %-8s  %4" PRId64 " node%s at %s%s", i ? "" : "offers", book->levels[i].nodes,
+		snprintf(share, sizeof share, n ? ", you get %" PRId64 : "", n);
+		put_said(p, i ? "" : "offers", "%4" PRId64 " node%s at %s%s", book->levels[i].nodes,
 			book->levels[i].nodes == 1 ? " " : "s",
-			plan_rate(book->levels[i].price, order_args_gpus(&p->args, sku), rate), n ? "" : "\n");
-		if (n)
-			fprintf(p->np->out, ", you get %" PRId64 "\n", n);
+			plan_rate(book->levels[i].price, order_args_gpus(&p->args, sku), rate), share);
 		want -= n;
 	}
 	if (book->more)
-		fprintf(p->np->out, "            and dearer ones\n");
+		put_said(p, "", "and dearer ones");
 }
 
 static void put_sheet(struct pricing *p, const struct sku *sku, const struct quote *q, const struct quote_book *book)
@@ -138,23 +155,17 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	if (sku->gpus)
 		fprintf(out, ", %u GPUs each", sku->gpus);
 	fprintf(out, "%s\n", print_color(p->np, out, COLOR_NONE));
-	if (*sku_contract(sku, contract)) {
-		fprintf(out, "  each      ");
-		print_safe_line(out, contract);
-		putc('\n', out);
-	}
-	fprintf(out, "  window    %s\n", window_show(&p->args.window, window));
+	if (*sku_contract(sku, contract))
+		put_said(p, "each", "%s", contract);
+	put_said(p, "window", "%s", window_show(&p->args.window, window));
 	if (q->known) {
-		fprintf(out, "  total     %s%s\n", money_text(q->cost, total),
+		put_said(p, "total", "%s%s", money_text(q->cost, total),
 			q->firm ? "" : ", computed from the order book");
-		fprintf(out, "  price     %s", plan_rate(quote_average(q), gpus, a));
-		if (gpus)
-			fprintf(out, ", %s", plan_rate(quote_average(q), 0, b));
-		fprintf(out, "\n  limit     -p %s would buy it\n", quote_limit_text(q->price, gpus, total));
+		put_said(p, "price", "%s%s%s", plan_rate(quote_average(q), gpus, a), gpus ? ", " : "",
+			gpus ? plan_rate(quote_average(q), 0, b) : "");
+		put_said(p, "limit", "-p %s would buy it", quote_limit_text(q->price, gpus, total));
 	} else {
-		fprintf(out, "  total     %s", q->fills ? "not known: " : "not available now: ");
-		print_safe_line(out, q->message);
-		putc('\n', out);
+		put_said(p, "total", "%s%s", q->fills ? "not known: " : "not available now: ", q->message);
 	}
 	put_offers(p, sku, book);
 }

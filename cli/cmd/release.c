@@ -43,7 +43,7 @@ struct releasing {
 static const struct column columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "nodes", COLUMN_RAW | COLUMN_RIGHT, "number of nodes given back" },
-	{ "from", 0, "from when" },
+	{ "from", COLUMN_MINOR, "from when" },
 	{ "refund", COLUMN_RIGHT, "refund, in dollars" },
 	{ "rule", COLUMN_WIDE, "the rule of the refund" },
 	{ "refund_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },

@@ -73,12 +73,12 @@ size_t print_width(const char *text)
 	return cells;
 }
 
-void print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns)
+size_t print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns)
 {
 	size_t cells = columns > at ? columns - at : 1, skip;
 	char *line;
 
-	for (bool first = true; *text || first; first = false) {
+	for (bool first = true;; first = false) {
 		size_t len = wrap_line(text, cells, &skip);
 
 		/* Below a long label even the first word may have no room. */
@@ -88,10 +88,12 @@ void print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, siz
 		if (!line)
 			command_nomem();
 		print_safe_line(stream, line);
+		at += print_width(line);
 		free(line);
 		text += skip;
 		if (!*text)
-			return;
+			return at;
+		at = indent;
 		cells = columns > indent ? columns - indent : 1;
 		fprintf(stream, "\n%*s", (int)indent, "");
 	}
@@ -296,10 +298,16 @@ void print_csv_cell(FILE *out, const char *text)
 	putc('"', out);
 }
 
-void print_labelled(const struct nanopod *np, FILE *stream, const char *label, unsigned width, const char *text)
+void print_rest(const struct nanopod *np, FILE *stream, const char *text, size_t at, size_t indent)
 {
 	bool tty = (stream == np->err ? np->tty_err : np->tty_out) && np->format != FORMAT_WIDE;
 
+	print_wrapped(stream, text, at, indent, tty ? print_columns(stream) : SIZE_MAX);
+	putc('\n', stream);
+}
+
+void print_labelled(const struct nanopod *np, FILE *stream, const char *label, unsigned width, const char *text)
+{
 	if (stream == np->out && np->format == FORMAT_CSV) {
 		print_csv_cell(stream, label);
 		putc(',', stream);
@@ -309,8 +317,7 @@ void print_labelled(const struct nanopod *np, FILE *stream, const char *label, u
 	}
 	fprintf(stream, "%s%-*s%s ", print_color(np, stream, COLOR_BOLD), (int)width, label,
 		print_color(np, stream, COLOR_NONE));
-	print_wrapped(stream, text, width + 1, width + 1, tty ? print_columns(stream) : SIZE_MAX);
-	putc('\n', stream);
+	print_rest(np, stream, text, width + 1, width + 1);
 }
 
 static void put_part(FILE *stream, const char *text, size_t len)

@@ -69,11 +69,18 @@ size_t print_width(const char *text);
 /* print_safe for one line: tab and newline become blanks too. */
 void print_safe_line(FILE *stream, const char *text);
 
-/* Prints text whose first line stands at the cell `at` already; the others are indented. No newline at the end. */
-void print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns);
+/* Prints text whose first line stands at the cell `at` already; the others are indented. No newline at the end.
+ * Returns the cell where the last line ends. */
+size_t print_wrapped(FILE *stream, const char *text, size_t at, size_t indent, size_t columns);
 
 /* One field of CSV, in quotes where it needs them (RFC 4180). */
 void print_csv_cell(FILE *stream, const char *text);
+
+/*
+ * The rest of a line whose first cells, so many, are printed already. On a terminal it continues below, indented, but
+ * not with -o wide. The newline too.
+ */
+void print_rest(const struct nanopod *np, FILE *stream, const char *text, size_t at, size_t indent);
 
 /*
  * "LABEL  text", the label bold and filled up to the width; on a terminal the text continues below itself, but not

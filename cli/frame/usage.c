@@ -11,11 +11,19 @@
 
 enum { PAGE_MAX = 4 << 20, LINE_COLUMNS = 100 };
 
-static const char usage_line[] = "usage: nanopod COMMAND [options] [arguments]\n";
+static const char usage_line[] = "usage: nanopod COMMAND [options] [arguments]";
+
+/* What people copy is broken on a terminal alone. */
+static size_t usage_room(const struct nanopod *np, FILE *out)
+{
+	return (out == np->err ? np->tty_err : np->tty_out) ? print_columns(out) : SIZE_MAX;
+}
 
 static void usage_heading(struct nanopod *np, FILE *out, const char *text)
 {
-	fprintf(out, "\n%s%s:%s\n", print_color(np, out, COLOR_BOLD), text, print_color(np, out, COLOR_NONE));
+	fprintf(out, "\n%s", print_color(np, out, COLOR_BOLD));
+	print_wrapped(out, text, 1, 0, usage_room(np, out));
+	fprintf(out, ":%s\n", print_color(np, out, COLOR_NONE));
 }
 
 static unsigned columns_of(FILE *out)
@@ -60,7 +68,7 @@ static void put_commands(struct nanopod *np, FILE *out, unsigned without)
 
 void usage_commands(struct nanopod *np, FILE *out)
 {
-	fputs(usage_line, out);
+	print_rest(np, out, usage_line, 0, strlen("usage: "));
 	for (const struct command *const *cmd = np->commands; *cmd; cmd++) {
 		if (group_at(np, *cmd))
 			usage_heading(np, out, group_at(np, *cmd)->name);
@@ -84,7 +92,7 @@ static void put_more(struct nanopod *np, FILE *out)
 
 void usage_short(struct nanopod *np, FILE *out)
 {
-	fputs(usage_line, out);
+	print_rest(np, out, usage_line, 0, strlen("usage: "));
 	put_commands(np, out, COMMAND_MORE);
 	put_more(np, out);
 	fputs("\n'nanopod help COMMAND' shows a command with examples, 'nanopod help' all.\n", out);
@@ -97,10 +105,9 @@ static void put_examples(struct nanopod *np, const struct command *cmd, FILE *ou
 	usage_heading(np, out, "Examples");
 	for (const struct example *e = cmd->examples; e->line; e++) {
 		fprintf(out, "  %s", print_color(np, out, COLOR_CYAN));
-		print_safe_line(out, e->line);
+		print_wrapped(out, e->line, 2, 4, usage_room(np, out));
 		fprintf(out, "%s\n      ", print_color(np, out, COLOR_NONE));
-		print_safe_line(out, e->what);
-		putc('\n', out);
+		print_rest(np, out, e->what, 6, 6);
 	}
 }
 
@@ -137,7 +144,9 @@ static void add_values(struct buf *text, const char *values)
 static void put_option(const struct command *cmd, const struct option *const *tables, const struct option *row,
 	FILE *out)
 {
-	enum { HELP_COLUMN = 28 };
+	enum { HELP_COLUMN = 28, HELP_BELOW = 10, COLUMNS_BESIDE = 60 };
+	bool beside = columns_of(out) >= COLUMNS_BESIDE;
+	int indent = beside ? HELP_COLUMN : HELP_BELOW;
 	struct buf label, text;
 
 	buf_init(&label, 256);
@@ -148,10 +157,10 @@ static void put_option(const struct command *cmd, const struct option *const *ta
 		add_values(&text, command_values(cmd, row));
 	if (row->fallback)
 		buf_addf(&text, " (default %s)", row->fallback);
-	fprintf(out, "%-*s", HELP_COLUMN, buf_text(&label));
-	if (label.len + 2 > HELP_COLUMN)
-		fprintf(out, "\n%*s", HELP_COLUMN, "");
-	print_hang(out, buf_text(&text), HELP_COLUMN, columns_of(out));
+	fprintf(out, "%-*s", beside ? HELP_COLUMN : 0, buf_text(&label));
+	if (!beside || label.len + 2 > HELP_COLUMN)
+		fprintf(out, "\n%*s", indent, "");
+	print_hang(out, buf_text(&text), (unsigned)indent, columns_of(out));
 	buf_release(&label);
 	buf_release(&text);
 }
@@ -218,9 +227,17 @@ static void put_positional(struct nanopod *np, const char *text, FILE *out)
 {
 	usage_heading(np, out, "Arguments");
 	while (*text) {
-		size_t len = strcspn(text, "\n");
+		size_t len = strcspn(text, "\n"), indent = 2;
+		char *line = strndup(text, len), *gap;
 
-		fprintf(out, "  %.*s\n", (int)len, text); /* laid out by hand */
+		if (!line)
+			command_nomem();
+		gap = strstr(line, "  ");
+		if (gap)
+			indent += (size_t)(gap - line) + strspn(gap, " ");
+		fputs("  ", out);
+		print_rest(np, out, line, 2, indent);
+		free(line);
 		text += len + (text[len] == '\n');
 	}
 }
@@ -229,9 +246,14 @@ void usage_command(struct nanopod *np, const struct command *cmd, FILE *out)
 {
 	char *line = command_usage(cmd);
 
-	fprintf(out, "usage: %s\n\n", line);
+	fputs("usage: ", out);
+	print_rest(np, out, line, 7, 7);
 	free(line);
-	fprintf(out, "%c%s.\n", toupper((unsigned char)cmd->summary[0]), cmd->summary + 1);
+	if (asprintf(&line, "%c%s.", toupper((unsigned char)cmd->summary[0]), cmd->summary + 1) < 0)
+		command_nomem();
+	putc('\n', out);
+	print_rest(np, out, line, 0, 0);
+	free(line);
 	put_examples(np, cmd, out);
 	if (cmd->aliases && *cmd->aliases) {
 		usage_heading(np, out, "Also called");
@@ -269,7 +291,8 @@ static void put_pair(struct nanopod *np, const char *line, const char *what, FIL
 
 	fprintf(out, "  %s%-*s%s", print_color(np, out, COLOR_CYAN), fits ? LINE : 0, line,
 		print_color(np, out, COLOR_NONE));
-	fprintf(out, "%s%s\n", fits ? "  " : "\n      ", what);
+	fputs(fits ? "  " : "\n      ", out);
+	print_rest(np, out, what, fits ? LINE + 4 : 6, 6);
 }
 
 void usage_overview(struct nanopod *np, FILE *out)
@@ -278,7 +301,8 @@ void usage_overview(struct nanopod *np, FILE *out)
 	struct buf names;
 
 	buf_init(&names, PAGE_MAX);
-	fprintf(out, "%s\n", usage_line);
+	print_rest(np, out, usage_line, 0, strlen("usage: "));
+	putc('\n', out);
 	while (*cmd) {
 		const struct command_group *g = group_at(np, *cmd);
 

@@ -13,7 +13,7 @@
 #include "cli/frame/print.h"
 #include "cli/remote/select.h"
 
-enum { CAUSES_SHOWN = 20, NAMES_SHOWN = 400 };
+enum { CAUSES_SHOWN = 20, NAMES_SHOWN = 400, SUMMARY_INDENT = 4, SUMMARY_HINT_INDENT = 6 };
 
 struct cause {
 	char *text;           /* the sentence without the host's name */
@@ -177,6 +177,32 @@ static size_t sort_causes(const struct fanout *f, struct cause *causes)
 	return count;
 }
 
+/*
+ * Names in commas, for a terminal: the list may continue on the next line where one name ends; a range so long that no
+ * line has room for it, where a number ends. free() it.
+ */
+static char *summary_breakable(const struct nanopod *np, char *names)
+{
+	size_t cells = print_columns(np->err) - SUMMARY_INDENT, piece = 0;
+	struct buf b;
+	bool inside = false;
+
+	if (!np->tty_err || print_width(names) <= cells)
+		return names;
+	buf_init(&b, NAMES_SHOWN * 8);
+	for (const char *s = names; *s; s++) {
+		inside = *s == '[' || (inside && *s != ']');
+		piece++;
+		buf_addc(&b, *s);
+		if (*s == ',' && (!inside || piece + strcspn(s + 1, ",]") >= cells)) {
+			buf_addc(&b, ' ');
+			piece = 0;
+		}
+	}
+	free(names);
+	return buf_steal(&b);
+}
+
 static void show_cause(const struct fanout *f, const struct cause *c)
 {
 	char room[SELECT_HINT];
@@ -187,11 +213,22 @@ static void show_cause(const struct fanout *f, const struct cause *c)
 				     "somebody may be in between"
 				   : summary_hint_for(f, c->example, room);
 	char *own = c->count == 1 ? cause_of(c->example, true) : changed ? strdup(pssh_strerror(c->code)) : NULL;
+	const char *text = own ? own : c->text;
+	size_t columns = np->tty_err ? print_columns(np->err) : SIZE_MAX, last;
+	char *rest;
 
-	fprintf(np->err, "  %s%s%s (%zu): %s\n", print_color(np, np->err, COLOR_RED), own ? own : c->text,
-		print_color(np, np->err, COLOR_NONE), c->count, names);
-	if (hint)
-		fprintf(np->err, "      %s\n", hint);
+	names = summary_breakable(np, names);
+	if (asprintf(&rest, "(%zu): %s", c->count, names) < 0)
+		command_nomem();
+	fprintf(np->err, "  %s", print_color(np, np->err, COLOR_RED));
+	last = print_wrapped(np->err, text, 2, SUMMARY_INDENT, columns);
+	fprintf(np->err, "%s ", print_color(np, np->err, COLOR_NONE));
+	print_rest(np, np->err, rest, last + 1, SUMMARY_INDENT);
+	if (hint) {
+		fprintf(np->err, "%*s", SUMMARY_HINT_INDENT, "");
+		print_rest(np, np->err, hint, SUMMARY_HINT_INDENT, SUMMARY_HINT_INDENT);
+	}
+	free(rest);
 	free(own);
 	free(names);
 }
@@ -258,8 +295,10 @@ static void summary_show_many(struct fanout *f, const char *counts, const char *
 		free(causes[i].text);
 	}
 	free(causes);
-	if (again)
-		fprintf(f->np->err, "  repeat only these: %s\n", again);
+	if (again) {
+		fputs("  repeat only these: ", f->np->err);
+		print_rest(f->np, f->np->err, again, strlen("  repeat only these: "), SUMMARY_INDENT);
+	}
 }
 
 void summary_show(struct fanout *f, const char *again)

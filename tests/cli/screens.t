@@ -11,15 +11,40 @@ SCREENS_DIR=$SRC/tests/fixtures/screens
 trade_start 3
 cd "$TMP" || exit 99
 
-# shows NAME COLUMNS COMMAND…: what it shows on a terminal of so many columns, with ids made alike.
+# screen COLUMNS COMMAND…: what it shows on a terminal of so many columns, with ids and hashes made alike, in ./screen.
+screen() {
+	printf 'size %s 24\nsend go\\n\n' "$1" >script
+	shift
+	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" >raw 2>pty.err
+	sed -e 's/\r//g; s/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' \
+		-e '/^true /{:a;s/\([0-9]-[0-9]* x*\)[0-9a-f]/\1x/;ta;}' raw | sed '1{/^go$/d;}' >screen
+}
+# shows NAME COLUMNS COMMAND…: compares it with the text of that name.
 shows() {
 	name=$1 columns=$2
 	shift 2
-	printf 'size %s 24\nsend go\\n\n' "$columns" >script
-	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" >raw 2>pty.err
-	sed 's/\r//g; s/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' raw | sed '1{/^go$/d;}' >screen
+	screen "$columns" "$@"
 	[ "${SCREENS-}" != write ] || cp screen "$SCREENS_DIR/$name-$columns"
 	ok "$name at $columns columns" diff "$SCREENS_DIR/$name-$columns" screen
+}
+# fits NAME COMMAND…: no line is wider than the screen, and each word is one of a wide screen, or without a terminal.
+# For texts that change often, or that hold paths.
+fits() {
+	name=$1
+	shift
+	screen 200 "$@"
+	"$@" 2>&1 | cat - screen | tr -s ' ' '\n' | sort -u >words
+	for columns in 40 80 120 200; do
+		screen $columns "$@"
+		is "$(wider screen $columns)" "" "$name at $columns columns: no line is wider"
+		sed '/^nanopod: no room/,$d' screen | tr -s ' ' '\n' | grep -v -e '[.][.][.]$' -e "^$columns\$" | sort -u | comm -23 - words >broken
+		is "$(tr '\n' ' ' <broken)" "" "$name at $columns columns: no word is broken"
+	done
+}
+# wider FILE COLUMNS: its name, where a line takes more cells of a terminal.
+wider() {
+	widest=$(LC_ALL=C.UTF-8 wc -L <"$1")
+	[ "$widest" -le "$2" ] || echo "${1##*/}: $widest"
 }
 # at_all NAME COMMAND…: at all four widths.
 at_all() {
@@ -44,9 +69,26 @@ at_all show "$NANOPOD" show day
 at_all plan "$NANOPOD" extend day -d 24h -p 2 --dry-run
 at_all error "$NANOPOD" -w n1 uptime
 at_all help "$NANOPOD" help
+at_all types "$NANOPOD" types
+at_all price "$NANOPOD" price
+at_all price-day "$NANOPOD" price -t richmond -n 2 -d 24h
+at_all buy "$NANOPOD" buy -t richmond -d 24h -p 2.10 --name more --dry-run
+at_all buy-dear "$NANOPOD" buy -t richmond -n 2 -d 24h -p 2.10 --name more --dry-run
+at_all sell "$NANOPOD" sell day -n 1 --last 2h -p 3.00 --dry-run
+at_all release "$NANOPOD" release day -n 1 --dry-run
+at_all balance "$NANOPOD" balance
+at_all burn "$NANOPOD" burn
+at_all ledger "$NANOPOD" ledger
+np ledger verify >verified 2>&1 || diag "$(cat verified)"
+at_all ledger-verify "$NANOPOD" ledger verify
+at_all token "$NANOPOD" token list
+at_all events "$NANOPOD" events
+at_all failures "$NANOPOD" run -w '127.0.0.[1-3],127.0.1.[1-3,7],127.0.2.[5-9]' --port 1 -- true
+fits "help run" "$NANOPOD" help run
+fits doctor "$NANOPOD" doctor
 
-wide=$(awk '{ gsub(/…/, "x") } length > 80 { print FILENAME ": " $0 }' "$SCREENS_DIR"/*-80)
-is "$wide" "" "no line is wider than the terminal of 80 columns"
+wide=$(for at in "$SCREENS_DIR"/*; do wider "$at" "${at##*-}"; done)
+is "$wide" "" "no line is wider than its terminal"
 
 # ---- What a narrow terminal leaves out ----
 printf 'size 80 24\nsend go\\n\n' >script
