@@ -7,8 +7,9 @@
 #include "base/clock.h"
 #include "cli/frame/command.h"
 #include "cli/frame/print.h"
+#include "cli/frame/wrap.h"
 
-enum { FIRST_MS = 400, EVERY_MS = 200 };
+enum { FIRST_MS = 400, EVERY_MS = 200, PROGRESS_TEXT = 512 };
 
 void progress_begin(struct progress *p, struct nanopod *np, size_t total)
 {
@@ -130,18 +131,58 @@ void progress_text(struct progress *p, int64_t now, char *room, size_t size)
 		progress_add(room, size, ", about %s left", progress_time(left + 999, b, sizeof b));
 }
 
+void progress_fit(char *text, size_t columns)
+{
+	size_t cells = columns > 1 ? columns - 1 : 0, len;
+
+	while (print_width(text) > cells) {
+		char *part = NULL;
+
+		for (char *at = text; (at = strstr(at, ", ")); at += 2)
+			part = at;
+		if (!part)
+			break;
+		*part = '\0';
+	}
+	len = wrap_cut(text, &cells);
+	text[len] = '\0';
+}
+
+void progress_join(const char *text, const char *tail, size_t columns, char *room, size_t size)
+{
+	size_t cells = columns > 1 ? columns - 1 : 0, taken = print_width(tail), dots = print_width(wrap_dots()), len;
+
+	cells = cells > taken ? cells - taken : 0;
+	if (print_width(text) <= cells) {
+		snprintf(room, size, "%s%s", text, tail);
+		return;
+	}
+	cells = cells > dots ? cells - dots : 0;
+	len = wrap_cut(text, &cells);
+	snprintf(room, size, "%.*s%s%s", (int)len, text, cells ? wrap_dots() : "", tail);
+	progress_fit(room, columns);
+}
+
+void progress_line(const struct nanopod *np, const char *text, const char *tail)
+{
+	char room[PROGRESS_TEXT];
+
+	progress_join(text, tail, print_columns(np->err), room, sizeof room);
+	fprintf(np->err, "\r%s", print_color(np, np->err, COLOR_DIM));
+	print_safe_line(np->err, room);
+	fprintf(np->err, "%s\033[K", print_color(np, np->err, COLOR_NONE));
+	fflush(np->err);
+}
+
 void progress_draw(struct progress *p)
 {
-	char text[256];
-	unsigned columns;
+	char text[PROGRESS_TEXT];
 
 	if (!p->on || progress_timeout(p) > 0)
 		return;
 	p->drawn = clock_ms();
 	progress_text(p, p->drawn, text, sizeof text);
-	columns = print_columns(p->np->err);
-	if (columns > 1 && strlen(text) >= columns)
-		text[columns - 1] = '\0';
+	progress_fit(text, print_columns(p->np->err));
 	fprintf(p->np->err, "\r%s%s%s\033[K", print_color(p->np, p->np->err, COLOR_DIM), text,
 		print_color(p->np, p->np->err, COLOR_NONE));
 	fflush(p->np->err);

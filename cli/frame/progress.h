@@ -35,6 +35,17 @@ int progress_timeout(const struct progress *p); /* ms until it is due; -1: never
 const char *progress_bytes(uint64_t n, char *room, size_t size);
 const char *progress_time(int64_t ms, char *room, size_t size);
 
+/*
+ * A line like "day-1: booting, 0:46" in place of the last one: where the terminal is narrow the text loses its end, the
+ * tail never.
+ */
+void progress_line(const struct nanopod *np, const char *text, const char *tail);
+
+/* Shortened in place to less than the columns, so that the cursor stays in the line: by parts after ", ", or within. */
+void progress_fit(char *text, size_t columns);
+/* What progress_line() shows, for tests. */
+void progress_join(const char *text, const char *tail, size_t columns, char *room, size_t size);
+
 /* The text of the line without drawing it, for tests. */
 void progress_text(struct progress *p, int64_t now, char *room, size_t size);
 

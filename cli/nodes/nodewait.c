@@ -50,16 +50,15 @@ static void nodewait_show(struct waiting *w)
 {
 	struct nanopod *np = w->m->np;
 	int64_t now = clock_ms(), left = w->ahead ? w->starts - now : 0;
-	char time[TIME_TEXT];
+	char time[TIME_TEXT], tail[TIME_TEXT + 8];
 
 	if (strcmp(w->phase, w->said) != 0)
 		w->since = now;
 	/* The start may have passed since the market was last asked. */
 	nodewait_time(left > 0 ? left : now - w->since, time);
 	if (np->tty_err && !np->errors_json) {
-		fprintf(np->err, left > 0 ? "\r%s%s (in %s)%s\033[K" : "\r%s%s, %s%s\033[K",
-			print_color(np, np->err, COLOR_DIM), w->phase, time, print_color(np, np->err, COLOR_NONE));
-		fflush(np->err);
+		snprintf(tail, sizeof tail, left > 0 ? " (in %s)" : ", %s", time);
+		progress_line(np, w->phase, tail);
 		w->line = true;
 	} else if (strcmp(w->phase, w->said) != 0) {
 		print_note(np, left > 0 ? "%s (in %s)" : "%s", w->phase, time);

@@ -134,14 +134,13 @@ static void order_status_hide(struct show *s)
 /* On a terminal one line that shows the time; elsewhere one line for each change. */
 static void order_status_show(struct show *s, const struct order_status *p)
 {
-	char phase[96], time[32];
+	char phase[96], time[32], text[192], tail[40];
 
 	phase_of(p, phase, sizeof phase);
 	if (s->np->tty_err && !s->np->errors_json) {
-		fprintf(s->np->err, "\r%s%s: %s, %s%s\033[K", print_color(s->np, s->np->err, COLOR_DIM), p->id, phase,
-			progress_time(clock_ms() - s->began, time, sizeof time),
-			print_color(s->np, s->np->err, COLOR_NONE));
-		fflush(s->np->err);
+		snprintf(text, sizeof text, "%s: %s", p->id, phase);
+		snprintf(tail, sizeof tail, ", %s", progress_time(clock_ms() - s->began, time, sizeof time));
+		progress_line(s->np, text, tail);
 		s->line = true;
 	} else if (strcmp(phase, s->phase) != 0) {
 		print_note(s->np, "%s: %s", p->id, phase);
