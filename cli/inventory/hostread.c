@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cli/inventory/hostjson.h"
 #include "cli/inventory/hostlines.h"
 #include "cli/inventory/hosttree.h"
 
@@ -34,6 +35,8 @@ int hostread_text(struct hostbook *b, const char *path, const char *text, size_t
 {
 	if (strlen(text) != len)
 		return fail_set(f, -EINVAL, "cannot read '%.200s': it is no text", path);
+	if (hostjson_is(text))
+		return hostjson_read(b, text, f);
 	return hostread_is_tree(path, text) ? hosttree_read(b, path, text, len, f) : hostlines_read(b, text, f);
 }
 

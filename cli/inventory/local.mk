@@ -2,6 +2,8 @@
 libcli_la_SOURCES += \
 	cli/inventory/hostbook.c \
 	cli/inventory/hostbook.h \
+	cli/inventory/hostjson.c \
+	cli/inventory/hostjson.h \
 	cli/inventory/hostlines.c \
 	cli/inventory/hostlines.h \
 	cli/inventory/hostread.c \

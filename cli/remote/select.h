@@ -51,8 +51,8 @@
 			.kind = OPTION_LIST, \
 			.arg = "FILE", \
 			.complete = COMPLETE_FILE, \
-			.help = "hosts and @groups of Ansible, ClusterShell, Terraform, Slurm or /etc/hosts; " \
-				"repeatable" }, \
+			.help = "hosts and @groups of Ansible, ClusterShell, Terraform, Kubernetes, Slurm or " \
+				"/etc/hosts; repeatable" }, \
 	{ \
 		.name = "hosts-file", .kind = OPTION_LIST, .arg = "FILE", .complete = COMPLETE_FILE, \
 		.help = "names and ranges from a file with # for comments; - is standard input" \
