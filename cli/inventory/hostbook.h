@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hosts and groups as files of other programs have them: Ansible (INI, YAML, the JSON of a script), ClusterShell's
- * groups, Terraform's output and state, Kubernetes' nodes, Slurm's lists of nodes, /etc/hosts. Names are theirs; addresses and keys come along.
+ * groups, Terraform's output and state, Kubernetes' nodes, Slurm's lists of nodes, /etc/hosts. Names are theirs;
+ * addresses and keys come along.
  */
 #ifndef CLI_INVENTORY_HOSTBOOK_H
 #define CLI_INVENTORY_HOSTBOOK_H

@@ -101,7 +101,8 @@ static int hostjson_node(struct hostbook *b, const char *node, struct fail *f)
 	buf_init(&name, WORD_MAX);
 	buf_init(&address, WORD_MAX);
 	if (!hostjson_word(node, "kind", &name) || strcmp(buf_text(&name), "Node") != 0)
-		rc = fail_set(f, -EINVAL, "this list of Kubernetes has no nodes; 'kubectl get nodes -o json' prints them");
+		rc = fail_set(f, -EINVAL,
+			"this list of Kubernetes has no nodes; 'kubectl get nodes -o json' prints them");
 	else if (!hostjson_word(node, "metadata.name", &name))
 		rc = fail_set(f, -EINVAL, "a node has no metadata.name");
 	else if (!hostjson_node_address(node, &address))
@@ -198,8 +199,8 @@ static int hostjson_resource(struct hostbook *b, const char *resource, struct fa
 	buf_init(&word, WORD_MAX);
 	buf_init(&name, WORD_MAX);
 	buf_init(&address, WORD_MAX);
-	for (size_t i = 0; hostjson_word(resource, "type", &word) &&
-		i < sizeof hostjson_machines / sizeof *hostjson_machines; i++)
+	for (size_t i = 0;
+		hostjson_word(resource, "type", &word) && i < sizeof hostjson_machines / sizeof *hostjson_machines; i++)
 		if (strcmp(buf_text(&word), hostjson_machines[i].type) == 0)
 			m = &hostjson_machines[i];
 	for (size_t i = 0; m && values && i < PATHS_MAX && m->paths[i] && !address.len; i++)
@@ -261,7 +262,8 @@ int hostjson_read(struct hostbook *b, const char *text, struct fail *f)
 		return hostjson_nodes(b, text, f);
 	root = jsonwalk_find(text, "values.root_module", strlen("values.root_module"), &len);
 	if (!root && jsonwalk_find(text, "planned_values", strlen("planned_values"), &len))
-		return fail_set(f, -EINVAL, "it is a plan of Terraform, which has no addresses yet; "
+		return fail_set(f, -EINVAL,
+			"it is a plan of Terraform, which has no addresses yet; "
 			"'terraform show -json' without a file prints the state");
 	if (!root || *root != '{')
 		return fail_set(f, -EINVAL, "its state of Terraform has no resources");

@@ -87,9 +87,10 @@ static void check_wait(void)
 	const char *phase = "1 of 3 nodes running; training-2: waiting for its start time or a host";
 
 	setenv("LC_ALL", "C", 1);
-	is_str(wait_at(phase, ", 0:46", 40), "1 of 3 nodes running; training..., 0:46", "wait at 40 columns keeps its time");
-	is_str(wait_at(phase, ", 0:46", 80), "1 of 3 nodes running; training-2: waiting for its start time or a host, 0:46",
-		"at 80");
+	is_str(wait_at(phase, ", 0:46", 40), "1 of 3 nodes running; training..., 0:46",
+		"wait at 40 columns keeps its time");
+	is_str(wait_at(phase, ", 0:46", 80),
+		"1 of 3 nodes running; training-2: waiting for its start time or a host, 0:46", "at 80");
 	is_str(wait_at(phase, " (in 41 s)", 120),
 		"1 of 3 nodes running; training-2: waiting for its start time or a host (in 41 s)", "at 120");
 	is_str(wait_at("\xe7\xaf\x80\xe7\x82\xb9\xe7\xaf\x80\xe7\x82\xb9\xe7\xaf\x80", ", 1 s", 14),
