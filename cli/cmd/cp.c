@@ -229,18 +229,34 @@ static bool ends_in_slash(const char *path)
 }
 
 /*
+ * One host under its own name. A group, reservation, range or selection is many, even if it means one host today: the
+ * same command puts files in the same places when there are more.
+ */
+static bool one_host(const struct copy *c, const struct pssh_list *all)
+{
+	bool one = pssh_list_count(all) == 1;
+
+	for (size_t i = 0; one && i + 1 < c->count; i++)
+		one = strcmp(c->places[i].hosts, pssh_list_get(all, 0)) == 0;
+	return one;
+}
+
+/*
  * From one host: as cp does. From many "{host}" must tell their files apart, or a directory gets one directory
  * for each; anything else would write all files over one another.
  */
 static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 {
 	const char *path = c->places[c->count - 1].path;
-	bool many = pssh_list_count(all) > 1, dir = ends_in_slash(path) || is_dir(path);
+	bool many = !one_host(c, all), dir = ends_in_slash(path) || is_dir(path);
+	const char *hint = "write '{host}' where each host's name goes, or end the target in '/'";
 
+	if (many && !dir && !strstr(path, "{host}") && pssh_list_count(all) > 1)
+		return print_fail(c->np, STATUS_USAGE, hint, "'%s' would be one file for %zu hosts", path,
+			pssh_list_count(all));
 	if (many && !dir && !strstr(path, "{host}"))
-		return print_fail(c->np, STATUS_USAGE,
-			"write '{host}' where each host's name goes, or end the target in '/'",
-			"'%s' would be one file for %zu hosts", path, pssh_list_count(all));
+		return print_fail(c->np, STATUS_USAGE, hint, "'%s' would be one file, and '%s' can be on several hosts",
+			path, option_argv(c->o)[0]);
 	if (many && !strstr(path, "{host}")) {
 		if (asprintf(out, "%s%s{host}/", path, ends_in_slash(path) ? "" : "/") < 0)
 			command_nomem();
@@ -548,7 +564,8 @@ const struct command cmd_cp = {
 		       "file.\n\nA target that is a directory, or ends in '/', gets the source under its own name; any "
 		       "other target is the new name. '{host}' in a local path stands for the host's name: to hosts it "
 		       "sends each its own file, from hosts it tells their files apart. From many hosts a directory "
-		       "gets a directory for each. The exit status is 0 where everything was copied. With many hosts "
+		       "gets a directory for each; '@group:', a reservation, a range or '-w' are many even with one "
+		       "host. The exit status is 0 where everything was copied. With many hosts "
 		       "it is 10 where any failed; "
 		       "with one 255 where the connection failed, 8 where --timeout ran out on the way, else 1.",
 	.positional = "SOURCE  local files, or HOSTS:PATH\nTARGET  HOSTS:PATH, or a local file or directory",

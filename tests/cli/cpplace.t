@@ -43,6 +43,35 @@ run_is 0 "get: many hosts, {host}, with directories on the way" cp_ "n[1-2]:$D/a
 is "$(files dir) $(files slash) $(files deep)" \
 	"./n1/a ./n2/a ./n1/tree/sub/x ./n2/tree/sub/x ./n1/x/name ./n2/x/name" "a directory for each host"
 
+
+# ---- One host under its own name is one; what can mean several has a directory for each, whatever it means today ----
+printf 'groups:\n  solo: n1\n' >settings.yaml
+export NANOPOD_CONFIG=$TMP/settings.yaml
+for hosts in n1 "$SSHD_USER@n1"; do
+	rm -rf one
+	run_is 0 "get: $hosts" cp_ "$hosts:$D/a" one/
+	is "$(files one)" "./a" "is one host"
+done
+run_is 0 "get: two sources on one host" cp_ -r "n1:$D/a" "n1:$D/tree" pair/
+is "$(files pair)" "./a ./tree/sub/x" "is one host, too"
+run_is 0 "get: one host of which another is left out" cp_ -x n2 "n1:$D/a" but/
+is "$(files but)" "./a" "is one host, too"
+for hosts in @solo 'n[1-1]' 'n[1-2]!n2' n1,n1 '^just'; do
+	rm -rf one
+	echo n1 >just
+	run_is 0 "get: $hosts" cp_ "$hosts:$D/a" one/
+	is "$(files one)" "./n1/a" "can mean several"
+done
+run_is 0 "get: -w with one host" cp_ -w n1 ":$D/a" picked/
+is "$(files picked)" "./n1/a" "can mean several"
+run_is 0 "get: a group beside its host" cp_ -r "@solo:$D/a" "n1:$D/tree" both/
+is "$(files both)" "./n1/a ./n1/tree/sub/x" "both are in its directory"
+run_is 0 "get: a group of one, {host}" cp_ "@solo:$D/a" './solo-{host}'
+ok "is the new name" cmp a solo-n1
+run_is 2 "get: a group of one under a new name" cp_ "@solo:$D/a" new
+like "$err" "'new' would be one file, and '@solo:$D/a' can be on several hosts" "is refused"
+not_ok "and nothing is copied" test -e new
+
 # ---- No file is replaced by another of the same command ----
 mkdir other && echo other >other/a
 run_is 2 "two sources of one name" cp_ a other/a "n1:$D/twice/"

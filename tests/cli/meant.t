@@ -45,6 +45,16 @@ is "$("$NANOPOD" hosts n1 train n2 | tr '\n' ' ')" "n1 train-0 train-1 n2 " "hos
 echo text >"$TMP/file"
 run_is 0 "cp FILE RESERVATION:PATH" "$NANOPOD" cp $WHERE "$TMP/file" "one:$TMP/sent"
 is "$(cat "$TMP/sent")" text "copies"
+for from in one @one 'one-*' 'train!train-1' one-0; do
+	rm -rf "$TMP/got"
+	run_is 0 "cp $from:PATH DIRECTORY/" "$NANOPOD" cp $WHERE "$from:$TMP/file" "$TMP/got/"
+	case $from in
+	one-0) where=./file ;;
+	train*) where=./train-0/file ;;
+	*) where=./one-0/file ;;
+	esac
+	is "$(cd "$TMP/got" && find . -type f)" "$where" "has a directory for each node that may be meant"
+done
 is "$("$NANOPOD" hosts 'train,-train-1' n1 | tr '\n' ' ')" "train-0 n1 " "and what it leaves out by itself"
 run_is 0 "so does logs" "$NANOPOD" logs $WHERE -x train-1 train "$TMP/file"
 is "$out" "train-0: text" "with -x"
