@@ -39,4 +39,6 @@ libcli_la_SOURCES += \
 	cli/remote/summary.c \
 	cli/remote/summary.h \
 	cli/remote/view.c \
-	cli/remote/view.h
+	cli/remote/view.h \
+	cli/remote/watchpage.c \
+	cli/remote/watchpage.h

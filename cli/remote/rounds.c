@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"
 #include "cli/frame/terminal.h"
-#include "cli/frame/wrap.h"
 #include "cli/remote/fanout.h"
 #include "cli/remote/group.h"
 #include "cli/remote/select.h"
@@ -50,6 +48,9 @@ static void watch_round_free(struct watch_round *r)
 		free(r->blocks[i].end);
 		free(r->blocks[i].text);
 	}
+	for (size_t i = 0; i < r->host_count; i++)
+		free(r->hosts[i]);
+	free(r->hosts);
 	free(r->blocks);
 	free(r->of);
 	*r = (struct watch_round){ 0 };
@@ -111,6 +112,9 @@ static void watch_fill(struct watch_block *b, const struct group *g)
 		watch_add_text(&text, part ? part : "", len);
 		free(part);
 	}
+	b->state = o->state;
+	b->first = o->index;
+	b->count = g->count;
 	if (o->state == OUTCOME_EXIT && o->status)
 		rc = asprintf(&b->end, "exit status %d%s%s", o->status, o->text ? ": " : "", o->text ? o->text : "");
 	else if (o->state == OUTCOME_SIGNAL)
@@ -135,8 +139,12 @@ void watch_take(struct watch *w, struct fanout *f)
 	groups_make(f, true, &g);
 	r->blocks = calloc(g.count + 1, sizeof *r->blocks);
 	r->of = calloc(f->count + 1, sizeof *r->of);
-	if (!r->blocks || !r->of)
+	r->hosts = calloc(f->count + 1, sizeof *r->hosts);
+	if (!r->blocks || !r->of || !r->hosts)
 		command_nomem();
+	for (; r->host_count < f->count; r->host_count++)
+		if (!(r->hosts[r->host_count] = strdup(f->hosts[r->host_count].name)))
+			command_nomem();
 	for (r->count = 0; r->count < g.count; r->count++) {
 		const struct group *one = &g.items[r->count];
 
@@ -144,7 +152,6 @@ void watch_take(struct watch *w, struct fanout *f)
 		for (size_t i = 0; i < one->count; i++)
 			r->of[one->hosts[i]->index] = r->count;
 		*(outcome_ok(one->hosts[0]) ? &r->ok : &r->failed) += one->count;
-		r->blocks[r->count].first = one->hosts[0]->index;
 	}
 	groups_release(&g);
 	localtime_r(&now, &tm);
@@ -155,130 +162,34 @@ void watch_take(struct watch *w, struct fanout *f)
 
 /* ---- The screen ------------------------------------------------------------------------ */
 
-/* A screen that is being made: lines beyond the room are counted only. */
-struct watch_page {
-	const struct watch *w;
-	struct buf out;
-	size_t columns, room, lines;
-	const char *end; /* of a line */
-};
-
-static void watch_put(struct watch_page *p, enum color color, const char *text)
+static void watch_show(struct watch *w, enum watch_view view, size_t columns, size_t height)
 {
-	size_t cells = p->columns, len = wrap_cut(text, &cells);
-	const struct nanopod *np = p->w->np;
+	struct watch_page page = {
+		.command = w->command,
+		.every = w->every,
+		.last = &w->last,
+		.before = &w->before,
+		.view = view,
+		.at = w->at < w->last.host_count ? w->at : 0,
+	};
+	struct nanopod *np = w->np;
+	struct watch_lines lines;
 
-	if (p->lines++ >= p->room)
-		return;
-	watch_need(buf_adds(&p->out, color ? print_color(np, np->out, color) : ""));
-	watch_need(buf_add(&p->out, text, len));
-	watch_need(buf_adds(&p->out, color ? print_color(np, np->out, COLOR_NONE) : ""));
-	watch_need(buf_adds(&p->out, p->end));
-}
+	watchpage_make(&page, columns, height, &lines);
+	for (size_t i = 0; i < lines.count; i++) {
+		const struct watch_piece *piece = &lines.pieces[i];
 
-static void watch_put_f(struct watch_page *p, enum color color, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void watch_put_f(struct watch_page *p, enum color color, const char *fmt, ...)
-{
-	char *text;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		command_nomem();
-	va_end(ap);
-	watch_put(p, color, text);
-	free(text);
-}
-
-/* The line of the text, without its newline; moves *text past it. */
-static char *watch_cut_line(const char **text)
-{
-	size_t n = strcspn(*text, "\n");
-	char *line = strndup(*text, n);
-
-	if (!line)
-		command_nomem();
-	*text += n + ((*text)[n] == '\n');
-	return line;
-}
-
-/* Each line of the block; what the first of its hosts did not say in the same place last time has a star. */
-static void watch_put_block(struct watch_page *p, const struct watch_block *b)
-{
-	const struct watch_round *before = &p->w->before;
-	const struct watch_block *then = before->of ? &before->blocks[before->of[b->first]] : NULL;
-	const char *text = b->text, *old = then ? then->text : NULL;
-	size_t newline = strcspn(text, "\n"), width;
-	bool fits, turned = then && (!then->end != !b->end || (b->end && strcmp(b->end, then->end) != 0));
-	char *line = watch_cut_line(&text), *was = old ? watch_cut_line(&old) : NULL;
-
-	width = print_width(b->names) + 4 + print_width(line) + (b->end ? strlen(b->end) + 2 : 0);
-	fits = !b->text[newline] || (!b->text[newline + 1] && width <= p->columns);
-	if (fits) {
-		bool changed = turned || (was && (strcmp(line, was) != 0 || *old));
-
-		watch_put_f(p,
-			b->end            ? COLOR_RED
-				: changed ? COLOR_YELLOW
-					  : COLOR_NONE,
-			"%s%s:%s%s%s%s", changed ? "* " : "  ", b->names, b->end ? " " : "", b->end ? b->end : "",
-			b->end && *line ? ": "
-				: *line ? " "
-					: "",
-			line);
-	} else {
-		watch_put_f(p, b->end ? COLOR_RED : COLOR_BOLD, "%s%s:%s%s", turned ? "* " : "  ", b->names,
-			b->end ? " " : "", b->end ? b->end : "");
+		fprintf(np->out, "%s%s%s", piece->color ? print_color(np, np->out, piece->color) : "", piece->text,
+			piece->color ? print_color(np, np->out, COLOR_NONE) : "");
+		if (piece->ends)
+			fputs(height ? "\033[K\r\n" : "\n", np->out);
 	}
-	while (!fits) {
-		bool changed = then && (!was || strcmp(line, was) != 0);
-
-		watch_put_f(p, changed ? COLOR_YELLOW : COLOR_NONE, "%s  %s", changed ? "* " : "  ", line);
-		fits = !*text;
-		free(line);
-		free(was);
-		line = watch_cut_line(&text);
-		was = old && *old ? watch_cut_line(&old) : NULL;
-	}
-	free(line);
-	free(was);
+	watchpage_release(&lines);
 }
 
-static void watch_put_all(struct watch_page *p)
+static size_t watch_columns(unsigned columns)
 {
-	const struct watch_round *r = &p->w->last;
-
-	watch_put(p, COLOR_BOLD, p->w->command);
-	watch_put_f(p, r->failed ? COLOR_RED : COLOR_NONE, "%s  %zu ok, %zu failed, every %s", r->time, r->ok,
-		r->failed, p->w->every);
-	watch_put(p, COLOR_NONE, "");
-	for (size_t i = 0; i < r->count; i++)
-		watch_put_block(p, &r->blocks[i]);
-}
-
-/* The page for so many lines; a last one says how many more there are. */
-static void watch_show(struct watch *w, size_t columns, size_t room, const char *end)
-{
-	struct watch_page p = { .w = w, .columns = columns, .room = SIZE_MAX, .end = end };
-	size_t all;
-
-	buf_init(&p.out, WATCH_TEXT_MAX);
-	watch_put_all(&p);
-	all = p.lines;
-	if (all > room) {
-		buf_clear(&p.out);
-		p.lines = 0;
-		p.room = room - 1;
-		watch_put_all(&p);
-		p.lines = 0;
-		p.room = 1;
-		watch_put_f(&p, COLOR_DIM, "  %s and %zu more line%s", wrap_dots(), all - room + 1,
-			all - room + 1 == 1 ? "" : "s");
-	}
-	fwrite(buf_text(&p.out), 1, p.out.len, w->np->out);
-	buf_release(&p.out);
+	return columns > 1 ? columns - 1 : 1;
 }
 
 void watch_draw(struct watch *w)
@@ -297,7 +208,7 @@ void watch_draw(struct watch *w)
 	}
 	/* The bottom line is for progress, where a round takes long. */
 	fputs("\033[H", w->np->out);
-	watch_show(w, columns > 1 ? columns - 1 : 1, rows > 6 ? rows - 1 : 5, "\033[K\r\n");
+	watch_show(w, w->view, watch_columns(columns), rows > 6 ? rows - 1 : 5);
 	fprintf(w->np->out, "\033[J\033[%u;1H", rows);
 	fflush(w->np->out);
 }
@@ -309,7 +220,7 @@ void watch_end(struct watch *w)
 	fputs(WATCH_LEAVE, w->np->out);
 	w->open = false;
 	terminal_restore();
-	watch_show(w, SIZE_MAX, SIZE_MAX, "\n");
+	watch_show(w, WATCH_GROUPS, SIZE_MAX, 0);
 	fflush(w->np->out);
 }
 
@@ -320,15 +231,81 @@ void watch_begin(struct watch *w)
 	w->began = clock_ms();
 }
 
+/* To the next host, or the next ones that fit beside each other; or back. */
+static void watch_move(struct watch *w, bool on)
+{
+	unsigned columns = 80, rows = 24;
+	size_t step = 1, hosts = w->last.host_count;
+
+	if (w->view != WATCH_HOST && w->view != WATCH_SPLIT)
+		return;
+	terminal_size(STDOUT_FILENO, &columns, &rows);
+	if (w->view == WATCH_SPLIT)
+		step = watchpage_panes(watch_columns(columns), hosts);
+	if (on && w->at + step < hosts)
+		w->at += step;
+	else if (!on)
+		w->at -= w->at < step ? w->at : step;
+}
+
+/*
+ * The arrows send ESC [ A to D, or ESC O A to D; other keys that begin so mean nothing here. False: c is a key of its
+ * own after Escape.
+ */
+static bool watch_escaped(struct watch *w, char c)
+{
+	if (w->escape == 1) {
+		w->escape = c == '[' || c == 'O' ? 2 : 0;
+		return w->escape != 0;
+	}
+	if (c >= '0' && c <= '?')
+		return true;
+	w->escape = 0;
+	if (c >= 'A' && c <= 'D')
+		watch_move(w, c == 'B' || c == 'C');
+	return true;
+}
+
+static void watch_pressed(struct watch *w, char c)
+{
+	static const struct {
+		char key;
+		enum watch_view view;
+	} views[] = {
+		{ 's', WATCH_SUMMARY },
+		{ 'g', WATCH_GROUPS },
+		{ '1', WATCH_HOST },
+		{ '|', WATCH_SPLIT },
+		{ 'v', WATCH_SPLIT },
+		{ 'd', WATCH_DIFF },
+	};
+
+	if (c == '\033') {
+		w->escape = 1;
+		return;
+	}
+	if (w->escape && watch_escaped(w, c))
+		return;
+	w->quit |= c == 'q' || c == 'Q' || c == 4;
+	if (c == 'n' || c == 'p')
+		watch_move(w, c == 'n');
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		w->view = views[i].key == c ? views[i].view : w->view;
+}
+
 void watch_key(struct watch *w)
 {
+	enum watch_view view = w->view;
+	size_t at = w->at;
 	char keys[64];
 	ssize_t n = read(w->tty, keys, sizeof keys);
 
 	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
 		w->quit = true; /* the terminal is gone */
 	for (ssize_t i = 0; i < n; i++)
-		w->quit |= keys[i] == 'q' || keys[i] == 'Q' || keys[i] == 4;
+		watch_pressed(w, keys[i]);
+	if (!w->quit && (view != w->view || at != w->at))
+		watch_draw(w);
 }
 
 bool watch_rest(struct watch *w, struct pssh *fleet)

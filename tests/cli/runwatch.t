@@ -31,11 +31,11 @@ frame() {
 # ---- At three widths ----
 for columns in 40 80 120; do
 	rm -f rounds.*
-	printf 'size %s 24\nexpect round 1\nexpect round 2\nexpect more lines\nsend q\n' $columns >keys
+	printf 'size %s 24\nexpect round 1\nexpect round 2\nexpect q\nsend q\n' $columns >keys
 	status=0
 	watched --script state.sh >seen || status=$?
 	is "$status" 10 "q ends it, with the status of the last round ($columns columns)"
-	frame 'round 2' | sed '/more lines$/q' >screen
+	frame 'round 2' | sed '/ q\( quit\)\?$/q' >screen
 	[ "${SCREENS-}" != write ] || cp screen "$SCREENS_DIR/watch-$columns"
 	ok "the screen at $columns columns" diff "$SCREENS_DIR/watch-$columns" screen
 	is "$(awk -v most=$columns '{ gsub(/…/, "x") } length > most' screen)" "" "no line is wider"
@@ -48,6 +48,65 @@ like "$(frame 'round 2')" '^12:00:00  4 ok, 1 failed, every 1 s$' "how many are 
 is "$(sed 's/.*\x1b\[?1049l//' seen | tr -d '\r' | awk '/^40$|^    40$/' | wc -l)" 1 "it leaves all lines of the last round behind"
 like "$(tr '\033' '^' <seen | tr -d '\n')" '\^\[\?1049h.*\^\[\?1049l' "on the first screen"
 
+# ---- Each key's view ----
+# Nothing changes after the second round, so the frame after a key is the same whichever round it comes in.
+for columns in 40 80 120; do
+	split=2; [ $columns = 40 ] || split=3; [ $columns = 120 ] && split=4
+	rm -f rounds.*
+	cat >keys <<END
+size $columns 24
+expect round 2
+send s
+expect answers
+send n1
+expect host 1 of 5
+send n
+expect host 2 of 5
+send \e[C
+expect host 3 of 5
+send \eOC
+expect host 4 of 5
+send p
+expect host 3 of 5
+send \e[A
+expect host 2 of 5
+send \e[5~p
+expect host 1 of 5
+send |
+expect hosts 1-$split of 5
+send n
+expect hosts $((split + 1))-
+send 1v
+expect hosts $((split + 1))-
+send p
+expect hosts 1-$split of 5
+send d
+expect the largest group
+expect +
+send g
+expect : broken
+send q
+END
+	status=0
+	watched --script state.sh >seen || status=$?
+	is "$status" 10 "each key shows its view ($columns columns)"
+	frame answers >s; frame 'host 3 of 5' >1; frame "hosts 1-$split of 5" >split; frame 'largest group' >d
+	is "$(sed 's/  *$//' s | sed -n '4,6p;8,9p' | grep -v changed | tr '\n' '/')" \
+		"  ok               4  n[1-3,5]/  failed           1  n4/  answers          3//  exit status 1 (1): n4/" "s: states and causes"
+	like "$(cat 1)" '^(\*| ) n3:$' "1: one host"
+	like "$(cat 1)" '^(\*| )   load 0.1 of round 2$' "and what it says"
+	like "$(cat split)" '^(\* )?n1  *\| (\* )?n2' "|: hosts side by side"
+	is "$(sed -n 4p split | tr -cd '|' | wc -c)" $((split - 1)) "as many as there is room for"
+	like "$(cat d)" '^  n4: exit status 1$' "d: a smaller group"
+	is "$(sed -n '6,7p' d | tr '\n' '/')" "  - load 0.1 of round 2/  + broken/" "and the lines that differ"
+	for view in s 1 split d; do
+		is "$(sed -n 23p $view | grep -c '^s sum.* g groups .*| split .*d diff .*q')" 1 "$view: the keys are the last line"
+		is "$(awk -v most=$columns '{ gsub(/…/, "x") } length > most' $view)" "" "$view: no line is wider"
+	done
+	is "$(sed 's/.*\x1b\[?1049l//' seen | tr -d '\r' | awk '/^40$|^    40$/' | wc -l)" 1 "it leaves the ordinary output behind"
+	unlike "$(tail -n 3 seen)" "g groups" "without keys"
+done
+
 # ---- Connections ----
 : >"$SSHD_DIR/sshd.log"
 rm -f rounds.*
@@ -57,7 +116,7 @@ is "$(grep -c '^Accepted' "$SSHD_DIR/sshd.log")" 1 "all rounds go over one conne
 
 # ---- Its size, and its end ----
 rm -f rounds.*
-printf 'size 80 24\nexpect round 2\nexpect more lines\nsize 50 12\nexpect and 40 more lines\nsend q\n' >keys
+printf 'size 80 24\nexpect round 2\nexpect more lines\nsize 50 12\nexpect and 41 more lines\nsend q\n' >keys
 status=0
 watched --script state.sh >seen || status=$?
 is "$status" 10 "a new size is followed at once"

@@ -35,7 +35,8 @@ const struct option run_options[] = {
 		.kind = OPTION_OPTIONAL,
 		.arg = "DURATION",
 		.section = "Output",
-		.help = "repeat the command (every 2s without a value) and show its output on one screen" },
+		.help = "repeat the command (every 2s without a value) and show its output on one screen; keys change "
+			"the view" },
 	{ .name = "no-label",
 		.kind = OPTION_FLAG,
 		.section = "Output",
