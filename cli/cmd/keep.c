@@ -28,6 +28,9 @@ static const struct column columns[] = {
 		.flags = COLUMN_RIGHT | COLUMN_RAW,
 		.help = "when it closes if nobody uses it, in seconds" },
 	{ .name = "keeper", .flags = COLUMN_RAW | COLUMN_WIDE, .help = "PID of the process that keeps it" },
+	{ .name = "kex", .flags = COLUMN_WIDE, .help = "key exchange agreed on" },
+	{ .name = "hostkey", .flags = COLUMN_WIDE, .help = "type of the host key" },
+	{ .name = "cipher", .flags = COLUMN_WIDE, .help = "cipher agreed on" },
 	{ 0 },
 };
 
@@ -61,7 +64,7 @@ static int keep_status(struct nanopod *np, const struct options *o)
 		snprintf(pid, sizeof pid, "%u", k->pid);
 		rows_add(rows,
 			(const char *[]){ k->name, k->lent ? "in use" : "idle", age, idle, k->lent ? NULL : closes,
-				pid });
+				pid, k->kex, k->hostkey, k->cipher });
 	}
 	if (rows && rows_none(rows))
 		print_note(np, "no connections are kept; 'nanopod run --keep 10m ...' keeps some");

@@ -171,7 +171,8 @@ int pssh_set_log(struct pssh *p, enum pssh_log_level level,
  * it forks, the keeper, lends each to one fleet at a time, and closes it after so many seconds without
  * use (at most a week; 0: leaves none). Makes the folder if it does not exist; refuses one that another
  * user owns or may enter. NULL: neither (the default). It keeps no connection for which a password was
- * typed or that a proxy command carries.
+ * typed, whose signature somebody may have confirmed (an agent took a second or longer, or the program
+ * answered PSSH_EV_SIGN), or that a proxy command carries.
  */
 int pssh_set_keep(struct pssh *p, const char *folder, unsigned seconds);
 

@@ -149,6 +149,9 @@ struct pssh_kept {
 	int lent;           /* a command uses it now */
 	unsigned age, idle; /* since when it is kept, and unused: seconds */
 	unsigned limit;     /* after so many seconds without use it closes */
+	char kex[65], hostkey[65], cipher[65], mac[65]; /* the algorithms agreed on */
+	/* 0. Later versions name members here: an array of these keeps its stride. */
+	uint64_t reserved[8];
 };
 
 /* ---- Events ---------------------------------------------------------------------------- */

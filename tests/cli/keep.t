@@ -36,6 +36,9 @@ first=$(sort .out)
 is "$(($(logins) - before))" 3 "signs in on each host"
 is "$(count)" 3 "its connections are kept"
 is "$(keepers | wc -l)" 1 "by one process"
+like "$("$NANOPOD" keep -o wide 2>/dev/null)" ' [a-z0-9@.-]+ +ssh-ed25519 +(aes|chacha)[a-z0-9@.-]+ *$' \
+	"-o wide says what each agreed on"
+like "$("$NANOPOD" keep -o json 2>/dev/null)" '"kex": *"[a-z0-9@.-]+".*"hostkey": *"ssh-ed25519".*"cipher": *"[a-z]+' "as does JSON"
 is "$(tr -d '\0' <"/proc/$(keepers)/cmdline")" "" "which does not show the words of the command"
 run_is 0 "a second command" nanopod_run -w 'n[1-3]' -- "$who"
 is "$(($(logins) - before))" 3 "signs in nowhere"
@@ -110,6 +113,24 @@ is "$(logins)" "$before" "uses the connection"
 kill "$SSH_AGENT_PID"; wait_for 20 test ! -S "$SSH_AUTH_SOCK"
 run_is 255 "but not once the agent has gone" timeout 60 "$NANOPOD" run -F agent_config --keep 10m -w n3 -- true
 unset SSH_AUTH_SOCK
+
+# ---- Confirmed by hand ----
+stop
+printf '#!/bin/sh\necho asked >>"%s"\nfor i in $(seq 600); do [ -e "%s" ] && exit 0; sleep 0.1; done; exit 1\n' \
+	"$TMP/asked" "$TMP/confirmed" >askpass && chmod 755 askpass
+eval "$(SSH_ASKPASS=$TMP/askpass SSH_ASKPASS_REQUIRE=force DISPLAY=:0 ssh-agent -s)" >/dev/null
+at_exit "kill $SSH_AGENT_PID 2>/dev/null"
+ssh-add -q -c "$SSHD_KEY" 2>/dev/null
+timeout 60 "$NANOPOD" run -F agent_config --keep 10m -w n3 -- true &
+one=$!
+ok "an agent asks before it signs" wait_for 20 test -e asked
+sleep 1.2 # this is what tells a person
+touch confirmed; wait $one
+is $? 0 "and signs once somebody has confirmed"
+is "$(count)" 0 "such a connection is not kept"
+run_is 0 "the next command" timeout 60 "$NANOPOD" run -F agent_config --keep 10m -w n3 -- true
+is "$(grep -c . asked)" 2 "is asked about again"
+kill "$SSH_AGENT_PID"; unset SSH_AUTH_SOCK SSH_AGENT_PID
 
 # ---- Through a jump host ----
 stop

@@ -42,7 +42,7 @@ static bool keeper_may_keep(const struct pssh_host *h)
 	const struct conn *c = h->conn;
 
 	return c && c->state == CONN_READY && !c->ended && !c->dead && !conn_is_lent(c) && keeper_is_idle(h) &&
-		!h->left && !h->typed && *h->keep_key && (!c->via || keeper_may_keep(c->via->owner));
+		!h->left && !h->typed && !c->by_hand && *h->keep_key && (!c->via || keeper_may_keep(c->via->owner));
 }
 
 /* A jump host's connection and those that go through it stay in one process. */
@@ -186,12 +186,14 @@ static int keeper_forget(struct pssh *p, int tell)
 static int keeper_lend(struct pssh_task *t, struct pssh_host *h)
 {
 	const struct conn_plan *plan = &h->plan;
-	char name[KEEPFOLDER_NAME], label[512];
-	struct lend_want want = { .label = label, .seconds = t->fleet->keep_seconds };
+	const struct pssh_facts *facts = &h->conn->facts.now;
+	char name[KEEPFOLDER_NAME], label[512], agreed[512];
+	struct lend_want want = { .label = label, .agreed = agreed, .seconds = t->fleet->keep_seconds };
 	struct run *r;
 	int rc;
 
 	snprintf(label, sizeof label, "%.100s@%.255s:%u", plan->user, plan->address, plan->port);
+	snprintf(agreed, sizeof agreed, "%s %s %s %s", facts->kex, facts->hostkey, facts->cipher, facts->mac);
 	want.hostkey = conn_hostkey(h->conn, &want.hostkey_len);
 	if (keepfolder_listen(t->fleet->keep_folder, h->keep_key, name, &want.fd) != 0)
 		return -1;

@@ -34,6 +34,14 @@ static bool keeplist_request(int fd, bool stop)
 	return sent;
 }
 
+static void keeplist_agreed(struct keepwire_text t, struct pssh_kept *out)
+{
+	char text[4 * sizeof out->kex];
+
+	keepwire_copy(t, text, sizeof text);
+	sscanf(text, "%64s %64s %64s %64s", out->kex, out->hostkey, out->cipher, out->mac);
+}
+
 /* 1: *out is its answer; 0: wait; -1: it gives none. */
 static int keeplist_answer(int fd, struct buf *in, struct pssh_kept *out)
 {
@@ -58,6 +66,7 @@ static int keeplist_answer(int fd, struct buf *in, struct pssh_kept *out)
 		return -1;
 	*out = (struct pssh_kept){ .pid = f.n[0], .lent = f.n[1] != 0, .age = f.n[2], .idle = f.n[3], .limit = f.n[4] };
 	keepwire_copy(f.t[0], out->name, sizeof out->name);
+	keeplist_agreed(f.t[1], out);
 	return 1;
 }
 

@@ -33,10 +33,11 @@
 	X(CREDIT, 14, "n", KEEP_BOTH) /* so many bytes more may be sent */ \
 	X(LENT, 20, "b", KEEP_KEEPER) /* the server's host key */ \
 	X(BUSY, 21, "", KEEP_KEEPER) \
-	X(STATE, 22, "tnnnnn", KEEP_KEEPER) /* user@address:port, PID, lent or not, age, idle time, limit (s) */ \
-	X(DONE, 23, "nt", KEEP_KEEPER)      /* of OPEN, DIRECT, PTY, START: 0 or the code without its sign; why */ \
-	X(EXIT, 24, "nnt", KEEP_KEEPER)     /* whether the server sent a status; status; signal or "" */ \
-	X(GONE, 25, "t", KEEP_KEEPER)       /* the connection is lost: why */ \
+	/* user@address:port, PID, lent or not, age, idle time, limit (s), algorithms */ \
+	X(STATE, 22, "tnnnnnt", KEEP_KEEPER) \
+	X(DONE, 23, "nt", KEEP_KEEPER)  /* of OPEN, DIRECT, PTY, START: 0 or the code without its sign; why */ \
+	X(EXIT, 24, "nnt", KEEP_KEEPER) /* whether the server sent a status; status; signal or "" */ \
+	X(GONE, 25, "t", KEEP_KEEPER)   /* the connection is lost: why */ \
 	X(PONG, 26, "", KEEP_KEEPER)
 
 enum { KEEP_COMMAND = 1, KEEP_KEEPER = 2, KEEP_BOTH = 3 };
@@ -48,7 +49,7 @@ enum keepwire_type {
 };
 
 enum {
-	KEEPWIRE_VERSION = 2,
+	KEEPWIRE_VERSION = 3,
 	KEEPWIRE_FRAME = 128 * 1024,  /* longest frame */
 	KEEPWIRE_DATA = 32 * 1024,    /* most bytes in one DATA */
 	KEEPWIRE_CREDIT = 256 * 1024, /* what either side may send on a new channel before the first CREDIT */

@@ -53,7 +53,7 @@ struct lend {
 	struct list clients;
 	unsigned count;
 	struct lend_client *borrower;
-	char *label;
+	char *label, *agreed;
 	struct buf hostkey;
 	unsigned seconds;
 	int64_t since, used; /* clock_boot_ms() */
@@ -78,7 +78,8 @@ int lend_new(struct loop *loop, int kind, const struct lend_want *want, void *ow
 	l->seconds = want->seconds;
 	l->since = l->used = clock_boot_ms();
 	l->label = strdup(want->label);
-	if (!l->label || buf_add(&l->hostkey, want->hostkey, want->hostkey_len) != 0 ||
+	l->agreed = strdup(want->agreed);
+	if (!l->label || !l->agreed || buf_add(&l->hostkey, want->hostkey, want->hostkey_len) != 0 ||
 		door_admit(&l->door, true) != 0) {
 		lend_free(l);
 		return PSSH_ENOMEM;
@@ -151,6 +152,7 @@ void lend_free(struct lend *l)
 	door_release(&l->door);
 	buf_release(&l->hostkey);
 	free(l->label);
+	free(l->agreed);
 	free(l);
 }
 
@@ -216,7 +218,7 @@ static void lend_state(struct lend *l, struct lend_client *c)
 
 	lend_say(c,
 		&(struct keepwire_frame){ .type = KEEP_STATE,
-			.t = { keepwire_text(l->label) },
+			.t = { keepwire_text(l->label), keepwire_text(l->agreed) },
 			.n = { (uint32_t)getpid(), l->borrower != NULL, (uint32_t)((now - l->since) / 1000),
 				l->borrower ? 0 : (uint32_t)((now - l->used) / 1000), l->seconds } });
 	c->ending = true;

@@ -20,6 +20,7 @@ struct lend;
 struct lend_want {
 	int fd;              /* listens; taken over */
 	const char *label;   /* "user@address:port", for people */
+	const char *agreed;  /* key exchange, host key, cipher and MAC, with blanks between; for people, too */
 	const void *hostkey; /* what the server showed */
 	size_t hostkey_len;
 	unsigned seconds; /* how long to keep it without use */

@@ -42,6 +42,21 @@ static void hear(int fd)
 		_exit(3);
 }
 
+/* What a good keeper says, and what a strange one might. */
+static const char *agreed_of(int i)
+{
+	static char text[5 * 100];
+
+	if (i == 0)
+		return "curve25519-sha256 ssh-ed25519 aes256-ctr hmac-sha2-512";
+	if (i == 1)
+		return "one two";
+	memset(text, 'x', sizeof text - 1);
+	for (int k = 1; i == 2 && k < 4; k++)
+		text[k * 100] = ' ';
+	return i < 4 ? text : "";
+}
+
 static void answer(int fd, int i)
 {
 	struct buf b;
@@ -49,7 +64,8 @@ static void answer(int fd, int i)
 
 	snprintf(name, sizeof name, "me@n%d", i);
 	buf_init(&b, 1024);
-	if (keepwire_add(&b, &(struct keepwire_frame){ .type = KEEP_STATE, .t = { keepwire_text(name) } }) != 0 ||
+	if (keepwire_add(&b, &(struct keepwire_frame){ .type = KEEP_STATE,
+				   .t = { keepwire_text(name), keepwire_text(agreed_of(i)) } }) != 0 ||
 		write(fd, b.data, b.len) != (ssize_t)b.len)
 		_exit(4);
 	buf_release(&b);
@@ -147,6 +163,39 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static struct pssh_kept *one_of(struct pssh_kept *list, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].name, name) == 0)
+			return &list[i];
+	exit(99);
+}
+
+/* Names of algorithms have 64 characters at most. */
+static void check_agreed(void)
+{
+	pid_t pid = keeper(TOGETHER, keep_together);
+	struct pssh_kept *list = NULL, *k;
+	size_t count = 0, silent;
+	struct fail f = { 0 };
+
+	is_int(keeplist_ask(folder, false, &list, &count, &silent, &f), 0, "algorithms");
+	k = one_of(list, count, "me@n0");
+	is_str(k->kex, "curve25519-sha256", "the key exchange is told");
+	is_str(k->hostkey, "ssh-ed25519", "the host key's type");
+	is_str(k->cipher, "aes256-ctr", "the cipher");
+	is_str(k->mac, "hmac-sha2-512", "the MAC");
+	k = one_of(list, count, "me@n1");
+	ok(strcmp(k->hostkey, "two") == 0 && !*k->cipher && !*k->mac, "what a keeper does not say is empty");
+	for (int i = 2; i < 4; i++) {
+		k = one_of(list, count, i == 2 ? "me@n2" : "me@n3");
+		ok(strlen(k->kex) == 64 && strlen(k->mac) <= 64, "what is too long is cut");
+	}
+	ok(!*one_of(list, count, "me@n4")->kex, "a keeper that says nothing of them");
+	free(list);
+	end(pid);
+}
+
 static void check_few_descriptors(void)
 {
 	struct rlimit was, few;
@@ -187,6 +236,7 @@ int main(void)
 	asked(false, TOGETHER, 0, "a keeper that answers when it has heard all questions");
 	end(pid);
 	asked(false, 0, 0, "what it leaves behind is no keeper");
+	check_agreed();
 	check_few_descriptors();
 	check_still();
 	close(folder);
