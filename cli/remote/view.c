@@ -201,6 +201,21 @@ static void json_outcome(struct json *j, const struct outcome *o)
 		json_int(j, "dropped", (int64_t)o->dropped);
 }
 
+static void jsonl_start(struct view *v, const struct pssh_event *ev, const struct outcome *o)
+{
+	struct json j = view_begin(v, "start", o->name);
+	struct pssh_facts f;
+
+	/* A kept connection does not tell; behind a gateway the connection is the gateway's. */
+	if (ev->host && pssh_host_facts(ev->host, &f, sizeof f) == 0 && *f.kex) {
+		json_text(&j, "kex", f.kex);
+		json_text(&j, "hostkey", f.hostkey);
+		json_text(&j, "cipher", f.cipher);
+	}
+	view_finish(v, &j);
+	view_put(v, v->fanout->np->out);
+}
+
 static void jsonl_end_of_host(struct view *v, const struct outcome *o)
 {
 	static const char *const types[] = { "waiting", "running", "exit", "signal", "error" };
@@ -310,12 +325,8 @@ void view_event(struct view *v, const struct pssh_event *ev, struct outcome *o)
 		view_data(v, ev, o, ev->type == PSSH_EV_STDERR);
 		break;
 	case PSSH_EV_STARTED:
-		if (v->kind == VIEW_JSONL) {
-			struct json j = view_begin(v, "start", o->name);
-
-			view_finish(v, &j);
-			view_put(v, v->fanout->np->out);
-		}
+		if (v->kind == VIEW_JSONL)
+			jsonl_start(v, ev, o);
 		break;
 	case PSSH_EV_EXIT:
 	case PSSH_EV_SIGNAL:

@@ -96,6 +96,9 @@ if have jq; then
 	ok "jsonl: each line is JSON" jq -e . run.jsonl
 	is "$(jq -r .seq run.jsonl | paste -sd ' ')" "$(seq 1 "$(grep -c . run.jsonl)" | paste -sd ' ')" "seq counts without a gap"
 	is "$(jq -r 'select(.host=="n1").type' run.jsonl | paste -sd ' ')" "start stdout stdout stderr exit" "the types, in order"
+	is "$(jq -r 'select(.host=="n1" and .hostkey).type' run.jsonl)" start "what was agreed on is told once"
+	like "$(jq -r 'select(.host=="n1" and .type=="start")|"\(.kex) \(.hostkey) \(.cipher)"' run.jsonl)" \
+		'^[a-z0-9@.-]+ ssh-ed25519 (aes|chacha)[a-z0-9@.-]+$' "with key exchange, host key and cipher"
 	is "$(jq -r 'select(.host=="n1" and .type=="stdout" and .data).data' run.jsonl)" 'a"b' "text as text"
 	is "$(jq -r 'select(.host=="n1" and .base64).base64' run.jsonl)" "eP8K" "what is no UTF-8 as base64"
 	is "$(jq -c 'select(.type=="done")|[.hosts,.ok,.failed]' run.jsonl)" "[2,0,2]" "done counts"
