@@ -51,6 +51,32 @@ static void check_hops(void)
 	drive_end(&d, "hops");
 }
 
+/* "Host * ProxyJump bastion" holds for the bastion, too. */
+static void check_circles(void)
+{
+	FILE *f = fopen("circles", "w");
+	struct pssh_host *h;
+
+	if (!f ||
+		fprintf(f, "Host a\n ProxyJump b\nHost b\n ProxyJump a\n"
+			   "Host c d\n ProxyJump d\nMatch all\nInclude %s\n",
+			env("SSHD_CONFIG")) < 0 ||
+		fclose(f) != 0)
+		exit(99);
+	drive_start(&d);
+	pssh_read_config(d.p, "circles");
+	ends(once(&d, host(&d, "d"), "true"), "PSSH_EINVAL", "a host that is its own jump host");
+	has_str(d.seen[d.count - 1].text, "makes 'd' its own jump host; it needs 'ProxyJump none'", "is told so");
+	ends(once(&d, host(&d, "c"), "true"), "PSSH_EINVAL", "one behind it");
+	has_str(d.seen[d.count - 1].text, "'d' its own jump host", "hears the same");
+	ends(once(&d, host(&d, "a"), "true"), "PSSH_EINVAL", "two that are each other's");
+	has_str(d.seen[d.count - 1].text, "circle", "end, too");
+	h = host(&d, "n2");
+	pssh_host_set_jump(h, "n3");
+	ends(once(&d, h, "true"), "exit 0", "others are reached");
+	drive_end(&d, "circles");
+}
+
 static void check_many(void)
 {
 	enum { HOSTS = 50 };
@@ -193,6 +219,7 @@ int main(void)
 	light_up(&l, "light", (const char *const[]){ "--authorized", key, NULL });
 	fds = count_fds();
 	check_hops();
+	check_circles();
 	check_many();
 	check_volume();
 	check_death();

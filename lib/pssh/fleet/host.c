@@ -243,19 +243,16 @@ static bool host_is_clogged(const struct pssh_host *h)
 
 int host_find_jump(struct pssh_host *from, const char *jumps, struct pssh_host **out, struct fail *f)
 {
-	const char *comma = strrchr(jumps, ',');
-	const char *last = comma ? comma + 1 : jumps;
+	const char *comma = strrchr(jumps, ','), *last = comma ? comma + 1 : jumps;
 	struct pssh_host *h = NULL;
 	unsigned depth = from->depth;
 	struct buf key;
-	int rc;
+	int rc = 0;
 
 	if (depth >= JUMPS)
-		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts in a row; do they form a circle?",
-			JUMPS);
+		return fail_set(f, PSSH_EINVAL, "more than %d jump hosts in a row; do they form a circle?", JUMPS);
 	/* A jump host and the same host as a target are two hosts, with a connection each. */
 	buf_init(&key, 65536);
-	rc = 0;
 	/* If a jump host is stuck with one target, the others use another connection to it. */
 	for (unsigned lane = 0; lane < LANES && !rc && (!h || host_is_clogged(h)); lane++) {
 		buf_clear(&key);
@@ -266,6 +263,10 @@ int host_find_jump(struct pssh_host *from, const char *jumps, struct pssh_host *
 	buf_release(&key);
 	if (rc || !h)
 		return fail_set(f, rc == PSSH_ESYNTAX ? rc : PSSH_ENOMEM, "the jump host '%s' is not a host", last);
+	/* It would read the same answers of the configuration. */
+	if (!from->jump && !from->user && !from->spec_user && strcmp(jumps, from->alias) == 0)
+		return fail_set(f, PSSH_EINVAL, "the configuration makes '%s' its own jump host; it needs 'ProxyJump none'",
+			from->alias);
 	h->depth = depth + 1;
 	h->stream = from->stream;
 	if (comma && !h->jump) {
