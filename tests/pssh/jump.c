@@ -74,6 +74,9 @@ static void check_circles(void)
 	h = host(&d, "n2");
 	pssh_host_set_jump(h, "n3");
 	ends(once(&d, h, "true"), "exit 0", "others are reached");
+	h = host(&d, "n3");
+	pssh_host_set_jump(h, "n3");
+	ends(once(&d, h, "true"), "exit 0", "another one, over a jump host that is connected");
 	drive_end(&d, "circles");
 }
 

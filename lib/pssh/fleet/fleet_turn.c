@@ -236,7 +236,7 @@ static void wake_riders(struct pssh_host *h, bool first)
 
 	list_each (pos, tmp, &h->conn->riders) {
 		struct conn *c = list_entry(pos, struct conn, in_riders);
-		bool wake = c->state == CONN_VIA || first || chan_pending(c->via_chan) ||
+		bool wake = c->state == CONN_VIA || first || (c->via_chan && chan_pending(c->via_chan)) ||
 			(link_wants_write(&c->link) && !link_wants_write(&h->conn->link));
 
 		first = first && c->state == CONN_VIA;
