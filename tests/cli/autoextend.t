@@ -19,11 +19,12 @@ paid() { market GET '/v2/orders?limit=200' | jq --arg n "$1" '[.data[] | select(
 paid_is() { [ "$(paid "$1")" = "$2" ]; }
 # Runs in the background with what it says in $1.err.
 auto() { auto_name=$1; shift; "$NANOPOD" extend "$@" >"$auto_name.out" 2>"$auto_name.err" & pid=$!; at_exit "kill $pid 2>/dev/null"; }
-said() { wait_for 20 grep -Eq -e "$2" "$1.err" || diag "$(cat "$1.err")"; }
-ends() { wait "$pid"; status=$?; out=$(cat "$1.out") err=$(cat "$1.err"); }
+said() { wait_for 60 grep -Eq -e "$2" "$1.err" || diag "$(cat "$1.err")"; }
+over() { ! grep -q '^State:.[^Z]' "/proc/$pid/status" 2>/dev/null; }
+ends() { wait_for 100 over || kill -9 "$pid"; wait "$pid"; status=$?; out=$(cat "$1.out") err=$(cat "$1.err"); }
 # It looked at the market so many times more.
 looks() { [ "$(asked GET '/np/v1 ')" -ge "$1" ]; }
-looked() { wait_for 30 looks $(($(asked GET '/np/v1 ') + $1)); }
+looked() { wait_for 60 looks $(($(asked GET '/np/v1 ') + $1)); }
 
 run_is 0 "a node for two hours" np buy -t richmond -d 2h -p 2.10 -y --no-wait --name one
 clock $((NOW + 61))
@@ -134,7 +135,7 @@ said three 'the market cannot be asked'
 rules_off
 said three 'the market answers again'
 clock $((start + HOUR - 100))
-ok "a market that was away for a while: it goes on" wait_for 30 sh -c "[ \$(grep -c 'now ends at' three.err) = 2 ]"
+ok "a market that was away for a while: it goes on" wait_for 60 sh -c "[ \$(grep -c 'now ends at' three.err) = 2 ]"
 is "$(end_of three)" $((start + 2 * HOUR)) "and extends"
 run_is 0 "released, shortly before its next extension" np release three -y
 clock $((start + HOUR - 30))

@@ -55,9 +55,10 @@ EXTRA_DIST += $(cli_power_tests)
 $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/away.t tests/cli/awaypoints.t tests/cli/console.t tests/cli/endsoon.t tests/cli/ghost.t tests/cli/guides.t \
-	tests/cli/local.t tests/cli/lognodes.t tests/cli/meant.t tests/cli/nodes.t tests/cli/reach.t \
-	tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t tests/cli/wait.t tests/cli/wronguses.t
+cli_nodes_tests = tests/cli/away.t tests/cli/awaypoints.t tests/cli/console.t tests/cli/endsoon.t \
+	tests/cli/ghost.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t tests/cli/meant.t \
+	tests/cli/nodes.t tests/cli/reach.t tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t \
+	tests/cli/wait.t tests/cli/wronguses.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)

@@ -265,8 +265,8 @@ int host_find_jump(struct pssh_host *from, const char *jumps, struct pssh_host *
 		return fail_set(f, rc == PSSH_ESYNTAX ? rc : PSSH_ENOMEM, "the jump host '%s' is not a host", last);
 	/* It would read the same answers of the configuration. */
 	if (!from->jump && !from->user && !from->spec_user && strcmp(jumps, from->alias) == 0)
-		return fail_set(f, PSSH_EINVAL, "the configuration makes '%s' its own jump host; it needs 'ProxyJump none'",
-			from->alias);
+		return fail_set(f, PSSH_EINVAL,
+			"the configuration makes '%s' its own jump host; it needs 'ProxyJump none'", from->alias);
 	h->depth = depth + 1;
 	h->stream = from->stream;
 	if (comma && !h->jump) {

@@ -68,14 +68,11 @@ int lend_new(struct loop *loop, int kind, const struct lend_want *want, void *ow
 
 	if (!l)
 		return PSSH_ENOMEM;
-	l->loop = loop;
-	l->kind = kind;
-	l->owner = owner;
+	*l = (struct lend){ .loop = loop, .kind = kind, .owner = owner, .seconds = want->seconds };
 	door_init(&l->door, loop, kind, owner);
 	l->door.fd = want->fd;
 	list_init(&l->clients);
 	buf_init(&l->hostkey, 64 * 1024);
-	l->seconds = want->seconds;
 	l->since = l->used = clock_boot_ms();
 	l->label = strdup(want->label);
 	l->agreed = strdup(want->agreed);
