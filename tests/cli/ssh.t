@@ -28,7 +28,7 @@ run_is 255 "255: not reached" nanopod_ssh nosuch.invalid true
 like "$err" "nosuch.invalid" "with a reason"
 printf 'Host n1\n  ProxyJump n1\n' >circle_config
 run_is 255 "a jump host that is reached through itself" "$NANOPOD" ssh -F circle_config n1 true
-like "$err" "circle" "is refused with the reason"
+like "$err" "own jump host; it needs .ProxyJump none." "is refused with the reason"
 printf 'echo shell $((1+1)); exit 4\n' >lines
 run_stdin lines nanopod_ssh n1
 is "$status $out" "4 shell 2" "without a command: a shell that reads standard input"
@@ -115,7 +115,7 @@ if have ssh-agent && have ssh-add; then
 	is "$out" "<>" "is not forwarded"
 	run timeout 60 "$NANOPOD" ssh -F agent_config -A n1 ssh-add -l
 	if [ "$status" -ne 0 ]; then
-		like "$err" "not supported.*--openssh" "-A: what libssh2 cannot do, --openssh can"
+		like "$err" "does not forward agents.*--openssh" "-A: what libpssh does not do, --openssh does"
 	else
 		is "$(cut -d' ' -f2 "$TMP/.out")" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A forwards it"
 	fi

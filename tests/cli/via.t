@@ -59,7 +59,8 @@ printf '#!/bin/sh\necho "$0" "$@"\nhead -c 10\n' >script
 same "a script" -w 'n[1-4]' --script script -- a 'b c'
 for way in direct via; do
 	run $way -w 'n[1-4]' -o jsonl -- 'echo x; exit 3'
-	sed 's/"time":"[^"]*",//; s/"seq":[0-9]*,//' "$TMP/.out" | sort >$way.jsonl
+	# What the gateways' connections agreed on is not told.
+	sed 's/"time":"[^"]*",//; s/"seq":[0-9]*,//; s/,"kex":.*"cipher":"[^"]*"//' "$TMP/.out" | sort >$way.jsonl
 	grep -o '"seq":[0-9]*' "$TMP/.out" | cut -d: -f2 >$way.seq
 	$way -w 'n[1-4]' --save $way.saved -- "$here echo \$here; exit \$((here / 3))" >/dev/null 2>&1
 	run $way --failed-from $way.saved; sort "$TMP/.out" >$way.again
