@@ -106,8 +106,13 @@ static const char *habit_hint(const char *command, const char *word)
 /* The option that the sentence "unknown option '-g'" is about. */
 static const char *habit_of_refusal(const struct command *cmd, const char *sentence)
 {
-	const char *quote = strstr(sentence, "'-");
+	const char *quote = strstr(sentence, "'-"), *next = quote;
 
+	/* Of letters together the last quote names the one that is unknown. */
+	while (next && quote[2] != '-') {
+		quote = next;
+		next = strstr(next + 1, "'-");
+	}
 	/* One letter means something else to commands without hosts. */
 	if (!quote || (quote[2] != '-' && !(cmd->flags & COMMAND_CONNECT)))
 		return NULL;

@@ -322,7 +322,7 @@ static int ssh_run(struct nanopod *np, const struct options *o)
 	int status;
 
 	/* No program has such a name: it is an option that ssh takes there, too. */
-	if (words[1] && words[1][0] == '-' && words[1][1] && strcmp(words[1], "--") != 0)
+	if (option_split(o) < 0 && words[1] && words[1][0] == '-' && words[1][1])
 		return print_fail(np, STATUS_USAGE,
 			"options stand before HOST; 'nanopod tunnel HOST PORT' forwards ports, as ssh -L does",
 			"cannot run '%.60s' on '%.100s': no command begins with '-'", words[1], words[0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/remote/keystream.h"
 
+#include <openssl/conf.h>
 #include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -191,14 +192,36 @@ static int keystream_provide(const OSSL_CORE_HANDLE *handle, const OSSL_DISPATCH
 	return 1;
 }
 
+/* Does openssl.cnf say which providers are preferred? Ours would take the place of that. */
+static bool keystream_unwanted(void)
+{
+	char *file = CONF_get1_default_config_file();
+	CONF *conf = NCONF_new(NULL);
+	const char *init = NULL, *algorithms = NULL, *properties = NULL;
+
+	if (file && conf && NCONF_load(conf, file, NULL) > 0)
+		init = NCONF_get_string(conf, NULL, "openssl_conf");
+	if (init)
+		algorithms = NCONF_get_string(conf, init, "alg_section");
+	if (algorithms)
+		properties = NCONF_get_string(conf, algorithms, "default_properties");
+	NCONF_free(conf);
+	OPENSSL_free(file);
+	return properties || EVP_default_properties_is_fips_enabled(NULL);
+}
+
 void keystream_begin(void)
 {
 	static bool begun;
 
-	if (begun || EVP_default_properties_is_fips_enabled(NULL))
+	if (begun)
 		return;
 	begun = true;
 	ERR_set_mark();
+	if (keystream_unwanted()) {
+		ERR_pop_to_mark();
+		return;
+	}
 	keystream_cipher = EVP_CIPHER_fetch(NULL, "AES-128-CTR", NULL);
 	if (keystream_cipher && OSSL_PROVIDER_add_builtin(NULL, "nanopod", keystream_provide) &&
 		OSSL_PROVIDER_try_load(NULL, "nanopod", 1))

@@ -8,8 +8,8 @@
 #define CLI_REMOTE_KEYSTREAM_H
 
 /*
- * Later users of AES-128-CTR get it. Where OpenSSL is set up for FIPS or refuses, all stays as it was, only slower.
- * Call it before connections are made; a second call does nothing.
+ * Later users of AES-128-CTR get it. Where openssl.cnf says which providers are preferred, or OpenSSL refuses, all
+ * stays as it was, only slower. Call it before connections are made; a second call does nothing.
  */
 void keystream_begin(void);
 

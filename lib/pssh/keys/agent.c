@@ -52,8 +52,10 @@ struct agent {
 
 static void agent_finish(struct agent *a, struct agent_sign_request *req, int rc, const char *text)
 {
-	if (a->current == req)
+	if (a->current == req) {
 		a->current = NULL;
+		req->took_ms = clock_ms() - req->began;
+	}
 	buf_release(&req->message);
 	list_remove(&req->link);
 	list_append(&a->done, &req->link);
@@ -157,7 +159,8 @@ static void begin_sign(struct agent *a, struct agent_sign_request *req)
 	a->out = req->message;        /* the agent owns it from here on, as the request may be abandoned any time */
 	buf_init(&req->message, 0);
 	a->expect = SIGNATURE;
-	a->deadline = clock_ms() + a->sign_ms;
+	req->began = clock_ms();
+	a->deadline = req->began + a->sign_ms;
 }
 
 /* Prepares the next request, if no answer is outstanding. */

@@ -39,10 +39,12 @@ struct agent_sign_request {
 	char text[256];
 	uint8_t *sig;       /* malloc'd, for the caller to free: the inner signature, as libssh2 wants it */
 	size_t sig_len;
+	int64_t took_ms;    /* the agent alone, without the wait for other requests */
 	void *owner;        /* for the caller; never used here */
 	struct list link;   /* this and the rest belong to the agent */
 	struct agent *agent;
 	struct buf message;
+	int64_t began;
 	char type[64];      /* the algorithm that the answer must have; "": any */
 };
 

@@ -30,7 +30,6 @@ struct auth {
 	struct offers offers;
 	size_t at;                    /* the offer whose turn it is */
 	struct agent_sign_request sign;
-	int64_t sign_began;
 	bool by_hand;
 	bool signing;
 	bool declined;          /* no passphrase or signature will come */
@@ -160,13 +159,12 @@ static int sign_by_agent(struct auth *a, const struct offer *c, const unsigned c
 		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm),
 			&a->sign_fail);
 		a->signing = rc == 0;
-		a->sign_began = clock_ms();
 		return rc ? rc : PSSH_EAGAIN;
 	}
 	if (!a->sign.done)
 		return PSSH_EAGAIN;
 	a->signing = false;
-	a->by_hand |= clock_ms() - a->sign_began >= BY_HAND_MS;
+	a->by_hand |= a->sign.took_ms >= BY_HAND_MS;
 	if (a->sign.rc)
 		return fail_set(&a->sign_fail, a->sign.rc, "%s", a->sign.text);
 	return 0;
