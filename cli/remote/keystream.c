@@ -21,7 +21,9 @@ struct keystream {
 	unsigned char ahead[KEYSTREAM_AHEAD];
 };
 
-static EVP_CIPHER *keystream_cipher; /* OpenSSL's own; lives as long as the process, as providers do */
+/* OpenSSL's own cipher, and our provider: both live as long as the process. */
+static EVP_CIPHER *keystream_cipher;
+static OSSL_PROVIDER *keystream_loaded;
 
 static void *keystream_new(void *provider)
 {
@@ -214,7 +216,7 @@ void keystream_begin(void)
 {
 	static bool begun;
 
-	if (begun)
+	if (begun || keystream_loaded)
 		return;
 	begun = true;
 	ERR_set_mark();
@@ -223,8 +225,9 @@ void keystream_begin(void)
 		return;
 	}
 	keystream_cipher = EVP_CIPHER_fetch(NULL, "AES-128-CTR", NULL);
-	if (keystream_cipher && OSSL_PROVIDER_add_builtin(NULL, "nanopod", keystream_provide) &&
-		OSSL_PROVIDER_try_load(NULL, "nanopod", 1))
+	if (keystream_cipher && OSSL_PROVIDER_add_builtin(NULL, "nanopod", keystream_provide))
+		keystream_loaded = OSSL_PROVIDER_try_load(NULL, "nanopod", 1);
+	if (keystream_loaded)
 		EVP_set_default_properties(NULL, "?provider=nanopod");
 	ERR_pop_to_mark();
 }
