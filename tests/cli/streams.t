@@ -58,7 +58,7 @@ run_is 0 "and of one from a host" cp_ --resume --streams 8 "n1:$TMP/large" resum
 ok "whole" cmp large resumed2
 
 # ---- Over a jump host ----
-run_is 0 "through a jump host, by 3" cp_ --streams 3 -J n2 big "n1:$D/jumped"
+run_is 0 "through a jump host, by one" cp_ --streams 3 -J n2 big "n1:$D/jumped"
 ok "whole" cmp big there/jumped
 
 # ---- A slow way: what happens in the middle ----
