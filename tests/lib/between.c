@@ -191,9 +191,9 @@ static void doom(const char *log, char action[ACTION])
 	if (left > 0)
 		action[0] = '\0';
 	else if (left < 0 || strncmp(action, "dead", 4) == 0)
-		memcpy(action, "cut-before", sizeof "cut-before");
+		snprintf(action, ACTION, "cut-before");
 	else
-		memcpy(action, *action == 'l' ? "cut-after" : "half-after", sizeof "half-after");
+		snprintf(action, ACTION, "%s", *action == 'l' ? "cut-after" : "half-after");
 }
 
 static void note(const char *log, const struct request *q, int status)
