@@ -251,6 +251,7 @@ static void run_on_work(struct agent *a, const struct link_event *e)
 	char version[WORK_VERSION];
 	struct work *w = NULL;
 	struct fail f = { 0 };
+	bool kept;
 	int rc = work_parse(buf_text(&e->body), e->body.len, &w, &f);
 
 	if (!rc && strcmp(w->agent, a->id.agent) != 0) {
@@ -264,9 +265,13 @@ static void run_on_work(struct agent *a, const struct link_event *e)
 	}
 	memcpy(version, w->version, sizeof version);
 	wallclock_learn(&a->clock, w->now, w->test_clock);
+	kept = link_keys(a->link, w->keys);
 	run_share_out(a, w);
 	workers_take(&a->workers, w);
-	link_have(a->link, version);
+	if (kept)
+		link_have(a->link, version);
+	else
+		link_unusable(a->link); /* so that the market tells them again */
 }
 
 static void run_on_link(struct agent *a)

@@ -8,6 +8,8 @@ include daemon/marketd/http/local.mk
 # The program's own: options, the loop, and the tables that name all routes and schemas.
 noinst_LTLIBRARIES += libmarketd.la
 libmarketd_la_SOURCES = \
+	daemon/marketd/certificate.c \
+	daemon/marketd/certificate.h \
 	daemon/marketd/notify.c \
 	daemon/marketd/notify.h \
 	daemon/marketd/options.c \

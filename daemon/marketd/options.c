@@ -16,6 +16,7 @@ enum opt {
 	OPT_SOCKET,
 	OPT_CERT,
 	OPT_KEY,
+	OPT_NEXT_KEY,
 	OPT_NAME,
 	OPT_INSECURE,
 	OPT_TEST_CLOCK,
@@ -38,6 +39,7 @@ static const struct option rows[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
 	{ "tls-cert", required_argument, NULL, OPT_CERT },
 	{ "tls-key", required_argument, NULL, OPT_KEY },
+	{ "tls-next-key", required_argument, NULL, OPT_NEXT_KEY },
 	{ "name", required_argument, NULL, OPT_NAME },
 	{ "insecure", no_argument, NULL, OPT_INSECURE },
 	{ "test-clock", optional_argument, NULL, OPT_TEST_CLOCK },
@@ -67,6 +69,7 @@ static const char help[] =
 	"  --socket PATH       unix socket for the operator (default: DIR/socket)\n"
 	"  --tls-cert FILE     certificates in PEM; SIGHUP reads both files again\n"
 	"  --tls-key FILE      key in PEM\n"
+	"  --tls-next-key FILE the next key or certificate, which agents that pin the key hear of\n"
 	"  --insecure          allow a public address without TLS, behind a proxy with TLS\n"
 	"  --name NAME         the market's name (default: nanopod)\n"
 	"  --connections N     up to N connections (default: 4096)\n"
@@ -158,6 +161,9 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_SOCKET: o->socket = text; return -1;
 	case OPT_CERT: o->tls_cert = text; return -1;
 	case OPT_KEY: o->tls_key = text; return -1;
+	case OPT_NEXT_KEY:
+		o->tls_next = text;
+		return -1;
 	case OPT_NAME: o->name = text; return -1;
 	case OPT_INSECURE: o->insecure = true; return -1;
 	case OPT_FORCE: o->force = true; return -1;
@@ -205,6 +211,10 @@ static int check_together(struct options *o)
 {
 	if (!o->tls_cert != !o->tls_key) {
 		fputs("nanopod-marketd: give both --tls-cert and --tls-key\n", stderr);
+		return USAGE;
+	}
+	if (o->tls_next && !o->tls_cert) {
+		fputs("nanopod-marketd: --tls-next-key needs --tls-cert and --tls-key\n", stderr);
 		return USAGE;
 	}
 	if (!*o->name || strlen(o->name) > 100) {

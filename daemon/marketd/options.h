@@ -22,7 +22,7 @@ struct options {
 	const char *listen[OPTIONS_LISTEN_MAX];
 	int listen_count;
 	const char *socket;            /* NULL: "socket" in data */
-	const char *tls_cert, *tls_key;
+	const char *tls_cert, *tls_key, *tls_next;
 	const char *name;
 	bool insecure, test_clock;
 	int64_t test_start;            /* --test-clock=UNIX: when a new market begins; 0: now */

@@ -2,6 +2,7 @@
 #include "marketd/serve.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,21 +15,14 @@
 
 #include "base/clock.h"
 #include "marketd/api/np/np.h"
+#include "marketd/certificate.h"
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
 
-enum {
-	DRAIN_MS = 10000,
-	RETRY_MS = 1000,
-	WATCH_MS = 1000,
-	PAUSE_MS = 3000,
-	PEM_MAX = 1 << 20,
-	WHERE_MAX = 1024,
-	SWEEP_MINUTES = 1440
-};
+enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, WHERE_MAX = 1024, SWEEP_MINUTES = 1440 };
 
 struct server {
 	const struct options *o;
@@ -43,7 +37,7 @@ struct server {
 	struct loop_watch signal_watch;
 	char where[WHERE_MAX];
 	int64_t next_retry, turned, watched, minute;
-	bool ending, lost;
+	bool ending, lost, told; /* told: the log says that all agents have heard of the next key */
 };
 
 /* ---- Opening ---------------------------------------------------------------------------- */
@@ -160,33 +154,13 @@ static int open_market(struct server *s, struct fail *f)
 	return rc == 0 ? market_commit(s->market, f) : rc;
 }
 
-struct pem {
-	struct buf cert, key;
-};
-
-static int serve_read_pem(const struct options *o, struct pem *p, struct fail *f)
+static void serve_take_keys(struct server *s, const struct certificate *c)
 {
-	int rc = 0;
-
-	buf_init(&p->cert, PEM_MAX);
-	buf_init(&p->key, PEM_MAX);
-	if (!o->tls_cert)
-		return 0;
-	rc = buf_read_file(&p->cert, o->tls_cert);
-	if (rc != 0)
-		return fail_errno(f, rc, -rc, "cannot read the certificate '%s'", o->tls_cert);
-	rc = buf_read_file(&p->key, o->tls_key);
-	if (rc != 0)
-		return fail_errno(f, rc, -rc, "cannot read the key '%s'", o->tls_key);
-	return 0;
-}
-
-static void release_pem(struct pem *p)
-{
-	if (p->key.data)
-		explicit_bzero(p->key.data, p->key.cap);
-	buf_release(&p->cert);
-	buf_release(&p->key);
+	if (c->next[0] && strcmp(s->api.keys.next, c->next) != 0) {
+		log_at(s->log, LOG_INFO, "announcing the next key to agents: %s", c->next);
+		s->told = false;
+	}
+	tlskeys_set(&s->api.keys, c->pin, c->next);
 }
 
 static int open_http(struct server *s, struct fail *f)
@@ -197,14 +171,13 @@ static int open_http(struct server *s, struct fail *f)
 		.rate = s->o->rate,
 	};
 	const char *cert = NULL, *key = NULL;
-	struct pem pem;
-	int rc = serve_read_pem(s->o, &pem, f);
+	struct certificate c;
+	int rc = certificate_read(s->o, &c, f);
 
 	if (s->o->tls_cert) {
-		cert = buf_text(&pem.cert);
-		key = buf_text(&pem.key);
-		if (rc == 0 && listen_tls_key(cert, s->api.tls_key) != 0)
-			rc = fail_set(f, -EINVAL, "no certificate in '%s'", s->o->tls_cert);
+		cert = buf_text(&c.cert);
+		key = buf_text(&c.key);
+		serve_take_keys(s, &c);
 	}
 	if (rc == 0)
 		rc = http_new(&s->http, s->loop, &s->api, s->metrics, s->log, &set, f);
@@ -217,7 +190,7 @@ static int open_http(struct server *s, struct fail *f)
 		rc = http_listen(s->http, s->local, true, NULL, NULL, f);
 	if (rc == 0)
 		s->local = -1;
-	release_pem(&pem);
+	certificate_release(&c);
 	return rc;
 }
 
@@ -250,21 +223,48 @@ static void serve_raise_descriptors(void)
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
+/* Agents that pin the old key do not come back under a key that they never heard of. */
+static void serve_say_key(struct server *s, const struct certificate *c)
+{
+	const struct tlskeys *k = &s->api.keys;
+	bool same = strcmp(c->pin, k->now) == 0, announced = strcmp(c->pin, k->next) == 0;
+	int64_t agents = api_agents(&s->api), unheard = same ? 0 : announced ? api_agents_unheard(&s->api) : agents;
+
+	log_at(s->log, LOG_INFO, "read the certificate again%s", same ? "" : "; it has another key");
+	if (unheard)
+		log_at(s->log, LOG_ERROR,
+			"%" PRId64 " of %" PRId64
+			" agents have not heard of this key; those that pin the old one cannot "
+			"connect until it is back: announce the new one first with --tls-next-key",
+			unheard, agents);
+}
+
 static void new_certificate(struct server *s)
 {
 	struct fail f = { 0 };
-	struct pem pem;
-	int rc = serve_read_pem(s->o, &pem, &f);
+	struct certificate c;
+	int rc = certificate_read(s->o, &c, &f);
 
 	if (rc == 0 && s->o->tls_cert)
-		rc = http_new_certificate(s->http, buf_text(&pem.cert), buf_text(&pem.key), &f);
-	if (rc == 0 && s->o->tls_cert)
-		listen_tls_key(buf_text(&pem.cert), s->api.tls_key);
-	release_pem(&pem);
-	if (rc != 0)
+		rc = http_new_certificate(s->http, buf_text(&c.cert), buf_text(&c.key), &f);
+	if (rc != 0) {
 		log_at(s->log, LOG_ERROR, "keeping the old certificate: %s", f.text);
-	else if (s->o->tls_cert)
-		log_at(s->log, LOG_INFO, "read the certificate again");
+	} else if (s->o->tls_cert) {
+		serve_say_key(s, &c);
+		serve_take_keys(s, &c);
+	}
+	certificate_release(&c);
+}
+
+/* Says once when the next key may be used. */
+static void serve_say_all_heard(struct server *s)
+{
+	if (s->told || !s->api.keys.next[0] || api_agents_unheard(&s->api))
+		return;
+	s->told = true;
+	log_at(s->log, LOG_INFO,
+		"all agents (%" PRId64 ") have heard of the next key; the certificate may change to it",
+		api_agents(&s->api));
 }
 
 static void serve_take_signals(struct server *s)
@@ -332,6 +332,7 @@ static void keep_watch(struct server *s)
 	s->watched = now_ms;
 	if (watch_turn(s->api.watch, s->market, now_ms, market_now(s->market), &f) != 0)
 		log_at(s->log, LOG_WARN, "cannot take a host down or up: %s", f.text);
+	serve_say_all_heard(s);
 }
 
 /* What the older APIs promise to do by themselves. */

@@ -49,7 +49,8 @@ struct client_setup {
 	const char *url;           /* https://host[:port][/prefix], http://…, unix:/path */
 	const char *token;         /* NULL: none (unix socket, open paths) */
 	const char *ca;            /* file of certificates to trust instead of the system's */
-	const char *pin; /* "sha256//BASE64": https only with this public key, whoever signed its certificate; NULL */
+	const char *pin; /* "sha256//BASE64", more of them with ';': https only with such a public key, whoever */
+			 /* signed its certificate; NULL */
 	bool plain;                /* the token may also go over http:// to other machines */
 	int64_t connect_ms, whole_ms; /* 10 s and 60 s */
 	int tries;                 /* up to, if repeating is safe; 4 */

@@ -155,14 +155,21 @@ int client_check_token_text(const char *token, struct fail *f)
 	return 0;
 }
 
+static bool client_pin_good(const char *pin, size_t len)
+{
+	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	return len == 8 + 44 && str_starts(pin, "sha256//") && strspn(pin + 8, base64) == 43 && pin[len - 1] == '=';
+}
+
 /* libcurl would take a value without this prefix for a file's name. */
 int client_check_pin(const struct client *c, const char *pin, struct fail *f)
 {
-	static const char prefix[] = "sha256//";
-	size_t len = strlen(pin),
-	       body = len > 8 ? strspn(pin + 8, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") : 0;
+	bool good = *pin;
 
-	if (!str_starts(pin, prefix) || body != 43 || len != 8 + 44 || pin[len - 1] != '=')
+	for (const char *p = pin; good && *p; p += strcspn(p, ";"), p += *p == ';')
+		good = client_pin_good(p, strcspn(p, ";"));
+	if (!good)
 		return fail_set(f, CLIENT_BAD_SETUP,
 			"'%.100s' is not the pin of a key, which is 'sha256//' and 44 characters; "
 			"the market's 'GET /np/v1' has it as tls_public_key",

@@ -131,7 +131,7 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/gpuslicefaults \
 	tests/unit/agentd/gpustep tests/unit/agentd/gputurn tests/unit/agentd/guard tests/unit/agentd/health \
 	tests/unit/agentd/httpchild tests/unit/agentd/image tests/unit/agentd/inventory \
-	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount \
+	tests/unit/agentd/join tests/unit/agentd/keys tests/unit/agentd/mount tests/unit/agentd/pins \
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
 	tests/unit/agentd/sharecheck tests/unit/agentd/spawn tests/unit/agentd/throttle tests/unit/agentd/uplink \
@@ -190,6 +190,8 @@ tests_unit_agentd_gputurn_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=inventory_read -Wl,
 tests_unit_agentd_gputurn_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_join_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_keys_LDADD = libagent.la
+tests_unit_agentd_pins_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_pins_LDADD = libagent.la $(JANSSON_LIBS)
 tests_unit_agentd_mount_LDADD = libos.la libbase.la
 tests_unit_agentd_net_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 tests_unit_agentd_nvml_LDADD = libinventory.la

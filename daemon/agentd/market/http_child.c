@@ -151,7 +151,7 @@ int http_child_new(const struct http_child_setup *setup, struct http_child **out
 	c->plain = setup->plain;
 	c->late_ms = setup->late_ms ? setup->late_ms : LATE_MS;
 	snprintf(c->url, sizeof c->url, "%s", setup->url);
-	snprintf(c->pin, sizeof c->pin, "%s", setup->pin ? setup->pin : "");
+	http_child_pin(c, setup->pin);
 	buf_init(&c->heard, sizeof(struct http_answer) + HTTP_BODY_MAX + PIECE);
 	rc = http_child_begin(c);
 	if (rc) {
@@ -169,6 +169,11 @@ void http_child_free(struct http_child *c)
 	http_child_end(c);
 	buf_release(&c->heard);
 	free(c);
+}
+
+void http_child_pin(struct http_child *c, const char *pin)
+{
+	snprintf(c->pin, sizeof c->pin, "%s", pin ? pin : "");
 }
 
 bool http_child_idle(const struct http_child *c)

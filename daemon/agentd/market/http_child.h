@@ -32,6 +32,9 @@ void http_child_free(struct http_child *c);          /* abandons the request und
 
 bool http_child_idle(const struct http_child *c);    /* ready for a request */
 
+/* What to pin from the next request on; NULL or "" for none. */
+void http_child_pin(struct http_child *c, const char *pin);
+
 /* Copies token (NULL: none) and the words; takes over body (malloc'd or NULL). Only when idle. */
 void http_child_ask(struct http_child *c, const char *token, const char *method, const char *path, char *body,
 	int64_t whole_ms);

@@ -266,17 +266,45 @@ int identity_session(const char *data, struct identity *i, int64_t now, json_t *
 
 /* ---- The market's URL ---------------------------------------------------------------------- */
 
-static bool identity_pin_is_good(const char *pin)
+static bool identity_pin_is_good(const char *pin, size_t len)
 {
 	struct buf bytes;
 	bool good;
 
-	if (!str_starts(pin, "sha256//") || strlen(pin) >= IDENTITY_PIN)
+	if (!str_starts(pin, "sha256//"))
 		return false;
 	buf_init(&bytes, 64);
-	good = base64_take(pin + 8, strlen(pin + 8), &bytes) == 0 && bytes.len == SHA256_DIGEST_LENGTH;
+	good = base64_take(pin + 8, len - 8, &bytes) == 0 && bytes.len == SHA256_DIGEST_LENGTH;
 	buf_release(&bytes);
 	return good;
+}
+
+static bool identity_has_pin(const char *pins, const char *pin, size_t len)
+{
+	for (const char *p = pins; *p; p += strcspn(p, ";"), p += *p == ';')
+		if (strcspn(p, ";") == len && strncmp(p, pin, len) == 0)
+			return true;
+	return false;
+}
+
+bool identity_take_pins(struct identity *i, const char *pins)
+{
+	bool known = false;
+
+	size_t all = strlen(pins);
+
+	if (!*i->pin || !all || strcmp(i->pin, pins) == 0 || all >= sizeof i->pin || pins[all - 1] == ';')
+		return false;
+	for (const char *p = pins; *p; p += strcspn(p, ";"), p += *p == ';') {
+		size_t len = strcspn(p, ";");
+
+		if (!identity_pin_is_good(p, len))
+			return false;
+		known = known || identity_has_pin(i->pin, p, len);
+	}
+	if (known)
+		snprintf(i->pin, sizeof i->pin, "%s", pins);
+	return known;
 }
 
 int identity_take_url(struct identity *i, const char *given, struct fail *f)
@@ -293,7 +321,7 @@ int identity_take_url(struct identity *i, const char *given, struct fail *f)
 	i->pin[0] = '\0';
 	if (hash && strncasecmp(i->url, "https://", 8) != 0)
 		return fail_set(f, CLIENT_BAD_SETUP, "'%.200s' has a pin but is not https://", i->url);
-	if (hash && !identity_pin_is_good(hash + 1))
+	if (hash && (strlen(hash + 1) >= sizeof i->pin || !identity_pin_is_good(hash + 1, strlen(hash + 1))))
 		return fail_set(f, CLIENT_BAD_SETUP,
 			"not a pin after '#' in the URL: a pin looks like sha256//BASE64, as the market prints it");
 	if (hash)

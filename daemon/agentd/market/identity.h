@@ -17,7 +17,7 @@ struct evp_pkey_st;
 
 enum {
 	IDENTITY_URL = 512,
-	IDENTITY_PIN = 80,
+	IDENTITY_PIN = 120,
 	IDENTITY_NAME = 256,
 	IDENTITY_ID = 40,
 	IDENTITY_MACHINE = 65,
@@ -25,7 +25,7 @@ enum {
 };
 
 struct identity {
-	char url[IDENTITY_URL], pin[IDENTITY_PIN];   /* pin: "sha256//…" or "" */
+	char url[IDENTITY_URL], pin[IDENTITY_PIN]; /* pin: "sha256//…", two of them with ';', or "" */
 	char agent[IDENTITY_ID], name[IDENTITY_NAME], account[IDENTITY_ID];
 	char machine[IDENTITY_MACHINE];              /* a hash: shows that a copy is on another machine */
 	bool plain;                                  /* the owner allowed http:// to another machine */
@@ -50,6 +50,12 @@ void identity_forget(const char *data);
  * now: the market's time.
  */
 int identity_session(const char *data, struct identity *i, int64_t now, json_t **out, struct fail *f);
+
+/*
+ * The market says which keys it shows, now and next, as pin has them: they take the place of those that i has, if they
+ * are keys and one of them was pinned. Whether i changed; it is not saved.
+ */
+bool identity_take_pins(struct identity *i, const char *pins);
 
 /* Splits "URL" or "URL#sha256//PIN" into its parts; refuses what cannot be trusted. */
 int identity_take_url(struct identity *i, const char *given, struct fail *f);

@@ -336,6 +336,26 @@ void link_have(struct link *l, const char *version)
 	link_go_on(l);
 }
 
+bool link_keys(struct link *l, const char *pins)
+{
+	struct identity was = *l->id;
+	struct fail f = { 0 };
+
+	if (!identity_take_pins(l->id, pins))
+		return true;
+	if (identity_save(l->data, l->id, &f) != 0) {
+		log_at(l->log, LOG_ERROR, "cannot keep the market's next key: %s; trying again", f.text);
+		*l->id = was;
+		return false;
+	}
+	log_at(l->log, LOG_INFO, "%s",
+		strchr(l->id->pin, ';') ? "the market has announced its next key"
+					: "the market shows one key, which is pinned");
+	http_child_pin(l->poller, l->id->pin);
+	http_child_pin(l->sender, l->id->pin);
+	return true;
+}
+
 void link_unusable(struct link *l)
 {
 	l->reading = false;

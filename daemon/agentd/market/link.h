@@ -44,6 +44,11 @@ void link_next(struct link *l, struct link_event *out);
 
 /* The caller took the document in. */
 void link_have(struct link *l, const char *version);
+/*
+ * The keys that the market shows, as identity_take_pins has them. false: they could not be kept on disk, and nothing
+ * goes by them.
+ */
+bool link_keys(struct link *l, const char *pins);
 /* It was unusable: the link asks again after a pause, a longer one each time. */
 void link_unusable(struct link *l);
 

@@ -240,6 +240,25 @@ static int work_read_hosts(const json_t *list, struct work *w, struct fail *f)
 	return 0;
 }
 
+/* Those that are wrong count as none: nothing depends on them but what to pin, and that stays. */
+static void work_read_keys(const json_t *list, struct work *w)
+{
+	size_t n, at = 0;
+	json_t *key;
+
+	json_array_foreach(list, n, key)
+	{
+		const char *text = json_string_value(key);
+		size_t len = text ? strlen(text) : sizeof w->keys;
+
+		if (at + len + 2 > sizeof w->keys) {
+			w->keys[0] = '\0';
+			return;
+		}
+		at += (size_t)snprintf(w->keys + at, sizeof w->keys - at, "%s%s", at ? ";" : "", text);
+	}
+}
+
 static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 {
 	char object[16];
@@ -252,6 +271,7 @@ static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 	if (!work_time_into(j, "now", &w->now) || !w->now)
 		return work_wrong(f, "now");
 	w->test_clock = json_is_true(json_object_get(j, "test_clock"));
+	work_read_keys(json_object_get(j, "tls_keys"), w);
 	if (!work_id_into(json_object_get(j, "agent"), "id", "agt_", w->agent))
 		return work_wrong(f, "agent");
 	if (!work_text_into(json_object_get(j, "agent"), "name", w->agent_name, sizeof w->agent_name))

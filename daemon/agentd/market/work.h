@@ -45,6 +45,7 @@ struct work_node {
 
 struct work {
 	char version[WORK_VERSION], agent[WORK_ID], agent_name[WORK_TEXT];
+	char keys[WORK_TEXT]; /* that the market shows, now and next: "sha256//…;sha256//…"; "": it says nothing */
 	int64_t now;
 	bool test_clock;
 	struct work_host *hosts;

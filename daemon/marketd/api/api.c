@@ -190,6 +190,26 @@ bool api_whose(const struct request *q, struct reply *r, uint64_t *account)
 	return true;
 }
 
+static int64_t api_count_agents(const struct api *api, const struct tlskeys *without)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t n = 0;
+
+	for (const struct agent *a = engine_agent_after(e, 0, 0); a; a = engine_agent_after(e, 0, a->id))
+		n += !a->retired && a->generation && !(without && tlskeys_known(without, a->id));
+	return n;
+}
+
+int64_t api_agents(const struct api *api)
+{
+	return api_count_agents(api, NULL);
+}
+
+int64_t api_agents_unheard(const struct api *api)
+{
+	return api_count_agents(api, &api->keys);
+}
+
 struct request api_own(struct api *api, uint64_t account)
 {
 	quotas_begin(api->quotas);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "marketd/api/tlskeys.h"
 #include "marketd/store/market.h"
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PATCH = 4, METHOD_PUT = 8, METHOD_DELETE = 16 };
@@ -81,8 +82,12 @@ struct api {
 	struct {
 		uint64_t pool, procurement;
 	} looked;                      /* old/: with which the last minute's look ended */
-	char tls_key[64];              /* "sha256//…" of the certificate's key; "": no TLS */
+	struct tlskeys keys;           /* what agents may pin */
 };
+
+/* Agents that are not retired and have connected; of those, who have not heard of the next TLS key. */
+int64_t api_agents(const struct api *api);
+int64_t api_agents_unheard(const struct api *api);
 
 /* Fills the reply and returns its status; each handler ends with one of the helpers below. */
 typedef int (*api_handler)(struct api *api, const struct request *q, struct reply *r);

@@ -39,6 +39,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/judge.h \
 	daemon/marketd/api/nonces.c \
 	daemon/marketd/api/nonces.h \
+	daemon/marketd/api/tlskeys.c \
+	daemon/marketd/api/tlskeys.h \
 	daemon/marketd/api/tally.c \
 	daemon/marketd/api/tally_capacity.c \
 	daemon/marketd/api/tally.h

@@ -255,6 +255,9 @@ static void print_agents(const struct api *api, struct buf *b)
 		buf_addf(b, "nanopod_agents{state=\"%s\"} %" PRId64 "\n", names[i], states[i]);
 	metrics_number(b, "nanopod_agent_silent_seconds", "gauge", "How long the longest silent agent has been silent.",
 		silence);
+	metrics_number(b, "nanopod_agents_without_next_key", "gauge",
+		"Agents that have not heard of the next TLS key; those of them that pin the key would refuse it.",
+		api->keys.next[0] ? api_agents_unheard(api) : 0);
 	metrics_number(b, "nanopod_nodes_unknown", "gauge", "Running nodes that the market did not order.", unknown);
 	metrics_number(b, "nanopod_nodes_unknown_seconds", "gauge", "Age of the oldest such node.", leak);
 	metrics_number(b, "nanopod_node_awaits_seconds", "gauge",

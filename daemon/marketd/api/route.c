@@ -303,6 +303,7 @@ void api_close(struct api *api)
 {
 	routes_free(api->routes);
 	nonces_free(api->nonces);
+	tlskeys_release(&api->keys);
 	api->routes = NULL;
 	api->nonces = NULL;
 }

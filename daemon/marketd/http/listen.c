@@ -166,12 +166,30 @@ uint64_t listen_address_key(const struct sockaddr *addr)
 	return key;
 }
 
-int listen_tls_key(const char *pem, char out[LISTEN_KEY_TEXT])
+/* The public key as a certificate has it, of a certificate, a public or a private key. Its length; -1: none. */
+static int listen_read_key(const char *pem, unsigned char **der)
 {
 	BIO *in = BIO_new_mem_buf(pem, -1);
 	X509 *cert = in ? PEM_read_bio_X509(in, NULL, NULL, NULL) : NULL;
+	EVP_PKEY *key = NULL;
+	int len = cert ? i2d_X509_PUBKEY(X509_get_X509_PUBKEY(cert), der) : -1;
+
+	if (in && !cert && BIO_reset(in) == 1)
+		key = PEM_read_bio_PUBKEY(in, NULL, NULL, NULL);
+	if (in && !cert && !key && BIO_reset(in) == 1)
+		key = PEM_read_bio_PrivateKey(in, NULL, NULL, (void *)"");
+	if (key)
+		len = i2d_PUBKEY(key, der);
+	EVP_PKEY_free(key);
+	X509_free(cert);
+	BIO_free(in);
+	return len;
+}
+
+int listen_tls_key(const char *pem, char out[LISTEN_KEY_TEXT])
+{
 	unsigned char *der = NULL, hash[SHA256_DIGEST_LENGTH], text[LISTEN_KEY_TEXT];
-	int len = cert ? i2d_X509_PUBKEY(X509_get_X509_PUBKEY(cert), &der) : -1;
+	int len = listen_read_key(pem, &der);
 
 	if (len > 0) {
 		SHA256(der, (size_t)len, hash);
@@ -180,7 +198,5 @@ int listen_tls_key(const char *pem, char out[LISTEN_KEY_TEXT])
 		memcpy(out + strlen(KEY_PREFIX), text, strlen((char *)text) + 1);
 	}
 	OPENSSL_free(der);
-	X509_free(cert);
-	BIO_free(in);
 	return len > 0 ? 0 : -EINVAL;
 }

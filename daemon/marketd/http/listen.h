@@ -25,8 +25,8 @@ struct sockaddr;
 uint64_t listen_address_key(const struct sockaddr *addr);
 
 /*
- * The pin of a certificate's key, "sha256//BASE64" of the public key of the first certificate in this
- * text: a client that knows it can check the market without an authority. 0, or -EINVAL: no certificate.
+ * The pin of a key, "sha256//BASE64" of the public key of the first certificate, or else the first key, in this text: a
+ * client that knows it can check the market without an authority. 0, or -EINVAL: neither.
  */
 int listen_tls_key(const char *pem, char out[LISTEN_KEY_TEXT]);
 

@@ -89,16 +89,21 @@ static json_t *policy_json(const struct engine *e)
 		drain < notice ? notice : drain);
 }
 
+static json_t *np_key(const char *pin)
+{
+	return *pin ? json_string(pin) : json_null();
+}
+
 static int get_market(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 
 	return api_json(q, r, 200,
-		json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o, s:o}", "object", "market", "name",
+		json_pack("{s:s, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:o, s:o, s:o}", "object", "market", "name",
 			api->name ? api->name : "nanopod", "version", PACKAGE_VERSION, "apis", "v2", "np/v1", "v1",
 			"v0", "now", (json_int_t)market_now(api->market), "minute", (json_int_t)engine_minute(e),
 			"test_clock", (int)api->test_clock, "policy", policy_json(e), "tls_public_key",
-			api->tls_key[0] ? json_string(api->tls_key) : json_null()));
+			np_key(api->keys.now), "tls_next_public_key", np_key(api->keys.next)));
 }
 
 static int get_whoami(struct api *api, const struct request *q, struct reply *r)

@@ -153,6 +153,9 @@ static const struct schema_field work[] = {
 	TIME("now", FIELD_REQUIRED),
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "agent", SCHEMA_REF, FIELD_REQUIRED, "np.WorkAgent", 0, 0, NULL },
+	{ "tls_keys", SCHEMA_ARRAY, FIELD_REQUIRED, "string", 0, 0,
+		"sha256//…: the keys that the market shows, now and next; an agent that pins one pins these from now "
+		"on" },
 	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
 	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkNode", 0, 0,
 		"all nodes that the agent keeps; it removes any other" },

@@ -54,6 +54,8 @@ static const struct schema_field market[] = {
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
 	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "sha256//…, to pin; null: no TLS" },
+	{ "tls_next_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"that of the next certificate, as far as it is announced" },
 	{ 0 },
 };
 

@@ -64,6 +64,17 @@ static json_t *np_work_node_json(const struct engine *e, const struct host *h, c
 	return node;
 }
 
+static json_t *np_work_tls(const struct tlskeys *k)
+{
+	json_t *list = json_array();
+
+	if (*k->now)
+		json_array_append_new(list, json_string(k->now));
+	if (*k->next)
+		json_array_append_new(list, json_string(k->next));
+	return list;
+}
+
 static json_t *work_json(const struct api *api, const struct agent *a, const char *version)
 {
 	const struct engine *e = market_engine(api->market);
@@ -81,23 +92,27 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 		if (i && (!open || i->status == INSTANCE_RUNNING))
 			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}
-	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o}", "object", "work", "version", version, "now",
-		(json_int_t)market_now(api->market), "test_clock", (int)api->test_clock, "agent", "id",
-		render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "hosts", hosts, "nodes", nodes);
+	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o, s:o}", "object", "work", "version", version,
+		"now", (json_int_t)market_now(api->market), "test_clock", (int)api->test_clock, "agent", "id",
+		render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "tls_keys", np_work_tls(&api->keys),
+		"hosts", hosts, "nodes", nodes);
 }
 
 static int get_work(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct agent *a = the_agent(api, q, r);
 	const char *have = api_query(q, "have");
-	char version[24];
+	char version[24 + TLSKEYS_VERSION], keys[TLSKEYS_VERSION];
 	int64_t wait;
 
 	if (!a || !api_query_int(q, r, "wait", 0, WAIT_MAX, 0, &wait))
 		return r->status;
 	np_recheck_look(api);
 	r->version = engine_agent_version(market_engine(api->market), a->id);
-	snprintf(version, sizeof version, "%" PRIu64, r->version);
+	tlskeys_version(&api->keys, keys);
+	snprintf(version, sizeof version, "%" PRIu64 "%s", r->version, keys);
+	if (have && strcmp(have, version) == 0)
+		tlskeys_heard(&api->keys, a->id);
 	if (have && strcmp(have, version) == 0 && wait > 0 && !q->last_ask) {
 		r->wait = true;
 		r->wait_ms = wait * 1000;
