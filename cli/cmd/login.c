@@ -67,6 +67,7 @@ static int login_take(struct nanopod *np, const struct options *o, char **token)
 static int login_keep(struct market_link *m, const char *token)
 {
 	struct nanopod *np = m->np;
+	const char *key = settings_market_key(np->settings);
 	char *path = token_path(np->settings);
 	struct fail f = { 0 };
 	int rc = STATUS_OK;
@@ -82,7 +83,10 @@ static int login_keep(struct market_link *m, const char *token)
 	if (!rc && getenv("NANOPOD_TOKEN") && *getenv("NANOPOD_TOKEN"))
 		print_warn(np, "NANOPOD_TOKEN is set and wins over the token just written");
 	if (!rc && settings_layer(np->settings, SETTING_ID_URL) >= LAYER_ENVIRONMENT)
-		print_note(np, "'nanopod config set url %s' sets the URL for good", m->url);
+		print_note(np,
+			key ? "\"nanopod config set url '%s#%s'\" sets the URL for good"
+			    : "'nanopod config set url %s' sets the URL for good",
+			m->url, key);
 	return rc;
 }
 

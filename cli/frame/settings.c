@@ -153,6 +153,24 @@ static int settings_check_text(const char *text, struct fail *f)
 	return 0;
 }
 
+/* "https://market.example#sha256//…", as 'nanopod host token' prints it, holds two settings. */
+static const char *settings_url_key(const char *text)
+{
+	const char *hash = strstr(text, "#sha256//");
+
+	return hash ? hash + 1 : NULL;
+}
+
+static int settings_check_url(const char *text, struct fail *f)
+{
+	const char *key = settings_url_key(text);
+	char *url = key ? strndup(text, (size_t)(key - 1 - text)) : strdup(text);
+	int rc = url ? client_check_url(url, f) : fail_set(f, -ENOMEM, "out of memory");
+
+	free(url);
+	return rc || !key ? rc : client_check_pin(key, f);
+}
+
 int settings_check(enum setting id, const char *text, struct fail *f)
 {
 	const struct setting_row *row = &rows[id];
@@ -176,10 +194,25 @@ int settings_check(enum setting id, const char *text, struct fail *f)
 		break;
 	}
 	if (id == SETTING_ID_URL)
-		return client_check_url(text, f);
+		return settings_check_url(text, f);
+	if (id == SETTING_ID_MARKET_KEY)
+		return client_check_pin(text, f);
 	if (id == SETTING_ID_SPEND_MAX)
 		return money_parse(text, &ms, f);
 	return settings_check_text(text, f);
+}
+
+static int settings_set_url(struct settings *s, enum settings_layer layer, const char *text, const char *where,
+	struct fail *f)
+{
+	const char *key = settings_url_key(text);
+	char *url = strndup(text, (size_t)(key - 1 - text));
+	int rc = url ? settings_set(s, SETTING_ID_URL, layer, url, where, f) : fail_set(f, -ENOMEM, "out of memory");
+
+	if (!rc)
+		rc = settings_set(s, SETTING_ID_MARKET_KEY, layer, key, where, f);
+	free(url);
+	return rc;
 }
 
 int settings_set(struct settings *s, enum setting id, enum settings_layer layer,
@@ -192,6 +225,8 @@ int settings_set(struct settings *s, enum setting id, enum settings_layer layer,
 
 	if (settings_check(id, text, &why))
 		return fail_set(f, -EINVAL, "cannot set '%s' by %s: %s", row->key, where, why.text);
+	if (id == SETTING_ID_URL && settings_url_key(text))
+		return settings_set_url(s, layer, text, where, f);
 	if (row->type != SETTING_LIST)
 		clear_value(v);
 	if (v->count == LIST_MAX)
@@ -390,6 +425,13 @@ const char *settings_item(const struct settings *s, enum setting id, size_t i)
 const char *settings_text(const struct settings *s, enum setting id)
 {
 	return settings_item(s, id, 0);
+}
+
+const char *settings_market_key(const struct settings *s)
+{
+	bool older = settings_layer(s, SETTING_ID_MARKET_KEY) < settings_layer(s, SETTING_ID_URL);
+
+	return older ? NULL : settings_text(s, SETTING_ID_MARKET_KEY);
 }
 
 long settings_int(const struct settings *s, enum setting id)

@@ -63,6 +63,8 @@ enum setting_trust {
 		"file with the market's token; default: token beside your settings, token-PROFILE in a profile") \
 	X(MARKET_CA, "market-ca", SETTING_PATH, TRUST_PERSON, NULL, NULL, 0, 0, \
 		"file of certificates to trust instead of the system's") \
+	X(MARKET_KEY, "market-key", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"the market's key, sha256//…: trust it alone; what follows '#' in url sets it") \
 	X(MARKET_PLAIN, "market-plain", SETTING_BOOL, TRUST_PERSON, "no", NULL, 0, 0, \
 		"send the token over http:// to other machines too") \
 	X(SPEND_MAX, "spend-max", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \
@@ -124,6 +126,9 @@ const char *settings_warning(const struct settings *s, size_t i);
 int settings_set(struct settings *s, enum setting id, enum settings_layer layer,
 	const char *text, const char *where, struct fail *f);
 void settings_clear(struct settings *s, enum settings_layer layer);
+
+/* The key that the market of the URL in force shows: one that was set below that URL is another market's. NULL: any. */
+const char *settings_market_key(const struct settings *s);
 
 /* The value in force; NULL, 0 or false where there is none. Paths come expanded; of a list the first. */
 const char *settings_text(const struct settings *s, enum setting id);

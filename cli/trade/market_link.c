@@ -71,6 +71,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 		const struct client_setup setup = { .url = url,
 			.token = m->token,
 			.ca = settings_text(np->settings, SETTING_ID_MARKET_CA),
+			.pin = settings_market_key(np->settings),
 			.plain = settings_bool(np->settings, SETTING_ID_MARKET_PLAIN),
 			.stop_fd = signals_fd(),
 			.connect_ms = flags & MARKET_BRIEFLY ? BRIEF_MS : 0,
@@ -305,6 +306,8 @@ const char *market_hint(const struct market_link *m, char *room, size_t size)
 		return "set it to another token, or unset it to use the one that 'nanopod login' stored";
 	if (code == CLIENT_UNREACHABLE && settings_layer(m->np->settings, SETTING_ID_URL) == LAYER_LOCAL)
 		return "that is the local market; start it with 'nanopod local start'";
+	if (code == CLIENT_UNTRUSTED && settings_market_key(m->np->settings))
+		return "'nanopod config set market-key KEY' trusts a new one";
 	return simple_hint(code);
 }
 

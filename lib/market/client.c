@@ -24,7 +24,9 @@ int client_new(const struct client_setup *setup, struct client **out, struct fai
 	if (!rc && setup->token)
 		rc = client_check_token_text(setup->token, f);
 	if (!rc && setup->pin)
-		rc = client_check_pin(c, setup->pin, f);
+		rc = client_check_pin(setup->pin, f);
+	if (!rc && setup->pin && !c->secure)
+		rc = fail_set(f, CLIENT_BAD_SETUP, "a pinned key needs a URL that starts with https://");
 	if (!rc && setup->token && !c->secure && !c->loopback && !setup->plain)
 		rc = fail_set(f, CLIENT_BAD_SETUP,
 			"not sending the token to '%.100s', as others on the way could read it; use "

@@ -61,9 +61,10 @@ struct client_setup {
 int client_new(const struct client_setup *setup, struct client **out, struct fail *f);
 void client_free(struct client *c);
 
-/* Is this token, this URL valid? 0 or CLIENT_BAD_SETUP. */
+/* Is this token, this URL, this `pin` valid? 0 or CLIENT_BAD_SETUP. */
 int client_check_token_text(const char *token, struct fail *f);
 int client_check_url(const char *url, struct fail *f);
+int client_check_pin(const char *pin, struct fail *f);
 
 struct client_call {
 	const char *method;        /* "GET" */

@@ -80,6 +80,5 @@ int client_verdict(const struct client *c, struct transfer *t, const struct clie
 /* client_text.c: URLs, tokens and paths. */
 int client_take_url(struct client *c, const char *url, struct fail *f);
 int client_check_path(const char *path, struct fail *f);
-int client_check_pin(const struct client *c, const char *pin, struct fail *f);
 
 #endif

@@ -100,4 +100,39 @@ else
 fi
 run_is 2 "no token goes to another machine in the clear" "$NANOPOD" whoami --url http://192.0.2.1
 like "$err" 'others on the way could read it' "which is said"
+
+# ---- A market whose certificate nobody signed ----
+if have openssl; then
+	openssl req -x509 -newkey ed25519 -nodes -keyout "$TMP/tls.key" -out "$TMP/tls.crt" -subj /CN=localhost -days 30 \
+		-addext subjectAltName=DNS:elsewhere 2>/dev/null
+	marketd_stop
+	curl() { command curl --insecure "$@"; }
+	marketd_start --test-clock --tls-cert "$TMP/tls.crt" --tls-key "$TMP/tls.key"
+	key=$(curl -s "$NANOPOD_URL/np/v1" | jq -r .tls_public_key)
+	url=$NANOPOD_URL
+	unset NANOPOD_URL
+	run_is 4 "its certificate proves nothing" "$NANOPOD" whoami --url "$url"
+	like "$err" 'market-ca' "which is said"
+	run_stdin "$TMP/acme" "$NANOPOD" login --url "$url#$key"
+	is "$status" 0 "the URL that agents use signs in: it has the key" || diag "$err"
+	like "$err" "config set url '$url#$key'" "and says how to keep it"
+	run_is 0 "for good" "$NANOPOD" config set url "$url#$key"
+	run_is 0 "from then on" "$NANOPOD" whoami -q
+	is "$out" acme "the market is known"
+	run_is 0 "the URL" "$NANOPOD" config get url
+	is "$out" "$url" "is the URL alone"
+	run_is 0 "its key" "$NANOPOD" config get market-key
+	is "$out" "$key" "is a setting of its own"
+	run_is 4 "a URL without a key, by an option" "$NANOPOD" whoami --url "$url"
+	like "$err" 'market-ca' "is not that market's"
+	other=sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+	run_is 4 "another key" "$NANOPOD" whoami --url "$url#$other"
+	like "$err" "not the pinned one; nothing was sent.*config set market-key" "gets nothing"
+	run_is 2 "half a key" "$NANOPOD" whoami --url "$url#sha256//short"
+	like "$err" "is not the pin of a key" "is refused"
+	run_is 2 "a key without TLS" "$NANOPOD" whoami --url "http://127.0.0.1:1#$key"
+	like "$err" "needs a URL that starts with https" "is refused"
+else
+	skip "openssl is not installed"
+fi
 done_testing
