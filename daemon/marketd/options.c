@@ -59,7 +59,8 @@ static const struct option rows[] = {
 
 static const char help[] =
 	"Usage: nanopod-marketd [options]\n"
-	"       nanopod-marketd check|migrate [--data DIR]\n"
+	"       nanopod-marketd check [--data DIR] [BACKUP]\n"
+	"       nanopod-marketd migrate [--data DIR]\n"
 	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
 	"\n"
 	"Run a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
@@ -86,9 +87,9 @@ static const char help[] =
 	"  --force             restore: replace an existing market\n"
 	"  --help, --version\n"
 	"\n"
-	"Once it runs, make a first account and token:\n"
-	"  curl --unix-socket DIR/socket http://x/np/v1/accounts -d '{\"name\":\"acme\"}'\n"
-	"  curl --unix-socket DIR/socket http://x/np/v1/accounts/acme/tokens -d '{\"scopes\":[\"read\",\"trade\"]}'\n";
+	"Once it runs, make a first account and a token for it:\n"
+	"  nanopod admin --url unix:DIR/socket account add acme\n"
+	"  nanopod admin --url unix:DIR/socket token acme laptop\n";
 
 static int options_complain(const char *name, const char *value, const char *forms)
 {
@@ -193,7 +194,7 @@ static int options_read_words(struct options *o, int argc, char **argv)
 		return USAGE;
 	}
 	file = o->verb && (strcmp(o->verb, "backup") == 0 || strcmp(o->verb, "restore") == 0);
-	if (file && optind < argc)
+	if ((file || (o->verb && strcmp(o->verb, "check") == 0)) && optind < argc)
 		o->path = argv[optind++];
 	if (optind < argc) {
 		fprintf(stderr, "nanopod-marketd: unexpected argument '%s'\n", argv[optind]);

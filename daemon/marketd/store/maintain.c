@@ -193,21 +193,22 @@ static int check_state(const struct maintain *how, struct store *store, struct f
 }
 
 /* Unlike the daemon, this does not create a missing database. */
-static int open_there(const char *path, struct store **out, struct fail *f)
+static int open_there(const char *path, bool backup, struct store **out, struct fail *f)
 {
 	char log[PATH_MAX];
 	struct stat st;
 
 	snprintf(log, sizeof log, "%s-wal", path);
 	if (!strstr(path, "://") && stat(path, &st) != 0 && errno == ENOENT && stat(log, &st) != 0)
-		return fail_set(f, REASON_NOT_FOUND, "no database '%s'; give the right --data", path);
+		return fail_set(f, REASON_NOT_FOUND, "no database '%s'%s", path,
+			backup ? "" : "; give the right --data");
 	return store_open(path, out, f);
 }
 
 static int maintain_check_path(const struct maintain *how, const char *path, struct fail *f)
 {
 	struct store *store;
-	int rc = open_there(path, &store, f);
+	int rc = open_there(path, path != how->data, &store, f);
 
 	if (rc)
 		return rc;
@@ -223,19 +224,20 @@ static int maintain_check_path(const struct maintain *how, const char *path, str
 
 static int run_check(const struct maintain *how, struct fail *f)
 {
-	int rc = maintain_check_path(how, how->data, f);
+	const char *path = how->path ? how->path : how->data;
+	int rc = maintain_check_path(how, path, f);
 
 	if (!rc)
-		maintain_say(how, "'%s' is good", how->data);
+		maintain_say(how, "'%s' is good", path);
 	return rc;
 }
 
 /* ---- Backup and restore ------------------------------------------------------------------ */
 
-static int copy_to(const char *from, const char *to, struct fail *f)
+static int copy_to(const struct maintain *how, const char *from, const char *to, struct fail *f)
 {
 	struct store *store;
-	int rc = open_there(from, &store, f);
+	int rc = open_there(from, from != how->data, &store, f);
 
 	if (rc)
 		return rc;
@@ -258,7 +260,7 @@ static int run_backup(const struct maintain *how, struct fail *f)
 	if (rc)
 		return rc;
 	maintain_say(how, "copying '%s' to '%s'", how->data, how->path);
-	rc = copy_to(how->data, how->path, f);
+	rc = copy_to(how, how->data, how->path, f);
 	if (!rc)
 		rc = maintain_check_path(how, how->path, f);
 	if (!rc)
@@ -302,6 +304,20 @@ static int set_aside(const struct maintain *how, struct fail *f)
 	return rc;
 }
 
+/* As the daemon makes it: nobody else may look into it. */
+static int maintain_make_folder(const char *database, struct fail *f)
+{
+	const char *end = strrchr(database, '/');
+	char folder[PATH_MAX];
+
+	if (!end || end == database)
+		return 0;
+	snprintf(folder, sizeof folder, "%.*s", (int)(end - database), database);
+	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+		return fail_errno(f, REASON_UNAVAILABLE, errno, "cannot make the folder '%s'", folder);
+	return 0;
+}
+
 static int run_restore(const struct maintain *how, struct fail *f)
 {
 	struct stat st;
@@ -318,9 +334,11 @@ static int run_restore(const struct maintain *how, struct fail *f)
 	if (!rc)
 		rc = maintain_check_path(how, how->path, f);
 	if (!rc)
+		rc = maintain_make_folder(how->data, f);
+	if (!rc)
 		rc = set_aside(how, f);
 	if (!rc)
-		rc = copy_to(how->path, how->data, f);
+		rc = copy_to(how, how->path, how->data, f);
 	if (!rc)
 		maintain_say(how, "'%s' is restored from '%s'", how->data, how->path);
 	return rc;

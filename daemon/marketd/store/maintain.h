@@ -11,7 +11,7 @@
 
 struct maintain {
 	const char *data;          /* the database, as store_open() takes it */
-	const char *path;          /* backup: where to; restore: where from; else NULL */
+	const char *path;          /* backup: where to; restore: where from; check: a copy instead of data; else NULL */
 	bool force;                /* restore: replaces an existing database (and keeps it as PATH.before-restore) */
 	FILE *err;                 /* progress and the sentence of a failure */
 };
