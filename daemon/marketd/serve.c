@@ -22,7 +22,15 @@
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
 
-enum { DRAIN_MS = 10000, RETRY_MS = 1000, WATCH_MS = 1000, PAUSE_MS = 3000, WHERE_MAX = 1024, SWEEP_MINUTES = 1440 };
+enum {
+	DRAIN_MS = 10000,
+	RETRY_MS = 1000,
+	WATCH_MS = 1000,
+	PAUSE_MS = 3000,
+	WHERE_MAX = 1024,
+	AUDIT_MAX = 1 << 20,
+	SWEEP_MINUTES = 1440
+};
 
 struct server {
 	const struct options *o;
@@ -143,6 +151,8 @@ static int open_market(struct server *s, struct fail *f)
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
+	s->api.log = s->log;
+	buf_init(&s->api.audited, AUDIT_MAX);
 	rc = watch_new(&s->api.watch,
 		&(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
 		s->api.now_ms);
@@ -204,6 +214,7 @@ static int serve_open_signals(struct server *s, struct fail *f)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (s->signals < 0 || loop_watch(s->loop, &s->signal_watch, s->signals, LOOP_READ) != 0)
@@ -274,6 +285,8 @@ static void serve_take_signals(struct server *s)
 	while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
 		if (info.ssi_signo == SIGHUP)
 			new_certificate(s);
+		else if (info.ssi_signo == SIGUSR1)
+			http_tell_requests(s->http);
 		else
 			s->ending = true;
 	}

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "market/reason.h"
+#include "marketd/api/auditlog.h"
 #include "marketd/api/quota.h"
 #include "marketd/api/tally.h"
 #include "marketd/store/watch.h"
@@ -248,8 +249,10 @@ int api_apply(struct api *api, const struct request *q, struct event *ev, const 
 	did = did ? did : &ignored;
 	ev->token = q->token;
 	rc = market_apply(api->market, ev, did, why);
-	if (rc == 0)
+	if (rc == 0) {
 		quota_charge(api, q, ev, (*did)->count, 0);
+		auditlog_note(api, q, ev, effects_made(*did));
+	}
 	return rc;
 }
 

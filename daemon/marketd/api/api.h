@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "marketd/api/tlskeys.h"
 #include "marketd/store/market.h"
 
@@ -79,6 +80,8 @@ struct api {
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
+	const struct log *log;         /* for what auditlog.c keeps; NULL: nothing */
+	struct buf audited;            /* auditlog.c: lines that wait for the commit */
 	struct {
 		uint64_t pool, procurement;
 	} looked;                      /* old/: with which the last minute's look ended */

@@ -8,6 +8,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/api.h \
 	daemon/marketd/api/authorize.c \
 	daemon/marketd/api/authorize.h \
+	daemon/marketd/api/auditlog.c \
+	daemon/marketd/api/auditlog.h \
 	daemon/marketd/api/body.c \
 	daemon/marketd/api/builtin.c \
 	daemon/marketd/api/builtin.h \

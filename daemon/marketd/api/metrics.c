@@ -105,7 +105,7 @@ static void metrics_histogram(struct buf *b, const char *name, const char *label
 	buf_addf(b, "\n%s_count%s%s%s %" PRIu64 "\n", name, open, labels, close, h->total);
 }
 
-static const char *method_text(enum method m)
+const char *metrics_method(enum method m)
 {
 	return m == METHOD_GET      ? "GET"
 		: m == METHOD_POST  ? "POST"
@@ -118,7 +118,7 @@ static void route_labels(const struct metric_route *row, struct buf *out)
 {
 	buf_clear(out);
 	if (row->route)
-		buf_addf(out, "method=\"%s\",route=\"%s\"", method_text(row->route->method), row->route->path);
+		buf_addf(out, "method=\"%s\",route=\"%s\"", metrics_method(row->route->method), row->route->path);
 	else
 		buf_adds(out, "method=\"\",route=\"\"");
 }

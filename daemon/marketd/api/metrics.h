@@ -32,6 +32,7 @@ struct metrics {
 };
 
 void metrics_request(struct metrics *m, const struct route *route, int status, int64_t micros);
+const char *metrics_method(enum method m); /* "GET" */
 void metrics_commit(struct metrics *m, int64_t micros, int64_t answers);
 int metrics_print(const struct metrics *m, const struct api *api, struct buf *out);
 

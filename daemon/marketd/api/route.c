@@ -12,6 +12,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/nonces.h"
+#include "marketd/api/auditlog.h"
 #include "marketd/api/authorize.h"
 #include "marketd/api/idempotency.h"
 #include "marketd/api/quota.h"
@@ -293,6 +294,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 
 void api_committed(struct api *api, bool failed)
 {
+	auditlog_committed(api, failed);
 	if (failed)
 		quotas_undone(api->quotas);
 	if (api->routes)
@@ -304,6 +306,7 @@ void api_close(struct api *api)
 	routes_free(api->routes);
 	nonces_free(api->nonces);
 	tlskeys_release(&api->keys);
+	buf_release(&api->audited);
 	api->routes = NULL;
 	api->nonces = NULL;
 }

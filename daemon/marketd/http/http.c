@@ -124,6 +124,13 @@ static void listener_free(struct http *h, size_t i)
 	h->listeners[i] = h->listeners[--h->listener_count];
 }
 
+void http_tell_requests(struct http *h)
+{
+	h->tells = !h->tells;
+	log_at(h->log, LOG_ERROR, "%s",
+		h->tells ? "logging each request; SIGUSR1 ends it" : "no longer logging requests");
+}
+
 int http_new_certificate(struct http *h, const char *cert, const char *key, struct fail *f)
 {
 	size_t count = h->listener_count;
@@ -185,6 +192,7 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	h->api = api;
 	h->metrics = metrics;
 	h->log = log;
+	h->tells = log->level >= LOG_DEBUG;
 	h->set = *settings;
 	fill_settings(&h->set);
 	list_init(&h->conns);

@@ -110,7 +110,7 @@ struct http {
 	uint64_t uploads_factor;            /* odd, by chance: nobody can choose whose counter he shares */
 	int64_t freed_bytes, next_trim;
 	int conn_count;
-	bool resumed, quiet;
+	bool resumed, quiet, tells; /* tells: the log gets each request */
 };
 
 /* http_conn.c */

@@ -2,12 +2,16 @@
 /* What libmicrohttpd calls: a request comes in piece by piece, and its answer leaves. */
 #include <microhttpd.h>
 
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"
+#include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/http/http_hooks.h"
 
@@ -96,6 +100,33 @@ static void add_headers(const struct exchange *x, struct MHD_Response *response)
 		MHD_add_response_header(response, "Connection", "close");
 }
 
+/* Only what this side knows: a path holds no secret, and headers and bodies are not told. */
+static void tell_request(const struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->conn->mhd,
+		MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	char from[INET6_ADDRSTRLEN + 1] = "the socket", who[IDENT_TEXT] = "nobody", account[IDENT_TEXT] = "";
+	const struct sockaddr *a = x->conn->listener->local || !info ? NULL : info->client_addr;
+	int64_t micros = clock_us() - x->started_us;
+
+	if (a && a->sa_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)a)->sin_addr, from, sizeof from);
+	else if (a && a->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, from, sizeof from);
+	if (x->q.agent)
+		ident_text(IDENT_AGENT, x->q.agent, who);
+	else if (x->q.token)
+		ident_text(IDENT_TOKEN, x->q.token, who);
+	else if (x->q.local)
+		snprintf(who, sizeof who, "the operator");
+	if (x->q.account)
+		ident_text(IDENT_ACCOUNT, x->q.account, account);
+	log_say(x->http->log, x->http->log->level,
+		"request %s: %s %.600s %d, %" PRId64 ".%03" PRId64 " ms, by %s%s%s from %s", x->id,
+		metrics_method(x->q.method), x->target ? x->target : "?", x->r.status, micros / 1000, micros % 1000,
+		who, *account ? " of " : "", account, from);
+}
+
 static enum MHD_Result send_answer(struct exchange *x)
 {
 	struct http *h = x->http;
@@ -110,6 +141,8 @@ static enum MHD_Result send_answer(struct exchange *x)
 	}
 	conn_state_set(x->conn, x->r.stream ? CONN_STREAM : CONN_ANSWER);
 	metrics_request(h->metrics, x->r.route, x->r.status, clock_us() - x->started_us);
+	if (h->tells)
+		tell_request(x);
 	response = x->r.stream ? stream_response(x) : blob_response(x);
 	if (!response)
 		return MHD_NO;

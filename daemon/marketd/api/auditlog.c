@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/api/auditlog.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/money.h"
+
+enum { AUDIT_LINE = 1024, AUDIT_NAME = 300 };
+
+/* "'acme'", or its id where it has no name. */
+static const char *audit_account(const struct engine *e, uint64_t id, char room[AUDIT_NAME])
+{
+	const struct account *a = engine_account(e, id);
+	char text[IDENT_TEXT];
+
+	snprintf(room, AUDIT_NAME, "'%.255s'", a && a->name ? a->name : ident_text(IDENT_ACCOUNT, id, text));
+	return room;
+}
+
+static void audit_who(const struct engine *e, const struct request *q, char *room, size_t size)
+{
+	char name[AUDIT_NAME], id[IDENT_TEXT];
+
+	if (q->agent)
+		snprintf(room, size, "agent %s of account %s", ident_text(IDENT_AGENT, q->agent, id),
+			audit_account(e, q->account, name));
+	else if (q->token)
+		snprintf(room, size, "token %s of account %s", ident_text(IDENT_TOKEN, q->token, id),
+			audit_account(e, engine_token(e, q->token) ? engine_token(e, q->token)->account : q->account,
+				name));
+	else
+		snprintf(room, size, "%s", q->local ? "the operator" : "the market");
+}
+
+static void audit_account_state(const struct event *ev, const char *whose, char *room, size_t size)
+{
+	char floor[MONEY_TEXT];
+
+	snprintf(room, size, "account %s is %s, its floor %s", whose,
+		ev->u.account_state.state == ACCOUNT_SUSPENDED ? "suspended" : "open",
+		money_text(ev->u.account_state.floor, floor));
+}
+
+static void audit_policy(const struct policy *p, char *room, size_t size)
+{
+	snprintf(room, size,
+		"policy is fee_bps=%" PRId32 " release_bps=%" PRId32 " settle_minutes=%" PRId32
+		" notice_minutes=%" PRId32 " drain_notice_minutes=%" PRId32,
+		p->fee_bps, p->release_bps, p->settle_minutes, p->notice_minutes, p->drain_notice_minutes);
+}
+
+static void audit_host(const struct engine *e, const struct event *ev, const char *what, char *room, size_t size)
+{
+	const struct host *h = engine_host(e, ev->subject);
+	const char *why = ev->kind == EVENT_HOST_STATE ? ev->text : NULL;
+
+	snprintf(room, size, "host '%.255s' %s%s%.255s", h && h->name ? h->name : "?", what, why && *why ? ": " : "",
+		why ? why : "");
+}
+
+/* false: no line is kept of it. */
+static bool audit_what(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
+{
+	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
+
+	audit_account(e, ev->account, whose);
+	switch (ev->kind) {
+	case EVENT_ACCOUNT:
+		snprintf(room, size, "account '%.255s' made", ev->name);
+		return true;
+	case EVENT_ACCOUNT_STATE:
+		audit_account_state(ev, whose, room, size);
+		return true;
+	case EVENT_CREDIT:
+		snprintf(room, size, "credit of %s to account %s", money_text(ev->u.credit.micros, money), whose);
+		return true;
+	case EVENT_TOKEN:
+		snprintf(room, size, "token %s made for account %s%s", ident_text(IDENT_TOKEN, made, id), whose,
+			ev->u.token.scopes & SCOPE_ADMIN ? ", with the scope admin" : "");
+		return true;
+	case EVENT_TOKEN_REVOKE:
+		snprintf(room, size, "token %s of account %s revoked", ident_text(IDENT_TOKEN, ev->subject, id), whose);
+		return true;
+	case EVENT_POLICY:
+		audit_policy(&ev->u.policy, room, size);
+		return true;
+	case EVENT_SKU:
+		snprintf(room, size, "type '%.255s' made or changed", ev->name ? ev->name : "?");
+		return true;
+	case EVENT_HOST_STATE:
+		audit_host(e, ev, ev->u.host_state.down ? "is down" : "is up", room, size);
+		return true;
+	case EVENT_HOST_RETIRE:
+		audit_host(e, ev, "is retired", room, size);
+		return true;
+	case EVENT_AGENT:
+		snprintf(room, size, "machine '%.255s' joined account %s", ev->name ? ev->name : "?", whose);
+		return true;
+	case EVENT_AGENT_RETIRE:
+		snprintf(room, size, "agent %s of account %s is retired", ident_text(IDENT_AGENT, ev->subject, id),
+			whose);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Orders come by the thousand: those cost nothing here. */
+static bool audit_kept(enum event_kind kind)
+{
+	static const bool kept[EVENT_KINDS] = {
+		[EVENT_ACCOUNT] = true,
+		[EVENT_ACCOUNT_STATE] = true,
+		[EVENT_CREDIT] = true,
+		[EVENT_TOKEN] = true,
+		[EVENT_TOKEN_REVOKE] = true,
+		[EVENT_POLICY] = true,
+		[EVENT_SKU] = true,
+		[EVENT_HOST_STATE] = true,
+		[EVENT_HOST_RETIRE] = true,
+		[EVENT_AGENT] = true,
+		[EVENT_AGENT_RETIRE] = true,
+	};
+
+	return kept[kind];
+}
+
+void auditlog_note(struct api *api, const struct request *q, const struct event *ev, uint64_t made)
+{
+	const struct engine *e = market_engine(api->market);
+	char what[AUDIT_LINE], who[AUDIT_NAME + 64];
+
+	if (!api->log || api->log->level < LOG_INFO || !audit_kept(ev->kind) ||
+		!audit_what(e, ev, made, what, sizeof what))
+		return;
+	audit_who(e, q, who, sizeof who);
+	/* A name may hold a line's end. */
+	for (char *p = what; *p; p++)
+		*p = *p == '\n' ? '?' : *p;
+	for (char *p = who; *p; p++)
+		*p = *p == '\n' ? '?' : *p;
+	buf_addf(&api->audited, "audit: %s, by %s\n", what, who);
+}
+
+void auditlog_committed(struct api *api, bool failed)
+{
+	char *line = api->audited.data, *end;
+
+	for (; !failed && line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		log_at(api->log, LOG_INFO, "%s", line);
+	}
+	buf_clear(&api->audited);
+}
