@@ -88,8 +88,9 @@ static const char help[] =
 	"  --help, --version\n"
 	"\n"
 	"Once it runs, make a first account and a token for it:\n"
-	"  nanopod admin --url unix:DIR/socket account add acme\n"
-	"  nanopod admin --url unix:DIR/socket token acme laptop\n";
+	"  export NANOPOD_URL=unix:DIR/socket\n"
+	"  nanopod admin account add acme\n"
+	"  nanopod admin token acme laptop\n";
 
 static int options_complain(const char *name, const char *value, const char *forms)
 {
