@@ -181,6 +181,7 @@ static int release_carry_out(struct releasing *r)
 		return print_fail(r->np, purchase_status(rc),
 			"run the same command again: it finds out and gives nothing back twice",
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
+	reservation_note_released(r->m, r->reservation.name, r->from);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%s' was released before", r->reservation.name);
 	return purchase_told(&r->purchase, release_print(r));

@@ -13,6 +13,7 @@
 #define REMEMBER_ORDERS "orders"
 #define REMEMBER_RESERVATIONS "reservations"
 #define REMEMBER_NODES "nodes"
+#define REMEMBER_RELEASED "released" /* reservations, with the end that a release gave them */
 
 enum { REMEMBER_NAME = 64 };
 

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
+#include "cli/frame/settings.h"
 #include "market/ident.h"
 #include "market/when.h"
 
@@ -227,11 +228,41 @@ void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64
 		reservation_tell_soon(np, r->name, end, now);
 }
 
+struct released {
+	const char *name, *end;
+	bool found;
+};
+
+static void reservation_compare_released(void *arg, const char *name, const char *end)
+{
+	struct released *r = arg;
+
+	r->found = r->found || (strcmp(name, r->name) == 0 && strcmp(end ? end : "", r->end) == 0);
+}
+
+static bool reservation_was_released(const struct nanopod *np, const char *name, int64_t end)
+{
+	char when[WHEN_TEXT];
+	struct released r = { .name = name, .end = when_iso(end, when) };
+	const char *url = settings_text(np->settings, SETTING_ID_URL);
+
+	if (url)
+		remember_each(REMEMBER_RELEASED, url, reservation_compare_released, &r);
+	return r.found;
+}
+
+void reservation_note_released(const struct market_link *m, const char *name, int64_t end)
+{
+	char when[WHEN_TEXT];
+
+	remember_one(REMEMBER_RELEASED, m->url, name, when_iso(end, when));
+}
+
 void reservation_tell_soon(struct nanopod *np, const char *name, int64_t end, int64_t now)
 {
 	char when[WHEN_TEXT];
 
-	if (end > now && end - now <= SOON)
+	if (end > now && end - now <= SOON && !reservation_was_released(np, name, end))
 		print_note(np, "'%s' ends %s; 'nanopod extend %s -d 1h' keeps its nodes", name,
 			when_relative(end, now, when), name);
 }

@@ -47,9 +47,12 @@ int64_t part_most(const struct reservation_part *p);
 /* "pending" (not yet its time), "running", or "ended": it holds no more time. */
 const char *reservation_state(const struct reservation *r, int64_t now);
 
-/* Tells people shortly before the end of one that runs, and how to keep it. */
+/* Tells people shortly before the end of one that runs, and how to keep it. Not where they gave its time back. */
 void reservation_tell_end(struct nanopod *np, const struct reservation *r, int64_t now);
 void reservation_tell_soon(struct nanopod *np, const char *name, int64_t end, int64_t now); /* it runs until end */
+
+/* Notes that a release made this its end. */
+void reservation_note_released(const struct market_link *m, const char *name, int64_t end);
 
 /* A name has letters, digits, '.', '_' and '-'. 0, or -EINVAL with a sentence. */
 int reservation_check_name(const char *name, struct fail *f);
