@@ -19,7 +19,7 @@
 #include "cli/trade/window.h"
 #include "market/when.h"
 
-enum { BODY_MAX = 65536 };
+enum { BODY_MAX = 65536, OFFERS_NAMED = 5 };
 
 extern const struct command cmd_release;
 
@@ -31,6 +31,7 @@ struct releasing {
 	struct reservation reservation;
 	struct purchase purchase;
 	struct giveback going;
+	struct giveback_offers offers;
 	struct giveback_node *one; /* of going: it was typed instead of a reservation; NULL */
 	char *sku;           /* NULL: any */
 	int64_t from, nodes; /* as the market said */
@@ -106,6 +107,41 @@ static void release_plan_nodes(const struct releasing *r, struct plan *p)
 			idle == 1 ? "" : "s", idle == 1 ? "es" : "", r->going.going ? " too" : ": none stops");
 }
 
+/* The most nodes that it has at any time from then on. */
+static int64_t release_most(const struct releasing *r)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < r->reservation.count; i++) {
+		const struct reservation_part *part = &r->reservation.parts[i];
+		int64_t most = 0;
+
+		for (size_t k = 0; (!r->sku || strcmp(part->sku, r->sku) == 0) && k < part->count; k++)
+			if (part->spans[k].end > r->from && part->spans[k].nodes > most)
+				most = part->spans[k].nodes;
+		sum += most;
+	}
+	return sum;
+}
+
+/* What is given back cannot be sold any more: whoever waits for money from it must know. */
+static void release_plan_offers(const struct releasing *r, struct plan *p)
+{
+	bool all = r->nodes >= release_most(r);
+	char span[WINDOW_TEXT];
+
+	for (size_t i = 0; i < r->offers.count && i < OFFERS_NAMED; i++) {
+		const struct giveback_offer *one = &r->offers.list[i];
+		struct window w = { .start = one->start, .end = one->end };
+
+		plan_add(p, i ? "" : "sell order", "%s, %" PRId64 " node%s, %s: %s", one->id, one->nodes,
+			one->nodes == 1 ? "" : "s", window_show(&w, span),
+			all && one->start >= r->from ? "cancelled" : "loses the time that you give back");
+	}
+	if (r->offers.count > OFFERS_NAMED)
+		plan_add(p, "", "and %zu more sell orders of this time, likewise", r->offers.count - OFFERS_NAMED);
+}
+
 static void release_show_plan(const struct releasing *r)
 {
 	char when[WHEN_TEXT], relative[WHEN_TEXT], a[MONEY_TEXT], left[MONEY_TEXT];
@@ -121,6 +157,7 @@ static void release_show_plan(const struct releasing *r)
 		plan_add(&p, "forfeited", "%s%s that you paid for this time", r->exact ? "" : "up to ",
 			money_text(r->worth - r->refund, left));
 	release_plan_nodes(r, &p);
+	release_plan_offers(r, &p);
 	if (!r->refund)
 		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' brings money if somebody buys",
 			r->reservation.name);
@@ -197,7 +234,8 @@ static int release_choose(struct releasing *r)
 		if (!r->sku || strcmp(have->parts[i].sku, r->sku) == 0)
 			hosts += part_least(&have->parts[i], r->from, r->from + WINDOW_STEP);
 	if (giveback_choose(r->m, &r->going, r->one, r->nodes, hosts) ||
-		giveback_worth(r->m, have, r->sku, r->from, r->nodes, &r->worth, &r->exact))
+		giveback_worth(r->m, have, r->sku, r->from, r->nodes, &r->worth, &r->exact) ||
+		giveback_offers(r->m, have->id, r->sku, r->from, &r->offers))
 		return market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]);
 	return 0;
 }
@@ -340,6 +378,7 @@ static int release_command(struct nanopod *np, const struct options *o)
 		rc = release_go(&r);
 	reservation_release(&r.reservation);
 	giveback_release(&r.going);
+	free(r.offers.list);
 	free(r.sku);
 	market_sign_out(r.m);
 	signals_end();

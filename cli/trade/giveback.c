@@ -188,3 +188,44 @@ int giveback_worth(struct market_link *m, const struct reservation *r, const cha
 	*exact = w.low == w.high;
 	return rc;
 }
+
+/* ---- What of it is on sale ---------------------------------------------------------------- */
+
+struct giveback_sale {
+	const char *pool, *sku;
+	int64_t from;
+	struct giveback_offers *out;
+};
+
+static int giveback_take_order(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct giveback_sale *s = arg;
+	struct giveback_offer *one;
+	struct model_order o;
+	int rc = wire_order(d, at, &o, f);
+
+	if (rc || !o.sell || o.status != MODEL_ORDER_STANDING || !o.window.count || !o.pool.id ||
+		strcmp(o.pool.id, s->pool) != 0 || (s->sku && o.sku.id && strcmp(o.sku.id, s->sku) != 0) ||
+		o.window.list[o.window.count - 1].end <= s->from)
+		return rc;
+	one = reallocarray(s->out->list, s->out->count + 1, sizeof *one);
+	if (!one)
+		command_nomem();
+	s->out->list = one;
+	one += s->out->count++;
+	*one = (struct giveback_offer){ .nodes = o.window.list[0].nodes,
+		.start = o.window.list[0].start,
+		.end = o.window.list[o.window.count - 1].end };
+	giveback_text(one->id, sizeof one->id, o.id);
+	return 0;
+}
+
+int giveback_offers(struct market_link *m, const char *pool, const char *sku, int64_t from, struct giveback_offers *out)
+{
+	struct giveback_sale s = { pool, sku, from, out };
+	char path[160];
+
+	*out = (struct giveback_offers){ .count = 0 };
+	snprintf(path, sizeof path, "/v2/orders?limit=200&status=standing&side=sell&pool=%.60s", pool);
+	return market_each(m, path, giveback_take_order, &s);
+}

@@ -47,4 +47,19 @@ const char *giveback_names(const struct giveback *g, char *room, size_t size);
 int giveback_worth(struct market_link *m, const struct reservation *r, const char *sku, int64_t from, int64_t nodes,
 	int64_t *worth, bool *exact);
 
+/* A sell order of the reservation's time after `from`: what is given back leaves the sale. */
+struct giveback_offer {
+	char id[64];
+	int64_t nodes, start, end; /* as ordered */
+};
+
+struct giveback_offers {
+	struct giveback_offer *list;
+	size_t count;
+};
+
+/* Those of the type (NULL: any) that wait for buyers. 0, or a negative code in m->fail. Free the list. */
+int giveback_offers(struct market_link *m, const char *pool, const char *sku, int64_t from,
+	struct giveback_offers *out);
+
 #endif

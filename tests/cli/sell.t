@@ -134,6 +134,22 @@ else
 	skip "there is no /dev/full"
 fi
 
+# ---- On sale already ----
+run_is 0 "two nodes" np buy -t richmond -n 2 -d 24h -s +40h -p 3 -y --name onsale
+SALE=$(np sell onsale -n 1 --last 6h -p 3 -y 2>/dev/null)
+run_is 0 "a release of all of it" np release onsale --dry-run
+like "$err" "sell order +$SALE, 1 node, Sun 17 Jan 18:01 to Mon 18 Jan 00:01 UTC.*: cancelled" "names the sell order of this time before it asks"
+run_is 0 "of one node" np release onsale -n 1 --dry-run
+like "$err" "sell order +$SALE, 1 node, .*: loses the time that you give back" "which may be the one on sale"
+run_is 0 "of time after it began" np release onsale --from @$((NOW + 62 * HOUR)) --dry-run
+like "$err" "sell order +$SALE, 1 node, .*: loses the time that you give back" "leaves some of it on sale"
+np cancel "$SALE" >/dev/null
+run_is 0 "withdrawn" np release onsale --dry-run
+unlike "$err" "sell order" "it is not named"
+SALE=$(np sell onsale -n 1 --last 6h -p 3 -y 2>/dev/null)
+run_is 0 "released" np release onsale -y
+is "$(market GET "/v2/orders/$SALE" | jq -r .status)" cancelled "the order is cancelled, as the plan said"
+
 # ---- By node ----
 run_is 0 "three nodes" np buy -t richmond -n 3 -d 4h -p 3 -y --name trio
 clock $((NOW + 120))
