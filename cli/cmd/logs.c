@@ -15,6 +15,7 @@
 #include "cli/frame/json.h"
 #include "cli/logs/logtail.h"
 #include "cli/nodes/node.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/frame/print.h"
 #include "cli/provision/report/clusterlogs.h"
 #include "cli/provision/report/joblogs.h"
@@ -278,9 +279,12 @@ static const struct node *logs_node_of(const struct logs *l, const char *name)
 /* One of several nodes that is not up does not keep the others' logs back. */
 static int logs_leave_out(struct logs *l, const struct node *n)
 {
+	char room[NODESTART_TEXT];
+	const char *why = node_why(n, room);
+
 	if (pssh_list_count(l->hosts) == 1)
 		return node_unreachable(l->np, n);
-	print_warn(l->np, "cannot reach '%s': %s", n->name, node_state_told(n));
+	print_warn(l->np, "cannot reach '%s': %s%s%s", n->name, node_state_told(n), why ? ": " : "", why ? why : "");
 	l->left_out++;
 	return STATUS_OK;
 }

@@ -9,10 +9,12 @@
 #include "cli/frame/json.h"
 #include "cli/trade/market_link.h"
 #include "cli/nodes/node.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/frame/rows.h"
 #include "cli/trade/reservation.h"
+#include "market/when.h"
 
 static const struct column columns[] = {
 	{ "node", COLUMN_ID, "its name" },
@@ -25,6 +27,7 @@ static const struct column columns[] = {
 	{ "address", 0, "address for SSH" },
 	{ "port", COLUMN_RIGHT | COLUMN_RAW | COLUMN_MINOR, "port for SSH" },
 	{ "user", COLUMN_WIDE, "user for SSH" },
+	{ "starts", COLUMN_WIDE, "when the time begins that a pending node waits for" },
 	{ "ends", 0, "end of its time; early: its host goes out of service then" },
 	{ "made", COLUMN_WIDE, "when it was created" },
 	{ "message", COLUMN_WIDE | COLUMN_TEXT, "message of its host or the market" },
@@ -63,17 +66,30 @@ static const char *nodes_end(struct nanopod *np, const struct node *n, char room
 	return end;
 }
 
+/* "pending (in 41s)": people see at once how long. */
+static const char *nodes_status(const struct nanopod *np, const struct node *n, char room[CELL_TEXT])
+{
+	char left[WHEN_TEXT];
+	int64_t ms = node_starts_in(n);
+
+	if (!cell_for_people(np))
+		return node_state(n);
+	if (!ms)
+		return node_state_told(n);
+	snprintf(room, CELL_TEXT, "%s (%.40s)", node_state(n), when_relative((ms + 999) / 1000, 0, left));
+	return room;
+}
+
 static void nodes_add_row(struct nanopod *np, struct rows *r, const struct node *n, struct buf *keys)
 {
-	char port[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT];
+	char port[CELL_TEXT], starts[CELL_TEXT], ends[CELL_TEXT], made[CELL_TEXT], status[CELL_TEXT];
 
 	put_keys(n, keys);
 	rows_add(r,
-		(const char *[]){ n->name, n->id, n->reservation,
-			cell_for_people(np) ? node_state_told(n) : node_state(n), n->type, nodes_gpus(np, n), n->zone,
-			n->hostname, n->hostname ? cell_int(n->port, port) : NULL, n->user, nodes_end(np, n, ends),
-			cell_time(np, n->created, made), n->message && *n->message ? n->message : NULL, n->proof,
-			buf_text(keys) });
+		(const char *[]){ n->name, n->id, n->reservation, nodes_status(np, n, status), n->type,
+			nodes_gpus(np, n), n->zone, n->hostname, n->hostname ? cell_int(n->port, port) : NULL, n->user,
+			cell_time(np, n->start, starts), nodes_end(np, n, ends), cell_time(np, n->created, made),
+			n->message && *n->message ? n->message : NULL, n->proof, buf_text(keys) });
 }
 
 static bool nodes_wanted(const struct options *o, const struct node *n)

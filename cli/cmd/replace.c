@@ -10,6 +10,7 @@
 #include "cli/frame/json.h"
 #include "cli/trade/market_link.h"
 #include "cli/nodes/node.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/nodes/nodewait.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
@@ -61,11 +62,12 @@ static int replace_find(struct replacing *r)
 
 static void replace_show_plan(const struct replacing *r)
 {
+	char room[NODESTART_TEXT];
+	const char *why = node_why(r->old, room);
 	struct plan p;
 
 	plan_init(&p, "Replace '%s'", r->old->name);
-	plan_add(&p, "node", "%s, %s%s%s", r->old->id, node_state_told(r->old),
-		r->old->message && *r->old->message ? ": " : "", r->old->message ? r->old->message : "");
+	plan_add(&p, "node", "%s, %s%s%s", r->old->id, node_state_told(r->old), why ? ": " : "", why ? why : "");
 	plan_add(&p, "reservation", "%s", r->old->reservation);
 	plan_add(&p, "then",
 		"it stops now, and everything on its disk is lost; a new node of the same type and image starts in its "

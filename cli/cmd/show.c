@@ -226,6 +226,18 @@ static int show_reservation(struct showing *s, const struct reservation *r)
 
 /* ---- A node ------------------------------------------------------------------------------ */
 
+/* Only a market of ours says when a node starts that has no host yet. Its other lines stand without it. */
+static void show_starts(struct showing *s, const char *id)
+{
+	char when[WHEN_TEXT], relative[WHEN_TEXT];
+	struct model_node n;
+
+	if (market_get(s->m, "/np/v1/nodes/%s", id) == 0 && wire_node(s->m->doc, WIRE_WHOLE, &n, &s->m->fail) == 0 &&
+		n.start_at)
+		show_line(s, n.start_at > s->now ? "starts" : "waits since", "%s (%s)", when_local(n.start_at, when),
+			when_relative(n.start_at, s->now, relative));
+}
+
 static int show_instance(struct showing *s, const char *id)
 {
 	struct model_instance i;
@@ -254,6 +266,8 @@ static int show_instance(struct showing *s, const char *id)
 	show_line(s, "made", "%s", when_local(i.created_at, span));
 	if (i.shutdown_at)
 		show_line(s, "ends", "%s", when_local(i.shutdown_at, span));
+	if (s->ours && i.status == MODEL_INSTANCE_AWAITING)
+		show_starts(s, name);
 	rc = market_get(s->m, "/v2/instances/%s/ssh", name);
 	if (rc == CLIENT_LOST || rc == CLIENT_UNREACHABLE)
 		return market_fail(s->m, "cannot ask how '%s' is reached", name);

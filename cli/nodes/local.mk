@@ -12,5 +12,7 @@ libcli_la_SOURCES += \
 	cli/nodes/nodecache.h \
 	cli/nodes/nodedata.c \
 	cli/nodes/nodedata.h \
+	cli/nodes/nodestart.c \
+	cli/nodes/nodestart.h \
 	cli/nodes/nodewait.c \
 	cli/nodes/nodewait.h

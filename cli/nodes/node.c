@@ -7,12 +7,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/table.h"
 #include "cli/nodes/gpus.h"
 #include "cli/nodes/hostnames.h"
 #include "cli/nodes/nodecache.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
+#include "cli/trade/market_clock.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/settings.h"
 #include "cli/trade/tokenfile.h"
@@ -98,6 +101,7 @@ static int take_node(void *arg, struct doc *d, long at, struct fail *f)
 	n->type = node_copy(one.type);
 	n->zone = node_copy(one.zone);
 	n->proof = node_copy(one.proof_asked ? one.proof : NULL);
+	n->start = one.start_at;
 	n->end = one.end_at;
 	n->created = one.created_at;
 	n->updated = one.updated_at;
@@ -205,6 +209,17 @@ static int node_by_name(const void *x, const void *y)
 	return rc ? rc : (a->created > b->created) - (a->created < b->created);
 }
 
+/* By the market's clock, which need not be ours. */
+static void nodes_measure_starts(struct market_link *m, struct nodes *n)
+{
+	struct market_clock clock = { .at = (int64_t)time(NULL), .asked_ms = clock_ms() };
+
+	if (m->about_doc)
+		market_clock_read(m, &clock);
+	for (size_t i = 0; i < n->count; i++)
+		n->list[i].start_ms = clock.asked_ms + (n->list[i].start - clock.at) * 1000;
+}
+
 int nodes_load(struct market_link *m, const char *reservation, bool all, struct nodes **out)
 {
 	struct nodes *n = calloc(1, sizeof *n);
@@ -220,6 +235,7 @@ int nodes_load(struct market_link *m, const char *reservation, bool all, struct 
 	}
 	if (n->count)
 		qsort(n->list, n->count, sizeof *n->list, node_by_name);
+	nodes_measure_starts(m, n);
 	nodecache_write(m->np, m->url, n, reservation);
 	*out = n;
 	return 0;
@@ -293,14 +309,13 @@ void node_tell_end(struct nanopod *np, const struct node *n)
 
 int node_unreachable(struct nanopod *np, const struct node *n)
 {
-	const char *why = n->message && *n->message ? n->message : NULL;
-	char hint[400];
+	char hint[400], room[NODESTART_TEXT];
+	const char *why = node_why(n, room);
 
 	if (n->status == MODEL_INSTANCE_AWAITING) {
 		snprintf(hint, sizeof hint, "'--wait' waits for it; 'nanopod nodes -r %.200s' shows its status",
 			n->reservation);
-		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': pending: %s", n->name,
-			why ? why : "its time has not begun, or its host has not started it yet");
+		return print_fail(np, STATUS_CONFLICT, hint, "cannot reach '%s': pending: %s", n->name, why);
 	}
 	snprintf(hint, sizeof hint, "'nanopod nodes -r %.200s --all' shows how it ended", n->reservation);
 	if (n->status == MODEL_INSTANCE_RUNNING)

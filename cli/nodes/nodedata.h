@@ -18,6 +18,7 @@ struct node {
 	enum model_instance_status status;
 	bool host_down;                /* the market says that its host is silent or broken */
 	bool ends_early;               /* its host goes out of service at its end */
+	int64_t start, start_ms;       /* of the time that a pending one waits for; on clock_ms(). start 0: not known */
 	int64_t end, created, updated; /* end 0: not known */
 	char *hostname, *user;         /* hostname NULL: not reachable yet; user NULL: not known */
 	unsigned port;

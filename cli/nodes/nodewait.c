@@ -4,15 +4,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "cli/nodes/node.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
 #include "cli/frame/signals.h"
 
-enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300, TIME_TEXT = 32, SOON = 12 * 3600 };
+enum { FIRST_LOOK_MS = 200, LAST_LOOK_MS = 2000, DRAW_MS = 250, PHASE_TEXT = 300 };
 
 struct waiting {
 	struct market_link *m;
@@ -20,9 +20,8 @@ struct waiting {
 	const char *const *names;
 	size_t count, running;
 	int64_t began, since; /* since: the phase is the same */
-	int64_t starts;       /* when their time begins, on clock_ms(); 0: not known */
-	char starts_text[64];
-	bool ahead; /* their time has not begun */
+	int64_t start, start_ms; /* when their time begins, and that on clock_ms(); 0: not known */
+	int64_t ahead;           /* on clock_ms(), when that of the late one begins; 0: it has begun, or not known */
 	char phase[PHASE_TEXT], said[PHASE_TEXT];
 	bool line; /* one stands at the bottom of the terminal */
 };
@@ -35,27 +34,17 @@ static void nodewait_hide(struct waiting *w)
 	w->line = false;
 }
 
-/* "41 s", "2:05", "1:02:05" */
-static const char *nodewait_time(int64_t ms, char room[TIME_TEXT])
-{
-	if (ms < 60000)
-		snprintf(room, TIME_TEXT, "%d s", (int)(ms / 1000));
-	else
-		progress_time(ms, room, TIME_TEXT);
-	return room;
-}
-
 /* On a terminal one line that counts the time, down to the start where that is known; else one line a change. */
 static void nodewait_show(struct waiting *w)
 {
 	struct nanopod *np = w->m->np;
-	int64_t now = clock_ms(), left = w->ahead ? w->starts - now : 0;
-	char time[TIME_TEXT], tail[TIME_TEXT + 8];
+	int64_t now = clock_ms(), left = w->ahead ? w->ahead - now : 0;
+	char time[NODESTART_TEXT], tail[NODESTART_TEXT + 8];
 
 	if (strcmp(w->phase, w->said) != 0)
 		w->since = now;
 	/* The start may have passed since the market was last asked. */
-	nodewait_time(left > 0 ? left : now - w->since, time);
+	nodestart_left(left > 0 ? left : now - w->since, time);
 	if (np->tty_err && !np->errors_json) {
 		snprintf(tail, sizeof tail, left > 0 ? " (in %s)" : ", %s", time);
 		progress_line(np, w->phase, tail);
@@ -66,22 +55,32 @@ static void nodewait_show(struct waiting *w)
 	memcpy(w->said, w->phase, sizeof w->said);
 }
 
-/* What a node that does not run yet waits for. */
-static const char *nodewait_why(const struct waiting *w, const struct node *n)
+/* What a node that does not run yet waits for. The market may say when it starts, or the caller knows it. */
+static const char *nodewait_why(struct waiting *w, const struct node *n, char room[NODESTART_TEXT])
 {
+	int64_t ms = node_starts_in(n), start = n->start ? n->start : w->start;
+
+	w->ahead = 0;
 	if (n->message && *n->message)
 		return n->message;
 	if (n->status == MODEL_INSTANCE_RUNNING)
 		return "booting";
-	if (w->ahead)
-		return w->starts_text;
-	return w->starts ? "no host yet" : "waiting for its start time or a host";
+	if (!n->start && !n->end && w->start_ms > clock_ms())
+		ms = w->start_ms - clock_ms();
+	if (ms) {
+		w->ahead = clock_ms() + ms;
+		return nodestart_at(start, ms, room);
+	}
+	return n->end   ? "its host has not started it yet"
+		: start ? "no host yet"
+			: "waiting for its start time or a host";
 }
 
 /* 0, or 3 where one of them will never run. The phase names the first that does not run yet. */
 static int nodewait_judge(struct waiting *w, const struct nodes *n)
 {
 	const struct node *late = NULL;
+	char room[NODESTART_TEXT];
 	int said;
 
 	w->running = 0;
@@ -102,13 +101,12 @@ static int nodewait_judge(struct waiting *w, const struct nodes *n)
 			late = one;
 		}
 	}
-	w->ahead = late && late->status == MODEL_INSTANCE_AWAITING && !(late->message && *late->message) &&
-		w->starts > clock_ms();
+	w->ahead = 0;
 	said = snprintf(w->phase, sizeof w->phase, "%zu of %zu node%s running", w->running, w->count,
 		w->count == 1 ? "" : "s");
 	if (late)
 		snprintf(w->phase + said, sizeof w->phase - (size_t)said, "; %.80s: %.120s", late->name,
-			nodewait_why(w, late));
+			nodewait_why(w, late, room));
 	return 0;
 }
 
@@ -151,20 +149,6 @@ static int nodewait_wait(struct waiting *w, int64_t wait_ms, int *number)
 	}
 }
 
-/* Notes when their time begins, for the line. */
-static void nodewait_starts(struct waiting *w, int64_t start, int64_t now)
-{
-	time_t at = (time_t)start;
-	struct tm tm;
-
-	if (start <= 0)
-		return;
-	w->starts = w->began + (start - now) * 1000;
-	if (localtime_r(&at, &tm))
-		strftime(w->starts_text, sizeof w->starts_text,
-			start - now < SOON ? "starts at %H:%M" : "starts on %a %d %b at %H:%M", &tm);
-}
-
 int nodewait_by(struct market_link *m, const char *reservation, const char *const *names, size_t count, int64_t start,
 	int64_t now, int64_t wait_ms, int *number)
 {
@@ -173,15 +157,16 @@ int nodewait_by(struct market_link *m, const char *reservation, const char *cons
 		.names = names,
 		.count = count,
 		.began = clock_ms(),
+		.start = start,
+		.start_ms = start > 0 ? clock_ms() + (start - now) * 1000 : 0,
 		.phase = "asking the market" };
-	char time[TIME_TEXT];
+	char time[NODESTART_TEXT];
 	int rc;
 
-	nodewait_starts(&w, start, now);
 	rc = nodewait_wait(&w, wait_ms, number);
 	nodewait_hide(&w);
-	if (rc == 1 && w.ahead && w.starts > clock_ms())
-		fail_set(&m->fail, 0, "%s (in %s)", w.phase, nodewait_time(w.starts - clock_ms(), time));
+	if (rc == 1 && w.ahead > clock_ms())
+		fail_set(&m->fail, 0, "%s (in %s)", w.phase, nodestart_left(w.ahead - clock_ms(), time));
 	else if (rc == 1)
 		fail_set(&m->fail, 0, "%s", w.phase);
 	return rc;

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "cli/nodes/node.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
 #include "cli/remote/select.h"
@@ -46,7 +47,10 @@ static bool fanout_all_down(const struct nanopod *np, const struct pssh_list *na
 
 static int fanout_leave_out(struct fanout *f, struct outcome *o, const char *name, const struct node *n)
 {
-	const char *why = n->message && *n->message ? n->message : NULL;
+	char room[NODESTART_TEXT];
+	int64_t ahead = node_starts_in(n);
+	/* Without the seconds until then: the summary puts hosts of one text together. */
+	const char *why = ahead ? nodestart_at(n->start, ahead, room) : node_why(n, room);
 	int rc = pssh_host(f->connect->fleet, name, &o->host);
 
 	if (rc == PSSH_ENOMEM)

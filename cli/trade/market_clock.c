@@ -17,6 +17,7 @@ int market_clock_read(struct market_link *m, struct market_clock *c)
 		ours = market_get(m, "/np/v1");
 		ours = ours ? ours : wire_market(m->doc, WIRE_WHOLE, &m->about, &m->fail);
 		m->about_doc = m->doc;
+		m->about_ms = clock_ms();
 		m->doc = NULL;
 		ours = ours ? ours : 1;
 	}
@@ -24,6 +25,7 @@ int market_clock_read(struct market_link *m, struct market_clock *c)
 	c->asked_ms = clock_ms();
 	c->at = (int64_t)time(NULL);
 	if (ours == 1) {
+		c->asked_ms = m->about_ms;
 		c->at = m->about.minute * 60 > m->about.now ? m->about.minute * 60 : m->about.now;
 		c->stands = m->about.test_clock;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "base/table.h"
 #include "cli/trade/resume_file.h"
@@ -417,6 +418,7 @@ int market_ours(struct market_link *m)
 	if (rc)
 		return rc;
 	m->about_doc = m->doc;
+	m->about_ms = clock_ms();
 	m->doc = NULL;
 	m->ours = 1;
 	return 1;

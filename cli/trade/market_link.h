@@ -41,6 +41,7 @@ struct market_link {
 	struct doc *who_doc;
 	struct model_market about; /* after market_ours() */
 	struct doc *about_doc;
+	int64_t about_ms;          /* when it came, on clock_ms() */
 	bool reads;                /* the last request only reads */
 	int ours;                  /* -1: not asked yet */
 };

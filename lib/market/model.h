@@ -157,6 +157,7 @@ struct model_node {
 	bool ends_early;                      /* its host goes out of service at end_at */
 	enum model_instance_status status;
 	struct model_ref reservation;
+	int64_t start_at;                     /* of the time that it waits for; 0: it has a host, or unknown */
 	int64_t end_at;                       /* 0: unknown */
 	int64_t created_at, updated_at;
 	const char *user;                     /* who signs in; NULL: unknown */

@@ -89,6 +89,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "reservation", REF, MAY, reservation),
 		FIELD(model_node, "type", TEXT, MAY, type),
 		FIELD(model_node, "zone", TEXT, MAY, zone),
+		FIELD(model_node, "start_at", INT, MAY, start_at),
 		FIELD(model_node, "end_at", INT, MAY, end_at),
 		FIELD(model_node, "created_at", INT, MAY, created_at),
 		FIELD(model_node, "updated_at", INT, MAY, updated_at),

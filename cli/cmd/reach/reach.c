@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli/frame/print.h"
+#include "cli/nodes/nodestart.h"
 #include "cli/remote/select.h"
 
 /* "ssh://root@n1:22" -> "n1"; what is left must be one word of every program's file. */
@@ -32,10 +33,14 @@ static int reach_add(struct nanopod *np, struct reach *r, const char *spec)
 {
 	struct reach_host *h = &r->list[r->count];
 	const struct node *n = nodes_of_host(np->nodes, spec);
+	char room[NODESTART_TEXT];
+	const char *why = n ? node_why(n, room) : NULL;
 	int status;
 
 	if (n && (!node_reachable(n) || !n->key_count)) {
-		print_warn(np, "left out '%s': %s", n->name, node_reachable(n) ? "no host key" : node_state_told(n));
+		why = node_reachable(n) ? NULL : why;
+		print_warn(np, "left out '%s': %s%s%s", n->name, node_reachable(n) ? "no host key" : node_state_told(n),
+			why ? ": " : "", why ? why : "");
 		r->left_out++;
 		return STATUS_OK;
 	}

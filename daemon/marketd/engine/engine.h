@@ -108,6 +108,8 @@ bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uin
 
 /* How many more nodes of the SKU the pool's time has room for, now or later: windows of its hosts without a node. */
 size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku);
+/* When the nth of those windows begins, from 0, in order of time; -1: there are fewer. */
+int64_t engine_pool_window(const struct engine *e, uint64_t pool, uint64_t sku, size_t n);
 
 /* The public book: the levels of one SKU for a window, best first, without names; spans: what a level could fill. */
 int engine_depth(const struct engine *e, uint64_t sku, enum side side, bool unverified, int64_t start, int64_t end,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reading calls of engine.h. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
@@ -201,17 +204,29 @@ bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uin
 	return false;
 }
 
-/* A node keeps its host for as long as the pool owns it without a gap: that is one window. */
-static size_t query_windows(const struct live_host *h, uint64_t pool, int64_t minute)
+/* A node keeps its host for as long as the pool owns it without a gap: that is one window. starts: NULL, or room. */
+static size_t query_windows(const struct live_host *h, uint64_t pool, int64_t minute, int64_t *starts)
 {
 	size_t n = 0;
 	bool was = false;
 
 	for (size_t i = calendar_find(h, minute); i < h->pub.piece_count; i++) {
-		n += h->pub.pieces[i].pool == pool && !was;
+		if (h->pub.pieces[i].pool == pool && !was) {
+			if (starts)
+				starts[n] = h->pub.pieces[i].start;
+			n++;
+		}
 		was = h->pub.pieces[i].pool == pool;
 	}
 	return n;
+}
+
+/* A node keeps its host without a gap, so the window that it runs in is none that others get. */
+static bool query_taken(const struct engine *e, const struct live_host *h, uint64_t pool)
+{
+	const struct instance *x = world_instance(e, h->instance);
+
+	return x && x->pool == pool && calendar_owned(h, pool, e->minute);
 }
 
 size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku)
@@ -221,13 +236,44 @@ size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku)
 
 	for (size_t i = 0; p && i < p->holding_count; i++) {
 		const struct live_host *h = p->holdings[i].live;
-		const struct instance *x = world_instance(e, h->instance);
 
 		if (h->pub.sku == sku)
-			n += query_windows(h, pool, e->minute) -
-				(x && x->pool == pool && calendar_owned(h, pool, e->minute));
+			n += query_windows(h, pool, e->minute, NULL) - query_taken(e, h, pool);
 	}
 	return n;
+}
+
+static int query_earlier(const void *x, const void *y)
+{
+	const int64_t *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+int64_t engine_pool_window(const struct engine *e, uint64_t pool, uint64_t sku, size_t n)
+{
+	const struct live_pool *p = world_pool(e, pool);
+	size_t most = 0, count = 0;
+	int64_t *starts, at = -1;
+
+	for (size_t i = 0; p && i < p->holding_count; i++)
+		most += query_windows(p->holdings[i].live, pool, e->minute, NULL);
+	starts = n < most ? calloc(most, sizeof *starts) : NULL;
+	for (size_t i = 0; starts && i < p->holding_count; i++) {
+		const struct live_host *h = p->holdings[i].live;
+		bool taken = query_taken(e, h, pool); /* then it is the first */
+		size_t windows = h->pub.sku == sku ? query_windows(h, pool, e->minute, starts + count) : 0;
+
+		if (windows && taken)
+			memmove(starts + count, starts + count + 1, --windows * sizeof *starts);
+		count += windows;
+	}
+	if (n < count) {
+		qsort(starts, count, sizeof *starts, query_earlier);
+		at = starts[n];
+	}
+	free(starts);
+	return at;
 }
 
 int64_t engine_unsettled(const struct engine *e, uint64_t account)

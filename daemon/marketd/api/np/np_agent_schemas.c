@@ -270,6 +270,8 @@ static const struct schema_field node[] = {
 	{ "reservation", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
 	SAID("type", FIELD_REQUIRED),
 	SAID("zone", FIELD_REQUIRED | FIELD_NULL),
+	{ "start_at", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"when the time begins that it waits for; null: it has a host, or no time is bought for it" },
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("updated_at", FIELD_REQUIRED),

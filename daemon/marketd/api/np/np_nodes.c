@@ -106,6 +106,16 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 	return made;
 }
 
+/* When the time begins that a node waits for; a host may not have started it yet though it has begun. */
+static json_t *np_nodes_start(const struct engine *e, const struct instance *i)
+{
+	int64_t start = i->status == INSTANCE_AWAITING && !i->host
+		? engine_pool_window(e, i->pool, i->sku, np_nodes_before(e, i))
+		: -1;
+
+	return start < 0 ? json_null() : render_minute(start);
+}
+
 static json_t *np_nodes_node_json(const struct engine *e, const struct instance *i)
 {
 	static const char *const words[] = { "awaiting_allocation", "running", "terminated", "failed" };
@@ -113,11 +123,11 @@ static json_t *np_nodes_node_json(const struct engine *e, const struct instance 
 	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}", "object",
-		"node", "id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status",
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}",
+		"object", "node", "id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status",
 		words[i->status], "status_message", message_of(e, i), "host_down", h && h->down, "ends_early",
 		(int)np_ends_early(e, i), "reservation", render_pool_summary(e, i->pool), "type",
-		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "end_at",
+		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "start_at", np_nodes_start(e, i), "end_at",
 		end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at, "updated_at",
 		(json_int_t)i->updated_at, "gpus", render_gpus(i), "ssh", ssh_of(i), "verification",
 		h ? np_verification(e, h) : json_null());
