@@ -449,7 +449,7 @@ static const struct column columns[] = {
 	{ "state", COLUMN_STATE, "ok, warn or fail" },
 	{ "check", COLUMN_ID, "what was checked" },
 	{ "why", COLUMN_TEXT, "what was found" },
-	{ "mend", COLUMN_TEXT, "command that fixes it" },
+	{ "mend", COLUMN_TEXT | COLUMN_UNDER, "command that fixes it" },
 	{ 0 },
 };
 

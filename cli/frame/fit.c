@@ -39,6 +39,8 @@ static size_t fit_least(const struct fit *c, enum fit_step step, size_t cells)
 {
 	size_t least = SIZE_MAX;
 
+	if (c->flags & COLUMN_UNDER)
+		return c->width;
 	if (step == FIT_LAST)
 		least = c->flags & COLUMN_RIGHT ? SIZE_MAX : FIT_LEAST;
 	else if (step == FIT_NAMES && c->flags & COLUMN_ID)
@@ -73,7 +75,8 @@ static void fit_shrink(struct fit *c, size_t count, size_t cells, enum fit_step 
 static void fit_drop(struct fit *c, size_t count, size_t cells, bool minor)
 {
 	for (size_t i = count; i-- > 0 && fit_over(c, count, cells);)
-		if (!(c[i].flags & (COLUMN_ID | COLUMN_STATE)) && (!minor || c[i].flags & COLUMN_MINOR))
+		if (!(c[i].flags & (COLUMN_ID | COLUMN_STATE)) &&
+			(!minor || c[i].flags & (COLUMN_MINOR | COLUMN_UNDER)))
 			c[i].dropped = true;
 }
 

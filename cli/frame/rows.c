@@ -14,7 +14,7 @@
 #include "cli/frame/value.h"
 #include "cli/frame/wrap.h"
 
-enum { COLUMNS_MAX = 64, HEADING_MAX = 64, ROW_BYTES_MAX = 64 << 20 };
+enum { COLUMNS_MAX = 64, HEADING_MAX = 64, ROW_BYTES_MAX = 64 << 20, UNDER_INDENT = 2 };
 
 struct row {
 	char **cells;
@@ -370,6 +370,32 @@ static void rows_put_line(struct rows *r, char *const *cells, const struct fit *
 	}
 }
 
+/* The cells that have no room beside the others, each with its heading. Commands: their words stay whole. */
+static void rows_put_under(struct rows *r, char *const *cells, const struct fit *fit)
+{
+	size_t columns = print_columns(r->np->out), skip;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const char *name = r->columns[r->shown[i]].name, *rest = cells[i];
+		size_t indent = UNDER_INDENT + strlen(name) + 2, room = columns > indent + 1 ? columns - indent : 1;
+
+		if (!fit[i].dropped || !(fit[i].flags & COLUMN_UNDER) || strcmp(rest, "-") == 0)
+			continue;
+		for (bool first = true; *rest; rest += skip, first = false) {
+			size_t len = wrap_line(rest, room, &skip);
+			char *text = strndup(rest, len);
+
+			if (!text)
+				command_nomem();
+			put_padding(r->np->out, first ? UNDER_INDENT : indent);
+			fprintf(r->np->out, first ? "%s: " : "", name);
+			print_safe_line(r->np->out, text);
+			putc('\n', r->np->out);
+			free(text);
+		}
+	}
+}
+
 bool rows_none(const struct rows *r)
 {
 	return !r->row_count && (r->format == FORMAT_TABLE || r->format == FORMAT_WIDE || r->format == FORMAT_TEXT);
@@ -381,7 +407,8 @@ static void put_dropped(struct rows *r, const struct fit *fit, char headings[][H
 
 	buf_init(&names, ROW_BYTES_MAX);
 	for (size_t i = 0; i < r->count; i++)
-		if (fit[i].dropped && buf_addf(&names, "%s%s", names.len ? ", " : "", headings[i]))
+		if (fit[i].dropped && !(fit[i].flags & COLUMN_UNDER) &&
+			buf_addf(&names, "%s%s", names.len ? ", " : "", headings[i]))
 			command_nomem();
 	if (names.len || r->cut) {
 		fflush(r->np->out);
@@ -421,8 +448,10 @@ static void put_table(struct rows *r)
 	}
 	fit_columns(fit, r->count, r->fits ? print_columns(r->np->out) : SIZE_MAX);
 	rows_put_line(r, heading_cells, fit, print_color(r->np, r->np->out, COLOR_BOLD));
-	for (size_t k = 0; k < r->row_count; k++)
+	for (size_t k = 0; k < r->row_count; k++) {
 		rows_put_line(r, r->rows[k].cells, fit, "");
+		rows_put_under(r, r->rows[k].cells, fit);
+	}
 	put_dropped(r, fit, headings);
 }
 

@@ -18,6 +18,7 @@ enum column_flags {
 	COLUMN_MINOR = 32,  /* the first to go where the terminal is narrow; else the rightmost goes */
 	COLUMN_TEXT = 64,   /* sentences: take more lines where the terminal is narrow */
 	COLUMN_STATE = 128, /* coloured by its word; always shown */
+	COLUMN_UNDER = 256, /* has lines of its own under the row where there is no room for it in full */
 };
 
 struct column {

@@ -37,7 +37,7 @@ fits() {
 	for columns in 40 80 120 200; do
 		screen $columns "$@"
 		is "$(wider screen $columns)" "" "$name at $columns columns: no line is wider"
-		sed '/^nanopod: no room/,$d' screen | tr -s ' ' '\n' | grep -v -e '[.][.][.]$' -e "^$columns\$" | sort -u | comm -23 - words >broken
+		sed '/^nanopod: no room/,$d' screen | tr -s ' ' '\n' | grep -v -e '[.][.][.]$' -e "^$columns\$" -e '^mend:$' | sort -u | comm -23 - words >broken
 		is "$(tr '\n' ' ' <broken)" "" "$name at $columns columns: no word is broken"
 	done
 }
@@ -86,6 +86,13 @@ at_all events "$NANOPOD" events
 at_all failures "$NANOPOD" run -w '127.0.0.[1-3],127.0.1.[1-3,7],127.0.2.[5-9]' --port 1 -- true
 fits "help run" "$NANOPOD" help run
 fits doctor "$NANOPOD" doctor
+for columns in 40 60 80 120; do
+	screen $columns "$NANOPOD" doctor
+	like "$(cat screen)" ' ssh-keygen -t ed25519$' "doctor at $columns columns: each command that mends is there"
+	unlike "$(cat screen)" 'no room for.*MEND' "and is not said to have no room"
+done
+screen 40 "$NANOPOD" doctor
+like "$(cat screen)" '^  mend: ssh-keygen -t ed25519$' "where the column has no room, on a line of its own"
 
 wide=$(for at in "$SCREENS_DIR"/*; do wider "$at" "${at##*-}"; done)
 is "$wide" "" "no line is wider than its terminal"
