@@ -44,6 +44,10 @@ orders_before=$(orders_count)
 run_is 0 "dry run" buy -t h100 -n 2 -d 24h -p 2.10 --dry-run -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.status, .nodes, .total_micros]')" '["would fill",2,691200000]' "tells the price"
 like "$err" '"plan":' "the plan is JSON too then"
+run_is 0 "with a name" buy -t h100 -d 1h -p 2.10 --dry-run --name ghost -o json
+is "$(printf '%s' "$out" | jq -r '.[0].reservation')" ghost "which it would have"
+is "$("$NANOPOD" reservations -a -q)$("$NANOPOD" nodes -a -q)$("$NANOPOD" complete -- extend gho)" "" "leaves no ghost of it: not in lists, nor in completion"
+run_is 3 "nor to show" "$NANOPOD" show ghost
 run_is 0 "of offers at two prices" buy -t h100 -n 4 -d 1h -p 3 --dry-run -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.price, .total]')" '["2.10","67.200000"]' "one price, which fits the total"
 run_is 0 "explain" buy -t h100 -n 2 -d 24h -p 2.10 --explain
@@ -59,6 +63,17 @@ run_is 2 "no options and no terminal" buy
 like "$err" '--(price|duration|type) is required' "is the usual error"
 run_is 2 "a field that is not there" buy -t h100 -d 1h -p 2.10 -y --fields nosuch
 is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "nothing was asked for by any of these"
+
+# A refusal speaks in the unit that was asked in.
+run_is 6 "a limit for a node that is too low" buy -t h100 -d 1h -p 8 --per node -y
+like "$err" "at .8\.00 per node-hour: .*'nanopod buy -t h100 -d 1h --per node -y -p 14\.40' would fill" "is refused per node-hour, with what would fill"
+run_is 6 "one for a GPU" buy -t h100 -d 1h -p 1 -y
+like "$err" "at .1\.00 per GPU-hour: .*'nanopod buy -t h100 -d 1h -y -p 1\.80' would fill" "per GPU-hour"
+CPU=$(sku cpu 0 '{"region":"europe-north1"}')
+offer "$(host cpu-1 "$CPU")" 0.600000 >/dev/null
+run_is 6 "one for a node without GPUs" buy -t cpu -d 1h -p 0.2 -y
+like "$err" "at .0\.20 per node-hour: .*'nanopod buy -t cpu -d 1h -y -p 0\.60' would fill" "per node-hour"
+is "$(orders_count) $(pools_count) $(intents)" "$orders_before 0 0" "and nothing is left of them"
 
 # What would fail only after payment fails before.
 mv "$HOME/.ssh/id_ed25519.pub" "$TMP/me.pub"

@@ -29,13 +29,13 @@ EXTRA_DIST += $(cli_market_tests)
 $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
 tests/cli/cp.log: tests/lib/badproxy$(EXEEXT)
 tests/cli/keepsleep.log tests/cli/roundtrips.log tests/cli/warmtrips.log: tests/lib/turns$(EXEEXT)
-tests/cli/keepsleep.log: tests/lib/slept.la
+tests/cli/decided.log tests/cli/keepsleep.log: tests/lib/slept.la
 tests/cli/streams.log: tests/bench/farpath$(EXEEXT)
 tests/cli/roundtrips.log: tests/lib/turns$(EXEEXT)
 tests/cli/login.log: tests/lib/pty$(EXEEXT)
 
 # Against a market on this machine.
-cli_buying_tests = tests/cli/buy.t tests/cli/extend.t tests/cli/formats.t tests/cli/had.t \
+cli_buying_tests = tests/cli/buy.t tests/cli/decided.t tests/cli/extend.t tests/cli/formats.t tests/cli/had.t \
 	tests/cli/hate.t tests/cli/idempotency.t tests/cli/orders.t tests/cli/other.t tests/cli/screens.t \
 	tests/cli/sell.t tests/cli/unverified.t
 TESTS += $(cli_buying_tests)
@@ -62,7 +62,7 @@ cli_nodes_tests = tests/cli/away.t tests/cli/awaypoints.t tests/cli/console.t te
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
-tests/cli/endsoon.log: tests/lib/pty$(EXEEXT)
+tests/cli/endsoon.log tests/cli/wait.log: tests/lib/pty$(EXEEXT)
 tests/cli/guides.log tests/cli/local.log tests/cli/lognodes.log: $(node_programs)
 
 # Provisioning: without nodes, and on some of the driver ns.
