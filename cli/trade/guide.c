@@ -16,7 +16,7 @@
 #include "cli/trade/window.h"
 #include "market/when.h"
 
-enum { ANSWER_MAX = 256, HOUR = 3600, NODES_MOST = 1024 };
+enum { ANSWER_MAX = 256, HOUR = 3600, NODES_MOST = 1024, CENT = 10000 };
 
 /* What the person chose so far. */
 struct guiding {
@@ -82,12 +82,22 @@ static const char *guide_type(const struct sku *sku)
 	return sku->alias ? sku->alias : sku->id;
 }
 
+/* Can it be bought, but for the money that the account has? */
+static bool guide_on_sale(const struct quote *q)
+{
+	return q->known && (q->fills || q->reason == REASON_FUNDS || q->reason == REASON_OVER_MAX_TOTAL);
+}
+
 static int guide_show_types(struct guiding *g)
 {
 	char contract[SKU_CONTRACT], total[MONEY_TEXT];
 	FILE *err = g->np->err;
+	size_t widest = 0;
 	struct quote q;
 
+	for (size_t i = 0; i < g->skus.count; i++)
+		if (print_width(guide_type(&g->skus.list[i])) > widest)
+			widest = print_width(guide_type(&g->skus.list[i]));
 	fprintf(err, "%sTypes, and what a node costs for the next hour%s\n", print_color(g->np, err, COLOR_BOLD),
 		print_color(g->np, err, COLOR_NONE));
 	for (size_t i = 0; i < g->skus.count; i++) {
@@ -97,7 +107,8 @@ static int guide_show_types(struct guiding *g)
 			return market_fail(g->m, "cannot price '%s'", guide_type(sku));
 		fprintf(err, "%3zu  ", i + 1);
 		print_safe_line(err, guide_type(sku));
-		fprintf(err, "  %s  ", q.fills && q.known ? money_text(q.cost, total) : "not available now");
+		fprintf(err, "%*s  %12s  ", (int)(widest - print_width(guide_type(sku))), "",
+			guide_on_sale(&q) ? money_text(q.cost, total) : "not on sale");
 		print_safe_line(err, sku_contract(sku, contract));
 		putc('\n', err);
 	}
@@ -136,15 +147,38 @@ static int guide_ask_nodes(struct guiding *g)
 	}
 }
 
+/* What people type is the number of hours itself, so that no number of a row can be taken for it. first: on sale. */
+static int guide_show_hours(struct guiding *g, char first[ANSWER_MAX])
+{
+	static const int hours[] = { 1, 4, 12, 24, 72, 168 };
+	char total[MONEY_TEXT];
+	FILE *err = g->np->err;
+	bool any = false;
+	struct quote q;
+
+	snprintf(first, ANSWER_MAX, "%d", hours[0]);
+	fprintf(err, "%sHours, and what %ld node%s cost%s from now%s\n", print_color(g->np, err, COLOR_BOLD), g->nodes,
+		g->nodes == 1 ? "" : "s", g->nodes == 1 ? "s" : "", print_color(g->np, err, COLOR_NONE));
+	for (size_t i = 0; i < sizeof hours / sizeof *hours; i++) {
+		if (guide_quote(g, g->sku, g->nodes, (int64_t)hours[i] * HOUR, &q))
+			return market_fail(g->m, "cannot price '%s'", guide_type(g->sku));
+		fprintf(err, "%5d  %12s\n", hours[i], guide_on_sale(&q) ? money_text(q.cost, total) : "not on sale");
+		if (guide_on_sale(&q) && !any)
+			snprintf(first, ANSWER_MAX, "%d", hours[i]);
+		any |= guide_on_sale(&q);
+	}
+	return 0;
+}
+
 /* A bare number is hours: that is what was asked for. */
 static int guide_ask_time(struct guiding *g, int64_t *seconds)
 {
-	char answer[ANSWER_MAX];
+	char answer[ANSWER_MAX], first[ANSWER_MAX];
 	struct fail f = { 0 };
-	int rc;
+	int rc = guide_show_hours(g, first);
 
-	for (;;) {
-		rc = guide_line(g, "Hours, or a time such as 90m, 2d, 1w", "1", answer);
+	while (!rc) {
+		rc = guide_line(g, "Hours, or a time such as 90m, 2d, 1w", first, answer);
 		if (rc)
 			return rc;
 		snprintf(g->duration, sizeof g->duration, "%.200s%s", answer,
@@ -153,6 +187,7 @@ static int guide_ask_time(struct guiding *g, int64_t *seconds)
 			return 0;
 		fprintf(g->np->err, "Please type hours, or whole minutes as in 90m.\n");
 	}
+	return rc;
 }
 
 /* 0; 1 where the market does not have that now, so that the person is asked again; or an exit status (above 1: all). */
@@ -164,7 +199,7 @@ static int guide_show_price(struct guiding *g, int64_t seconds)
 
 	if (guide_quote(g, g->sku, g->nodes, seconds, q))
 		return market_fail(g->m, "cannot price '%s'", guide_type(g->sku));
-	if (!q->known || (!q->fills && q->reason != REASON_FUNDS && q->reason != REASON_OVER_MAX_TOTAL)) {
+	if (!guide_on_sale(q)) {
 		fprintf(err, "Not available now: ");
 		print_safe_line(err, q->message);
 		fputs(". Fewer nodes or less time may be.\n", err);
@@ -177,17 +212,46 @@ static int guide_show_price(struct guiding *g, int64_t seconds)
 	return 0;
 }
 
-static int guide_ask_price(struct guiding *g)
+/* The limit that fills now, and limits that still fill where offers become dearer, in whole cents. */
+static void guide_show_limits(struct guiding *g, int64_t seconds)
 {
-	const char *question = g->sku->gpus ? "Limit, the most to pay per GPU-hour"
-					    : "Limit, the most to pay per node-hour";
+	static const struct {
+		int percent;
+		const char *what;
+	} rows[] = { { 0, "fills now" }, { 10, "fills, too, if offers become 10 % dearer" },
+		{ 25, "fills, too, if offers become 25 % dearer" } };
+	unsigned unit = g->sku->gpus ? g->sku->gpus : 1;
+	char text[MONEY_TEXT], total[MONEY_TEXT];
+	FILE *err = g->np->err;
+	int64_t price, cost;
+
+	fprintf(err, "%sLimits per %s-hour; you pay what the offers cost, never more%s\n",
+		print_color(g->np, err, COLOR_BOLD), g->sku->gpus ? "GPU" : "node",
+		print_color(g->np, err, COLOR_NONE));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		quote_limit_text(g->quote.price, g->sku->gpus, text);
+		if (rows[i].percent) {
+			int64_t cents = (g->quote.price * 60 / unit * (100 + rows[i].percent) / 100 + CENT - 1) / CENT;
+
+			snprintf(text, sizeof text, "%" PRId64 ".%02d", cents / 100, (int)(cents % 100));
+		}
+		if (price_parse(text, g->sku->gpus, &price, NULL) == 0 &&
+			money_cost(price, g->nodes, seconds / 60, &cost) == 0)
+			fprintf(err, "%8s  %s: %s%s\n", text, rows[i].what, rows[i].percent ? "up to " : "",
+				money_text(rows[i].percent ? cost : g->quote.cost, total));
+	}
+}
+
+static int guide_ask_price(struct guiding *g, int64_t seconds)
+{
 	char text[MONEY_TEXT];
 	struct fail f = { 0 };
 	int64_t price;
 	int rc;
 
+	guide_show_limits(g, seconds);
 	for (;;) {
-		rc = guide_line(g, question, quote_limit_text(g->quote.price, g->sku->gpus, text), g->price);
+		rc = guide_line(g, "Limit, in dollars", quote_limit_text(g->quote.price, g->sku->gpus, text), g->price);
 		if (rc || price_parse(g->price, g->sku->gpus, &price, &f) == 0)
 			return rc;
 		fprintf(g->np->err, "Please type dollars: %s.\n", f.text);
@@ -205,7 +269,7 @@ static int guide_ask_all(struct guiding *g)
 		shown = rc ? 0 : guide_show_price(g, seconds);
 		rc = shown > 1 ? shown : rc;
 	}
-	return rc ? rc : guide_ask_price(g);
+	return rc ? rc : guide_ask_price(g, seconds);
 }
 
 static void guide_add(struct guide *out, const char *name, const char *value)
