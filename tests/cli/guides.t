@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What the guides of doc/ tell people to type works when it is typed, line by line: doc/renting.md, market.md, selling.md
-# here; fleets.md in guidefleets.t, clusters.md in tests/provision/guide.t.
+# and README's picture here; fleets.md in guidefleets.t, clusters.md in tests/provision/guide.t.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/marketd.sh"
 . "$SRC/tests/lib/agentd.sh"
@@ -16,6 +16,15 @@ at_exit 'nanopod local reset -y >/dev/null 2>&1'
 guide_sed='s/nanopod local start/& --driver process --nodes 2/'
 guide_run doc/renting.md
 is "$(ls "$GUIDE/received" 2>/dev/null | wc -l)" 2 "(each node's file has come)"
+nanopod local reset -y >"$TMP/.reset" 2>&1
+
+# ---- README's picture ------------------------------------------------------------------------------------------------------
+rm -rf "$HOME/.config" "$HOME/.local"
+cp "$SRC/README.md" "$GUIDE"
+guide_sed=''
+guide_run doc/terminal.session
+is "$(nanopod run -r first -- 'cat README.md' | sed 's/^first-[01]: //' | sort -u | cmp - <(sort -u "$SRC/README.md") 2>&1)" "" \
+	"(each of its nodes got the file)"
 nanopod local reset -y >"$TMP/.reset" 2>&1
 
 # ---- A market --------------------------------------------------------------------------------------------------------------

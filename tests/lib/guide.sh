@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guides of doc/ keep their promises (bash; read tap.sh first): every line of their ```sh blocks is run, in order.
 #     guide_run doc/renting.md        in $GUIDE, an empty folder, with the programs of this build on PATH
+#     guide_run doc/NAME.session      every line, also those that a picture does not show
 #     guide_sed='s,/var/lib,x,'       what is another path or port in the test than for the reader, set before
 # A daemon runs on beside the lines after it, once it says that it is ready. Nothing else is special: where a line of the
 # page fails, its reader would fail.
@@ -13,7 +14,12 @@ done
 PATH=$TMP/guide-bin:$PATH:/usr/sbin:/sbin NANOPOD_LIBEXEC=$BUILD
 export PATH NANOPOD_LIBEXEC
 
-guide_lines() { awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on && NF' "$1"; }
+guide_lines() {
+	case $1 in
+	*.session) sed 's/^#!//' "$1" ;;
+	*) awk '/^```sh$/ { on = 1; next } /^```/ { on = 0 } on && NF' "$1" ;;
+	esac
+}
 
 guide_ready() { grep -qE 'ready|^nanopod-agentd: ready' "$TMP/guide-daemon.$1" || ! kill -0 "$2" 2>/dev/null; }
 
