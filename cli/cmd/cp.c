@@ -37,7 +37,7 @@ struct copy {
 	struct place *places;
 	size_t count;            /* with the target, which is the last */
 	bool put;
-	size_t hosts;            /* of all words */
+	bool one; /* one_host() of all words */
 	struct fanout fanout;
 	const struct step *step;
 	uint64_t unchanged; /* files of the steps before this one */
@@ -230,13 +230,14 @@ static bool ends_in_slash(const char *path)
 
 /*
  * One host under its own name. A group, reservation, range or selection is many, even if it means one host today: the
- * same command puts files in the same places when there are more.
+ * same command puts files in the same places, and fails with the same status, when there are more.
  */
 static bool one_host(const struct copy *c, const struct pssh_list *all)
 {
+	size_t first = c->put ? c->count - 1 : 0, end = c->put ? c->count : c->count - 1;
 	bool one = pssh_list_count(all) == 1;
 
-	for (size_t i = 0; one && i + 1 < c->count; i++)
+	for (size_t i = first; one && i < end; i++)
 		one = strcmp(c->places[i].hosts, pssh_list_get(all, 0)) == 0;
 	return one;
 }
@@ -248,7 +249,7 @@ static bool one_host(const struct copy *c, const struct pssh_list *all)
 static int get_target(struct copy *c, const struct pssh_list *all, char **out)
 {
 	const char *path = c->places[c->count - 1].path;
-	bool many = !one_host(c, all), dir = ends_in_slash(path) || is_dir(path);
+	bool many = !c->one, dir = ends_in_slash(path) || is_dir(path);
 	const char *hint = "write '{host}' where each host's name goes, or end the target in '/'";
 
 	if (many && !dir && !strstr(path, "{host}") && pssh_list_count(all) > 1)
@@ -422,7 +423,7 @@ static int exit_status(const struct copy *c)
 	const struct fanout *f = &c->fanout;
 	int status = summary_status(f, false);
 
-	if (status && !f->asked && !f->broken && c->hosts > 1)
+	if (status && !f->asked && !f->broken && !c->one)
 		return STATUS_PARTLY;
 	return status == STATUS_TRANSPORT && files_failed(&f->hosts[0]) ? STATUS_FAILURE : status;
 }
@@ -478,7 +479,7 @@ static int cp_put(struct copy *c)
 	for (size_t i = 0; i + 1 < c->count; i++)
 		steps[i] = (struct step){ c->places[i].path, to };
 	status = cp_hosts_of(c, target, hosts);
-	c->hosts = pssh_list_count(hosts);
+	c->one = one_host(c, hosts);
 	if (!status)
 		status = check_sources(c, hosts);
 	if (!status)
@@ -503,7 +504,7 @@ static int cp_get(struct copy *c)
 	select_new(c->np, &all);
 	for (size_t i = 0; !status && i + 1 < c->count; i++)
 		status = cp_hosts_of(c, &c->places[i], all);
-	c->hosts = pssh_list_count(all);
+	c->one = one_host(c, all);
 	if (!status)
 		status = get_target(c, all, &to);
 	for (size_t i = 0, n; !status && i + 1 < c->count; i += n) {

@@ -44,6 +44,9 @@ run_is 255 "one host that cannot be reached" cp_ a "nosuch.invalid:$D/x"
 run_is 10 "many, and none can" cp_ a "nosuch.invalid,n1:$D/no/such/"
 run_is 2 "{host} in a target on hosts" cp_ a "n[1-2]:$D/{host}"
 like "$err" "copies from hosts" "is refused"
+run_is 10 "a range of one host" cp_ a "nosuch[1].invalid:$D/x"
+run_is 10 "a selection of one" cp_ -w nosuch.invalid a ":$D/x"
+run_is 10 "and from one" cp_ -w nosuch.invalid ":$D/x" './got-{host}'
 run_is 10 "some cannot" cp_ a "n1,nosuch.invalid:$D/some"
 like "$err" "nosuch.invalid" "which is told"
 ok "the other one has it" cmp a there/some
