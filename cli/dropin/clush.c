@@ -63,8 +63,8 @@ static const struct option options[] = {
 
 static const struct dropin_absent absent[] = {
 	{ "regroup", "headers show names and ranges" },
-	{ "groupsource", "groups come from the files in /etc/clustershell" },
-	{ "groupsconf", "CLUSTERSHELL_CFGDIR names a folder with groups and groups.d" },
+	{ "groupsource", "'@SOURCE:GROUP' names a group of a source of groups.conf" },
+	{ "groupsconf", "CLUSTERSHELL_CFGDIR names a folder with groups.conf, groups and groups.d" },
 	{ "conf", "-O KEY=VALUE or an option says the same" },
 	{ "mode", "write the command with what the mode puts in front of it" },
 	{ "sudo", "write 'sudo -n' in front of the command" },

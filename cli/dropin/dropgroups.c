@@ -192,21 +192,42 @@ static int dropgroups_folder(struct nanopod *np, const char *folder)
 	return status;
 }
 
+/* The groups.conf of the last folder that has one says where groups are. *found: there is one. */
+static int dropgroups_conf(struct nanopod *np, char *const *folders, size_t count, bool *found)
+{
+	int status = STATUS_OK;
+
+	*found = false;
+	for (size_t i = count; !*found && i-- > 0;) {
+		char *path = dropgroups_path(folders[i], "groups.conf");
+		struct fail f = { 0 };
+
+		*found = access(path, R_OK) == 0;
+		if (*found && hostread_found(np->hostbook, path, &f))
+			status = print_fail(np, STATUS_USAGE, NULL, "cannot use '%.200s': %s", path, f.text);
+		free(path);
+	}
+	return status;
+}
+
 int dropgroups_clush(struct nanopod *np)
 {
 	const char *own = dropin_env("CLUSTERSHELL_CFGDIR"), *config = dropin_env("XDG_CONFIG_HOME");
-	const char *folders[] = { own ? own : "/etc/clustershell", config ? config : "~/.config", "~/.local/etc" };
-	int status = STATUS_OK;
+	char *folders[] = { strdup(own ? own : "/etc/clustershell"),
+		dropgroups_path(config ? config : "~/.config", "clustershell"),
+		dropgroups_path("~/.local/etc", "clustershell") };
+	size_t count = sizeof folders / sizeof *folders;
+	int status;
+	bool found;
 
+	if (!folders[0])
+		command_nomem();
 	np->hostbook = hostbook_new();
 	np->hostbook_own = true;
-	for (size_t i = 0; !status && i < sizeof folders / sizeof *folders; i++) {
-		char *folder = i ? dropgroups_path(folders[i], "clustershell") : strdup(folders[i]);
-
-		if (!folder)
-			command_nomem();
-		status = dropgroups_folder(np, folder);
-		free(folder);
-	}
+	status = dropgroups_conf(np, folders, count, &found);
+	for (size_t i = 0; !status && !found && i < count; i++)
+		status = dropgroups_folder(np, folders[i]);
+	for (size_t i = 0; i < count; i++)
+		free(folders[i]);
 	return status;
 }

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/table.h"
 #include "cli/frame/print.h"
+#include "cli/inventory/hostbook.h"
 #include "cli/remote/select.h"
 
 /* ---- Lists ----------------------------------------------------------------------------- */
@@ -209,6 +210,23 @@ static void drophosts_xor(struct pssh_list *l, struct pssh_list *other)
 	pssh_list_free(both);
 }
 
+/* ClusterShell: "@*" and "@source:*" are all groups. */
+static int drophosts_all(struct nanopod *np, struct pssh_list *l, const char *word)
+{
+	size_t len = strlen(word);
+	bool all = *word == '@' && len > 1 && word[len - 1] == '*' && (len == 2 || word[len - 2] == ':');
+	char *name;
+	int status;
+
+	if (!all)
+		return select_add(np, l, word);
+	if (asprintf(&name, "%.*sall", (int)len - 1, word) < 0)
+		command_nomem();
+	status = select_add(np, l, name);
+	free(name);
+	return status;
+}
+
 int drophosts_nodeset(struct nanopod *np, struct pssh_list *l, const char *text)
 {
 	struct pssh_list *all, *part;
@@ -218,11 +236,11 @@ int drophosts_nodeset(struct nanopod *np, struct pssh_list *l, const char *text)
 	select_new(np, &all);
 	for (; !status && (word = drophosts_word(&text, ",!&^ ")); free(word)) {
 		select_new(np, &part);
-		if (*word == '@' && strchr(word, ':'))
+		if (*word == '@' && strchr(word, ':') && !(np->hostbook && np->hostbook->source_count))
 			status = print_fail(np, STATUS_USAGE, "name the group without its source",
 				"nanopod does not have sources of groups: '%.100s'", word);
 		else if (*word)
-			status = select_add(np, part, strcmp(word, "@*") == 0 ? "@all" : word);
+			status = drophosts_all(np, part, word);
 		if (op == '!')
 			drophosts_drop(all, part);
 		else if (op == '&')

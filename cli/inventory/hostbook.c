@@ -46,6 +46,16 @@ void hostbook_free(struct hostbook *b)
 		buf_release(value);
 		free(value);
 	}
+	for (size_t i = 0; i < b->source_count; i++) {
+		free(b->sources[i].name);
+		free(b->sources[i].folder);
+		free(b->sources[i].map);
+		free(b->sources[i].all);
+		free(b->sources[i].list);
+		free(b->sources[i].mapall);
+	}
+	free(b->sources);
+	free(b->standard);
 	table_release(&b->hosts);
 	table_release(&b->groups);
 	free(b);
@@ -97,7 +107,7 @@ static int hostbook_append(struct hostbook *b, const char *group, const char *ex
 {
 	struct buf *text = table_get(&b->groups, group);
 
-	if (!hostbook_is_plain(group, "_.-") || (*expression && !hostbook_is_plain(expression, HOSTBOOK_EXPRESSION)))
+	if (!hostbook_is_plain(group, "_.-:") || (*expression && !hostbook_is_plain(expression, HOSTBOOK_EXPRESSION)))
 		return fail_set(f, -EINVAL, "'%.60s' in group '%.60s' is no name of a host", expression, group);
 	if (!text) {
 		text = malloc(sizeof *text);
@@ -121,6 +131,80 @@ int hostbook_add(struct hostbook *b, const char *group, const char *expression, 
 		rc = hostbook_append(b, "all", plain, f);
 	free(plain);
 	return rc;
+}
+
+bool hostbook_is_group(const char *name)
+{
+	return hostbook_is_plain(name, "_.-");
+}
+
+/* "@x" among the hosts of "source:group" is "@source:x", as ClusterShell has it. */
+static int hostbook_in_source(struct buf *b, const char *group, const char *expression)
+{
+	const char *colon = strchr(group, ':');
+	size_t word;
+	int rc = 0;
+
+	for (; !rc && *expression; expression += word + (expression[word] == ',')) {
+		word = strcspn(expression, ",");
+		if (b->len)
+			rc = buf_addc(b, ',');
+		if (!rc && colon && *expression == '@' && !memchr(expression, ':', word)) {
+			rc = buf_addf(b, "@%.*s", (int)(colon + 1 - group), group);
+			rc = rc ? rc : buf_add(b, expression + 1, word - 1);
+		} else if (!rc) {
+			rc = buf_add(b, expression, word);
+		}
+	}
+	return rc;
+}
+
+int hostbook_put(struct hostbook *b, const char *group, const char *expression, struct fail *f)
+{
+	char *plain = hostbook_range(expression);
+	struct buf all;
+	int rc;
+
+	buf_init(&all, EXPRESSION_MAX);
+	rc = hostbook_in_source(&all, group, plain) ? fail_set(f, -EFBIG, "group '%.60s' is too large", group)
+						    : hostbook_append(b, group, buf_text(&all), f);
+	buf_release(&all);
+	free(plain);
+	return rc;
+}
+
+int hostbook_put_all(struct hostbook *b, const char *group, const char *source, struct fail *f)
+{
+	size_t len = strlen(source);
+	struct buf members;
+	const char *key;
+	void *value;
+	int rc = 0;
+
+	/* Not while the table is walked, which a new group changes. */
+	buf_init(&members, EXPRESSION_MAX);
+	for (size_t at = 0; !rc && table_next(&b->groups, &at, &key, &value);)
+		if (strncmp(key, source, len) == 0 && key[len] == ':')
+			rc = buf_addf(&members, "%s@%s", members.len ? "," : "", key);
+	rc = rc               ? fail_set(f, rc, "source '%.60s' is too large", source)
+		: members.len ? hostbook_put(b, group, buf_text(&members), f)
+			      : 0;
+	buf_release(&members);
+	return rc;
+}
+
+struct hostbook_source *hostbook_add_source(struct hostbook *b, const char *name)
+{
+	struct hostbook_source *s = reallocarray(b->sources, b->source_count + 1, sizeof *s);
+
+	if (!s)
+		command_nomem();
+	b->sources = s;
+	s += b->source_count++;
+	*s = (struct hostbook_source){ .name = strdup(name) };
+	if (!s->name)
+		command_nomem();
+	return s;
 }
 
 static void hostbook_text(char **into, const char *value)

@@ -2,14 +2,16 @@
 #include "cli/inventory/hostread.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cli/frame/command.h"
+#include "cli/inventory/hostcall.h"
+#include "cli/inventory/hostconf.h"
 #include "cli/inventory/hostjson.h"
 #include "cli/inventory/hostlines.h"
 #include "cli/inventory/hosttree.h"
@@ -42,29 +44,15 @@ int hostread_text(struct hostbook *b, const char *path, const char *text, size_t
 
 static int hostread_run(const char *path, struct buf *text, struct fail *f)
 {
-	int ends[2], state = 0, rc;
-	pid_t pid;
+	const char *const words[] = { path, "--list", NULL };
+	char *what;
+	int rc;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return fail_errno(f, -errno, errno, "cannot run '%.200s'", path);
-	pid = fork();
-	if (pid == 0) {
-		int null = open("/dev/null", O_RDONLY | O_CLOEXEC); /* standard input may be for the hosts */
-
-		if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0)
-			execl(path, path, "--list", (char *)NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	rc = pid < 0 ? -errno : buf_read_fd(text, ends[0]);
-	close(ends[0]);
-	if (pid > 0)
-		while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
-			;
-	if (rc || state)
-		return fail_set(f, rc ? rc : -EINVAL, "'%.200s --list' failed%s%s", path, rc ? ": " : "",
-			rc ? strerror(-rc) : "");
-	return 0;
+	if (asprintf(&what, "%s --list", path) < 0)
+		command_nomem();
+	rc = hostcall_run(what, words, NULL, text, f);
+	free(what);
+	return rc;
 }
 
 int hostread_file(struct hostbook *b, const char *path, struct fail *f)
@@ -81,7 +69,24 @@ int hostread_file(struct hostbook *b, const char *path, struct fail *f)
 	rc = script ? hostread_run(path, &text, f) : buf_read_file(&text, path);
 	if (rc && !script)
 		fail_set(f, rc, "cannot read '%.200s': %s", path, strerror(-rc));
-	rc = rc ? rc : hostread_text(b, script ? "list.json" : path, buf_text(&text), text.len, f);
+	if (!rc && !script && strlen(buf_text(&text)) == text.len && hostconf_is(buf_text(&text)))
+		rc = hostconf_read(b, path, buf_text(&text), &st, true, f);
+	else
+		rc = rc ? rc : hostread_text(b, script ? "list.json" : path, buf_text(&text), text.len, f);
+	buf_release(&text);
+	return rc;
+}
+
+int hostread_found(struct hostbook *b, const char *path, struct fail *f)
+{
+	struct buf text;
+	struct stat st;
+	int rc;
+
+	buf_init(&text, TEXT_MAX);
+	rc = stat(path, &st) < 0 ? -errno : buf_read_file(&text, path);
+	rc = rc ? fail_set(f, rc, "cannot read '%.200s': %s", path, strerror(-rc))
+		: hostconf_read(b, path, buf_text(&text), &st, false, f);
 	buf_release(&text);
 	return rc;
 }

@@ -2,6 +2,10 @@
 libcli_la_SOURCES += \
 	cli/inventory/hostbook.c \
 	cli/inventory/hostbook.h \
+	cli/inventory/hostcall.c \
+	cli/inventory/hostcall.h \
+	cli/inventory/hostconf.c \
+	cli/inventory/hostconf.h \
 	cli/inventory/hostjson.c \
 	cli/inventory/hostjson.h \
 	cli/inventory/hostlines.c \

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/nodes/node.h"
+#include "cli/inventory/hostcall.h"
 #include "cli/inventory/hostread.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
@@ -49,8 +50,14 @@ static int add_reservation(struct nanopod *np, const char *name, struct pssh_lis
 static int select_resolve(void *arg, const char *group, struct pssh_list *into)
 {
 	struct nanopod *np = arg;
-	const char *text = np->hostbook ? hostbook_group(np->hostbook, group) : NULL;
+	const char *text = NULL;
+	struct fail f = { 0 };
 
+	if (np->hostbook && hostcall_ask(np->hostbook, group, &text, &f)) {
+		np->select_failed = print_fail_field(np, STATUS_USAGE, "--inventory", NULL,
+			"cannot use group '@%.60s': %s", group, f.text);
+		return PSSH_ENOENT;
+	}
 	text = text || !np->settings ? text : settings_group(np->settings, group);
 	if (text)
 		return pssh_list_add(into, text);

@@ -162,6 +162,27 @@ run_is 2 "clush --sudo is refused" by clush --sudo -w n1 true
 like "$err" "sudo -n" "with what to use instead"
 run_is 2 "and -R exec" by clush -R exec -w n1 true
 run_is 2 "and a source of groups" by clush -n -w @other:oss true
+cat >clustershell/groups.conf <<'END'
+[Main]
+default: local
+autodir: $CFGDIR/groups.d
+[local]
+map: sed -n 's/^$GROUP://p' $CFGDIR/groups.d/local.cfg
+all: sed -n 's/^all://p' $CFGDIR/groups.d/local.cfg
+[by]
+map: echo "n$GROUP"
+list: echo 3 5
+END
+run by clush -n -w @oss,@by:5 -x n3 echo x
+is "$(sorted)" "$(printf 'n%d: x\n' 2 5)" "clush -w @SOURCE:GROUP, where a groups.conf has it"
+run by clush -n -w '@by:*' echo x
+is "$(sorted)" "$(printf 'n%d: x\n' 3 5)" "clush -w '@SOURCE:*'"
+run by clush -n -a echo x
+is "$(sorted)" "$(printf 'n%d: x\n' 1 2 3 4)" "clush -a asks the default source"
+chmod o+w clustershell/groups.conf
+run_is 2 "a groups.conf that everybody may write" by clush -n -w @oss echo x
+like "$err" "groups.conf': everybody may write it, and it names commands" "is not used"
+rm clustershell/groups.conf
 rm -rf far; mkdir far
 run_is 0 "clush --copy --dest" by clush -w 'n[1-2]' --copy file --dest "$TMP/far/motd2"
 is "$(cat far/motd2)" data "copies under the new name"

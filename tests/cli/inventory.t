@@ -45,8 +45,15 @@ mkdir -p "$TMP/clush/groups.d"
 "$NANOPOD" inventory --clush --ssh-config none --inventory "$F/local.cfg" 'example[4-6]' 'n[01-12,20]' x.example.com >"$TMP/clush/groups.d/local.cfg"
 is "$("$NANOPOD" hosts --ssh-config none --inventory "$TMP/clush/groups.d/local.cfg" @all | tr '\n' ' ')" \
 	"$("$NANOPOD" hosts --ssh-config none 'example[4-6]' 'n[01-12,20]' x.example.com | tr '\n' ' ')" "inventory --clush is read back by --inventory"
+cat >"$TMP/clush/groups.conf" <<'END'
+[Main]
+default: local
+[local]
+map: sed -n 's/^$GROUP:\(.*\)/\1/p' $CFGDIR/groups.d/local.cfg
+all: sed -n 's/^all:\(.*\)/\1/p' $CFGDIR/groups.d/local.cfg
+list: sed -n 's/^\([0-9A-Za-z_-]*\):.*/\1/p' $CFGDIR/groups.d/local.cfg
+END
 if command -v nodeset >/dev/null; then
-	printf '[Main]\ndefault: local\nautodir: %s/clush/groups.d\n' "$TMP" >"$TMP/clush/groups.conf"
 	is "$(nodeset --groupsconf="$TMP/clush/groups.conf" -e -S '\n' @all 2>&1 | sort)" \
 		"$("$NANOPOD" hosts --ssh-config none 'example[4-6]' 'n[01-12,20]' x.example.com | sort)" "and by ClusterShell's nodeset"
 else

@@ -11,8 +11,9 @@ check_PROGRAMS += tests/lib/pty
 tests_lib_pty_SOURCES = tests/lib/pty.c
 tests_lib_pty_LDADD = -lutil
 
-cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/dropins.t tests/cli/guidefleets.t \
-	tests/cli/hosts.t tests/cli/inventory.t tests/cli/keep.t tests/cli/keepsleep.t tests/cli/logcluster.t \
+cli_hosts_tests = tests/cli/cp.t tests/cli/cpplace.t tests/cli/dropins.t tests/cli/groupsconf.t \
+	tests/cli/guidefleets.t tests/cli/hosts.t tests/cli/inventory.t \
+	tests/cli/keep.t tests/cli/keepsleep.t tests/cli/logcluster.t \
 	tests/cli/logs.t tests/cli/roundtrips.t tests/cli/run.t tests/cli/runbecome.t tests/cli/runhost.t \
 	tests/cli/runroll.t tests/cli/runsudo.t tests/cli/runview.t tests/cli/runwatch.t tests/cli/shell.t \
 	tests/cli/ssh.t tests/cli/streams.t tests/cli/tree.t tests/cli/treefault.t tests/cli/treekeys.t \
