@@ -18,6 +18,7 @@ extern const struct route api_np_agent_routes[];    /* np_agents.c: machines tha
 extern const struct route api_np_work_routes[];     /* np_work.c: an agent's work and reports */
 extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for agents that measure their way here */
 extern const struct route api_np_series_routes[];   /* np_series.c: what machines measured */
+extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of them measured last */
 extern const struct route api_np_verify_routes[];   /* np_verify.c: what agents measured of hosts */
 extern const struct route api_np_proof_routes[];    /* np_proof.c: what is on sale, and how proven it is */
 extern const struct route api_np_node_routes[];     /* np_nodes.c: a buyer's nodes */
@@ -127,6 +128,7 @@ extern const struct schema schema_np[];
 extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];
+extern const struct schema schema_np_samples[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

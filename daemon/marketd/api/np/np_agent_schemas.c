@@ -272,6 +272,8 @@ static const struct schema_field node[] = {
 	SAID("zone", FIELD_REQUIRED | FIELD_NULL),
 	{ "start_at", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
 		"when the time begins that it waits for; null: it has a host, or no time is bought for it" },
+	{ "price_dollars_per_node_hour", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Dollars", 0, 0,
+		"of the lease that it runs under now" },
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("updated_at", FIELD_REQUIRED),

@@ -87,6 +87,19 @@ static bool np_ends_early(const struct engine *e, const struct instance *i)
 	return false;
 }
 
+/* Of the lease that it runs under now; null: of none, as on its owner's own time. */
+static json_t *np_nodes_price(const struct engine *e, const struct instance *i)
+{
+	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
+	const struct lease *l = NULL;
+	int64_t minute = engine_minute(e);
+
+	for (size_t n = 0; h && n < h->piece_count; n++)
+		if (h->pieces[n].start <= minute && minute < h->pieces[n].end && h->pieces[n].pool == i->pool)
+			l = engine_lease(e, h->pieces[n].lease);
+	return l ? render_price(l->price) : json_null();
+}
+
 /* Why the node has its state; a fault of its host comes first. */
 static json_t *message_of(const struct engine *e, const struct instance *i)
 {
@@ -123,11 +136,12 @@ static json_t *np_nodes_node_json(const struct engine *e, const struct instance 
 	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}",
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}",
 		"object", "node", "id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status",
 		words[i->status], "status_message", message_of(e, i), "host_down", h && h->down, "ends_early",
 		(int)np_ends_early(e, i), "reservation", render_pool_summary(e, i->pool), "type",
-		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "start_at", np_nodes_start(e, i), "end_at",
+		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "start_at", np_nodes_start(e, i),
+		"price_dollars_per_node_hour", np_nodes_price(e, i), "end_at",
 		end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at, "updated_at",
 		(json_int_t)i->updated_at, "gpus", render_gpus(i), "ssh", ssh_of(i), "verification",
 		h ? np_verification(e, h) : json_null());
