@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libcli.la
 libcli_la_SOURCES = cli/dispatch.c
 libcli_la_CPPFLAGS = $(AM_CPPFLAGS) -I.
 include cli/frame/local.mk
+include cli/screen/local.mk
 include cli/trade/local.mk
 include cli/nodes/local.mk
 include cli/inventory/local.mk

@@ -425,7 +425,7 @@ static int run_watch_round(struct run *r, struct connect *c, struct pssh_list *h
 	if (status)
 		return status;
 	view_init(&r->view, &r->fanout, VIEW_GATHER);
-	r->fanout.watch_fd = r->watch->tty;
+	r->fanout.watch_fd = r->watch->screen.tty;
 	watch_begin(r->watch);
 	status = run_round(r);
 	if (!status && !r->fanout.asked)
@@ -456,7 +456,7 @@ static int run_watch(struct run *r, struct pssh_list *hosts)
 		command_nomem();
 	do
 		status = r->watch_status = run_watch_round(r, c, hosts);
-	while (w.open && !w.quit && !w.signal && watch_rest(&w, c->fleet));
+	while (w.screen.open && !w.quit && !w.signal && watch_rest(&w, c->fleet));
 	signals_end();
 	watch_end(&w);
 	if (w.signal)

@@ -64,6 +64,14 @@ void signals_end(void)
 	ends[0] = ends[1] = -1;
 }
 
+void signals_forget(void)
+{
+	if (depth) {
+		depth = 1;
+		signals_end();
+	}
+}
+
 int signals_fd(void)
 {
 	return ends[0];

@@ -13,6 +13,9 @@
 int signals_begin(void);
 void signals_end(void);
 
+/* For a child: its signals are its own from here on, and have their default actions. */
+void signals_forget(void);
+
 int signals_fd(void);    /* readable while a signal waits; -1 where signals are not caught */
 int signals_next(void);  /* a signal's number, each once; 0: none */
 

@@ -15,13 +15,32 @@ static struct termios saved;
 static volatile sig_atomic_t saved_fd = -1;
 static bool guarded;
 
+/* The second screen: where it is, and where keys come from. */
+static volatile sig_atomic_t screen_out = -1, screen_in = -1;
+static struct sigaction screen_before[2]; /* of TSTP and CONT */
+#define SCREEN_ENTER "\033[?1049h\033[?25l"
+#define SCREEN_LEAVE "\033[?25h\033[?1049l"
+
 static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGSYS,
 	SIGXCPU };
+
+/* Nothing can be done about a terminal that takes no more. */
+static void terminal_write(const char *text, size_t len)
+{
+	if (write(screen_out, text, len) < 0)
+		errno = 0;
+}
 
 void terminal_restore(void)
 {
 	int kept = errno;
 
+	if (screen_out >= 0) {
+		terminal_write(SCREEN_LEAVE, sizeof SCREEN_LEAVE - 1);
+		screen_out = -1;
+		sigaction(SIGTSTP, &screen_before[0], NULL);
+		sigaction(SIGCONT, &screen_before[1], NULL);
+	}
 	if (saved_fd >= 0)
 		tcsetattr(saved_fd, TCSADRAIN, &saved);
 	saved_fd = -1;
@@ -31,6 +50,8 @@ void terminal_restore(void)
 static void terminal_crash(int number)
 {
 	signal(SIGTTOU, SIG_IGN); /* in the background the terminal would stop the process instead of ending it */
+	if (screen_out >= 0)
+		terminal_write(SCREEN_LEAVE, sizeof SCREEN_LEAVE - 1);
 	if (saved_fd >= 0)
 		tcsetattr(saved_fd, TCSANOW, &saved);
 	raise(number); /* SA_RESETHAND: now the default action ends the process */
@@ -96,6 +117,62 @@ static void edit_keys(struct termios *t)
 int terminal_keys(int fd)
 {
 	return terminal_change(fd, edit_keys);
+}
+
+static void terminal_enter(void)
+{
+	if (screen_in >= 0)
+		terminal_keys(screen_in);
+	terminal_write(SCREEN_ENTER, sizeof SCREEN_ENTER - 1);
+}
+
+static void terminal_continued(int number)
+{
+	int kept = errno;
+
+	(void)number;
+	terminal_enter();
+	raise(SIGWINCH);
+	errno = kept;
+}
+
+/* Stops as the default action does, which the kernel leaves out where nobody could continue the program. */
+static void terminal_stopped(int number)
+{
+	struct sigaction ours, usual = { .sa_handler = SIG_DFL };
+	int kept = errno, out = screen_out;
+	sigset_t stop, before;
+
+	terminal_write(SCREEN_LEAVE, sizeof SCREEN_LEAVE - 1);
+	screen_out = -1; /* the screen stays ours: only the modes are restored */
+	terminal_restore();
+	screen_out = out;
+	sigaction(number, &usual, &ours);
+	sigemptyset(&stop);
+	sigaddset(&stop, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &stop, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigaction(number, &ours, NULL);
+	errno = kept;
+	terminal_continued(SIGCONT);
+}
+
+void terminal_screen(int in, int out)
+{
+	struct sigaction stop = { .sa_handler = terminal_stopped, .sa_flags = SA_RESTART };
+	struct sigaction cont = { .sa_handler = terminal_continued, .sa_flags = SA_RESTART };
+
+	screen_in = in;
+	screen_out = out;
+	terminal_guard();
+	terminal_enter();
+	sigaction(SIGTSTP, NULL, &screen_before[0]);
+	sigaction(SIGCONT, NULL, &screen_before[1]);
+	if (screen_before[0].sa_handler == SIG_IGN)
+		return;
+	sigaction(SIGTSTP, &stop, NULL);
+	sigaction(SIGCONT, &cont, NULL);
 }
 
 int terminal_raw(int fd)

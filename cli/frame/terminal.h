@@ -9,6 +9,11 @@
 int terminal_raw(int fd);      /* 0 or -errno; one terminal at a time */
 int terminal_no_echo(int fd);  /* the terminal still edits lines */
 int terminal_keys(int fd);     /* keys arrive at once and are not shown; Ctrl-C stays a signal */
+/*
+ * The same on a second screen of the terminal `out`, without a cursor. Ctrl-Z and SIGTSTP give the terminal back until
+ * the program continues; then, as after SIGCONT, SIGWINCH asks to draw again. in -1: no keys. Until terminal_restore().
+ */
+void terminal_screen(int in, int out);
 void terminal_restore(void);   /* may be called at any time */
 
 /* Restores, stops this process as Ctrl-Z does, and returns when it continues. The caller sets raw mode again. */

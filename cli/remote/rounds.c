@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/remote/rounds.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "cli/frame/print.h"
 #include "cli/frame/signals.h"
-#include "cli/frame/terminal.h"
 #include "cli/remote/fanout.h"
 #include "cli/remote/group.h"
 #include "cli/remote/select.h"
-
-/* Leave and enter the second screen, with the cursor hidden; top left; to the end of the line and of the screen. */
-#define WATCH_ENTER "\033[?1049h\033[?25l"
-#define WATCH_LEAVE "\033[?25h\033[?1049l"
 
 enum { WATCH_TEXT_MAX = 64 << 20, WATCH_TAB = 8 };
 
@@ -34,7 +26,8 @@ static void watch_need(int rc)
 
 void watch_init(struct watch *w, struct nanopod *np, const char *command, int64_t every_ms)
 {
-	*w = (struct watch){ .np = np, .command = command, .every_ms = every_ms, .tty = -1 };
+	*w = (struct watch){ .np = np, .command = command, .every_ms = every_ms };
+	screen_init(&w->screen, np);
 	if (every_ms % 1000)
 		snprintf(w->every, sizeof w->every, "%lld ms", (long long)every_ms);
 	else
@@ -60,8 +53,7 @@ void watch_release(struct watch *w)
 {
 	watch_round_free(&w->last);
 	watch_round_free(&w->before);
-	if (w->tty >= 0)
-		close(w->tty);
+	screen_release(&w->screen);
 }
 
 /* ---- A round --------------------------------------------------------------------------- */
@@ -162,7 +154,7 @@ void watch_take(struct watch *w, struct fanout *f)
 
 /* ---- The screen ------------------------------------------------------------------------ */
 
-static void watch_show(struct watch *w, enum watch_view view, size_t columns, size_t height)
+static void watch_make(const struct watch *w, enum watch_view view, size_t columns, size_t height, struct page *out)
 {
 	struct watch_page page = {
 		.command = w->command,
@@ -172,55 +164,40 @@ static void watch_show(struct watch *w, enum watch_view view, size_t columns, si
 		.view = view,
 		.at = w->at < w->last.host_count ? w->at : 0,
 	};
-	struct nanopod *np = w->np;
-	struct watch_lines lines;
 
-	watchpage_make(&page, columns, height, &lines);
-	for (size_t i = 0; i < lines.count; i++) {
-		const struct watch_piece *piece = &lines.pieces[i];
-
-		fprintf(np->out, "%s%s%s", piece->color ? print_color(np, np->out, piece->color) : "", piece->text,
-			piece->color ? print_color(np, np->out, COLOR_NONE) : "");
-		if (piece->ends)
-			fputs(height ? "\033[K\r\n" : "\n", np->out);
-	}
-	watchpage_release(&lines);
+	watchpage_make(&page, columns, height, out);
 }
 
-static size_t watch_columns(unsigned columns)
+/* again: the screen was somebody else's, as after Ctrl-Z. */
+static void watch_show(struct watch *w, bool again)
 {
-	return columns > 1 ? columns - 1 : 1;
+	size_t columns, rows;
+	struct page page;
+
+	if (!w->last.count)
+		return;
+	screen_size(&columns, &rows);
+	/* The bottom line is for progress, where a round takes long. */
+	watch_make(w, w->view, columns, rows > 6 ? rows - 1 : 5, &page);
+	screen_draw(&w->screen, &page, again);
+	page_release(&page);
 }
 
 void watch_draw(struct watch *w)
 {
-	unsigned columns = 80, rows = 24;
-
-	if (!w->last.count)
-		return;
-	terminal_size(STDOUT_FILENO, &columns, &rows);
-	if (!w->open) {
-		w->tty = w->np->tty_in ? dup(STDIN_FILENO) : open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		if (w->tty >= 0)
-			terminal_keys(w->tty);
-		fputs(WATCH_ENTER, w->np->out);
-		w->open = true;
-	}
-	/* The bottom line is for progress, where a round takes long. */
-	fputs("\033[H", w->np->out);
-	watch_show(w, w->view, watch_columns(columns), rows > 6 ? rows - 1 : 5);
-	fprintf(w->np->out, "\033[J\033[%u;1H", rows);
-	fflush(w->np->out);
+	watch_show(w, true);
 }
 
 void watch_end(struct watch *w)
 {
-	if (!w->open)
+	struct page page;
+
+	if (!w->screen.open)
 		return;
-	fputs(WATCH_LEAVE, w->np->out);
-	w->open = false;
-	terminal_restore();
-	watch_show(w, WATCH_GROUPS, SIZE_MAX, 0);
+	screen_close(&w->screen);
+	watch_make(w, WATCH_GROUPS, SIZE_MAX, 0, &page);
+	screen_print(w->np, &page);
+	page_release(&page);
 	fflush(w->np->out);
 }
 
@@ -234,39 +211,20 @@ void watch_begin(struct watch *w)
 /* To the next host, or the next ones that fit beside each other; or back. */
 static void watch_move(struct watch *w, bool on)
 {
-	unsigned columns = 80, rows = 24;
-	size_t step = 1, hosts = w->last.host_count;
+	size_t columns, rows, step = 1, hosts = w->last.host_count;
 
 	if (w->view != WATCH_HOST && w->view != WATCH_SPLIT)
 		return;
-	terminal_size(STDOUT_FILENO, &columns, &rows);
+	screen_size(&columns, &rows);
 	if (w->view == WATCH_SPLIT)
-		step = watchpage_panes(watch_columns(columns), hosts);
+		step = watchpage_panes(columns, hosts);
 	if (on && w->at + step < hosts)
 		w->at += step;
 	else if (!on)
 		w->at -= w->at < step ? w->at : step;
 }
 
-/*
- * The arrows send ESC [ A to D, or ESC O A to D; other keys that begin so mean nothing here. False: c is a key of its
- * own after Escape.
- */
-static bool watch_escaped(struct watch *w, char c)
-{
-	if (w->escape == 1) {
-		w->escape = c == '[' || c == 'O' ? 2 : 0;
-		return w->escape != 0;
-	}
-	if (c >= '0' && c <= '?')
-		return true;
-	w->escape = 0;
-	if (c >= 'A' && c <= 'D')
-		watch_move(w, c == 'B' || c == 'C');
-	return true;
-}
-
-static void watch_pressed(struct watch *w, char c)
+static void watch_pressed(struct watch *w, int key)
 {
 	static const struct {
 		char key;
@@ -280,32 +238,27 @@ static void watch_pressed(struct watch *w, char c)
 		{ 'd', WATCH_DIFF },
 	};
 
-	if (c == '\033') {
-		w->escape = 1;
-		return;
-	}
-	if (w->escape && watch_escaped(w, c))
-		return;
-	w->quit |= c == 'q' || c == 'Q' || c == 4;
-	if (c == 'n' || c == 'p')
-		watch_move(w, c == 'n');
+	w->quit |= key == 'q' || key == 'Q' || key == 4;
+	if (key == 'n' || key == SCREEN_DOWN || key == SCREEN_RIGHT)
+		watch_move(w, true);
+	else if (key == 'p' || key == SCREEN_UP || key == SCREEN_LEFT)
+		watch_move(w, false);
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-		w->view = views[i].key == c ? views[i].view : w->view;
+		w->view = views[i].key == key ? views[i].view : w->view;
 }
 
 void watch_key(struct watch *w)
 {
 	enum watch_view view = w->view;
 	size_t at = w->at;
-	char keys[64];
-	ssize_t n = read(w->tty, keys, sizeof keys);
+	int keys[SCREEN_KEYS], count = screen_keys(&w->screen, keys);
 
-	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+	if (count < 0)
 		w->quit = true; /* the terminal is gone */
-	for (ssize_t i = 0; i < n; i++)
+	for (int i = 0; i < count; i++)
 		watch_pressed(w, keys[i]);
 	if (!w->quit && (view != w->view || at != w->at))
-		watch_draw(w);
+		watch_show(w, false);
 }
 
 bool watch_rest(struct watch *w, struct pssh *fleet)
@@ -317,7 +270,7 @@ bool watch_rest(struct watch *w, struct pssh *fleet)
 		struct pollfd fds[] = {
 			{ .fd = pssh_fd(fleet), .events = POLLIN },
 			{ .fd = signals_fd(), .events = POLLIN },
-			{ .fd = w->tty, .events = POLLIN },
+			{ .fd = w->screen.tty, .events = POLLIN },
 		};
 		int ms = pssh_timeout(fleet), signal;
 

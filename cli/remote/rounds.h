@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/frame/command.h"
+#include "cli/screen/screen.h"
 #include "cli/remote/watchpage.h"
 
 struct fanout;
@@ -23,10 +23,8 @@ struct watch {
 	int64_t every_ms, began;
 	struct watch_round last, before;
 	enum watch_view view;
-	size_t at;  /* the host that is shown, or the first of several */
-	int escape; /* how far a key of several bytes has come */
-	int tty;    /* where keys come from */
-	bool open;  /* the screen is ours */
+	size_t at; /* the host that is shown, or the first of several */
+	struct screen screen;
 	bool quit;  /* a person pressed q */
 	int signal; /* that ended it, or 0 */
 };

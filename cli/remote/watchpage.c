@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/remote/watchpage.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,75 +12,6 @@
 
 /* What a pane should have, and what stands between two. */
 enum { PANE_CELLS = 24, PANE_GAP = 3 };
-
-/* ---- Lines ----------------------------------------------------------------------------- */
-
-static void page_add(struct watch_lines *l, enum color color, bool ends, char *text)
-{
-	if (l->all >= l->room) {
-		free(text);
-	} else {
-		if (l->count == l->capacity) {
-			l->capacity = l->capacity ? l->capacity * 2 : 64;
-			l->pieces = realloc(l->pieces, l->capacity * sizeof *l->pieces);
-			if (!l->pieces)
-				command_nomem();
-		}
-		l->pieces[l->count++] = (struct watch_piece){ .color = color, .text = text, .ends = ends };
-	}
-	if (!ends)
-		return;
-	l->all++;
-	if (l->all + 1 == l->room)
-		l->cut = l->count;
-}
-
-/* One line or a piece of it, cut to so many cells; filled: up to them. Returns how many it took. */
-static size_t page_piece(struct watch_lines *l, enum color color, size_t cells, bool filled, const char *text)
-{
-	size_t took = cells, len = wrap_cut(text, &took), line = strcspn(text, "\n");
-	char *cut;
-
-	if (line < len) {
-		len = line;
-		took = 0;
-		filled = false;
-	}
-	if (asprintf(&cut, "%.*s%*s", (int)len, text, filled ? (int)(cells - took) : 0, "") < 0)
-		command_nomem();
-	page_add(l, color, false, cut);
-	return filled ? cells : took;
-}
-
-static void page_end(struct watch_lines *l)
-{
-	char *none = strdup("");
-
-	if (!none)
-		command_nomem();
-	page_add(l, COLOR_NONE, true, none);
-}
-
-static void page_put(struct watch_lines *l, enum color color, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void page_put(struct watch_lines *l, enum color color, const char *fmt, ...)
-{
-	char *text;
-	va_list ap;
-
-	if (l->all >= l->room) {
-		l->all++;
-		return;
-	}
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		command_nomem();
-	va_end(ap);
-	page_piece(l, color, l->columns, false, text);
-	page_end(l);
-	free(text);
-}
 
 /* The line of the text, without its newline; moves *text past it. */
 static char *page_cut_line(const char **text)
@@ -133,7 +63,7 @@ static char *page_next(const char **text, const char **old, bool *changed)
 	return line;
 }
 
-static void page_text(struct watch_lines *l, const struct watch_block *b, const struct watch_block *then)
+static void page_text(struct page *l, const struct watch_block *b, const struct watch_block *then)
 {
 	const char *text = b->text, *old = then ? then->text : NULL;
 	bool changed;
@@ -148,7 +78,7 @@ static void page_text(struct watch_lines *l, const struct watch_block *b, const 
 /* ---- The views ------------------------------------------------------------------------- */
 
 /* Each line of the block; what the first of its hosts did not say in the same place last time has a star. */
-static void page_block(struct watch_lines *l, const struct watch_page *p, const struct watch_block *b)
+static void page_block(struct page *l, const struct watch_page *p, const struct watch_block *b)
 {
 	const struct watch_block *then = page_then(p, b->first);
 	size_t n = strcspn(b->text, "\n");
@@ -169,10 +99,11 @@ static void page_block(struct watch_lines *l, const struct watch_page *p, const 
 	free(line);
 }
 
-static void page_groups(struct watch_lines *l, const struct watch_page *p)
+static size_t page_groups(struct page *l, const struct watch_page *p)
 {
 	for (size_t i = 0; i < p->last->count; i++)
 		page_block(l, p, &p->last->blocks[i]);
+	return 0;
 }
 
 static bool page_in_state(const struct watch_block *b, enum outcome_state state, bool failed)
@@ -181,7 +112,7 @@ static bool page_in_state(const struct watch_block *b, enum outcome_state state,
 }
 
 /* "LABEL  count  names" of the hosts whose block is in that state, if there are any. */
-static void page_state(struct watch_lines *l, const struct watch_page *p, const char *label, enum outcome_state state,
+static void page_state(struct page *l, const struct watch_page *p, const char *label, enum outcome_state state,
 	bool failed)
 {
 	const struct watch_round *r = p->last;
@@ -202,7 +133,7 @@ static void page_state(struct watch_lines *l, const struct watch_page *p, const 
 }
 
 /* Each way to fail, with all hosts that failed so. */
-static void page_causes(struct watch_lines *l, const struct watch_page *p)
+static void page_causes(struct page *l, const struct watch_page *p)
 {
 	const struct watch_round *r = p->last;
 	const char **names = calloc(r->host_count + 1, sizeof *names);
@@ -228,7 +159,7 @@ static void page_causes(struct watch_lines *l, const struct watch_page *p)
 	free(names);
 }
 
-static void page_summary(struct watch_lines *l, const struct watch_page *p)
+static size_t page_summary(struct page *l, const struct watch_page *p)
 {
 	const struct watch_block *now = NULL, *then = NULL;
 	size_t changed = 0;
@@ -254,9 +185,10 @@ static void page_summary(struct watch_lines *l, const struct watch_page *p)
 	if (p->last->failed)
 		page_put(l, COLOR_NONE, "%s", "");
 	page_causes(l, p);
+	return 0;
 }
 
-static void page_host(struct watch_lines *l, const struct watch_page *p)
+static size_t page_host(struct page *l, const struct watch_page *p)
 {
 	const struct watch_block *b = page_now(p, p->at), *then = page_then(p, p->at);
 
@@ -264,6 +196,7 @@ static void page_host(struct watch_lines *l, const struct watch_page *p)
 		p->last->hosts[p->at], b->end ? " " : "", b->end ? b->end : "",
 		!*b->text && !b->end ? " no output" : "");
 	page_text(l, b, then);
+	return 0;
 }
 
 struct pane {
@@ -272,7 +205,7 @@ struct pane {
 };
 
 /* The next line of each pane; false: none has one, and nothing was put. */
-static bool page_pane_line(struct watch_lines *l, struct pane *panes, size_t count, size_t cells)
+static bool page_pane_line(struct page *l, struct pane *panes, size_t count, size_t cells)
 {
 	bool any = false, changed;
 
@@ -295,7 +228,7 @@ static bool page_pane_line(struct watch_lines *l, struct pane *panes, size_t cou
 }
 
 /* A line of the heads: the hosts' names, or how their commands failed. */
-static void page_heads(struct watch_lines *l, char *const *names, const struct pane *panes, size_t count, size_t cells)
+static void page_heads(struct page *l, char *const *names, const struct pane *panes, size_t count, size_t cells)
 {
 	for (size_t k = 0; k < count; k++) {
 		const char *end = panes[k].now->end, *text = names ? names[k] : end, *star = names ? "" : "  ";
@@ -313,7 +246,7 @@ static void page_heads(struct watch_lines *l, char *const *names, const struct p
 }
 
 /* Hosts side by side: their names, how they failed, then what they say. */
-static void page_row(struct watch_lines *l, const struct watch_page *p, size_t from, size_t count, size_t cells)
+static void page_row(struct page *l, const struct watch_page *p, size_t from, size_t count, size_t cells)
 {
 	struct pane *panes = calloc(count + 1, sizeof *panes);
 	bool failed = false;
@@ -345,7 +278,7 @@ size_t watchpage_panes(size_t columns, size_t hosts)
 	return most < hosts || !hosts ? most : hosts;
 }
 
-static void page_split(struct watch_lines *l, const struct watch_page *p)
+static size_t page_split(struct page *l, const struct watch_page *p)
 {
 	size_t hosts = p->last->host_count, most = watchpage_panes(l->columns, hosts), cells;
 
@@ -355,11 +288,12 @@ static void page_split(struct watch_lines *l, const struct watch_page *p)
 			page_put(l, COLOR_NONE, "%s", "");
 		page_row(l, p, i, hosts - i < most ? hosts - i : most, cells);
 	}
+	return 0;
 }
 
 static int page_diff_line(void *arg, enum diff_side side, size_t number, const char *line, size_t len)
 {
-	struct watch_lines *l = arg;
+	struct page *l = arg;
 
 	(void)number;
 	if (side != DIFF_SAME)
@@ -367,7 +301,7 @@ static int page_diff_line(void *arg, enum diff_side side, size_t number, const c
 	return 0;
 }
 
-static void page_diff(struct watch_lines *l, const struct watch_page *p)
+static size_t page_diff(struct page *l, const struct watch_page *p)
 {
 	const struct watch_round *r = p->last;
 	const struct watch_block *base = &r->blocks[0];
@@ -380,10 +314,8 @@ static void page_diff(struct watch_lines *l, const struct watch_page *p)
 		const struct watch_block *b = &r->blocks[i];
 
 		/* A comparison takes long where much differs. */
-		if (l->all >= l->room) {
-			l->groups = r->count - i;
-			return;
-		}
+		if (l->all >= l->room)
+			return r->count - i;
 		end = b->end ? b->end : "";
 		same = strcmp(b->text, base->text) == 0;
 		page_put(l, *end ? COLOR_RED : COLOR_BOLD, "  %s:%s%s%s%s", b->names, *end ? " " : "", end,
@@ -391,11 +323,12 @@ static void page_diff(struct watch_lines *l, const struct watch_page *p)
 		if (diff_lines(base->text, strlen(base->text), b->text, strlen(b->text), page_diff_line, l) != 0)
 			command_nomem();
 	}
+	return 0;
 }
 
 /* ---- The page -------------------------------------------------------------------------- */
 
-static void page_head(struct watch_lines *l, const struct watch_page *p)
+static void page_head(struct page *l, const struct watch_page *p)
 {
 	const struct watch_round *r = p->last;
 	size_t last = p->at + watchpage_panes(l->columns, r->host_count);
@@ -412,77 +345,49 @@ static void page_head(struct watch_lines *l, const struct watch_page *p)
 		page_put(l, COLOR_NONE, "%s", "");
 }
 
-/* The keys, shorter where there is little room; the view's own stands out. */
-static void page_keys(struct watch_lines *l, enum watch_view view)
-{
-	static const struct {
-		int view;
-		const char *wide, *narrow;
-	} keys[] = {
-		{ WATCH_SUMMARY, "s summary", "s sum" },
-		{ WATCH_GROUPS, "g groups", "g groups" },
-		{ WATCH_HOST, "1 one host", "1 host" },
-		{ WATCH_SPLIT, "| split", "| split" },
-		{ WATCH_DIFF, "d diff", "d diff" },
-		{ -1, "q quit", "q" },
-	};
-	size_t count = sizeof keys / sizeof *keys, wide = 0, at = 0;
-
-	for (size_t i = 0; i < count; i++)
-		wide += strlen(keys[i].wide) + (i ? 2 : 0);
-	for (size_t i = 0; i < count && at < l->columns; i++) {
-		const char *text = wide <= l->columns ? keys[i].wide : keys[i].narrow;
-
-		if (i)
-			at += page_piece(l, COLOR_NONE, wide <= l->columns ? 2 : 1, true, "");
-		at += page_piece(l, keys[i].view == (int)view ? COLOR_BOLD : COLOR_DIM,
-			at < l->columns ? l->columns - at : 0, false, text);
-	}
-	page_end(l);
-}
+/* The view's own key stands out. */
+static const struct page_key watch_keys[] = {
+	{ WATCH_SUMMARY, "s summary", "s sum" },
+	{ WATCH_GROUPS, "g groups", "g groups" },
+	{ WATCH_HOST, "1 one host", "1 host" },
+	{ WATCH_SPLIT, "| split", "| split" },
+	{ WATCH_DIFF, "d diff", "d diff" },
+	{ -1, "q quit", "q" },
+};
 
 /* The last line that there is room for says how much there is not. */
-static void page_say_more(struct watch_lines *l)
+static void page_say_more(struct page *l, size_t groups)
 {
 	size_t more = l->all - l->room + 1;
 
-	while (l->count > l->cut)
-		free(l->pieces[--l->count].text);
-	l->all = l->room - 1;
-	if (l->groups)
-		page_put(l, COLOR_DIM, "  %s and %zu more group%s", wrap_dots(), l->groups, l->groups == 1 ? "" : "s");
+	page_drop_last(l);
+	if (groups)
+		page_put(l, COLOR_DIM, "  %s and %zu more group%s", wrap_dots(), groups, groups == 1 ? "" : "s");
 	else
 		page_put(l, COLOR_DIM, "  %s and %zu more line%s", wrap_dots(), more, more == 1 ? "" : "s");
 }
 
-void watchpage_make(const struct watch_page *p, size_t columns, size_t height, struct watch_lines *out)
+void watchpage_make(const struct watch_page *p, size_t columns, size_t height, struct page *out)
 {
-	static void (*const views[])(struct watch_lines *, const struct watch_page *) = {
+	static size_t (*const views[])(struct page *, const struct watch_page *) = {
 		[WATCH_GROUPS] = page_groups,
 		[WATCH_SUMMARY] = page_summary,
 		[WATCH_HOST] = page_host,
 		[WATCH_SPLIT] = page_split,
 		[WATCH_DIFF] = page_diff,
 	};
+	size_t groups = 0;
 
-	*out = (struct watch_lines){ .columns = columns, .room = height > 1 ? height - 1 : SIZE_MAX };
+	page_begin(out, columns, height > 1 ? height - 1 : SIZE_MAX);
 	page_head(out, p);
 	if (p->last->count && p->at < p->last->host_count)
-		views[p->view](out, p);
+		groups = views[p->view](out, p);
 	if (height <= 1)
 		return;
-	if (out->all > out->room || out->groups)
-		page_say_more(out);
+	if (out->all > out->room || groups)
+		page_say_more(out, groups);
 	while (out->all < out->room)
 		page_end(out);
 	out->room = height;
-	page_keys(out, p->view);
-}
-
-void watchpage_release(struct watch_lines *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		free(l->pieces[i].text);
-	free(l->pieces);
-	*l = (struct watch_lines){ 0 };
+	page_keys(out, watch_keys, sizeof watch_keys / sizeof *watch_keys, p->view);
 }

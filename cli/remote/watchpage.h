@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/frame/print.h"
+#include "cli/screen/page.h"
 #include "cli/remote/outcome.h"
 
 /* Hosts that answered the same. */
@@ -38,27 +38,8 @@ struct watch_page {
 	size_t at; /* the host of HOST, the first one of SPLIT */
 };
 
-/* A piece of a line. */
-struct watch_piece {
-	enum color color;
-	char *text;
-	bool ends; /* the line */
-};
-
-struct watch_lines {
-	struct watch_piece *pieces;
-	size_t count, capacity;
-	size_t columns, room, all; /* lines that there is room for, and that there are */
-	size_t cut;                /* the first piece of the last line that there is room for */
-	size_t groups;             /* that were not looked at, as there was no room */
-};
-
-/*
- * height: so many lines exactly, the last one with the keys; 0: all lines and no keys. Release *out with
- * watchpage_release().
- */
-void watchpage_make(const struct watch_page *p, size_t columns, size_t height, struct watch_lines *out);
-void watchpage_release(struct watch_lines *l);
+/* height: so many lines exactly, the last one with the keys; 0: all lines and no keys. The caller releases *out. */
+void watchpage_make(const struct watch_page *p, size_t columns, size_t height, struct page *out);
 
 /* How many hosts stand side by side. */
 size_t watchpage_panes(size_t columns, size_t hosts);

@@ -58,7 +58,9 @@ size_t utf8_printable(const char *s, size_t left)
 	size_t len = utf8_len(s, left);
 	uint32_t c = len ? utf8_decode(s, len) : 0;
 
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : len;
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069)
+		? 0
+		: len;
 }
 
 void utf8_clean(char *text)

@@ -12,7 +12,10 @@ size_t utf8_len(const char *s, size_t left);
 /* Are all of the bytes characters? */
 bool utf8_valid(const char *text, size_t len);
 
-/* utf8_len(), but 0 for what must not reach a terminal: C0 and C1 controls, DEL. */
+/*
+ * utf8_len(), but 0 for what must not reach a terminal: C0 and C1 controls, DEL, and what turns the direction of text
+ * around, so that a name could show another one.
+ */
 size_t utf8_printable(const char *s, size_t left);
 
 /* Puts '?' in the place of each byte that must not reach a terminal. */

@@ -62,7 +62,7 @@ static struct watch_page page = {
 /* The lines without colours; blanks at the end of a line are cut off. */
 static const char *text_of(struct buf *b, size_t columns, size_t height)
 {
-	struct watch_lines l;
+	struct page l;
 	size_t lines = 0, line = 0;
 
 	buf_clear(b);
@@ -80,7 +80,7 @@ static const char *text_of(struct buf *b, size_t columns, size_t height)
 	}
 	if (height)
 		ok(lines == height, "it has %zu lines", height);
-	watchpage_release(&l);
+	page_release(&l);
 	return buf_text(b);
 }
 
