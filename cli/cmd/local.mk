@@ -43,6 +43,7 @@ nanopod_SOURCES += \
 	cli/cmd/show.c \
 	cli/cmd/ssh.c \
 	cli/cmd/token.c \
+	cli/cmd/top.c \
 	cli/cmd/tunnel.c \
 	cli/cmd/types.c \
 	cli/cmd/version.c \

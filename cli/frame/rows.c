@@ -274,8 +274,7 @@ static void put_padding(FILE *out, size_t n)
 		putc(' ', out);
 }
 
-/* What people may meet in a column of states, in this and any other list. */
-static enum color state_color(const char *state)
+enum color rows_state_color(const char *state)
 {
 	static const struct {
 		enum color color;
@@ -298,7 +297,7 @@ static enum color state_color(const char *state)
 /* Prints the part of the cell that its next line takes; returns the rest. */
 static const char *put_cell(struct rows *r, const char *cell, const struct fit *f)
 {
-	enum color state = f->flags & COLUMN_STATE ? state_color(cell) : COLOR_NONE;
+	enum color state = f->flags & COLUMN_STATE ? rows_state_color(cell) : COLOR_NONE;
 	const char *color = state == COLOR_NONE ? "" : print_color(r->np, r->np->out, state);
 	size_t skip = strlen(cell), len = skip, cells = f->width;
 	bool whole = !r->fits || print_width(cell) <= cells;

@@ -7,7 +7,7 @@
 #ifndef CLI_FRAME_ROWS_H
 #define CLI_FRAME_ROWS_H
 
-#include "cli/frame/command.h"
+#include "cli/frame/print.h"
 
 enum column_flags {
 	COLUMN_ID = 1,      /* printed by -q and -o name; exactly one column has it */
@@ -43,6 +43,9 @@ bool rows_check(struct nanopod *np, const struct options *o, const struct column
 
 /* One cell per column, in their order. NULL: no value (null in JSON, empty in CSV, - in tables). */
 void rows_add(struct rows *r, const char *const *cells);
+
+/* Of a word that people may meet in a column of states, in any list. */
+enum color rows_state_color(const char *state);
 
 /* Is this a table for people without a row yet? */
 bool rows_none(const struct rows *r);

@@ -21,6 +21,7 @@ libmarket_la_SOURCES = \
 	lib/market/wire_node.c \
 	lib/market/wire_own.c \
 	lib/market/wire_read.c \
+	lib/market/wire_sample.c \
 	lib/market/wire_write.c
 libmarket_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) $(CRYPTO_CFLAGS)
 libmarket_la_LIBADD = libbase.la $(JANSSON_LIBS) $(CRYPTO_LIBS) -ldl

@@ -160,10 +160,34 @@ struct model_node {
 	int64_t start_at;                     /* of the time that it waits for; 0: it has a host, or unknown */
 	int64_t end_at;                       /* 0: unknown */
 	int64_t created_at, updated_at;
+	int64_t price;                        /* of the lease that it runs under; -1: unknown, or none */
 	const char *user;                     /* who signs in; NULL: unknown */
 	struct model_ssh ssh;                 /* hostname NULL: no address yet */
 	const struct model_gpu *gpus;         /* as its host reports them */
 	size_t gpu_count;
+};
+
+/* What was measured; NAN: not known. A metric's meaning stands in metric.h. */
+struct model_measures {
+	double cpu, memory, memory_total, disk, disk_total, disk_read, disk_written, network_in, network_out;
+	double use, temperature, power, power_limit, clock, throttled, memory_errors; /* of GPUs */
+};
+
+struct model_curve {
+	const double *list; /* oldest first */
+	size_t count;
+};
+
+/* An answer of GET /np/v1/samples. */
+struct model_sample {
+	const char *node, *agent; /* ids; one is NULL */
+	int64_t at, step;         /* at 0: nothing was measured lately; step: seconds of a curve's point */
+	struct model_measures of;
+	const struct model_measures *gpus;
+	size_t gpu_count;
+	struct model_curve cpu;
+	const struct model_curve *use; /* of each GPU; as many as GPUs, or fewer */
+	size_t use_count;
 };
 
 struct model_log {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -356,6 +357,53 @@ static const char *take_texts(struct doc *d, json_t *v, struct texts *out)
 	return NULL;
 }
 
+/* Nothing is measured that is negative, or larger than any counter. */
+static double wire_measured(const json_t *v)
+{
+	double value = json_is_number(v) ? json_number_value(v) : NAN;
+
+	return value >= 0 && value < 1e18 ? value : NAN;
+}
+
+static const char *take_real(json_t *v, double *out)
+{
+	if (!json_is_number(v))
+		return "is not a number";
+	*out = wire_measured(v);
+	return NULL;
+}
+
+static const char *take_curve(struct doc *d, json_t *v, struct model_curve *out)
+{
+	size_t count = json_array_size(v);
+	double *list = json_is_array(v) ? wire_room(d, count, sizeof *list) : NULL;
+
+	if (!list)
+		return "is not a list of numbers";
+	for (size_t i = 0; i < count; i++)
+		list[i] = wire_measured(json_array_get(v, i));
+	*out = (struct model_curve){ list, count };
+	return NULL;
+}
+
+struct curves {
+	const struct model_curve *list;
+	size_t count;
+};
+
+static const char *take_curves(struct doc *d, json_t *v, struct curves *out)
+{
+	size_t count = json_array_size(v);
+	struct model_curve *list = json_is_array(v) ? wire_room(d, count, sizeof *list) : NULL;
+	const char *why = list ? NULL : "is not a list of curves";
+
+	for (size_t i = 0; i < count && !why; i++)
+		why = take_curve(d, json_array_get(v, i), &list[i]);
+	if (!why)
+		*out = (struct curves){ list, count };
+	return why;
+}
+
 static const char *wire_take(struct doc *d, json_t *v, enum wire_kind kind, void *out)
 {
 	switch (kind) {
@@ -370,6 +418,12 @@ static const char *wire_take(struct doc *d, json_t *v, enum wire_kind kind, void
 	case WIRE_WORTH_TEXT: return take_worth(v, out, true);
 	case WIRE_WORTH_INT: return take_worth(v, out, false);
 	case WIRE_TEXTS: return take_texts(d, v, out);
+	case WIRE_REAL:
+		return take_real(v, out);
+	case WIRE_CURVE:
+		return take_curve(d, v, out);
+	case WIRE_CURVES:
+		return take_curves(d, v, out);
 	}
 	return "has no known kind";
 }

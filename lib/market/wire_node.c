@@ -93,6 +93,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "end_at", INT, MAY, end_at),
 		FIELD(model_node, "created_at", INT, MAY, created_at),
 		FIELD(model_node, "updated_at", INT, MAY, updated_at),
+		FIELD(model_node, "price_dollars_per_node_hour", PRICE, MAY, price),
 		{ 0 },
 	};
 	static const struct wire_field proof[] = {
@@ -100,7 +101,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "asked", BOOL, MAY, proof_asked),
 		{ 0 },
 	};
-	struct model_node made = { 0 };
+	struct model_node made = { .price = -1 };
 	struct json_t *o = wire_object(d, at, "a node", f);
 	int rc = o ? wire_fields(d, o, fields, "a node", &made, f) : -EPROTO;
 	struct json_t *ssh = wire_member(o, "ssh");

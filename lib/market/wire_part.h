@@ -10,15 +10,19 @@
 struct json_t;
 
 enum wire_kind {
-	WIRE_TEXT,      /* const char * */
-	WIRE_INT,       /* int64_t; also as a text of digits */
-	WIRE_UINT,      /* uint64_t; also as a text of digits */
-	WIRE_BOOL,      /* bool */
-	WIRE_MONEY,     /* int64_t, from "12.500000" */
-	WIRE_PRICE,     /* int64_t, from dollars per node-hour */
-	WIRE_REF,       /* struct model_ref, from {id, name or alias}; a text is its id */
-	WIRE_SCHEDULE,  /* struct model_schedule */
-	WIRE_WORTH_TEXT, WIRE_WORTH_INT, /* {value, display_value} of a SKU's property, or the value alone */
+	WIRE_TEXT,     /* const char * */
+	WIRE_INT,      /* int64_t; also as a text of digits */
+	WIRE_UINT,     /* uint64_t; also as a text of digits */
+	WIRE_BOOL,     /* bool */
+	WIRE_MONEY,    /* int64_t, from "12.500000" */
+	WIRE_PRICE,    /* int64_t, from dollars per node-hour */
+	WIRE_REF,      /* struct model_ref, from {id, name or alias}; a text is its id */
+	WIRE_SCHEDULE, /* struct model_schedule */
+	WIRE_WORTH_TEXT,
+	WIRE_WORTH_INT, /* {value, display_value} of a SKU's property, or the value alone */
+	WIRE_REAL,      /* double; NAN for what cannot have been measured */
+	WIRE_CURVE,     /* struct model_curve; null in it is NAN */
+	WIRE_CURVES,    /* const struct model_curve *, and a size_t behind it */
 	WIRE_TEXTS,     /* const char *const *, and a size_t behind it */
 };
 

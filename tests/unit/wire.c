@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of markets, ours and others': what is read from them, and what is refused with which words. */
 #include <errno.h>
+#include <math.h>
 
 #include "../lib/tap.h"
 #include "market/proof.h"
@@ -336,8 +337,29 @@ static void proofs(void)
 	proof_release(&p);
 }
 
+static void samples(void)
+{
+	struct doc *d = parse(
+		"{\"now\":100,\"data\":[{\"node\":\"inst_1\",\"at\":90,\"measures\":{\"cpu\":3.5,\"memory\":-1,"
+		"\"network_in\":1e300},\"gpus\":[{},{\"use\":0}],\"cpu\":[1,null,\"x\"],\"use\":[[],[0.5]]},"
+		"{\"agent\":\"agt_1\",\"measures\":{\"cpu\":\"full\"}},{\"use\":[1]}]}");
+	struct model_sample s;
+	int64_t now = 0;
+
+	ok(wire_sample(d, 0, &s, &f) == 0 && wire_samples_now(d, &now, &f) == 0 && now == 100, "a sample is read");
+	ok(s.of.cpu > 3.4 && s.of.cpu < 3.6 && isnan(s.of.memory) && isnan(s.of.network_in) && isnan(s.of.disk),
+		"what nobody can have measured is not known, as what is missing");
+	ok(s.gpu_count == 2 && isnan(s.gpus[0].use) && s.gpus[1].use == 0, "0 is known");
+	ok(s.cpu.count == 3 && s.cpu.list[0] == 1 && isnan(s.cpu.list[1]) && isnan(s.cpu.list[2]) && s.use_count == 2,
+		"curves have gaps");
+	is_int(wire_sample(d, 1, &s, &f), -EPROTO, "a measure that is a text is refused");
+	is_int(wire_sample(d, 2, &s, &f), -EPROTO, "and a curve that is a number");
+	doc_free(d);
+}
+
 int main(void)
 {
+	samples();
 	orders();
 	strictness();
 	documents();
