@@ -16,6 +16,8 @@
 #include "cli/remote/select.h"
 #include "cli/trade/reservation.h"
 #include "cli/frame/signals.h"
+#include "cli/screen/spark.h"
+#include "cli/top/toppage.h"
 #include "cli/trade/sku_list.h"
 #include "cli/trade/market_clock.h"
 #include "market/ident.h"
@@ -238,6 +240,26 @@ static void show_starts(struct showing *s, const char *id)
 			when_relative(n.start_at, s->now, relative));
 }
 
+/* Use in the last hour, for people; no line where the market does not know. */
+static void show_use(struct showing *s, const char *name)
+{
+	struct model_sample sample;
+	struct toprow r = { 0 };
+	char curve[SPARK_TEXT], now[TOP_TEXT];
+
+	if (!s->ours || !cell_for_people(s->np) || market_get(s->m, "/np/v1/samples?node=%s&minutes=60", name) ||
+		wire_sample(s->m->doc, 0, &sample, &s->m->fail) || !sample.at)
+		return;
+	toprow_sample(&r, &sample, false, s->now);
+	spark_text(r.curve, r.points, r.most, r.points, curve);
+	if (r.gpus)
+		show_line(s, "use", "%s  last hour; %s of %zu GPU%s %s ago", curve, top_ratio(r.of_gpus.use, now),
+			r.gpus, r.gpus == 1 ? "" : "s", top_age(r.age, (char[TOP_TEXT]){ 0 }));
+	else
+		show_line(s, "use", "%s  last hour; %s processors %s ago", curve, top_cores(r.of.cpu, now),
+			top_age(r.age, (char[TOP_TEXT]){ 0 }));
+}
+
 static int show_instance(struct showing *s, const char *id)
 {
 	struct model_instance i;
@@ -268,6 +290,7 @@ static int show_instance(struct showing *s, const char *id)
 		show_line(s, "ends", "%s", when_local(i.shutdown_at, span));
 	if (s->ours && i.status == MODEL_INSTANCE_AWAITING)
 		show_starts(s, name);
+	show_use(s, name);
 	rc = market_get(s->m, "/v2/instances/%s/ssh", name);
 	if (rc == CLIENT_LOST || rc == CLIENT_UNREACHABLE)
 		return market_fail(s->m, "cannot ask how '%s' is reached", name);
