@@ -356,6 +356,7 @@ static int run_parsed(struct nanopod *np, const struct command *cmd, const struc
 	rc = load_settings(np, cmd, before, o);
 	rc = rc ? rc : choose_format(np, cmd);
 	rc = rc ? rc : dispatch_check_count(np, cmd, o);
+	np->account = cmd->flags & COMMAND_ACCOUNT ? option_text(o, "account") : NULL;
 	return rc ? rc : run_shaped(np, cmd, before, o);
 }
 
@@ -365,6 +366,9 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 	const struct option *tables[COMMAND_TABLES];
 	struct hostbook *outer_book = np->hostbook;
 	bool outer_own = np->hostbook_own;
+	const struct command *outer_running = np->running;
+	const struct options *outer_typed = np->typed;
+	const char *outer_account = np->account;
 	struct nodes *outer = np->nodes;
 	struct options *o = NULL;
 	struct fail f = { 0 };
@@ -380,7 +384,12 @@ static int run_command(struct nanopod *np, const struct command *cmd, const stru
 	np->nodes = NULL;
 	np->nodes_kept = false;
 	np->hostbook_own = false;
+	np->running = cmd;
+	np->typed = o;
 	rc = run_parsed(np, cmd, before, o);
+	np->running = outer_running;
+	np->typed = outer_typed;
+	np->account = outer_account;
 	option_free(o);
 	nodes_free(np->nodes);
 	np->nodes = outer;

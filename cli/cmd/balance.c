@@ -79,6 +79,6 @@ const struct command cmd_balance = {
 		       "minutes have passed. 'nanopod burn' shows the cost of each reservation, 'nanopod ledger' "
 		       "every posting.",
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.run = balance_command,
 };

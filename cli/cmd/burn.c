@@ -199,6 +199,6 @@ const struct command cmd_burn = {
 		       "bought it; the market keeps it in escrow. The line below the table shows the sum and what "
 		       "remains available.",
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.run = burn_command,
 };

@@ -368,9 +368,7 @@ static int events_ask(struct follow *s, size_t *count)
 	m->fail = (struct fail){ 0 };
 	if (m->explain)
 		return market_call(m, &q);
-	do
-		rc = client_stream_open(m->client, &q, &m->answer, &m->fail);
-	while (market_only_resized(rc));
+	rc = market_stream_open(m, &q);
 	if (!rc && s->lost) {
 		print_note(m->np, "reconnected; nothing was missed");
 		s->lost = false;
@@ -492,6 +490,6 @@ const struct command cmd_events = {
 		       "connection and continues where it was; Ctrl-C ends it and tells how to continue.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MORE | COMMAND_MARKET | COMMAND_STREAM,
+	.flags = COMMAND_MORE | COMMAND_MARKET | COMMAND_ACCOUNT | COMMAND_STREAM,
 	.run = events_command,
 };

@@ -270,7 +270,7 @@ const struct command cmd_ledger = {
 		       "~/.local/state/nanopod/ledger, and the next run proves that all rows before it are "
 		       "unchanged.",
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "list|verify",

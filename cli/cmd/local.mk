@@ -54,6 +54,7 @@ nanopod_SOURCES += \
 	cli/cmd/admin/admin_hosts.c \
 	cli/cmd/admin/admin_skus.c \
 	cli/cmd/admin/admin_part.c \
+	cli/cmd/admin/admin_tokens.c \
 	cli/cmd/host/host.c \
 	cli/cmd/host/host.h \
 	cli/cmd/host/host_agent.c \

@@ -107,7 +107,7 @@ static void nodes_remember(const struct market_link *m, const struct nodes *n)
 {
 	for (size_t i = n->count; i-- > 0;)
 		if (node_lives(&n->list[i]))
-			remember_one(REMEMBER_NODES, m->url, n->list[i].name, n->list[i].reservation);
+			remember_one(REMEMBER_NODES, m->where, n->list[i].name, n->list[i].reservation);
 }
 
 static bool names_one(const struct nodes *n, const char *name)
@@ -207,7 +207,7 @@ const struct command cmd_nodes = {
 	.positional = "NODE  only these: names, patterns like 'train-*', ids",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.max_args = -1,
 	.complete_first = COMPLETE_NODE,
 	.complete_rest = COMPLETE_NODE,

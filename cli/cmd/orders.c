@@ -99,7 +99,7 @@ static void orders_remember(const struct market_link *m, const struct listing *l
 		names[i] = l->names[i];
 		help[i] = l->help[i];
 	}
-	remember_all(REMEMBER_ORDERS, m->url, names, help, l->count);
+	remember_all(REMEMBER_ORDERS, m->where, names, help, l->count);
 }
 
 /* ---- Purchases that were cut off --------------------------------------------------------- */
@@ -243,6 +243,6 @@ const struct command cmd_orders = {
 		       "answer came, with the command that continues each.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.run = orders_command,
 };

@@ -194,7 +194,7 @@ static void reservations_remember(const struct market_link *m, const struct list
 		if (strcmp(state, "running") == 0 || strcmp(state, "pending") == 0)
 			names[count++] = l->items[i].r.name;
 	}
-	remember_all(REMEMBER_RESERVATIONS, m->url, names, NULL, count);
+	remember_all(REMEMBER_RESERVATIONS, m->where, names, NULL, count);
 	free(names);
 }
 
@@ -417,6 +417,6 @@ const struct command cmd_reservations = {
 	.examples = examples,
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.run = reservations_command,
 };

@@ -136,7 +136,7 @@ static int show_order(struct showing *s, const char *id)
 	if (market_get(s->m, "/v2/orders/%s", id) || wire_order(s->m->doc, WIRE_WHOLE, &o, &s->m->fail))
 		return market_fail(s->m, "cannot show '%s'", id);
 	order_status_copy(&p, &o);
-	remember_one(REMEMBER_ORDERS, s->m->url, p.id, p.status_text);
+	remember_one(REMEMBER_ORDERS, s->m->where, p.id, p.status_text);
 	if (as_document(s))
 		return put_document(s);
 	show_line(s, "order", "%s", p.id);
@@ -218,7 +218,7 @@ static int put_reservation(struct showing *s, const struct reservation *r)
 
 static int show_reservation(struct showing *s, const struct reservation *r)
 {
-	remember_one(REMEMBER_RESERVATIONS, s->m->url, r->name, NULL);
+	remember_one(REMEMBER_RESERVATIONS, s->m->where, r->name, NULL);
 	if (!as_document(s))
 		return put_reservation(s, r);
 	if (market_get(s->m, "/v2/pools/%s", r->id))
@@ -455,7 +455,7 @@ const struct command cmd_show = {
 	.positional = "ID  an id (ordr_ pool_ inst_ cont_), or the name of a reservation or node",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MARKET,
+	.flags = COMMAND_MARKET | COMMAND_ACCOUNT,
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_HOLDING,

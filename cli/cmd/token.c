@@ -133,7 +133,7 @@ const struct command cmd_token = {
 		       "list' shows whether it was created, and 'token revoke' revokes it.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
-	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "list|create|revoke",

@@ -92,6 +92,14 @@ static const struct option market[] = {
 	{ 0 },
 };
 
+/* In one table with --explain: a command takes only so many tables. */
+static const struct option market_of[] = {
+	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "account to ask about, by name or id; for operators",
+		.section = "Market" },
+	{ "explain", 0, OPTION_FLAG, .help = "print the requests instead of sending them", .section = "Market" },
+	{ 0 },
+};
+
 void command_tables(const struct command *cmd, const struct option *tables[COMMAND_TABLES])
 {
 	size_t n = 0;
@@ -103,7 +111,7 @@ void command_tables(const struct command *cmd, const struct option *tables[COMMA
 	if (cmd && cmd->flags & (COMMAND_MARKET | COMMAND_NODES))
 		tables[n++] = market_url;
 	if (cmd && cmd->flags & COMMAND_MARKET)
-		tables[n++] = market;
+		tables[n++] = cmd->flags & COMMAND_ACCOUNT ? market_of : market;
 	if (!cmd)
 		tables[n++] = outermost;
 	if (!cmd || cmd->formats)

@@ -80,6 +80,9 @@ struct nanopod {
 	bool tty_in, tty_out, tty_err;
 	bool color_out, color_err;             /* each for itself; "cli/frame/print.h" has the colours */
 	enum format format;                    /* from -o, NANOPOD_OUTPUT or a file; one that the command has */
+	const struct command *running;         /* with these options */
+	const struct options *typed;
+	const char *account;                   /* --account of a command with COMMAND_ACCOUNT; NULL: one's own */
 	const char *template;                  /* --template; NULL: none */
 	struct reshape *shape;                 /* "cli/frame/reshape.h"; what makes YAML of the output, or NULL */
 	bool errors_json;                      /* -o json or jsonl: errors come as one JSON object */
@@ -113,6 +116,7 @@ enum command_flags {
 	COMMAND_STREAM = 512,    /* prints while things happen: YAML and templates come line by line */
 	COMMAND_DROPIN = 1024,   /* argv[0] may name it: cli/dropin/ */
 	COMMAND_MARKET = 64,     /* asks the market: gets --url and --explain (cli/trade/market_link.h) */
+	COMMAND_ACCOUNT = 2048,  /* what it shows is an account's: gets --account, for operators; with COMMAND_MARKET */
 };
 
 struct command {

@@ -92,7 +92,7 @@ static void remember_replace(const char *path, const struct buf *b)
 
 void remember_all(const char *kind, const char *where, const char *const *names, const char *const *help, size_t count)
 {
-	char *path = file_of(kind, where, 1);
+	char *path = where ? file_of(kind, where, 1) : NULL;
 	struct buf b;
 
 	buf_init(&b, FILE_MAX);
@@ -106,7 +106,7 @@ void remember_all(const char *kind, const char *where, const char *const *names,
 
 void remember_one(const char *kind, const char *where, const char *name, const char *help)
 {
-	char *path = file_of(kind, where, 1), *line, *rest;
+	char *path = where ? file_of(kind, where, 1) : NULL, *line, *rest;
 	size_t len = strlen(name), count = 0;
 	struct buf old, b;
 
@@ -128,7 +128,7 @@ void remember_one(const char *kind, const char *where, const char *name, const c
 void remember_each(const char *kind, const char *where, void (*found)(void *arg, const char *name, const char *help),
 	void *arg)
 {
-	char *path = file_of(kind, where, 0), *line, *rest, *tab;
+	char *path = where ? file_of(kind, where, 0) : NULL, *line, *rest, *tab;
 	struct buf b;
 
 	buf_init(&b, FILE_MAX);

@@ -19,7 +19,7 @@ enum { REMEMBER_NAME = 64 };
 
 /*
  * Replaces the names of a kind. where: the market's address, so that completion offers no names of another
- * one. help, and each member of it, may be NULL.
+ * one; NULL: remembers nothing. help, and each member of it, may be NULL.
  */
 void remember_all(const char *kind, const char *where, const char *const *names, const char *const *help, size_t count);
 

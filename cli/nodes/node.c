@@ -236,7 +236,8 @@ int nodes_load(struct market_link *m, const char *reservation, bool all, struct 
 	if (n->count)
 		qsort(n->list, n->count, sizeof *n->list, node_by_name);
 	nodes_measure_starts(m, n);
-	nodecache_write(m->np, m->url, n, reservation);
+	if (m->where)
+		nodecache_write(m->np, m->url, n, reservation);
 	*out = n;
 	return 0;
 }
@@ -362,7 +363,7 @@ static int node_know(struct nanopod *np, struct market_link *m)
 
 	if (rc)
 		return rc;
-	node_remember(n, m->url);
+	node_remember(n, m->where);
 	np->nodes_kept = false;
 	n->chosen = true;
 	nodes_free(np->nodes);
@@ -383,7 +384,7 @@ static bool node_know_kept(struct nanopod *np, const struct market_link *m)
 	struct fail f = { 0 };
 	struct nodes *n;
 	int64_t looked;
-	int rc = node_market_away(m) ? nodecache_read(np, m->url, &n, &looked, &f) : -ENOENT;
+	int rc = m->where && node_market_away(m) ? nodecache_read(np, m->url, &n, &looked, &f) : -ENOENT;
 
 	if (rc && rc != -ENOENT)
 		print_warn(np, "%s", f.text);

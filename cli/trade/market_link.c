@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "cli/trade/resume_file.h"
 #include "cli/frame/print.h"
+#include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/tokenfile.h"
@@ -60,6 +61,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 		command_nomem();
 	m->np = np;
 	m->url = url;
+	m->where = np->account ? NULL : url;
 	m->ours = -1;
 	m->socket = str_starts(url, "unix:");
 	m->explain = o && option_given(o, "explain");
@@ -146,7 +148,42 @@ static void say_more(const struct market_link *m, const struct client_call *q, i
 			rc ? client_code(rc) : "");
 }
 
-int market_call(struct market_link *m, const struct client_call *q)
+/* The path with --account, where that was given; free() it. GET /np/v1 is about nobody. */
+static char *path_of_account(const struct market_link *m, const char *path)
+{
+	const char *account = strcmp(path, "/np/v1") != 0 ? m->np->account : NULL;
+	struct buf whole;
+	char *text;
+
+	buf_init(&whole, BODY_TEXT_MAX);
+	if (buf_adds(&whole, path) ||
+		(account &&
+			(buf_adds(&whole, strchr(path, '?') ? "&account=" : "?account=") ||
+				client_quote(&whole, account))))
+		command_nomem();
+	text = strdup(buf_text(&whole));
+	if (!text)
+		command_nomem();
+	buf_release(&whole);
+	return text;
+}
+
+int market_stream_open(struct market_link *m, const struct client_call *q)
+{
+	char *path = path_of_account(m, q->path);
+	struct client_call whose = *q;
+	int rc;
+
+	whose.path = path;
+	m->fail = (struct fail){ 0 };
+	do
+		rc = client_stream_open(m->client, &whose, &m->answer, &m->fail);
+	while (market_only_resized(rc));
+	free(path);
+	return rc;
+}
+
+static int market_call_path(struct market_link *m, const struct client_call *q)
 {
 	int rc;
 
@@ -173,6 +210,18 @@ int market_call(struct market_link *m, const struct client_call *q)
 			why.text);
 	}
 	return 0;
+}
+
+int market_call(struct market_link *m, const struct client_call *q)
+{
+	char *path = path_of_account(m, q->path);
+	struct client_call whose = *q;
+	int rc;
+
+	whose.path = path;
+	rc = market_call_path(m, &whose);
+	free(path);
+	return rc;
 }
 
 /* Readers expect a document: an answer without one becomes an empty document. */
@@ -312,6 +361,29 @@ const char *market_hint(const struct market_link *m, char *room, size_t size)
 	return simple_hint(code);
 }
 
+/* The operator's own socket, and what was asked is an account's: says which command to type. */
+static void market_no_account(struct market_link *m, struct buf *hint)
+{
+	const struct retype_change of[] = { { "account", "NAME" }, { 0 } };
+
+	fail_set(&m->fail, m->fail.code, "the operator has no account of its own");
+	if (retype_can(m->np->running, of)) {
+		buf_adds(hint, "type '");
+		retype(m->np->running, m->np->typed, of, hint);
+		buf_adds(hint, "'; 'nanopod admin account list' lists the names");
+	} else {
+		buf_adds(hint,
+			"sign in as an account: 'nanopod admin token ACCOUNT NAME' makes a token, 'nanopod login' "
+			"takes it");
+	}
+}
+
+static bool market_wants_account(const struct market_link *m)
+{
+	return m->socket && m->fail.code == REASON_INVALID && strcmp(m->answer.field, "account") == 0 &&
+		!m->np->account && m->np->running;
+}
+
 int market_fail(struct market_link *m, const char *fmt, ...)
 {
 	int code = m->fail.code;
@@ -322,15 +394,22 @@ int market_fail(struct market_link *m, const char *fmt, ...)
 		.retryable = client_retryable(code),
 		.request_id = *m->answer.request_id ? m->answer.request_id : NULL };
 	char room[200], *what;
+	struct buf whose;
 	va_list ap;
 
 	if (code == MARKET_EXPLAINED)
 		return STATUS_OK;
+	buf_init(&whose, 64 * 1024);
 	if (code == CLIENT_STOPPED && signals_next() == SIGTERM) {
 		p.status = STATUS_TERM;
 		p.code = NULL;
 	}
 	p.hint = market_hint(m, room, sizeof room);
+	if (market_wants_account(m)) {
+		market_no_account(m, &whose);
+		p.hint = buf_text(&whose);
+		p.field = "--account";
+	}
 	va_start(ap, fmt);
 	if (vasprintf(&what, fmt, ap) < 0)
 		command_nomem();
@@ -343,6 +422,7 @@ int market_fail(struct market_link *m, const char *fmt, ...)
 	else
 		print_problem(m->np, &p, "%s: %s", what, m->fail.text);
 	free(what);
+	buf_release(&whose);
 	return p.status;
 }
 

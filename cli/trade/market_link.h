@@ -28,6 +28,7 @@ struct market_link {
 	struct nanopod *np;
 	struct client *client;
 	const char *url;
+	const char *where;         /* the same for what is remembered; NULL with --account: of others nothing is */
 	char *token;               /* NULL: none */
 	char *token_where;         /* "NANOPOD_TOKEN", "'/home/you/.config/nanopod/token'" */
 	bool catching;             /* signals, until market_sign_out() */
@@ -67,6 +68,9 @@ int market_send(struct market_link *m, const char *method, const char *path, con
 
 /* Any request; its answer is m->answer, and m->doc if it is JSON. */
 int market_call(struct market_link *m, const struct client_call *q);
+
+/* The same for an answer that comes line by line: client_stream_line() reads it. With --explain use market_call(). */
+int market_stream_open(struct market_link *m, const struct client_call *q);
 
 /* True for a CLIENT_STOPPED that only the terminal's new size caused: continue. */
 bool market_only_resized(int rc);

@@ -125,7 +125,7 @@ int reservation_missing(struct market_link *m, const char *typed, const char *fi
 {
 	char near[REMEMBER_NAME] = "", hint[REMEMBER_NAME + 80];
 	size_t far = SIZE_MAX;
-	bool slip = remember_near(REMEMBER_RESERVATIONS, m->url, typed, false, near, &far);
+	bool slip = remember_near(REMEMBER_RESERVATIONS, m->where, typed, false, near, &far);
 
 	snprintf(hint, sizeof hint, "%s%s%s'nanopod reservations' lists yours", slip ? "did you mean '" : "", near,
 		slip ? "'? " : "");
@@ -144,7 +144,7 @@ int reservation_find(struct market_link *m, const char *typed, struct reservatio
 		return reservation_missing(m, typed, NULL);
 	if (rc)
 		return market_fail(m, "cannot look for the reservation '%.60s'", typed);
-	remember_one(REMEMBER_RESERVATIONS, m->url, out->name, NULL);
+	remember_one(REMEMBER_RESERVATIONS, m->where, out->name, NULL);
 	return 0;
 }
 

@@ -91,6 +91,7 @@ struct client_answer {
 	bool replayed;             /* the market repeated its earlier answer for this key */
 	char request_id[128];      /* "" if none */
 	char type[64];             /* Content-Type without its parameters */
+	char field[64];            /* what of the request the market refused; "" where it names nothing */
 	struct buf headers;        /* as they came */
 	struct buf body;
 };

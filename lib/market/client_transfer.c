@@ -343,7 +343,7 @@ static int client_transfer_failed(const struct client *c, struct transfer *t, co
 }
 
 /* The market's own sentence, with the field if the sentence does not name it. */
-static int client_transfer_refused(const struct client *c, const struct client_answer *a, struct fail *f)
+static int client_transfer_refused(const struct client *c, struct client_answer *a, struct fail *f)
 {
 	struct model_error e = { 0 };
 	struct doc *d = NULL;
@@ -356,6 +356,8 @@ static int client_transfer_refused(const struct client *c, const struct client_a
 	if (doc_parse(buf_text(&a->body), a->body.len, &d, NULL) != 0)
 		d = NULL;
 	wire_error(d, a->status, &e);
+	if (e.detail_count && e.details[0].field)
+		snprintf(a->field, sizeof a->field, "%s", e.details[0].field);
 	if (e.message && a->status != 404 && e.detail_count && e.details[0].field &&
 		!strstr(e.message, e.details[0].field))
 		rc = fail_set(f, e.reason, "%.350s ('%.80s')", e.message, e.details[0].field);

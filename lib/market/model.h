@@ -253,7 +253,7 @@ struct model_balance {
 };
 
 struct model_token {
-	const char *id, *name, *token;        /* token: only of a new one */
+	const char *id, *name, *account, *token; /* token: only of a new one */
 	const char *const *scopes;
 	size_t scope_count;
 	int64_t created_at, expires_at;       /* 0: never */

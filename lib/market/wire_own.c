@@ -60,6 +60,7 @@ int wire_credit(struct doc *d, struct model_balance *out, struct fail *f)
 static const struct wire_field tokens[] = {
 	FIELD(model_token, "id", TEXT, NEEDED, id),
 	FIELD(model_token, "name", TEXT, MAY, name),
+	FIELD(model_token, "account", TEXT, MAY, account),
 	FIELD(model_token, "token", TEXT, MAY, token),
 	FIELD(model_token, "scopes", TEXTS, MAY, scopes),
 	FIELD(model_token, "created_at", INT, MAY, created_at),

@@ -374,6 +374,8 @@ static const struct action actions[] = {
 	{ "account open", "ACCOUNT", 1, 1, account_open },
 	{ "account set", "ACCOUNT --floor AMOUNT", 1, 1, account_set },
 	{ "credit", "ACCOUNT AMOUNT [--take-back]", 2, 2, admin_credit },
+	{ "token list", "[--account ACCOUNT]", 0, 0, admin_token_list },
+	{ "token revoke", "ID...", 1, 100, admin_token_revoke },
 	{ "token", "ACCOUNT NAME [--scope LIST] [--expires DURATION]", 2, 2, admin_token },
 	{ "sku list", "", 0, 0, admin_sku_list },
 	{ "sku add", "ALIAS --gpus N [--property KEY=VALUE]...", 1, 1, admin_sku_add },
@@ -396,7 +398,7 @@ static int admin_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT",
-		.help = "host, offer: account that owns the hosts, for the operator" },
+		.help = "host, offer: account that owns the hosts, for the operator; token list: this one alone" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
 	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
 		.help = "account add: beneficiary; accounts with the same one never trade with each other" },
@@ -441,7 +443,7 @@ const struct command cmd_admin = {
 	.examples = examples,
 	.positional = "account   list, add, show, suspend, open, set\n"
 		      "credit    ACCOUNT AMOUNT: put money in\n"
-		      "token     ACCOUNT NAME: create a token for an account\n"
+		      "token     ACCOUNT NAME: create a token for an account; list, revoke\n"
 		      "sku       list, add, set: types of nodes\n"
 		      "host      list, add, down, up, retire\n"
 		      "offer     HOST PRICE: sell a host's time\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod admin: admin.c has the table of actions, admin_skus.c types, admin_hosts.c hosts and offers,
- * admin_part.c what all use.
+ * admin_tokens.c tokens, admin_part.c what all use.
  */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H
@@ -18,6 +18,8 @@ int admin_host_add(struct nanopod *np, const struct options *o, char **words);
 int admin_host_down(struct nanopod *np, const struct options *o, char **words);
 int admin_host_up(struct nanopod *np, const struct options *o, char **words);
 int admin_host_retire(struct nanopod *np, const struct options *o, char **words);
+int admin_token_list(struct nanopod *np, const struct options *o, char **words);
+int admin_token_revoke(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
 /* GPUs of a host's type, for a price per GPU-hour; 0 with --per node and where it has none. 0 or an exit status. */

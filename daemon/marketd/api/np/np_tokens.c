@@ -118,20 +118,30 @@ static int np_tokens_post_token(struct api *api, const struct request *q, struct
 	return np_make_token(api, q, r, account);
 }
 
+/* The operator without an account gets everybody's. */
 static int np_tokens_list_tokens(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
-	json_t *data = json_array();
-	uint64_t account;
+	const char *after = api_query(q, "starting_after");
+	const struct token *t;
+	int64_t limit, n = 0;
+	uint64_t last = 0;
+	json_t *data;
 
-	if (!api_whose(q, r, &account)) {
-		json_decref(data);
+	if (!api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
 		return r->status;
+	if (after && !ident_parse(IDENT_TOKEN, after, &last))
+		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of a token");
+	data = json_array();
+	for (t = engine_token_after(e, q->account, last); t; t = engine_token_after(e, q->account, t->id)) {
+		if (t->revoked)
+			continue;
+		if (n++ == limit)
+			break;
+		json_array_append_new(data, np_tokens_token_json(t));
+		last = t->id;
 	}
-	for (const struct token *t = engine_token_after(e, account, 0); t; t = engine_token_after(e, account, t->id))
-		if (!t->revoked)
-			json_array_append_new(data, np_tokens_token_json(t));
-	return api_json(q, r, 200, render_list(data, NULL, false));
+	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_TOKEN, last) : NULL, t != NULL));
 }
 
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
@@ -142,11 +152,12 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 	const struct token *t;
 	int rc;
 
-	if (!api_whose(q, r, &ev.account))
-		return r->status;
 	if (!ident_parse(IDENT_TOKEN, q->parts[0], &ev.subject))
 		ev.subject = 0;
 	t = engine_token(e, ev.subject);
+	ev.account = q->account;
+	if (!ev.account && (np_allowed(q) & SCOPE_ADMIN) && t)
+		ev.account = t->account;
 	if (!t || t->account != ev.account || t->revoked)
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no token '%s'", q->parts[0]);
 	rc = api_apply(api, q, &ev, NULL, &why);
@@ -156,8 +167,8 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 const struct route api_np_token_routes[] = {
 	{ METHOD_POST, "/np/v1/tokens", np_tokens_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
 		"Make a token; only this answer shows it", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
-	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "List tokens that are not revoked", NULL,
-		NULL, "np.TokenList", 200 },
+	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "List tokens that are not revoked",
+		"limit:integer,starting_after:string", NULL, "np.TokenList", 200 },
 	{ METHOD_DELETE, "/np/v1/tokens/{id}", np_revoke_token, SCOPE_TOKENS, 0, "Revoke a token", NULL, NULL, NULL,
 		204 },
 	{ 0 },
