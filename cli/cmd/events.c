@@ -169,7 +169,9 @@ static void event_put_money(FILE *out, const struct doc *d)
 	const char *text = doc_text(d, "amount_dollars");
 	int64_t micros = 0;
 
-	fputs(text && money_parse(text, &micros, NULL) == 0 ? money_text(micros, room) : "$0.00", out);
+	if (text && money_parse_wire(text, true, &micros) == 0 && micros < 0)
+		micros = -micros; /* the sentence says that it was taken back */
+	fputs(money_text(micros, room), out);
 }
 
 static void event_put_part(FILE *out, const struct doc *d, struct event_names *n, char part)
@@ -201,6 +203,9 @@ static void event_put_text(FILE *out, const struct doc *d, const struct model_ev
 	for (size_t i = 0; i < sizeof event_texts / sizeof *event_texts; i++)
 		if (strcmp(event_texts[i].type, e->type) == 0)
 			text = event_texts[i].text;
+	if (strcmp(e->type, "account.credited") == 0 && doc_text(d, "amount_dollars") &&
+		*doc_text(d, "amount_dollars") == '-')
+		text = "$ taken back";
 	/* Leases that are over are in no list: their order tells whose they were. */
 	if (n->m && doc_text(d, "order") && doc_text(d, "contract"))
 		event_names_add(n, doc_text(d, "contract"), event_names_of(n, d, "order"));
@@ -216,6 +221,17 @@ static void event_put_text(FILE *out, const struct doc *d, const struct model_ev
 		print_safe_line(out, text);
 }
 
+/* Why the operator did it, in the operator's words. */
+static void event_put_why(FILE *out, const struct doc *d, const struct model_event *e)
+{
+	const char *why = str_starts(e->type, "account.") ? doc_text(d, "message") : NULL;
+
+	if (!why)
+		return;
+	fputs(": ", out);
+	print_safe_line(out, why);
+}
+
 /* What happened, as one text; free() it. */
 static char *event_sentence(const struct doc *d, const struct model_event *e, struct event_names *n)
 {
@@ -226,6 +242,7 @@ static char *event_sentence(const struct doc *d, const struct model_event *e, st
 	if (!cell)
 		command_nomem();
 	event_put_text(cell, d, e, n);
+	event_put_why(cell, d, e);
 	if (fclose(cell))
 		command_nomem();
 	return text;

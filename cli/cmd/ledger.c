@@ -35,6 +35,7 @@ static const struct column columns[] = {
 	{ "owner", COLUMN_WIDE, "number of the account or pool" },
 	{ "subject", COLUMN_WIDE, "number of the order, lease or other cause" },
 	{ "chain", COLUMN_HIDDEN, "its hash in the chain" },
+	{ "reason", COLUMN_TEXT, "why the operator did it" },
 	{ 0 },
 };
 
@@ -72,7 +73,7 @@ static int ledger_add_row(void *arg, struct doc *d, long at, struct fail *f)
 	rows_add(l->rows,
 		(const char *[]){ row, cell_time(l->np, p.at, when), p.book, ledger_units(l->np, &p, p.amount, amount),
 			ledger_units(l->np, &p, p.balance, balance), cell_micros(p.amount, n),
-			cell_micros(p.balance, m), asset, transfer, owner, subject, chain });
+			cell_micros(p.balance, m), asset, transfer, owner, subject, chain, p.reason });
 	return 0;
 }
 

@@ -32,6 +32,9 @@ nanopod_SOURCES += \
 	cli/cmd/price.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
+	cli/cmd/report.c \
+	cli/cmd/report.h \
+	cli/cmd/report_focus.c \
 	cli/cmd/reservations.c \
 	cli/cmd/run.c \
 	cli/cmd/run/run_options.c \
@@ -42,6 +45,7 @@ nanopod_SOURCES += \
 	cli/cmd/shell.c \
 	cli/cmd/show.c \
 	cli/cmd/ssh.c \
+	cli/cmd/statement.c \
 	cli/cmd/token.c \
 	cli/cmd/top.c \
 	cli/cmd/tunnel.c \

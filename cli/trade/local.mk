@@ -1,5 +1,7 @@
 # cli/trade: the market from here: sign-in, quote, purchase, reservations.
 libcli_la_SOURCES += \
+	cli/trade/account_report.c \
+	cli/trade/account_report.h \
 	cli/trade/census.c \
 	cli/trade/census.h \
 	cli/trade/cloudinit.c \
@@ -20,6 +22,8 @@ libcli_la_SOURCES += \
 	cli/trade/order_args.h \
 	cli/trade/order_status.c \
 	cli/trade/order_status.h \
+	cli/trade/period.c \
+	cli/trade/period.h \
 	cli/trade/purchase.c \
 	cli/trade/purchase.h \
 	cli/trade/quote.c \

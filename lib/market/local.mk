@@ -20,6 +20,7 @@ libmarket_la_SOURCES = \
 	lib/market/wire.c lib/market/wire.h lib/market/wire_part.h \
 	lib/market/wire_node.c \
 	lib/market/wire_own.c \
+	lib/market/wire_report.c \
 	lib/market/wire_read.c \
 	lib/market/wire_sample.c \
 	lib/market/wire_write.c

@@ -328,7 +328,22 @@ struct model_posting {
 	uint64_t seq, n, transfer, owner, asset, subject;
 	int64_t at, amount, balance;
 	const char *book;
+	const char *reason; /* of a credit, as the operator gave it; NULL */
 	uint8_t chain[MODEL_CHAIN];
+};
+
+/* A row of GET /np/v1/report: money and node time of one day that are for the same. */
+struct model_report_row {
+	const char *kind, *account, *account_name, *reason;
+	const char *sku, *type, *pool, *reservation, *host, *host_name; /* NULL: it is for none */
+	int64_t at, amount, gross, fee, seconds, gpus, transfers;
+};
+
+enum { MODEL_BOOKS = 3 }; /* available, held, escrow */
+
+/* Micro-dollars at the beginning and at the end of a report; MODEL_NONE: another page says it. */
+struct model_report_books {
+	int64_t before[MODEL_BOOKS], after[MODEL_BOOKS];
 };
 
 struct model_event {

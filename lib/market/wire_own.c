@@ -395,6 +395,7 @@ int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail 
 		FIELD(model_posting, "transfer", UINT, NEEDED, transfer),
 		FIELD(model_posting, "owner", UINT, NEEDED, owner),
 		FIELD(model_posting, "book", TEXT, NEEDED, book),
+		FIELD(model_posting, "reason", TEXT, MAY, reason),
 		FIELD(model_posting, "asset", UINT, NEEDED, asset),
 		FIELD(model_posting, "amount", INT, NEEDED, amount),
 		FIELD(model_posting, "balance", INT, NEEDED, balance),

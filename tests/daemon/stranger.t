@@ -10,6 +10,7 @@ need openssl
 
 v2_start --rate 0
 marketd_account secretcorp 100000.00
+operator POST /np/v1/accounts/secretcorp/credits '{"amount_dollars":"1.00","reason":"secret-reason"}' >/dev/null
 OWNER=$(marketd_token secretcorp read trade nodes tokens host)
 OTHER=$(marketd_token stranger read trade nodes tokens host)
 
@@ -42,7 +43,7 @@ for id in $ME $POOL $ORDER $REST $INST $PROC $NODE $AGT $HOST $OFFER $TOKEN $CON
 	case $id in ''|null) fail "the account has one of each"; done_testing ;; esac
 done
 NEEDLES="$ME $POOL $ORDER $REST $INST $VM $PROC $NODE $HOST $OFFER $TOKEN $CONT $LEASE $WKSP secretcorp secret-pool secret-vm secret-node secret-host
-	$AGT $KEY secret-agent secret-machine secret-serial secret-token secret-script secret.example c2VjcmV0LXNjcmlwdA"
+	$AGT $KEY secret-agent secret-machine secret-serial secret-token secret-reason secret-script secret.example c2VjcmV0LXNjcmlwdA"
 
 curl -sS "$NANOPOD_URL/openapi.json" >"$TMP/doc"
 jq -r '.paths | to_entries[] | .key as $p | .value | to_entries[] |
@@ -88,6 +89,7 @@ queries() {
 	'GET /v0/vms/logs2') printf '%s\n' "?instance_id=$VM" ;;
 	'GET /v1/nodes') printf '%s\n' "?id=$NODE" '?name=secret-node' ;;
 	'GET /v0/orders') printf '%s\n' "?contract_id=$CONT" ;;
+	'GET /np/v1/report') printf '%s\n' '?from=0' '?balances=true' '?after=0-0-0-0' '?after=1-0-0-0' '?after=2-0-0-0' '?after=3-0-0-0' ;;
 	'GET /v0/quote') printf '%s\n' "?side=sell&quantity=1&duration=3600&contract_id=$CONT" "?side=buy&quantity=1&duration=3600&colocate_with=$CONT" ;;
 	esac
 	case $1 in GET) echo "?account=secretcorp" ;; esac

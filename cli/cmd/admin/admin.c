@@ -136,6 +136,8 @@ static int change_account(struct nanopod *np, const struct options *o, const cha
 		json_text(&j, "state", state);
 	if (low)
 		json_text(&j, "floor_dollars", low);
+	if ((state || low) && option_given(o, "reason"))
+		json_text(&j, "reason", option_text(o, "reason"));
 	json_end(&j);
 	if (j.error || buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, name))
 		command_nomem();
@@ -207,6 +209,7 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 	struct market_link *m = NULL;
 	struct buf body, path;
 	struct fail why = { 0 };
+	struct json j;
 	char room[MONEY_TEXT];
 	int64_t micros;
 	int rc;
@@ -218,8 +221,14 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 		micros = -micros;
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
-	if (buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, words[0]) || buf_adds(&path, "/credits") ||
-	    buf_addf(&body, "{\"amount_dollars\":\"%s\"}", money_wire(micros, room)))
+	j = json_to(&body);
+	json_begin_object(&j, NULL);
+	json_text(&j, "amount_dollars", money_wire(micros, room));
+	if (option_given(o, "reason"))
+		json_text(&j, "reason", option_text(o, "reason"));
+	json_end(&j);
+	if (j.error || buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, words[0]) ||
+		buf_adds(&path, "/credits"))
 		command_nomem();
 	rc = admin_begin(np, o, &m);
 	if (!rc)
@@ -370,10 +379,10 @@ static const struct action actions[] = {
 	{ "account list", "", 0, 0, account_list },
 	{ "account add", "NAME [--floor AMOUNT] [--beneficiary ACCOUNT]", 1, 1, account_add },
 	{ "account show", "ACCOUNT", 1, 1, account_show },
-	{ "account suspend", "ACCOUNT", 1, 1, account_suspend },
-	{ "account open", "ACCOUNT", 1, 1, account_open },
-	{ "account set", "ACCOUNT --floor AMOUNT", 1, 1, account_set },
-	{ "credit", "ACCOUNT AMOUNT [--take-back]", 2, 2, admin_credit },
+	{ "account suspend", "ACCOUNT [--reason TEXT]", 1, 1, account_suspend },
+	{ "account open", "ACCOUNT [--reason TEXT]", 1, 1, account_open },
+	{ "account set", "ACCOUNT --floor AMOUNT [--reason TEXT]", 1, 1, account_set },
+	{ "credit", "ACCOUNT AMOUNT [--take-back] [--reason TEXT]", 2, 2, admin_credit },
 	{ "token list", "[--account ACCOUNT]", 0, 0, admin_token_list },
 	{ "token revoke", "ID...", 1, 100, admin_token_revoke },
 	{ "token", "ACCOUNT NAME [--scope LIST] [--expires DURATION]", 2, 2, admin_token },
@@ -419,7 +428,9 @@ static const struct option options[] = {
 	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: end; default: none" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
-	{ "reason", 0, OPTION_STRING, "TEXT", .help = "host down: why; its buyers see it" },
+	{ "reason", 0, OPTION_STRING, "TEXT",
+		.help = "host down: why; its buyers see it; credit, account suspend, open, set: why; the account sees "
+			"it" },
 	{ "yes", 'y', OPTION_FLAG, .help = "host down: do not ask; the plan is still printed" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan" },
 	{ 0 },
@@ -427,6 +438,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
 	{ "nanopod admin account add alice && nanopod admin credit alice 100", "a new account with a hundred dollars" },
+	{ "nanopod admin credit alice 12.50 --reason 'goodwill for 14 October'", "what she reads on her statement" },
 	{ "nanopod admin token alice laptop", "a token for her, shown once" },
 	{ "nanopod admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB", "a type of node" },
 	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that type, for her to sell" },

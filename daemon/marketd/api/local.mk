@@ -68,12 +68,15 @@ libapi_la_SOURCES += \
 libapi_la_SOURCES += \
 	daemon/marketd/api/np/np.c \
 	daemon/marketd/api/np/np.h \
+	daemon/marketd/api/np/movements.c \
+	daemon/marketd/api/np/movements.h \
 	daemon/marketd/api/np/np_accounts.c \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_proof.c \
 	daemon/marketd/api/np/np_recheck.c \
+	daemon/marketd/api/np/np_report.c \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
 	daemon/marketd/api/np/np_health.c \

@@ -115,8 +115,8 @@ struct event {
 	uint64_t subject;
 	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
-			  /* HOST_STATE, HOST_DRAIN: why; HOST_VERIFIED: what was measured, signed, as JSON; */
-			  /* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
+	/* HOST_STATE, HOST_DRAIN, CREDIT, ACCOUNT_STATE: why; HOST_VERIFIED: what was measured, signed, as JSON; */
+	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;

@@ -110,7 +110,7 @@ static int patch_account(struct api *api, const struct request *q, struct reply 
 {
 	const struct account *a = account_of(api, q, r);
 	const char *state = body_text(q->body, "state");
-	struct event ev = { .kind = EVENT_ACCOUNT_STATE };
+	struct event ev = { .kind = EVENT_ACCOUNT_STATE, .text = body_text(q->body, "reason") };
 	struct fail why = { 0 };
 	int rc;
 
@@ -131,7 +131,7 @@ static int post_credit(struct api *api, const struct request *q, struct reply *r
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = account_of(api, q, r);
-	struct event ev = { .kind = EVENT_CREDIT };
+	struct event ev = { .kind = EVENT_CREDIT, .text = body_text(q->body, "reason") };
 	struct fail why = { 0 };
 	json_t *o;
 	int rc;

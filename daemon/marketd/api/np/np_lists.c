@@ -3,6 +3,7 @@
  * What happened to an account: its ledger with the chain that proves it, its events as a stream that a
  * client can resume, and its leases.
  */
+#include "marketd/api/np/movements.h"
 #include "marketd/api/np/np.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ static json_t *np_lists_digits(uint64_t n)
 /* ---- Ledger ----------------------------------------------------------------------------------- */
 
 struct postings {
+	struct api *api;
 	json_t *data;
 	uint64_t seq, n;
 	size_t count, limit;
@@ -36,7 +38,8 @@ static int posting_row(void *arg, const struct posting_row *row)
 {
 	struct postings *p = arg;
 	const struct posting *t = &row->posting;
-	char chain[2 * CHAIN_BYTES + 1];
+	char chain[2 * CHAIN_BYTES + 1], why[MOVEMENT_WHY];
+	json_t *o;
 
 	if (p->count == p->limit) {
 		p->more = true;
@@ -44,12 +47,14 @@ static int posting_row(void *arg, const struct posting_row *row)
 	}
 	for (int i = 0; i < CHAIN_BYTES; i++)
 		snprintf(chain + 2 * i, 3, "%02x", row->chain[i]);
-	json_array_append_new(p->data,
-		json_pack("{s:o, s:I, s:I, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:s}", "seq", np_lists_digits(row->seq),
-			"n", (json_int_t)row->n, "at", (json_int_t)row->at, "transfer", np_lists_digits(t->transfer),
-			"owner", np_lists_digits(t->owner), "book", book_name(t->book), "asset",
-			np_lists_digits(t->asset), "amount", (json_int_t)t->amount, "balance", (json_int_t)t->balance,
-			"subject", np_lists_digits(t->subject), "chain", chain));
+	o = json_pack("{s:o, s:I, s:I, s:o, s:o, s:s, s:o, s:I, s:I, s:o, s:s}", "seq", np_lists_digits(row->seq), "n",
+		(json_int_t)row->n, "at", (json_int_t)row->at, "transfer", np_lists_digits(t->transfer), "owner",
+		np_lists_digits(t->owner), "book", book_name(t->book), "asset", np_lists_digits(t->asset), "amount",
+		(json_int_t)t->amount, "balance", (json_int_t)t->balance, "subject", np_lists_digits(t->subject),
+		"chain", chain);
+	if (!t->subject && *movement_why(p->api, row->seq, why))
+		json_object_set_new(o, "reason", render_text(why));
+	json_array_append_new(p->data, o);
 	p->seq = row->seq;
 	p->n = row->n;
 	p->count++;
@@ -76,7 +81,7 @@ static int get_ledger(struct api *api, const struct request *q, struct reply *r)
 {
 	struct store *store = market_store(api->market);
 	const char *after = api_query(q, "after");
-	struct postings p = { 0 };
+	struct postings p = { .api = api };
 	struct fail why = { 0 };
 	json_t *cursor = NULL;
 	int64_t limit;
@@ -103,6 +108,7 @@ static int get_ledger(struct api *api, const struct request *q, struct reply *r)
 enum { SEQ_SHIFT = 20, EVENT_BYTES = 256 * 1024, WAIT_MAX = 60 };
 
 struct events {
+	struct api *api;
 	struct buf *out;
 	uint64_t last;
 	size_t count, limit;
@@ -210,9 +216,10 @@ static void set_subject(json_t *o, const struct notice *t)
 		json_object_set_new(o, subjects[t->kind].name, render_id(subjects[t->kind].kind, t->subject));
 }
 
-static json_t *notice_json(const struct notice_row *row)
+static json_t *notice_json(struct api *api, const struct notice_row *row)
 {
 	const struct notice *t = &row->notice;
+	char why[MOVEMENT_WHY];
 	json_t *o = json_pack("{s:I, s:I, s:s}", "seq", (json_int_t)(row->seq << SEQ_SHIFT | row->n), "at",
 		(json_int_t)row->at, "type", notice_name(t->kind));
 
@@ -222,6 +229,8 @@ static json_t *notice_json(const struct notice_row *row)
 	if (t->minute)
 		json_object_set_new(o, "effective_at", render_minute(t->minute));
 	set_code(o, t);
+	if ((t->kind == NOTICE_CREDITED || t->kind == NOTICE_ACCOUNT_STATE) && *movement_why(api, row->seq, why))
+		json_object_set_new(o, "message", render_text(why));
 	return o;
 }
 
@@ -235,7 +244,7 @@ static int notice_row(void *arg, const struct notice_row *row)
 
 	if (ev->count == ev->limit || ev->out->len > EVENT_BYTES)
 		return 0;
-	o = notice_json(row);
+	o = notice_json(ev->api, row);
 	line = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	if (!line)
@@ -274,7 +283,7 @@ static bool np_lists_read_since(const struct request *q, struct reply *r, uint64
 static int get_events(struct api *api, const struct request *q, struct reply *r)
 {
 	struct store *store = market_store(api->market);
-	struct events ev = { .out = &r->body, .sse = q->accept && strstr(q->accept, "text/event-stream") };
+	struct events ev = { .api = api, .out = &r->body, .sse = q->accept && strstr(q->accept, "text/event-stream") };
 	struct fail why = { 0 };
 	int64_t limit, wait;
 	uint64_t since;

@@ -152,6 +152,7 @@ static const struct schema_field create_account[] = {
 static const struct schema_field patch_account[] = {
 	{ "state", SCHEMA_ENUM, FIELD_NULL, "open|suspended", 0, 0, NULL },
 	{ "floor_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
+	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 1, WHY_BYTES, "why; the account sees it" },
 	{ 0 },
 };
 
@@ -166,7 +167,9 @@ static const struct schema_field account[] = {
 };
 
 static const struct schema_field create_credit[] = {
-	{ "amount_dollars", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "below zero takes money out" }, { 0 },
+	{ "amount_dollars", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "below zero takes money out" },
+	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 1, WHY_BYTES, "why; the account sees it" },
+	{ 0 },
 };
 
 static const struct schema_field credit[] = {
@@ -414,6 +417,7 @@ static const struct schema_field posting[] = {
 	{ "balance", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "after it" },
 	DIGITS("subject", "the order or lease that it is for; 0"),
 	{ "chain", SCHEMA_STRING, FIELD_REQUIRED, "^[0-9a-f]+$", 64, 64, "SHA-256(chain before it, its text)" },
+	{ "reason", SCHEMA_STRING, 0, NULL, 0, 0, "of a credit: why, as the operator said; not in the chain" },
 	{ 0 },
 };
 
@@ -436,7 +440,8 @@ static const struct schema_field event_line[] = {
 	{ "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "side", SCHEMA_ENUM, 0, "buy|sell", 0, 0, NULL },
 	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 0, 0, NULL },
-	{ "message", SCHEMA_STRING, 0, NULL, 0, 0, "what happened and what to do, where the market withdrew an offer" },
+	{ "message", SCHEMA_STRING, 0, NULL, 0, 0,
+		"what happened and what to do, where the market withdrew an offer; why the operator did it" },
 	{ 0 },
 };
 

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod statement: a month of one account, from the balance before it to the balance after it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/frame/cell.h"
+#include "cli/frame/json.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/wrap.h"
+#include "cli/trade/account_report.h"
+#include "cli/trade/market_clock.h"
+#include "market/money.h"
+#include "market/when.h"
+
+enum { STATEMENT_BYTES = 64 << 20, PLAIN_COLUMNS = 80, NARROW_COLUMNS = 60, LABEL_COLUMNS = 17 };
+
+/* In the order in which a day shows them. */
+static const struct statement_kind {
+	const char *kind, *entry, *sum;
+} kinds[] = {
+	{ "credit", "Credit", "Credits" },
+	{ "debit", "Taken back", "Taken back" },
+	{ "earning", "Earned", "Earned by selling" },
+	{ "usage", "Node time", "Node time" },
+	{ "forfeit", "Released, not refunded", "Not refunded" },
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct entry_line {
+	int64_t at, amount, seconds;
+	size_t kind;
+	char *type, *thing, *reason; /* thing: the reservation, or the host; NULL: none */
+	size_t place;                /* as it came */
+};
+
+struct statement {
+	struct nanopod *np;
+	struct market_link *m;
+	struct period month;
+	int64_t now;
+	struct model_report_books books;
+	struct entry_line *list;
+	size_t count, cap;
+	int64_t opening, closing, sums[KINDS];
+	char *account, *account_id, number[STATEMENT_NUMBER];
+};
+
+static char *statement_copy(const char *text)
+{
+	char *made = text ? strdup(text) : NULL;
+
+	if (text && !made)
+		command_nomem();
+	return made;
+}
+
+static bool statement_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static int statement_add(void *arg, const struct model_report_row *row, struct fail *f)
+{
+	struct statement *s = arg;
+	const char *type = row->type ? row->type : row->sku;
+	const char *thing = row->reservation ? row->reservation : row->pool ? row->pool : row->host_name;
+	struct entry_line *e = NULL;
+	size_t kind = 0;
+
+	while (kind < KINDS && strcmp(kinds[kind].kind, row->kind) != 0)
+		kind++;
+	if (kind == KINDS)
+		return 0; /* refunds change no balance, as what is paid ahead is a part of it */
+	for (size_t i = s->count; !e && row->type && i-- > 0 && s->list[i].at == row->at;)
+		if (s->list[i].kind == kind && statement_same(s->list[i].type, type) &&
+			statement_same(s->list[i].thing, thing))
+			e = &s->list[i];
+	if (!e) {
+		if (s->count == s->cap) {
+			s->cap = s->cap ? 2 * s->cap : 64;
+			s->list = reallocarray(s->list, s->cap, sizeof *s->list);
+			if (!s->list)
+				command_nomem();
+		}
+		e = &s->list[s->count];
+		*e = (struct entry_line){ .at = row->at,
+			.kind = kind,
+			.type = statement_copy(type),
+			.thing = statement_copy(thing),
+			.reason = statement_copy(row->reason),
+			.place = s->count++ };
+	}
+	if (money_add(e->amount, row->amount, &e->amount) || money_add(e->seconds, row->seconds, &e->seconds) ||
+		money_add(s->sums[kind], row->amount, &s->sums[kind]))
+		return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
+	return 0;
+}
+
+/* By day, kind, and as they came. */
+static int entries_in_order(const void *x, const void *y)
+{
+	const struct entry_line *a = x, *b = y;
+	int64_t day_a = a->at / 86400, day_b = b->at / 86400;
+
+	if (day_a != day_b)
+		return day_a < day_b ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Opening, closing, and whether the entries lead from one to the other: a wrong statement is not printed. */
+static int statement_close(struct statement *s)
+{
+	struct fail *f = &s->m->fail;
+	int64_t reached;
+
+	for (int i = 0; i < MODEL_BOOKS; i++)
+		if (s->books.before[i] == MODEL_NONE || s->books.after[i] == MODEL_NONE ||
+			money_add(s->opening, s->books.before[i], &s->opening) ||
+			money_add(s->closing, s->books.after[i], &s->closing))
+			return fail_set(f, CLIENT_BAD_ANSWER, "the market did not say all balances");
+	reached = s->opening;
+	for (size_t i = 0; i < KINDS; i++)
+		if (money_add(reached, s->sums[i], &reached))
+			return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
+	if (reached != s->closing)
+		return fail_set(f, CLIENT_BAD_ANSWER,
+			"the entries do not lead from the opening to the closing balance; "
+			"'nanopod ledger verify' checks each posting");
+	if (s->count)
+		qsort(s->list, s->count, sizeof *s->list, entries_in_order);
+	return 0;
+}
+
+/* "Node time: train, h100, 18.0 node-hours"; free() it. */
+static char *entry_text(const struct entry_line *e)
+{
+	char hours[64] = "", *text;
+
+	if (e->seconds)
+		snprintf(hours, sizeof hours, ", %.1f node-hours", (double)e->seconds / 3600);
+	if (asprintf(&text, "%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
+		    e->thing ? e->thing : "", e->thing && e->type ? ", " : "", e->type ? e->type : "", hours,
+		    e->reason ? e->reason : "") < 0)
+		command_nomem();
+	return text;
+}
+
+static bool statement_final(const struct statement *s)
+{
+	return s->now >= s->month.to;
+}
+
+/* ---- For people ------------------------------------------------------------------------- */
+
+struct statement_page {
+	FILE *out;
+	const struct statement *s;
+	size_t columns, text, amount; /* text: room for the entry; amount: for each amount */
+	bool balance;                 /* with the balance after each entry */
+};
+
+static void statement_line(const struct statement_page *p, const char *day, const char *text, const char *amount,
+	const char *balance)
+{
+	size_t skip, len = wrap_line(text, p->text, &skip), width;
+	char *line = strndup(text, len);
+
+	if (!line)
+		command_nomem();
+	fprintf(p->out, "%-10s  ", day);
+	print_safe_line(p->out, line);
+	width = print_width(line);
+	free(line);
+	fprintf(p->out, "%*s", (int)(width < p->text ? p->text - width : 0), "");
+	fprintf(p->out, "  %*s", (int)p->amount, amount ? amount : p->balance ? "" : balance);
+	if (p->balance)
+		fprintf(p->out, "  %*s", (int)p->amount, balance);
+	putc('\n', p->out);
+	for (text += skip; *text; text += skip) {
+		len = wrap_line(text, p->text, &skip);
+		line = strndup(text, len);
+		if (!line)
+			command_nomem();
+		fprintf(p->out, "%12s", "");
+		print_safe_line(p->out, line);
+		putc('\n', p->out);
+		free(line);
+	}
+}
+
+static void statement_label(const struct statement *s, const char *label, const char *text)
+{
+	print_labelled(s->np, s->np->out, label, LABEL_COLUMNS, text);
+}
+
+static void statement_head(const struct statement *s)
+{
+	char text[200], title[PERIOD_TEXT], from[PERIOD_TEXT], to[PERIOD_TEXT], when[WHEN_TEXT];
+
+	snprintf(text, sizeof text, "%s, %s to %s (UTC)", period_title(s->month.from, title),
+		period_day(s->month.from, from), period_day(s->month.to - 1, to));
+	statement_label(s, "Statement", s->number);
+	statement_label(s, "Market", s->m->about.name ? s->m->about.name : s->m->url);
+	statement_label(s, "Account", s->account);
+	statement_label(s, "Account id", s->account_id);
+	statement_label(s, "Month", text);
+	if (!statement_final(s)) {
+		snprintf(text, sizeof text, "not over: entries until %s", when_iso(s->now, when));
+		statement_label(s, "Status", text);
+	}
+	putc('\n', s->np->out);
+}
+
+/* The widest amount that is printed. */
+static size_t statement_amounts(const struct statement *s)
+{
+	int64_t balance = s->opening;
+	char room[MONEY_TEXT];
+	size_t most = strlen(money_text(balance, room));
+
+	for (size_t i = 0; i < s->count; i++) {
+		size_t len = strlen(money_text(s->list[i].amount, room));
+
+		most = len > most ? len : most;
+		balance += s->list[i].amount; /* statement_close() has added them up */
+		len = strlen(money_text(balance, room));
+		most = len > most ? len : most;
+	}
+	return most > strlen("BALANCE") ? most : strlen("BALANCE");
+}
+
+static void statement_entries(const struct statement *s, struct statement_page *p)
+{
+	char day[PERIOD_TEXT], amount[MONEY_TEXT], balance[MONEY_TEXT];
+	int64_t sum = s->opening;
+
+	fputs(print_color(s->np, p->out, COLOR_BOLD), p->out);
+	statement_line(p, "DATE", "ENTRY", "AMOUNT", "BALANCE");
+	fputs(print_color(s->np, p->out, COLOR_NONE), p->out);
+	statement_line(p, period_day(s->month.from, day), "Opening balance", NULL, money_text(sum, balance));
+	for (size_t i = 0; i < s->count; i++) {
+		char *text = entry_text(&s->list[i]);
+
+		sum += s->list[i].amount;
+		statement_line(p, period_day(s->list[i].at, day), text, money_text(s->list[i].amount, amount),
+			money_text(sum, balance));
+		free(text);
+	}
+	statement_line(p, period_day(statement_final(s) ? s->month.to - 1 : s->now, day), "Closing balance", NULL,
+		money_text(s->closing, balance));
+}
+
+static void statement_sums(const struct statement *s)
+{
+	static const char *const books[MODEL_BOOKS] = { "available", "held for orders", "paid for time ahead" };
+	char text[200] = "", room[MONEY_TEXT];
+
+	for (size_t i = 0; i < KINDS; i++)
+		if (s->sums[i])
+			statement_label(s, kinds[i].sum, money_text(s->sums[i], room));
+	for (int i = 0; i < MODEL_BOOKS; i++)
+		if (s->books.after[i] || i == 0)
+			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %s", *text ? ", " : "",
+				money_text(s->books.after[i], room), books[i]);
+	statement_label(s, "Closing balance", text);
+}
+
+static int statement_table(const struct statement *s)
+{
+	struct statement_page p = { .out = s->np->out, .s = s };
+
+	p.columns = s->np->tty_out ? print_columns(p.out) : PLAIN_COLUMNS;
+	p.columns = p.columns < PLAIN_COLUMNS ? p.columns : PLAIN_COLUMNS;
+	p.balance = p.columns >= NARROW_COLUMNS;
+	p.amount = statement_amounts(s);
+	p.text = 12 + (p.amount + 2) * (p.balance ? 2 : 1);
+	p.text = p.columns > p.text + 12 ? p.columns - p.text : 12;
+	statement_head(s);
+	statement_entries(s, &p);
+	putc('\n', p.out);
+	statement_sums(s);
+	return STATUS_OK;
+}
+
+/* ---- For programs ----------------------------------------------------------------------- */
+
+static const struct column statement_columns[] = {
+	{ "date", 0, "when, in UTC; of node time: the day" },
+	{ "kind", COLUMN_ID, "opening, credit, debit, earning, usage, forfeit or closing" },
+	{ "type", 0, "type of node" },
+	{ "of", 0, "reservation, or host" },
+	{ "text", COLUMN_TEXT, "the entry as people read it" },
+	{ "amount", COLUMN_RIGHT, "what it changed" },
+	{ "amount_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "balance", COLUMN_RIGHT, "all money of the account afterwards" },
+	{ "balance_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ 0 },
+};
+
+static void statement_row(const struct statement *s, struct rows *r, int64_t at, const char *kind,
+	const struct entry_line *e, const char *text, int64_t balance)
+{
+	char when[CELL_TEXT], amount[CELL_TEXT], micros[CELL_TEXT], after[CELL_TEXT], after_micros[CELL_TEXT];
+	int64_t n = e ? e->amount : MODEL_NONE;
+
+	rows_add(r,
+		(const char *[]){ when_iso(at, when), kind, e ? e->type : NULL, e ? e->thing : NULL, text,
+			cell_money(s->np, n, amount), cell_micros(n, micros), cell_money(s->np, balance, after),
+			cell_micros(balance, after_micros) });
+}
+
+static int statement_csv(const struct statement *s, const struct options *o)
+{
+	int64_t balance = s->opening;
+	struct rows *r;
+	int rc;
+
+	r = rows_new(s->np, o, statement_columns, &rc);
+	if (!r)
+		return rc;
+	statement_row(s, r, s->month.from, "opening", NULL, "Opening balance", balance);
+	for (size_t i = 0; i < s->count; i++) {
+		char *text = entry_text(&s->list[i]);
+
+		balance += s->list[i].amount;
+		statement_row(s, r, s->list[i].at, kinds[s->list[i].kind].kind, &s->list[i], text, balance);
+		free(text);
+	}
+	statement_row(s, r, statement_final(s) ? s->month.to : s->now, "closing", NULL, "Closing balance", s->closing);
+	return rows_end(r);
+}
+
+static void statement_json_money(struct json *j, const char *name, int64_t micros)
+{
+	char room[MONEY_TEXT], key[64];
+
+	json_text(j, name, money_wire(micros, room));
+	snprintf(key, sizeof key, "%s_micros", name);
+	json_int(j, key, micros);
+}
+
+static void statement_json_entries(const struct statement *s, struct json *j)
+{
+	int64_t balance = s->opening;
+	char when[WHEN_TEXT];
+
+	json_begin_array(j, "entries");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct entry_line *e = &s->list[i];
+
+		balance += e->amount;
+		json_begin_object(j, NULL);
+		json_text(j, "date", when_iso(e->at, when));
+		json_text(j, "kind", kinds[e->kind].kind);
+		json_text(j, "type", e->type);
+		json_text(j, "of", e->thing);
+		json_text(j, "reason", e->reason);
+		json_int(j, "seconds", e->seconds);
+		statement_json_money(j, "amount", e->amount);
+		statement_json_money(j, "balance", balance);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static int statement_json(const struct statement *s)
+{
+	static const char *const books[MODEL_BOOKS] = { "available", "held", "escrow" };
+	char month[PERIOD_TEXT], when[WHEN_TEXT];
+	struct buf text;
+	struct json j;
+
+	buf_init(&text, STATEMENT_BYTES);
+	j = json_to(&text);
+	json_begin_object(&j, NULL);
+	json_text(&j, "number", s->number);
+	json_text(&j, "market", s->m->about.name);
+	json_text(&j, "account", s->account);
+	json_text(&j, "account_id", s->account_id);
+	json_text(&j, "month", period_month(s->month.from, month));
+	json_text(&j, "from", when_iso(s->month.from, when));
+	json_text(&j, "to", when_iso(s->month.to, when));
+	json_bool(&j, "final", statement_final(s));
+	statement_json_money(&j, "opening", s->opening);
+	statement_json_money(&j, "closing", s->closing);
+	json_begin_object(&j, "sums");
+	for (size_t i = 0; i < KINDS; i++)
+		statement_json_money(&j, kinds[i].kind, s->sums[i]);
+	json_end(&j);
+	for (int k = 0; k < 2; k++) {
+		json_begin_object(&j, k ? "closing_books" : "opening_books");
+		for (int i = 0; i < MODEL_BOOKS; i++)
+			statement_json_money(&j, books[i], k ? s->books.after[i] : s->books.before[i]);
+		json_end(&j);
+	}
+	statement_json_entries(s, &j);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	fprintf(s->np->out, "%s\n", buf_text(&text));
+	buf_release(&text);
+	return STATUS_OK;
+}
+
+/* ---- The command ------------------------------------------------------------------------ */
+
+static void statement_release(struct statement *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->list[i].type);
+		free(s->list[i].thing);
+		free(s->list[i].reason);
+	}
+	free(s->list);
+	free(s->account);
+	free(s->account_id);
+}
+
+/* Whose it is; with --explain of nobody. 0 or a negative code. */
+static int statement_whose(struct statement *s)
+{
+	int rc = market_get(s->m, "/np/v1/whoami");
+	struct model_whoami who = { 0 };
+
+	rc = rc ? rc : wire_whoami(s->m->doc, WIRE_WHOLE, &who, &s->m->fail);
+	if (!rc && !who.account_id) {
+		snprintf(s->m->answer.field, sizeof s->m->answer.field, "account");
+		return fail_set(&s->m->fail, REASON_INVALID, "the operator has no account");
+	}
+	if (rc)
+		return rc;
+	s->account_id = statement_copy(who.account_id);
+	s->account = statement_copy(who.account ? who.account : who.account_id);
+	statement_number(s->account_id, s->month.from, s->number);
+	return 0;
+}
+
+static int statement_read(struct statement *s, const char *month)
+{
+	struct market_clock clock;
+	struct fail why = { 0 };
+	struct period whole;
+	int rc;
+
+	if (market_clock_read(s->m, &clock) < 0)
+		return market_fail(s->m, "cannot print the statement");
+	s->now = market_clock_now(&clock);
+	s->month = period_month_of(s->now);
+	if (month && period_read_month(month, &s->month, &why))
+		return print_fail(s->np, STATUS_USAGE, NULL, "cannot print the statement: %s", why.text);
+	if (s->month.from > s->now)
+		return print_fail(s->np, STATUS_USAGE, NULL, "cannot print the statement: '%s' has not begun", month);
+	whole = s->month;
+	rc = statement_whose(s);
+	rc = rc ? rc : account_report_read(s->m, &whole, &s->books, statement_add, s);
+	rc = rc ? rc : statement_close(s);
+	return rc ? market_fail(s->m, "cannot print the statement") : 0;
+}
+
+static int statement_command(struct nanopod *np, const struct options *o)
+{
+	struct statement s = { .np = np };
+	int rc;
+
+	if (!rows_check(np, o, statement_columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &s.m);
+	if (rc)
+		return rc;
+	rc = market_need_ours(s.m, "statement");
+	rc = rc ? rc : statement_read(&s, option_argv(o)[0]);
+	if (!rc && !s.m->explain)
+		rc = np->format == FORMAT_JSON                                     ? statement_json(&s)
+			: np->format == FORMAT_TABLE && !option_given(o, "fields") ? statement_table(&s)
+										   : statement_csv(&s, o);
+	statement_release(&s);
+	market_sign_out(s.m);
+	return rc;
+}
+
+static const struct example examples[] = {
+	{ "nanopod statement", "this month until now" },
+	{ "nanopod statement 2026-10", "October 2026, to print or to file" },
+	{ "nanopod statement 2026-10 -o csv >october.csv", "for a spreadsheet" },
+	{ "nanopod statement 2026-10 --account alice", "for the operator: of a customer" },
+	{ 0 },
+};
+
+const struct command cmd_statement = {
+	.name = "statement",
+	.args = "[MONTH]",
+	.summary = "print a month of the account: balances, entries and sums",
+	.examples = examples,
+	.positional = "MONTH  such as 2026-10, in UTC; default: this month",
+	.description = "The balance is all money of the account: what is available, what orders hold, and what is paid "
+		       "for time ahead. Entries are what changed it, from the market's ledger: node time and earnings "
+		       "by day, credits one by one, with the operator's reason. nanopod checks that they lead from the "
+		       "opening to the closing balance, which is the opening balance of the next month.\n\nThe number "
+		       "consists of the month and the account's id, so no other statement of this market has it. A "
+		       "month that is over does not change.",
+	.formats = "table|csv|json|yaml",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
+	.max_args = 1,
+	.run = statement_command,
+};

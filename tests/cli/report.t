@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# nanopod report and statement, and reasons on money: what they say, in each form, and to whom.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+trade_start 2
+operator PUT /np/v1/policy '{"fee_bps":250,"release_bps":5000}' >/dev/null
+HTTP=$NANOPOD_URL SOCKET=unix:$MARKETD_SOCKET
+
+run_is 0 "(a credit with a reason)" env NANOPOD_URL=$SOCKET "$NANOPOD" admin credit acme 12.50 --reason 'goodwill for the outage'
+run_is 0 "(and one taken back)" env NANOPOD_URL=$SOCKET "$NANOPOD" admin credit acme 2.50 --take-back --reason 'too much'
+as "$ACME" POST /v2/pools '{"name":"train","workspace":"default"}' >/dev/null
+as "$ACME" POST /v2/orders "{\"pool\":\"sfc:pool:acme:default:train\",\"side\":\"buy\",\"instance_sku\":\"$SKU\",\"allocation_schedule_delta\":[{\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + 72060)),\"node_count\":2}],\"limit_price_dollars_per_node_hour\":\"14.400000\"}" >"$TMP/order"
+is "$(jq -r .status <"$TMP/order")" filled "(two nodes for twenty hours)"
+clock $((NOW + 10 * HOUR))
+as "$ACME" POST /np/v1/pools/train/release '{}' >/dev/null
+clock $((NOW + 24 * HOUR))
+
+# ---- Reports ------------------------------------------------------------------------------------
+run_is 0 "report usage" "$NANOPOD" report usage
+is "$out" "TYPE      NODE HOURS  GPU HOURS
+richmond        20.0      160.0" "node time that has passed, and that of its GPUs"
+like "$err" 'from 2027-01-01 to 2027-01-16 \(UTC\): 20\.0 node-hours in all' "in this month so far"
+run_is 0 "report spend by day" "$NANOPOD" report spend --by reservation,day -o csv
+is "$out" "reservation,day,node_hours,used,forfeited,total,refunded
+train,2027-01-15,18.0000,259.200000,144.000000,403.200000,144.000000
+train,2027-01-16,2.0000,28.800000,0.000000,28.800000,0.000000" "each with its parts"
+run_is 0 "from the second day" "$NANOPOD" report spend --from 2027-01-16 --by day --fields total_micros -o csv
+is "$out" "total_micros
+28800000" "has it alone"
+run_is 0 "to the first day" "$NANOPOD" report spend --to 2027-01-15 --fields total_micros -o csv
+is "$out" "total_micros
+403200000" "has that day, too"
+run_is 0 "a month before" "$NANOPOD" report spend --from 2026-12 --to 2026-12 -o json
+is "$out" "[]" "has nothing"
+NANOPOD_TOKEN=$FOUNDRY run_is 0 "report earnings" "$NANOPOD" report earnings --by host -o csv
+is "$out" "host,node_hours,gross,fee,net
+cheap-1,10.0000,216.000000,5.400000,210.600000
+cheap-2,10.0000,216.000000,5.400000,210.600000" "before and after the fee"
+NANOPOD_TOKEN=$FOUNDRY run_is 0 "report fleet" "$NANOPOD" report fleet --by host
+like "$out" '^cheap-1 +1 +24\.0 +10\.0 +41\.7% +\$216\.00 +\$5\.40 +\$210\.60' "which share of a host was sold"
+like "$out" '^dear +1 +24\.0 +0\.0 +0\.0%' "hosts that earned nothing are there"
+run_is 0 "a buyer" "$NANOPOD" report earnings -o json
+is "$out" "[]" "earns nothing, and sees nobody else's"
+run_is 0 "FOCUS" "$NANOPOD" report spend --focus
+printf '%s\n' "$out" >"$TMP/focus"
+is "$(head -n 1 "$TMP/focus" | tr ',' '\n' | LC_ALL=C sort | head -n 3 | tr '\n' ' ')" "BilledCost BillingAccountId BillingAccountName " "has its columns"
+is "$(wc -l <"$TMP/focus")" 4 "a line a day and kind of charge"
+like "$out" '^259\.200000,acct_[a-z0-9]+,acme,USD,2027-02-01T00:00:00Z,2027-01-01T00:00:00Z,Usage,,' "with month and charge"
+like "$out" ',Adjustment,' "what was not refunded is no usage"
+is "$(awk -F, 'NR > 1 { sum += $1 } END { printf "%.6f", sum }' "$TMP/focus")" 432.000000 "and the sum of the report"
+run_is 0 "FOCUS as JSON" "$NANOPOD" report spend --focus -o json
+is "$(printf '%s' "$out" | jq -r '.[0] | [.ConsumedQuantity, .ConsumedUnit, .InvoiceId] | @csv')" \
+	"1080,\"Minutes\",\"2027-01-$(as "$ACME" GET /np/v1/whoami | jq -r '.account_id | sub("acct_"; "") | ascii_upcase')\"" "has numbers as such"
+for bad in 'usage --by host' 'spend --by colour' 'earnings --by reservation' 'income' 'spend --from yesterday' 'spend --from 2027-13' \
+	'spend --from 2027-02-30' 'usage --focus' 'spend --by ,' 'spend --from 2027-01-16 --to 2027-01-15' 'usage --fields nothing'; do
+	run_is 2 "report $bad" "$NANOPOD" report $bad
+done
+run "$NANOPOD" report usage --by host
+like "$err" "no report usage by 'host'; available: type, reservation, account, day, month" "says by what there is one"
+
+# ---- Statements ---------------------------------------------------------------------------------
+run_is 0 "statement" "$NANOPOD" statement 2027-01
+like "$out" '^2027-01-15  Credit: goodwill for the outage +\$12\.50 +\$100,012\.50$' "a credit has its reason, and the balance after it"
+like "$out" '^2027-01-15  Taken back: too much +-\$2\.50 ' "so has what was taken back"
+like "$out" '^2027-01-16  Closing balance +\$99,578\.00$' "the closing balance"
+like "$out" '^Status +not over: entries until 2027-01-16T08:00:00Z' "a month that is not over says so"
+is "$(printf '%s\n' "$out" | awk 'length > 80')" "" "fits 80 columns"
+is "$(printf '%s' "$out" | grep -c "$FOUNDRY\|foundry\|cheap")" 0 "names no seller and no host"
+if [ -x "$PTY" ]; then
+	printf 'size 40 24\n' >"$TMP/script"
+	"$PTY" "$TMP/script" sh -c 'stty cols 40; "$@"' sh "$NANOPOD" statement 2027-01 2>/dev/null | tr -d '\r' >"$TMP/narrow"
+	is "$(sed 's/\x1b\[[0-9;]*m//g' "$TMP/narrow" | awk 'length > 40')" "" "fits 40, too"
+	like "$(cat "$TMP/narrow")" 'Closing balance' "(and is whole)"
+fi
+run_is 0 "statement -o csv" "$NANOPOD" statement -o csv --fields date,kind,amount,balance
+is "$(printf '%s\n' "$out" | sed -n '5p')" "2027-01-15T08:00:00Z,debit,-2.500000,100010.000000" "for a spreadsheet"
+run_is 0 "statement of a seller" env NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" statement -o json
+is "$(printf '%s' "$out" | jq -c '[.sums.earning_micros, .closing_micros]')" "[421200000,421200000]" "has earnings"
+run_is 2 "a month that has not begun" "$NANOPOD" statement 2027-02
+run_is 2 "a month that is none" "$NANOPOD" statement 2027-1
+clock $((NOW + 20 * 24 * HOUR))
+run "$NANOPOD" statement 2027-01
+unlike "$out" '^Status' "a month that is over is final"
+like "$out" '^2027-01-31  Closing balance' "and closes with its last day"
+run_is 0 "the next month" "$NANOPOD" statement 2027-02 -o json
+is "$(printf '%s' "$out" | jq -c '[.opening_micros, .closing_micros, (.entries | length)]')" "[99578000000,99578000000,0]" "begins where it ended"
+
+# ---- Reasons ------------------------------------------------------------------------------------
+run "$NANOPOD" events
+like "$out" '\$12\.50 credited: goodwill for the outage' "an event has the reason"
+like "$out" '\$2\.50 taken back: too much' "and says what was taken back"
+run "$NANOPOD" ledger -o json
+is "$(printf '%s' "$out" | jq -c '[.[] | .reason | select(. != null)]')" '["goodwill for the outage","too much"]' "the ledger has them"
+run_is 0 "ledger verify" "$NANOPOD" ledger verify
+NANOPOD_URL=$SOCKET run_is 0 "suspend with a reason" "$NANOPOD" admin account suspend acme --reason 'unpaid since May'
+run "$NANOPOD" events
+like "$out" 'the account is suspended: unpaid since May' "is told to whom it concerns"
+NANOPOD_URL=$SOCKET run_is 2 "a reason that is too long" "$NANOPOD" admin credit acme 1 --reason "$(printf %0256d 0)"
+NANOPOD_URL=$SOCKET run_is 0 "a hostile one" "$NANOPOD" admin credit acme 1 --reason "$(printf 'a\033[31mb\nc')"
+run "$NANOPOD" events
+unlike "$out" "$(printf '\033')" "controls no terminal"
+is "$(printf '%s\n' "$out" | grep -c '^c')" 0 "and makes no line of its own"
+
+# ---- Others -------------------------------------------------------------------------------------
+unset NANOPOD_TOKEN
+NANOPOD_URL=$SOCKET
+run_is 2 "the operator's own statement" "$NANOPOD" statement
+like "$err" "type 'nanopod statement --account NAME'" "is of an account"
+run_is 0 "of everybody" "$NANOPOD" report spend --by account --from 2027-01 -o csv --fields account,total
+is "$out" "account,total
+acme,432.000000" "by account"
+run_is 0 "of one" "$NANOPOD" report earnings --account foundry --from 2027-01 -o csv --fields net
+is "$out" "net
+421.200000" "with --account"
+NANOPOD_URL=$HTTP NANOPOD_TOKEN=$ACME run_is 4 "a stranger" "$NANOPOD" report earnings --account foundry
+NANOPOD_URL=$HTTP NANOPOD_TOKEN=$ACME run_is 4 "nor a statement" "$NANOPOD" statement --account foundry
+done_testing

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+# Random months of a market on a clock that this moves: buys, extensions, resale, releases, credits, hosts that fail.
+# Then every report is compared with the ledger, posting by posting. report.py SOCKET SEED MONTHS
+import calendar, datetime, http.client, json, random, socket, sys
+
+path, seed, months = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rnd = random.Random(seed)
+failed = 0
+
+
+def check(good, what):
+    global failed
+    if not good:
+        failed += 1
+        print("# seed %d: %s" % (seed, what))
+
+
+class Unix(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(path)
+
+
+conn = Unix("localhost")
+
+
+def ask(method, where, body=None, want=True):
+    for again in range(2 if method == "GET" else 1):  # the market closes a connection that was idle
+        try:
+            conn.request(method, where, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+            answer = conn.getresponse()
+            break
+        except (OSError, http.client.HTTPException):
+            conn.close()
+            if again:
+                raise
+    text = answer.read().decode()
+    if want and answer.status >= 300:
+        raise SystemExit("# %s %s: %d %s" % (method, where, answer.status, text))
+    return json.loads(text) if text and answer.status < 300 else None
+
+
+def month_of(at):
+    d = datetime.datetime.fromtimestamp(at, datetime.timezone.utc)
+    return d.year, d.month
+
+
+def begin(y, m):
+    return calendar.timegm((y + (m - 1) // 12, (m - 1) % 12 + 1, 1, 0, 0, 0))
+
+
+now = begin(2027, 1) + rnd.randrange(20 * 86400) // 60 * 60
+
+
+def clock(at):
+    global now
+    now = at
+    ask("POST", "/np/v1/admin/clock", {"at": now})
+
+
+clock(now)
+ask("PUT", "/np/v1/policy", {"fee_bps": rnd.choice([0, 1, 250, 3333]), "release_bps": rnd.choice([0, 1234, 5000, 10000]),
+                             "settle_minutes": rnd.choice([60, 333, 1440])})
+skus = []
+for alias, gpus in (("small", 0), ("big", 8)):
+    skus.append(ask("POST", "/np/v1/skus", {"alias": alias, "gpus": gpus, "properties": {}})["id"])
+buyers, sellers, hosts = ["ann", "bob", "cat"], ["sue", "tom"], []
+for name in buyers + sellers + ["idle"]:
+    ask("POST", "/np/v1/accounts", {"name": name})
+for name in buyers:
+    ask("POST", "/np/v1/accounts/%s/credits" % name, {"amount_dollars": "90000.000001", "reason": "first of " + name})
+    for sku in ("small", "big"):
+        ask("POST", "/v2/pools?account=" + name, {"name": "%s-%s" % (name, sku), "workspace": "default"})
+for i in range(6):
+    owner = sellers[i % 2]
+    hosts.append((owner, ask("POST", "/np/v1/hosts?account=" + owner, {"name": "h%d" % i, "instance_sku": skus[i % 2]})["id"]))
+
+
+def offer():
+    owner, host = rnd.choice(hosts)
+    ask("POST", "/np/v1/hosts/%s/offers?account=%s" % (host, owner), {
+        "price_dollars_per_node_hour": "%d.%06d" % (rnd.randrange(9), rnd.randrange(16666) * 60 + 60), "start_at": now + 120,
+        "end_at": now + rnd.randrange(1, 20) * 86400 // 60 * 60}, False)
+
+
+def buy():
+    who, k = rnd.choice(buyers), rnd.randrange(2)
+    start = (now + rnd.choice([60, 3600, 86400])) // 60 * 60 + 60
+    ask("POST", "/v2/orders?account=" + who, {
+        "pool": "%s-%s" % (who, ("small", "big")[k]), "side": "buy", "instance_sku": skus[k], "allow_standing": rnd.random() < .3,
+        "allow_partial": rnd.random() < .3, "limit_price_dollars_per_node_hour": "%d.000000" % rnd.randrange(1, 12),
+        "allocation_schedule_delta": [{"start_at": start, "end_at": start + rnd.randrange(1, 1500) * 60,
+                                       "node_count": rnd.randrange(1, 3)}]}, False)
+
+
+def sell():
+    who, k = rnd.choice(buyers), rnd.randrange(2)
+    start = now // 60 * 60 + rnd.randrange(2, 1500) * 60
+    ask("POST", "/v2/orders?account=" + who, {
+        "pool": "%s-%s" % (who, ("small", "big")[k]), "side": "sell", "instance_sku": skus[k], "allow_standing": True,
+        "limit_price_dollars_per_node_hour": "0.%06d" % (rnd.randrange(1, 900) * 60),
+        "allocation_schedule_delta": [{"start_at": start, "end_at": start + rnd.randrange(1, 900) * 60, "node_count": 1}]}, False)
+
+
+def extend():
+    who = rnd.choice(buyers)
+    ask("POST", "/np/v1/pools/%s-%s/extend?account=%s" % (who, rnd.choice(["small", "big"]), who),
+        {"duration_seconds": rnd.randrange(1, 600) * 60, "limit_price_dollars_per_node_hour": "12.000000"}, False)
+
+
+def release():
+    who = rnd.choice(buyers)
+    ask("POST", "/np/v1/pools/%s-%s/release?account=%s" % (who, rnd.choice(["small", "big"]), who), {}, False)
+
+
+def credit():
+    ask("POST", "/np/v1/accounts/%s/credits" % rnd.choice(buyers + sellers),
+        {"amount_dollars": "%s%d.%06d" % (rnd.choice(["", "", "-"]), rnd.randrange(50), rnd.randrange(1, 10**6))}, False)
+
+
+def trouble():
+    owner, host = rnd.choice(hosts)
+    ask("PATCH", "/np/v1/hosts/%s?account=%s" % (host, owner), {"down": rnd.random() < .5}, False)
+
+
+deeds = [offer, offer, buy, buy, buy, sell, extend, release, credit, trouble]
+first = month_of(now)
+while (month_of(now)[0] * 12 + month_of(now)[1]) - (first[0] * 12 + first[1]) < months:
+    for _ in range(rnd.randrange(1, 5)):
+        rnd.choice(deeds)()
+    step = rnd.choice([60, 3600, 7 * 3600, 86400, 2 * 86400])
+    edge = begin(month_of(now)[0], month_of(now)[1] + 1)
+    clock(min(now + step, edge) if rnd.random() < .5 else now + step)
+
+# ---- The ledger, and what follows from it without the report's rules ---------------------------------------------
+
+
+def pages(where, cursor="after"):
+    at = where
+    while at:
+        doc = ask("GET", at)
+        yield doc
+        at = where + "&%s=%s" % (cursor, doc["cursor"]) if doc["has_more"] else None
+
+
+def ledger(account):
+    return [p for doc in pages("/np/v1/ledger?limit=1000" + ("&account=" + account if account else "")) for p in doc["data"]]
+
+
+def report(account, a, b, limit):
+    rows, before, after = [], {}, {}
+    for doc in pages("/np/v1/report?from=%d&to=%d&limit=%d%s" % (a, b, limit, "&balances=true&account=" + account if account else "")):
+        rows += doc["data"]
+        for book, v in (doc["balances"] or {}).items():
+            if v["before_micros"] is not None:
+                before.setdefault(book, v["before_micros"])
+            if v["after_micros"] is not None:
+                after[book] = v["after_micros"]
+        check(sum(r["transfers"] for r in doc["data"]) <= limit, "a page reads more than it may")
+    return rows, before, after
+
+
+house = ledger(None)
+used = {(p["seq"], p["transfer"]): p["amount"] for p in house if p["book"] == "used"}
+fees = {(p["seq"], p["transfer"]): p["amount"] for p in house if p["book"] == "fees"}
+ends = [begin(first[0], first[1] + i) for i in range(months + 2)]
+seen = 0
+for account in buyers + sellers + ["idle"]:
+    rows = ledger(account)
+    seen += len(rows)
+    carried = 0
+    for a, b in zip(ends, ends[1:]):
+        mine = [p for p in rows if p["asset"] == "0" and a <= p["at"] < b]
+        got, before, after = report(account, a, b, rnd.choice([20, 37, 1000]))
+        kinds = {}
+        for r in got:
+            kinds[r["kind"]] = kinds.get(r["kind"], 0) + r["amount_micros"]
+            check(r["account_name"] == account, "a row is of another account")
+            check(a <= r["at"] - r["at"] % 86400 < b, "a row is of another month")
+        change = sum(p["amount"] for p in mine)
+        total = sum(before.values())
+        check(total == carried, "%s %d: opens with %d, not with what the month before closed with, %d" % (account, a, total, carried))
+        check(total + sum(kinds.values()) == sum(after.values()), "%s %d: opening and rows are not the closing" % (account, a))
+        check(sum(kinds.values()) == change, "%s %d: rows %d, ledger %d" % (account, a, sum(kinds.values()), change))
+        for book in ("available", "held", "escrow"):
+            last = [p["balance"] for p in rows if p["asset"] == "0" and p["book"] == book and p["at"] < b]
+            check(after[book] == (last[-1] if last else 0), "%s %d: %s closes wrong" % (account, a, book))
+        credits = sum(p["amount"] for p in mine if p["subject"] == "0")
+        check(kinds.get("credit", 0) + kinds.get("debit", 0) == credits, "%s %d: credits" % (account, a))
+        keys = {(p["seq"], p["transfer"]): 0 for p in mine}
+        for p in mine:
+            keys[p["seq"], p["transfer"]] += p["amount"]
+        gone = {(p["seq"], p["transfer"]) for p in mine if p["book"] == "escrow" and p["amount"] < 0}
+        check(kinds.get("usage", 0) + kinds.get("forfeit", 0) == sum(keys[k] for k in gone), "%s %d: spending" % (account, a))
+        check(sum(r["seconds"] for r in got if r["kind"] in ("usage", "refund")) == 60 * sum(used.get(k, 0) for k in gone),
+              "%s %d: seconds of nodes" % (account, a))
+        held = {(p["seq"], p["transfer"]) for p in mine if p["book"] == "held"}
+        back = sum(p["amount"] for p in mine if p["book"] == "available" and (p["seq"], p["transfer"]) in gone)
+        check(sum(r["gross_micros"] for r in got if r["kind"] == "refund") == back, "%s %d: refunds" % (account, a))
+        sold = [p for p in mine if p["book"] == "available" and p["amount"] > 0 and p["subject"] != "0" and
+                (p["seq"], p["transfer"]) not in gone and
+                (p["seq"], p["transfer"]) not in held]
+        check(kinds.get("earning", 0) == sum(p["amount"] for p in sold), "%s %d: earnings" % (account, a))
+        check(sum(r["fee_micros"] for r in got if r["kind"] == "earning") == sum(fees.get((p["seq"], p["transfer"]), 0) for p in sold),
+              "%s %d: fees of sellers" % (account, a))
+        carried = sum(after.values())
+    now_has = ask("GET", "/np/v1/balance?account=" + account)
+    check(carried == sum(now_has[b + "_micros"] for b in ("available", "held", "escrow")), account + ": the last closing is not what there is")
+
+# Of everybody at once: the market's fees, and the same rows.
+everybody, _, _ = report(None, 0, 1 << 33, rnd.choice([20, 333, 1000]))
+check(sum(r["amount_micros"] for r in everybody if r["kind"] == "fee") == sum(fees.values()), "the market's fees")
+one, _, _ = report("ann", 0, 1 << 33, 1000)
+check(sum(r["amount_micros"] for r in everybody if r["account_name"] == "ann") == sum(r["amount_micros"] for r in one), "rows of one in those of all")
+check(len({r["account_name"] for r in everybody}) >= 5, "everybody is in it")
+kinds = sorted({r["kind"] for r in everybody})
+print("# seed %d: %d postings of accounts, kinds %s, until %d" % (seed, seen, " ".join(kinds), now))
+sys.exit(1 if failed else 0)
