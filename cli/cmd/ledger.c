@@ -35,7 +35,7 @@ static const struct column columns[] = {
 	{ "owner", COLUMN_WIDE, "number of the account or pool" },
 	{ "subject", COLUMN_WIDE, "number of the order, lease or other cause" },
 	{ "chain", COLUMN_HIDDEN, "its hash in the chain" },
-	{ "reason", COLUMN_TEXT, "why the operator did it" },
+	{ "reason", COLUMN_WIDE, "why the operator did it" },
 	{ 0 },
 };
 
