@@ -314,7 +314,7 @@ static void statement_row(const struct statement *s, struct rows *r, int64_t at,
 			cell_micros(balance, after_micros) });
 }
 
-static int statement_csv(const struct statement *s, const struct options *o)
+static int statement_rows(const struct statement *s, const struct options *o)
 {
 	int64_t balance = s->opening;
 	struct rows *r;
@@ -465,6 +465,7 @@ static int statement_read(struct statement *s, const char *month)
 static int statement_command(struct nanopod *np, const struct options *o)
 {
 	struct statement s = { .np = np };
+	bool rows; /* lines instead of a page or an object */
 	int rc;
 
 	if (!rows_check(np, o, statement_columns, &rc))
@@ -474,10 +475,11 @@ static int statement_command(struct nanopod *np, const struct options *o)
 		return rc;
 	rc = market_need_ours(s.m, "statement");
 	rc = rc ? rc : statement_read(&s, option_argv(o)[0]);
+	rows = option_given(o, "fields") || option_given(o, "quiet");
 	if (!rc && !s.m->explain)
-		rc = np->format == FORMAT_JSON                                     ? statement_json(&s)
-			: np->format == FORMAT_TABLE && !option_given(o, "fields") ? statement_table(&s)
-										   : statement_csv(&s, o);
+		rc = np->format == FORMAT_JSON && !rows       ? statement_json(&s)
+			: np->format == FORMAT_TABLE && !rows ? statement_table(&s)
+							      : statement_rows(&s, o);
 	statement_release(&s);
 	market_sign_out(s.m);
 	return rc;
@@ -503,7 +505,7 @@ const struct command cmd_statement = {
 		       "opening to the closing balance, which is the opening balance of the next month.\n\nThe number "
 		       "consists of the month and the account's id, so no other statement of this market has it. A "
 		       "month that is over does not change.",
-	.formats = "table|csv|json|yaml",
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.max_args = 1,
 	.run = statement_command,
