@@ -210,11 +210,16 @@ static int run_make(void *arg, struct fanout *f, struct pssh_task **out)
 		terminal_size(STDOUT_FILENO, &columns, &rows);
 		rc = pssh_task_set_pty(t, getenv("TERM") ? getenv("TERM") : "dumb", columns, rows);
 	}
+	if (!rc)
+		rc = pssh_task_set_agent_forward(t,
+			option_given(r->o, "forward-agent") ? PSSH_FORWARD_YES : PSSH_FORWARD_CONFIGURED);
 	if (!rc && (f->input.open || r->becoming))
 		rc = pssh_task_open_input(t);
 	if (rc) {
 		pssh_task_free(t);
-		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
+		return print_fail(r->np, STATUS_FAILURE,
+			rc == PSSH_EUNSUPPORTED ? "'nanopod ssh --openssh -A HOST' forwards it" : NULL, "%s",
+			pssh_error(fleet));
 	}
 	*out = t;
 	return STATUS_OK;

@@ -178,8 +178,9 @@ static int ssh_make(void *arg, struct fanout *f, struct pssh_task **out)
 		terminal_size(STDIN_FILENO, &columns, &rows);
 		rc = pssh_task_set_pty(t, getenv("TERM") ? getenv("TERM") : "dumb", columns, rows);
 	}
-	if (!rc && option_given(s->o, "forward-agent"))
-		rc = pssh_task_set_agent_forward(t, 1);
+	if (!rc)
+		rc = pssh_task_set_agent_forward(t,
+			option_given(s->o, "forward-agent") ? PSSH_FORWARD_YES : PSSH_FORWARD_CONFIGURED);
 	if (!rc)
 		rc = pssh_task_open_input(t);
 	if (rc) {

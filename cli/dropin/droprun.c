@@ -62,6 +62,8 @@ static int droprun_make(void *arg, struct fanout *f, struct pssh_task **out)
 		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(fleet));
 	if (r->command)
 		rc = pssh_task_set_output(t, r->show->output, (size_t)1 << 20, PSSH_OVERFLOW_DROP);
+	if (!rc && r->command)
+		rc = pssh_task_set_agent_forward(t, PSSH_FORWARD_CONFIGURED);
 	if (!rc && limit)
 		rc = pssh_task_set_deadline(t, (unsigned)limit);
 	if (!rc && r->tty)

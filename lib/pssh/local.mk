@@ -148,6 +148,9 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/fleet/question.c \
 	lib/pssh/fleet/run_own.c \
 	lib/pssh/fleet/streamhost.c \
+	lib/pssh/fleet/forward.c \
+	lib/pssh/fleet/forward.h \
+	lib/pssh/fleet/forwardrun.c \
 	lib/pssh/fleet/streamrun.c \
 	lib/pssh/fleet/strings.c \
 	lib/pssh/fleet/task.c \

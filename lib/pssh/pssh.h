@@ -369,7 +369,12 @@ int pssh_task_set_deadline(struct pssh_task *t, unsigned ms);      /* overrides 
  * asks no person anything; one that fails costs speed only.
  */
 int pssh_task_set_streams(struct pssh_task *t, unsigned n);
-int pssh_task_set_agent_forward(struct pssh_task *t, int on); /* 1: PSSH_EUNSUPPORTED */
+
+/*
+ * An enum pssh_agent_forward: commands may use the agent here, to list its keys and to sign. So may root on
+ * the host. PSSH_EUNSUPPORTED: PSSH_FORWARD_YES, and libssh2 is older than 1.11.
+ */
+int pssh_task_set_agent_forward(struct pssh_task *t, int how);
 void pssh_task_set_data(struct pssh_task *t, void *data);
 void *pssh_task_data(const struct pssh_task *t);
 size_t pssh_task_left(const struct pssh_task *t);                  /* hosts that have not ended yet */

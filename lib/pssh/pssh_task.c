@@ -229,7 +229,7 @@ static int set_on_command(struct pssh_task *t)
 {
 	if (t->kind != TASK_EXEC)
 		return entry_refuse(t->fleet,
-			"only a command has output modes, variables, a terminal and input; "
+			"only a command has output modes, variables, a terminal, an agent and input; "
 			"this task is a copy or a tunnel");
 	return t->started ? entry_refuse(t->fleet, "set this before the task starts") : 0;
 }
@@ -302,11 +302,18 @@ int pssh_task_set_deadline(struct pssh_task *t, unsigned ms)
 	return 0;
 }
 
-int pssh_task_set_agent_forward(struct pssh_task *t, int on)
+int pssh_task_set_agent_forward(struct pssh_task *t, int how)
 {
+	int rc = set_on_command(t);
+
+	if (rc)
+		return rc;
+	if (how < PSSH_FORWARD_NO || how > PSSH_FORWARD_CONFIGURED)
+		return entry_refuse(t->fleet, "unknown way to forward the agent");
 	/* libssh2 1.10 can ask for it but does not pass on the channels that the server then opens; 1.11 does. */
-	if (on)
+	if (how == PSSH_FORWARD_YES && !chan_can_forward())
 		return fail_set(&t->fleet->why, PSSH_EUNSUPPORTED, "libpssh does not forward agents");
+	t->forward = (enum pssh_agent_forward)how;
 	return 0;
 }
 

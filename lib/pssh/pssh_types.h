@@ -72,6 +72,13 @@ enum pssh_phase {
 	PSSH_PHASES           /* how many this version knows; grows */
 };
 
+/* For pssh_task_set_agent_forward(). */
+enum pssh_agent_forward {
+	PSSH_FORWARD_NO,        /* the default */
+	PSSH_FORWARD_YES,       /* the agent of pssh_set_agent(), or IdentityAgent of the configuration */
+	PSSH_FORWARD_CONFIGURED /* where ForwardAgent of the configuration says so, as it says */
+};
+
 /* For pssh_set_hostkeys(). */
 enum pssh_hostkeys {
 	PSSH_HOSTKEYS_STRICT,     /* known keys only; the default */

@@ -118,6 +118,17 @@ if have ssh-agent && have ssh-add; then
 		like "$err" "does not forward agents.*--openssh" "-A: what libpssh does not do, --openssh does"
 	else
 		is "$(cut -d' ' -f2 "$TMP/.out")" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A forwards it"
+		{ echo 'ForwardAgent yes'; cat agent_config; } >forward_config
+		run timeout 60 "$NANOPOD" ssh -F forward_config n1 ssh-add -l
+		is "$status" 0 "so does ForwardAgent"
+		run timeout 60 "$NANOPOD" run -F forward_config -w n1 -- ssh-add -l
+		is "$status" 0 "and for run"
+	fi
+	run timeout 60 "$NANOPOD" run -F agent_config -w n1 -A -- ssh-add -l
+	if [ "$status" -ne 0 ]; then
+		like "$err" "does not forward agents.*ssh --openssh -A HOST" "run -A: what to type instead"
+	else
+		like "$out" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "run -A forwards it"
 	fi
 	run timeout 60 "$NANOPOD" ssh --openssh -F agent_config -A n1 ssh-add -l
 	is "$(cut -d' ' -f2 "$TMP/.out")" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A through the system's ssh"

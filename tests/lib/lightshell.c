@@ -110,6 +110,7 @@ void shell_free(struct shell *sh)
 	loop_timer_clear(sh->loop, &sh->timer);
 	ssh_remove_channel_callbacks(sh->ch, &sh->cb);
 	ssh_channel_free(sh->ch);
+	ssh_channel_free(sh->agent);
 	free(sh->script);
 	free(sh->text);
 	free(sh);
@@ -187,6 +188,18 @@ static void say(struct shell *sh, const char *text, const char *tail)
 	sh->text_len += (size_t)snprintf(s + sh->text_len, cap, "%s%s", text, tail);
 }
 
+/* True once the client has answered. */
+static bool agent(struct shell *sh)
+{
+	int rc = sh->agent ? ssh_channel_open_auth_agent(sh->agent) : SSH_ERROR;
+
+	if (rc == SSH_AGAIN)
+		return false;
+	say(sh, rc == SSH_OK ? "opened" : "refused", "\n");
+	sh->state = SHELL_RUN;
+	return true;
+}
+
 static void fill_begin(struct shell *sh, const char *arg, bool err)
 {
 	long n = 0;
@@ -217,6 +230,9 @@ static void run(struct shell *sh, const char *name, const char *arg)
 		say(sh, sh->address, "\n");
 	} else if (strcmp(name, "cat") == 0) {
 		sh->state = SHELL_CAT;
+	} else if (strcmp(name, "agent") == 0) {
+		sh->agent = sh->agent ? sh->agent : ssh_channel_new(ssh_channel_get_session(sh->ch));
+		sh->state = SHELL_AGENT;
 	} else if (strcmp(name, "hang") == 0) {
 		sh->state = SHELL_HANG;
 	} else if (strcmp(name, "sleep") == 0 && str_to_long(arg, 0, 86400, &n) == 0) {
@@ -334,6 +350,10 @@ enum shell_step shell_step(struct shell *sh)
 				return SHELL_WAITS;
 			sh->state = SHELL_RUN;
 			continue;
+		case SHELL_AGENT:
+			if (agent(sh))
+				continue;
+			return SHELL_WAITS;
 		case SHELL_IDLE:
 		case SHELL_HANG:
 		case SHELL_ENDED:

@@ -13,6 +13,7 @@
 
 #define SHELL_HELP \
 	"  true | false | exit N | echo TEXT (also with >&2) | hostname | cat | sleep SECONDS | hang\n" \
+	"  agent (opens a channel to the client's agent, whether it was asked to or not)\n" \
 	"  yes-bytes N | yes-stderr N | flood | flood-stderr | signal NAME\n"
 
 enum shell_step {
@@ -28,12 +29,12 @@ struct shell {
 	void *owner;
 	bool woken;                     /* the timer is due */
 	struct loop *loop;
-	ssh_channel ch;
+	ssh_channel ch, agent;
 	struct ssh_channel_callbacks_struct cb;
 	const char *address;
 	enum fault fault;
 	char *script, *rest;            /* the whole script, and what has not run yet */
-	enum { SHELL_IDLE, SHELL_RUN, SHELL_FILL, SHELL_CAT, SHELL_SLEEP, SHELL_HANG, SHELL_ENDED } state;
+	enum { SHELL_IDLE, SHELL_RUN, SHELL_FILL, SHELL_CAT, SHELL_SLEEP, SHELL_AGENT, SHELL_HANG, SHELL_ENDED } state;
 	bool err;                       /* output goes to stderr */
 	char *text;                     /* what echo still has to write */
 	size_t text_len;

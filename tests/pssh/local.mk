@@ -14,6 +14,7 @@ pssh_tests = \
 	tests/pssh/fair \
 	tests/pssh/fault \
 	tests/pssh/fork \
+	tests/pssh/forward \
 	tests/pssh/files \
 	tests/pssh/odd \
 	tests/pssh/hostfacts \
@@ -50,7 +51,7 @@ tests/pssh/badnet.log: tests/lib/badproxy$(EXEEXT)
 
 tests_pssh_ahead_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_ahead_LDADD = libpssh.la
-# These three ask libssh2 for its version: what a newer one has must work.
+# These ask libssh2 for its version: what a newer one has must work.
 tests_pssh_algorithm_CPPFLAGS = $(AM_CPPFLAGS) $(SSH2_CFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_algorithm_LDADD = libpssh.la $(SSH2_LIBS)
 tests_pssh_auth_CPPFLAGS = $(AM_CPPFLAGS) $(SSH2_CFLAGS) -I$(top_srcdir)/lib/pssh
@@ -75,6 +76,8 @@ tests_pssh_fault_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fault_LDADD = libpssh.la
 tests_pssh_fork_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_fork_LDADD = libpssh.la
+tests_pssh_forward_CPPFLAGS = $(AM_CPPFLAGS) $(SSH2_CFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_forward_LDADD = libpssh.la $(SSH2_LIBS)
 tests_pssh_odd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_odd_LDADD = libpssh.la
 tests_pssh_files_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -35,7 +35,7 @@ tests_unit_wire_LDADD = libmarket.la libbase.la
 
 # lib/pssh from within; tests/pssh has it by its installed face.
 unit_tests_pssh = tests/unit/pssh/agent tests/unit/pssh/copy tests/unit/pssh/copyfault \
-	tests/unit/pssh/copypattern tests/unit/pssh/copytask tests/unit/pssh/hosts \
+	tests/unit/pssh/copypattern tests/unit/pssh/copytask tests/unit/pssh/forward tests/unit/pssh/hosts \
 	tests/unit/pssh/keeplist tests/unit/pssh/key tests/unit/pssh/knownhosts tests/unit/pssh/sshcompare \
 	tests/unit/pssh/sshconfig
 check_PROGRAMS += $(unit_tests_pssh)
@@ -48,6 +48,7 @@ tests_unit_pssh_copyfault_LDADD = libpssh-all.la
 tests_unit_pssh_copypattern_SOURCES = tests/unit/pssh/copypattern.c tests/unit/pssh/copyway.h
 tests_unit_pssh_copypattern_LDADD = libpssh-all.la
 tests_unit_pssh_copytask_LDADD = libpssh-all.la
+tests_unit_pssh_forward_LDADD = libpssh-all.la
 tests_unit_pssh_hosts_LDADD = libpssh-all.la
 tests_unit_pssh_keeplist_LDADD = libpssh-all.la
 tests_unit_pssh_key_LDADD = libpssh-all.la $(SSH2_LIBS) $(CRYPTO_LIBS)

@@ -127,7 +127,7 @@ const struct option run_options[] = {
 	{ .name = "forward-agent",
 		.letter = 'A',
 		.kind = OPTION_FLAG,
-		.help = "with --via: gateways sign in to the hosts with your ssh-agent" },
+		.help = "forward the local agent to the hosts; with --via to the gateways alone" },
 	{ .name = "largest",
 		.letter = 'S',
 		.kind = OPTION_FLAG,
@@ -239,9 +239,6 @@ int run_options_check(struct nanopod *np, const struct options *o)
 	if (option_given(o, "tty") && option_given(o, "stdin"))
 		return print_fail_field(np, STATUS_USAGE, "--tty", NULL,
 			"a command with a terminal cannot read --stdin");
-	if (option_given(o, "forward-agent") && !option_given(o, "via"))
-		return print_fail_field(np, STATUS_USAGE, "--forward-agent", NULL,
-			"--forward-agent is for the gateways of --via");
 	if (option_given(o, "via") && option_given(o, "stdin"))
 		return print_fail_field(np, STATUS_USAGE, "--via", "'--script FILE' sends a script through gateways",
 			"--stdin does not go through gateways");

@@ -187,6 +187,8 @@ static void drop_conn(struct pssh_host *h)
 	fleet_not_opening(h);
 	fleet_close_streams(h);
 	question_forget(h);
+	forward_free(h->forward);
+	h->forward = NULL;
 	list_remove(&h->in_idle);
 	loop_timer_clear(p->shared.loop, &h->timer);
 	list_each (pos, tmp, &c->riders) {

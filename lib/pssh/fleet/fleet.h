@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a fleet is made of: hosts, tasks, and runs (one task on one host). host.c, streamhost.c, run_own.c,
- * task.c, fleet.c, streamrun.c, question.c and fleet_turn.c work on these types; each may call those before
- * it in this list.
+ * forwardrun.c, task.c, fleet.c, streamrun.c, question.c and fleet_turn.c work on these types; each may call
+ * those before it in this list.
  */
 #ifndef PSSH_FLEET_FLEET_H
 #define PSSH_FLEET_FLEET_H
@@ -20,6 +20,7 @@
 #include "pssh/session/conn.h"
 #include "pssh/copy/copy.h"
 #include "pssh/fleet/event_queue.h"
+#include "pssh/fleet/forward.h"
 #include "pssh/session/exec.h"
 #include "pssh/pssh_types.h"
 #include "pssh/session/channel.h"
@@ -42,7 +43,8 @@ enum kind {
 	KIND_TUNNEL,
 	KIND_REAP,
 	KIND_WAKE,
-	KIND_UNLOCK
+	KIND_UNLOCK,
+	KIND_FORWARD
 };
 
 enum question { QUESTION_TEXT, QUESTION_SIGN, QUESTION_HOSTKEY };
@@ -92,6 +94,7 @@ struct pssh_host {
 	unsigned keep_slot;              /* which of the kept connections of its key to ask for next */
 	bool kept;                       /* its connection goes to the keeper */
 	bool left;                       /* a command may still run on its connection, and nobody waits for it */
+	struct forward *forward;         /* a command may use the agent over its connection, or might; NULL: none */
 	bool typed;                      /* a password or the like was typed for its connection */
 	unsigned depth;                  /* how many hosts jump through this one in a row; 0: a target */
 	struct loop_timer timer;         /* the next try; once ready: keep-alive and idleness */
@@ -115,6 +118,7 @@ struct pssh_task {
 	unsigned flags;
 	struct copy_source *source;
 	struct exec_want want;
+	enum pssh_agent_forward forward;
 	char **env;                      /* name, value, …, NULL */
 	size_t env_count;
 	char *term;
@@ -176,6 +180,7 @@ struct run {
 	unsigned kill_remote_grace, kill_remote_tries;
 	bool kill_over; /* `kill` has nothing more to say */
 	bool timed_out, cancelled;       /* cancelled: alone, not with its task */
+	bool forwards;                   /* counted by the host's forward */
 	bool late;                       /* its start takes long, and it can start nowhere else */
 	char said[192];                  /* what happened to the processes; "": not known yet */
 	struct loop_timer timer;         /* the task's deadline; then that of ending its processes */
@@ -293,6 +298,17 @@ void run_restart(struct run *r); /* it waits again */
 bool run_must_own(const struct run *r);
 int task_find_run(struct pssh_task *t, const struct pssh_host *h, struct run **out);
 void task_free(struct pssh_task *t);
+
+/* ---- forwardrun.c ---- */
+
+/* The agent's socket that its command may use; NULL: it may use none. Once the host has a plan. */
+const char *forwardrun_agent(const struct run *r);
+/* Its command gets a channel, or gives it up. 0 or PSSH_ENOMEM. */
+int forwardrun_begin(struct run *r);
+void forwardrun_end(struct run *r);
+void forwardrun_tell(struct run *r); /* it has begun: whether it may use the agent */
+/* Serves those who use the agent. False: the connection is over, and conn->why says why. */
+bool forwardrun_turn(struct pssh_host *h);
 
 /* ---- fleet.c ---- */
 

@@ -194,7 +194,7 @@ static bool several_channels(const struct pssh_host *h)
 	if (list_empty(&h->runs) || h->runs.next != h->runs.prev)
 		return !list_empty(&h->runs);
 	r = list_entry(h->runs.next, struct run, in_host);
-	return r->tunnel || r->channel || r->look || r->xfer || r->kill || r->lend;
+	return r->tunnel || r->channel || r->look || r->xfer || r->kill || r->lend || h->forward;
 }
 
 /*
@@ -213,6 +213,8 @@ static const struct pssh_event *fleet_turn_runs(struct pssh_host *h)
 
 		news = l->news;
 		went = 0;
+		if (!forwardrun_turn(h))
+			return NULL;
 		list_each (pos, tmp, &h->runs) {
 			went |= fleet_turn_run(list_entry(pos, struct run, in_host), &out);
 			if (out) { /* let another run begin the next turn */
@@ -471,6 +473,9 @@ static void watch_due(struct pssh *p, struct loop_watch *w, uint32_t ready)
 		tw->due = true;
 		host_poke(((struct run *)tw->owner)->host);
 		break;
+	case KIND_FORWARD:
+		host_poke(list_entry(w, struct loop_owned, watch)->owner);
+		break;
 	case KIND_UNLOCK:
 		question_unlocked(p);
 		break;
@@ -507,6 +512,9 @@ static void timer_due(struct pssh *p, struct loop_timer *t)
 		break;
 	case KIND_TUNNEL:
 		host_poke(((struct run *)list_entry(t, struct door, timer)->tw.owner)->host);
+		break;
+	case KIND_FORWARD:
+		host_poke(list_entry(t, struct forward, timer)->owner);
 		break;
 	case KIND_AGENT:
 		held = keyring_agent_of(&p->shared.keyring, NULL, t);

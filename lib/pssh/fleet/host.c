@@ -146,7 +146,7 @@ static void tell_unused(struct pssh_host *h)
 		{ c->bind_interface, "BindInterface has no effect; BindAddress has" },
 		{ c->compression == 1, "Compression has no effect" },
 		{ c->pubkey_algorithms, "PubkeyAcceptedAlgorithms has no effect" },
-		{ c->forward_agent == 1, "ForwardAgent has no effect: libpssh does not forward agents; 'ssh -A' does" },
+		{ c->forward_agent == 1 && !chan_can_forward(), "ForwardAgent has no effect; 'ssh -A' has" },
 		{ c->remote_command, "RemoteCommand has no effect" },
 	};
 

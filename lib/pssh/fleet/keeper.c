@@ -42,7 +42,8 @@ static bool keeper_may_keep(const struct pssh_host *h)
 	const struct conn *c = h->conn;
 
 	return c && c->state == CONN_READY && !c->ended && !c->dead && !conn_is_lent(c) && keeper_is_idle(h) &&
-		!h->left && !h->typed && !c->by_hand && *h->keep_key && (!c->via || keeper_may_keep(c->via->owner));
+		!h->left && !h->typed && !h->forward && !c->by_hand && *h->keep_key &&
+		(!c->via || keeper_may_keep(c->via->owner));
 }
 
 /* A jump host's connection and those that go through it stay in one process. */
@@ -123,6 +124,7 @@ static void keeper_forget_host(struct pssh_host *h)
 	list_init(&h->in_waiting);
 	h->waiting = h->opening = false;
 	h->active = 0;
+	h->forward = NULL;
 	if (!c)
 		return;
 	list_init(&c->in_ready);

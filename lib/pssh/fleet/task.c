@@ -62,6 +62,7 @@ void run_free(struct run *r)
 		assert(r->host->active > 0);
 		r->host->active--;
 	}
+	forwardrun_end(r);
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	copy_source_free(r->source);
@@ -95,9 +96,10 @@ static int open_tunnel(struct run *r, struct fail *f)
 static int open_exec(struct run *r)
 {
 	const struct exec_want *want = run_own_want(r);
+	int rc = want ? exec_new(&r->host->conn->link, want, r->own_input ? r->own_input : &r->task->input, &r->exec)
+		      : PSSH_ENOMEM;
 
-	return want ? exec_new(&r->host->conn->link, want, r->own_input ? r->own_input : &r->task->input, &r->exec)
-		    : PSSH_ENOMEM;
+	return rc ? rc : forwardrun_begin(r);
 }
 
 int run_open(struct run *r, struct fail *f)
@@ -145,13 +147,14 @@ bool run_must_own(const struct run *r)
 {
 	const struct pssh_task *t = r->task;
 
-	return (t->kind == TASK_TUNNEL && t->way == TUNNEL_BACK) ||
+	return (t->kind == TASK_TUNNEL && t->way == TUNNEL_BACK) || forwardrun_agent(r) ||
 		(t->kind == TASK_CHANNEL && t->channel == PSSH_CHANNEL_UNIX);
 }
 
 void run_restart(struct run *r)
 {
 	task_end_streams(r);
+	forwardrun_end(r);
 	exec_free(r->exec);
 	xfer_free(r->xfer);
 	channel_free(r->channel);
@@ -184,6 +187,7 @@ static int step_exec(struct run *r, struct pssh_event *ev, struct fail *f)
 
 	switch (rc) {
 	case EXEC_BEGUN:
+		forwardrun_tell(r);
 		return task_begun(r);
 	case EXEC_OUTPUT:
 		ev->type = e->emit_stream ? PSSH_EV_STDERR : PSSH_EV_STDOUT;

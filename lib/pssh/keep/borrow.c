@@ -568,6 +568,7 @@ int borrow_init(struct link *l, int fd, unsigned window)
 		return PSSH_ENOMEM;
 	*l = (struct link){ .io = l->io, .wake = l->wake, .calls = &borrow_calls, .lent = b };
 	list_init(&l->closing);
+	list_init(&l->came);
 	b->fd = fd;
 	b->next = 1;
 	buf_init(&b->in, BORROW_IN);

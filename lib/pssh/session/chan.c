@@ -61,6 +61,7 @@ int link_init(struct link *l)
 	*l = (struct link){ .io = l->io, .wake = l->wake, .calls = &session_calls };
 	feed_init(&l->feed);
 	list_init(&l->closing);
+	list_init(&l->came);
 	buf_init(&l->out, OUT_MAX);
 	l->session = libssh2_session_init_ex(mem_alloc, mem_free, mem_realloc, l);
 	return l->session ? 0 : PSSH_ENOMEM;
@@ -259,6 +260,8 @@ void link_release(struct link *l)
 
 	list_each (pos, tmp, &l->closing)
 		chan_drop(list_entry(pos, struct chan, in_closing));
+	list_each (pos, tmp, &l->came)
+		chan_drop(list_entry(pos, struct chan, in_closing));
 	free(l->listen_host);
 	l->listen_host = NULL;
 }
@@ -420,6 +423,65 @@ void chan_unlisten(LIBSSH2_LISTENER *listener)
 {
 	if (listener)
 		libssh2_channel_forward_cancel(listener); /* what cannot be sent now goes with the session */
+}
+
+#ifdef LIBSSH2_CALLBACK_AUTHAGENT
+/* libssh2 is in the middle of a packet here, so the channel waits. If memory is short, it stays the session's. */
+static void chan_take(LIBSSH2_SESSION *session, LIBSSH2_CHANNEL *raw, void **abstract)
+{
+	struct link *l = *abstract;
+	struct chan *ch = chan_new(l);
+
+	(void)session;
+	if (!ch)
+		return;
+	ch->raw = raw;
+	list_append(&l->came, &ch->in_closing);
+	link_news(l);
+}
+
+bool chan_can_forward(void)
+{
+	return true;
+}
+
+int chan_forward(struct chan *ch, struct fail *f)
+{
+	struct link *l = ch->link;
+	int rc;
+
+	if (l->lent)
+		return chan_needs_session(f);
+	/*
+	 * Without the callback libssh2 refuses such channels, but 1.11.1 does it by a packet that is a byte too
+	 * long, for which OpenSSH ends the connection. So it stays, for programs that outlive their command.
+	 */
+	libssh2_session_callback_set2(l->session, LIBSSH2_CALLBACK_AUTHAGENT, (void (*)(void))chan_take);
+	rc = chan_settle(libssh2_channel_request_auth_agent(ch->raw));
+	l->agent_granted = l->agent_granted || rc == 0;
+	/* OpenSSH grants it once, and to all commands of the connection. */
+	return rc == PSSH_EREFUSED && l->agent_granted ? 0 : rc;
+}
+#else
+bool chan_can_forward(void)
+{
+	return false;
+}
+
+int chan_forward(struct chan *ch, struct fail *f)
+{
+	(void)ch;
+	return fail_set(f, PSSH_EUNSUPPORTED, "libpssh does not forward agents");
+}
+#endif
+
+size_t chan_unread(const struct chan *ch)
+{
+	unsigned long unread = 0;
+
+	if (ch->raw)
+		libssh2_channel_window_read_ex(ch->raw, &unread, NULL);
+	return unread;
 }
 
 static int session_env(struct chan *ch, const char *name, const char *value)

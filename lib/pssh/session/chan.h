@@ -26,7 +26,7 @@ struct chan {
 	void *lent;           /* what such a link has instead */
 	unsigned window;
 	uint32_t id;
-	struct list in_closing;
+	struct list in_closing; /* or among those that came */
 };
 
 /* What a link does: that of a session (chan.c), or of a keeper that lends one (pssh/keep). chan_… below say what. */
@@ -72,6 +72,8 @@ struct link {
 	unsigned listen_port;
 	struct buf out;         /* taken from libssh2 and not sent yet */
 	struct list closing;    /* channels without an owner that the server still has to close */
+	struct list came;       /* channels to the agent, which the server has opened */
+	bool agent_granted;     /* the server may open some */
 	LIBSSH2_CHANNEL *spare; /* a closed channel, kept because libssh2 reads only through one */
 	uint64_t ended;         /* a bit for each channel id: its exit status or signal came */
 	struct feed feed;
@@ -162,6 +164,23 @@ int chan_listen(struct link *l, const void *who, const char *host, unsigned port
 void chan_listen_leave(struct link *l, const void *who);              /* who is gone; the answer may still come */
 struct chan *chan_accept(struct link *l, LIBSSH2_LISTENER *listener); /* NULL: nobody came */
 void chan_unlisten(LIBSSH2_LISTENER *listener);                       /* may be NULL */
+
+/* False: this libssh2 cannot forward an agent. */
+bool chan_can_forward(void);
+/* Before the command on ch: asks that it may use the agent. PSSH_EREFUSED: the server forwards none. Of a session. */
+int chan_forward(struct chan *ch, struct fail *f);
+size_t chan_unread(const struct chan *ch); /* bytes that came and nobody has read; of a session */
+
+/* The next channel that the server has opened to the agent; NULL: none. */
+static inline struct chan *chan_came(struct link *l)
+{
+	struct list *first = list_first(&l->came);
+
+	if (!first)
+		return NULL;
+	list_remove(first);
+	return list_entry(first, struct chan, in_closing);
+}
 
 static inline int chan_env(struct chan *ch, const char *name, const char *value)
 {

@@ -94,6 +94,15 @@ static int exec_feed(struct exec *e)
 	return 0;
 }
 
+/* Like ssh, it goes on without. */
+static int exec_forward(struct exec *e, struct fail *f)
+{
+	int rc = e->forward ? chan_forward(e->chan, f) : 0;
+
+	e->not_forwarded = rc == PSSH_EREFUSED;
+	return e->not_forwarded ? 0 : rc;
+}
+
 /* Does the steps before the command runs. 0: moved to the next state. */
 static int exec_prepare(struct exec *e, struct fail *f)
 {
@@ -102,6 +111,9 @@ static int exec_prepare(struct exec *e, struct fail *f)
 	switch (e->state) {
 	case EXEC_OPEN:
 		rc = chan_open_session(e->chan, CHAN_WINDOW, f);
+		break;
+	case EXEC_FORWARD:
+		rc = exec_forward(e, f);
 		break;
 	case EXEC_HOST_ENV:
 		rc = exec_set_env(e, e->host_env);

@@ -24,6 +24,7 @@ struct exec_want {
 
 enum exec_state {
 	EXEC_OPEN,
+	EXEC_FORWARD,
 	EXEC_HOST_ENV,
 	EXEC_ENV,
 	EXEC_PTY,
@@ -40,6 +41,7 @@ struct exec {
 	enum exec_state state;
 	char *const *host_env; /* set before want->env; or NULL. The owner may put it here before the first step */
 	size_t env_at;
+	bool forward, not_forwarded;  /* asks for the agent, before the first step; the server refused that */
 	struct input *input;          /* the task's, or this run's own; may change while it runs */
 	uint64_t taken;               /* how far the process has taken the input */
 	bool eof_sent, resize;

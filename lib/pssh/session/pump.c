@@ -73,6 +73,8 @@ static int pump_outward(struct pump *c, struct exec_room *room)
 		n = chan_read(c->chan, 0, room->data, ROOM / 2);
 		if (n < 0 && n != PSSH_EAGAIN)
 			return (int)n;
+		if (n > 0 && c->edit)
+			c->edit(c, room->data, (size_t)n);
 		if (n > 0 && buf_add(&c->out, room->data, (size_t)n) != 0)
 			return PSSH_ENOMEM;
 		if (n == 0 && chan_eof(c->chan)) {

@@ -15,6 +15,7 @@ struct pump {
 	struct chan *chan;
 	bool in_ended, eof_sent, out_ended;
 	struct buf in, out; /* to the host; from the host. Each holds one piece at most */
+	void (*edit)(struct pump *pump, char *data, size_t len); /* may change what came from the host; or NULL */
 };
 
 void pump_init(struct pump *pump, int fd, struct chan *chan);
