@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The examples are what a stranger would build: against an installed copy, with the one header and
-# pkg-config, and nothing of this tree in sight. One of them has to work, too.
+# pkg-config, and nothing of this tree in sight. They have to work, too.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/sshd.sh"
 need pkg-config make
@@ -46,13 +46,31 @@ ok "the installed nanopod runs" "$(find "$TMP/root" -name nanopod -type f -perm 
 if ! sshd_available; then
 	skip "sshd is not installed (Debian: openssh-server)"
 elif [ -x "$TMP/out/hello" ]; then
-	sshd_up 1
+	sshd_up 3
 	# The programs read ~/.ssh of whoever runs them: here this one.
 	mkdir -m 700 -p "$HOME/.ssh"
 	cp "$SSHD_CONFIG" "$HOME/.ssh/config"
 	run "$TMP/out/hello" n1 'echo it works'
 	is "$out" "it works" "examples/hello runs a command on a real sshd" || diag "$err"
 	is "$status" 0 "examples/hello exits with 0"
+
+	accepted() { grep -c '^Accepted publickey' "$SSHD_DIR/sshd.log"; }
+	before=$(accepted)
+	printf 'echo one\necho two; exit 3\n' | timeout 60 "$TMP/out/ownloop" n1 n2 >"$TMP/loop.out" 2>"$TMP/loop.err"
+	is $? 0 "examples/ownloop ends with its input" || diag "$(cat "$TMP/loop.err")"
+	is "$(sort "$TMP/loop.out")" "$(printf 'n%s\n' '1: exit status 0' '1: exit status 3' '1: one' '1: two' \
+		'2: exit status 0' '2: exit status 3' '2: one' '2: two')" "examples/ownloop runs each line on each host"
+	is "$(($(accepted) - before))" 2 "examples/ownloop connects to each host once"
+
+	run timeout 60 "$TMP/out/manyhosts" 'n[1-3]!n2' 1 'echo out; echo err >&2'
+	is "$status $out" "0 n1: out
+n3: out" "examples/manyhosts runs a command on a range of hosts, one at a time" || diag "$err"
+	is "$err" "n1: err
+n3: err
+0 of 2 hosts failed" "examples/manyhosts labels both streams and sums up"
+	run timeout 60 "$TMP/out/manyhosts" 'n[1-3]' 16 "case \$SSH_CONNECTION in *' $SSHD_NET.1 '*) ;; *) exit 4 ;; esac"
+	is "$status $(printf '%s\n' "$err" | sort | xargs)" \
+		"1 2 of 3 hosts failed: n[2-3] n2: exit status 4 n3: exit status 4" "examples/manyhosts names who failed"
 	if command -v openssl >/dev/null 2>&1; then
 		# Only the key that openssl holds, as it stands for a token, signs in.
 		ssh-keygen -q -m PEM -t ecdsa -N '' -f "$TMP/token.pem"

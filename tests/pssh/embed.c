@@ -161,6 +161,16 @@ static void check_log(void)
 	drive_end(&d, "log");
 }
 
+/* The header that this was built with, and the library that runs: here they are one. */
+static void check_version(void)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%d.%d.%d", PSSH_VERSION_NUM >> 16, PSSH_VERSION_NUM >> 8 & 0xff,
+		PSSH_VERSION_NUM & 0xff);
+	is_str(pssh_version(), text, "PSSH_VERSION_NUM is the version of the library");
+}
+
 int main(void)
 {
 	char key[300];
@@ -171,6 +181,7 @@ int main(void)
 	light_up(&l, "embed",
 		(const char *const[]){ "--authorized", key, "--fault", "hang-banner@127.81.0.0/16", NULL });
 	fds = count_fds();
+	check_version();
 	check_foreign();
 	check_two_fleets();
 	check_waiting();
