@@ -63,7 +63,8 @@ ok "whole" cmp big there/jumped
 
 # ---- A slow way: what happens in the middle ----
 "$FARPATH" "$TMP/ports" 10 12 "$(sshd_address 1):$SSHD_PORT" &
-at_exit "kill $! 2>/dev/null"
+way=$!
+at_exit "kill -CONT $way; kill $way 2>/dev/null"
 wait_for 20 [ -s "$TMP/ports" ]
 printf 'Host far\n  HostName 127.0.0.1\n  Port %s\n  HostKeyAlias [%s]:%s\n' "$(cat ports)" "$(sshd_address 1)" \
 	"$SSHD_PORT" | cat - "$SSHD_CONFIG" >far_config
@@ -132,10 +133,19 @@ is $? 255 "the first one is killed: the copy fails"
 like "$(cat far.err)" "connection" "and says why"
 ok "nothing has the target's name" [ ! -e there/lost ]
 
-middle /big "far:$TMP/big" here/stopped
-kill -INT $copy
-wait $copy
-is $? 130 "Ctrl-C"
+# Until nanopod has the signal nothing arrives, so a copy that had not ended by then is met in its middle.
+interrupted() { # begins a copy; false if it ended before
+	middle /big "far:$TMP/big" here/stopped
+	kill -STOP $way
+	met=$(cat /proc/$copy/task/*/children) && begun 4 /big && kill -INT $met
+	met=$?
+	kill -CONT $way
+	wait $copy
+	ended=$?
+	[ $met -eq 0 ] || { rm -f here/stopped; return 1; }
+}
+interrupted || interrupted || interrupted || diag "it ended each time before it was met"
+is $ended 130 "Ctrl-C"
 is "$(ls -A here)" cut "leaves nothing"
 
 # ---- A server that refuses further connections ----
