@@ -80,6 +80,30 @@ static void check_circles(void)
 	drive_end(&d, "circles");
 }
 
+/* The last bytes of a packet that the way through the jump host did not take at once, with nothing else to wake us. */
+static void check_tail(void)
+{
+	static char piece[32700];
+	struct pssh_task *t;
+	struct pssh_host *h;
+	struct seen *s;
+
+	fresh();
+	h = host(&d, "n2");
+	pssh_host_set_jump(h, "n1");
+	t = command(&d, "echo begun; head -c 32700 | wc -c");
+	if (pssh_task_open_input(t) != 0 || pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
+		exit(99);
+	s = drive_seen(&d, t, h);
+	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
+	drive_for(&d, 200); /* quiet, or the tail would go along */
+	memset(piece, 'x', sizeof piece);
+	pssh_task_write(t, NULL, piece, sizeof piece);
+	drive_done(&d, 1);
+	has_str(s->out, "32700", "a piece that is a little too long for one packet of the jump host arrives");
+	drive_end(&d, "tail");
+}
+
 static void check_many(void)
 {
 	enum { HOSTS = 50 };
@@ -223,6 +247,7 @@ int main(void)
 	fds = count_fds();
 	check_hops();
 	check_circles();
+	check_tail();
 	check_many();
 	check_volume();
 	check_death();

@@ -82,8 +82,10 @@ static int streamhost_settings(struct pssh_host *s, const struct pssh_host *h)
 
 bool streamhost_may(const struct pssh_host *h)
 {
-	/* Copies over a jump host were seen to stop, with several connections in its one. */
-	return !h->via && !h->typed && h->plan.fd < 0 && !(h->conn && h->conn->by_hand);
+	for (; h; h = h->via)
+		if (h->typed || h->plan.fd >= 0 || (h->conn && h->conn->by_hand))
+			return false;
+	return true;
 }
 
 int streamhost_find(struct pssh_host *h, unsigned nth, struct pssh_host **out)

@@ -117,6 +117,7 @@ static ssize_t send_now(struct conn *c, const void *data, size_t len)
 int transport_flush(struct conn *c)
 {
 	struct buf *out = &c->link.out;
+	bool waited = out->len != 0;
 
 	while (out->len) {
 		ssize_t n = send_now(c, out->data, out->len);
@@ -125,6 +126,9 @@ int transport_flush(struct conn *c)
 			return (int)n;
 		buf_drop(out, (size_t)n);
 	}
+	/* Who goes through it may have waited for that. No watch tells if it was sent while they read here. */
+	if (waited && !list_empty(&c->riders))
+		conn_wake(c);
 	return 0;
 }
 
@@ -158,6 +162,13 @@ static ssize_t transport_send(libssh2_socket_t fd, const void *data, size_t len,
 	n = n < 0 ? 0 : n;
 	if (buf_add(&c->link.out, (const char *)data + n, len - (size_t)n) != 0)
 		return -EPIPE;
+	/* libssh2 lets a channel take 32,700 bytes at once. No watch tells that it has room for the rest. */
+	if (n && c->via_chan) {
+		int rc = transport_flush(c);
+
+		if (rc && rc != -EAGAIN)
+			return rc;
+	}
 	return (ssize_t)len;
 }
 
