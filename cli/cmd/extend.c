@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/cmd/extend_auto.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/reshape.h"
@@ -473,6 +474,10 @@ static int extend_check_line(struct extend *x)
 	if (!rc && window_parse(&words, (int64_t)time(NULL), &w, &field, &f))
 		rc = print_fail_field(x->d.np, STATUS_USAGE, field, NULL, "%s", f.text);
 	rc = rc ? rc : order_args_check_wait(x->d.np, o);
+	if (!rc && option_given(o, "auto-extend")) {
+		x->d.args.window = w;
+		rc = extend_auto_check(&x->d);
+	}
 	for (int i = 0; !rc && i < option_argc(o); i++)
 		for (int k = 0; !rc && k < i; k++)
 			if (strcmp(option_argv(o)[i], option_argv(o)[k]) == 0)
@@ -494,7 +499,7 @@ static int extend_command(struct nanopod *np, const struct options *o)
 		deal_order_init(&x.list[i].order);
 	rc = extend_check_line(&x);
 	if (!rc && rows_check(np, o, columns, &rc))
-		rc = extend_go(&x);
+		rc = option_given(o, "auto-extend") ? extend_auto(&x.d, columns) : extend_go(&x);
 	for (size_t i = 0; i < x.count; i++)
 		deal_order_release(&x.list[i].order);
 	free(x.list);
@@ -516,6 +521,8 @@ static const struct option options[] = {
 	{ "per", 0, OPTION_ENUM, .fallback = "gpu", .values = "gpu|node",
 		.help = "unit of prices: the hour of a GPU or of a node", .complete = COMPLETE_VALUES },
 	{ "max-total", 0, OPTION_STRING, "DOLLARS", .help = "the most that it may cost in total" },
+	{ "auto-extend", 0, OPTION_STRING, "DOLLARS",
+		.help = "stay, and extend by -d shortly before each end; the most that this may cost in total" },
 	{ "type", 't', OPTION_STRING, "TYPE", .help = "which type, if the reservation has several",
 		.complete = COMPLETE_TYPE },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
@@ -523,7 +530,9 @@ static const struct option options[] = {
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
 		.help = "how long to wait for a market that decides later; default: 1m" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "do not wait for the placed order" },
-	{ "new", 0, OPTION_FLAG, .help = "start another extension, even if this command left one unfinished" },
+	{ "new", 0, OPTION_FLAG,
+		.help = "start another extension, even if this command left one unfinished; with --auto-extend, count "
+			"from $0 again" },
 	{ 0 },
 };
 
@@ -531,6 +540,7 @@ static const struct example examples[] = {
 	{ "nanopod extend r-7f3a2c -d 12h", "twelve hours more, at the price that the plan shows" },
 	{ "nanopod extend r-7f3a2c train -d 1d -p 2.10 -y", "two reservations, each in full or not at all" },
 	{ "nanopod extend train -e 'tomorrow 18:00' --dry-run", "show what it would cost" },
+	{ "nanopod extend train -d 1h --auto-extend 20", "hour by hour, for up to $20 in total" },
 	{ 0 },
 };
 
@@ -539,11 +549,17 @@ const struct command cmd_extend = {
 	.args = "RESERVATION...",
 	.summary = "keep nodes for longer",
 	.examples = examples,
-	.description = "The same nodes keep running, with their names and ids. The market extends all nodes of a "
-		       "reservation or none. If it cannot, the exit status is 6, and the error shows what would fit. "
-		       "With several reservations the command prints the result of each, and the exit status is 10 if "
-		       "only some were extended.\n\n"
-		       "After a crash or a lost connection run the same command again: nothing is extended twice.",
+	.description =
+		"The same nodes keep running, with their names and ids. The market extends all nodes of a "
+		"reservation or none. If it cannot, the exit status is 6, and the error shows what would fit. "
+		"With several reservations the command prints the result of each, and the exit status is 10 if "
+		"only some were extended.\n\n"
+		"After a crash or a lost connection run the same command again: nothing is extended twice.\n\n"
+		"With --auto-extend the command stays and extends one reservation by -d, 5 minutes before each "
+		"end (half of -d where that is less), until the next extension would cost more than is left of "
+		"the budget (exit status 0), the reservation has ended, or Ctrl-C. What it spent is on disk: the "
+		"same command continues the count. If the market is away or cannot extend, it tries again until "
+		"the end.",
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",

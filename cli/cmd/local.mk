@@ -19,6 +19,10 @@ nanopod_SOURCES += \
 	cli/cmd/doctor.c \
 	cli/cmd/events.c \
 	cli/cmd/extend.c \
+	cli/cmd/extend_auto.c \
+	cli/cmd/extend_auto.h \
+	cli/cmd/extend_auto_plan.c \
+	cli/cmd/extend_auto_plan.h \
 	cli/cmd/help.c \
 	cli/cmd/hosts.c \
 	cli/cmd/keep.c \

@@ -38,6 +38,8 @@ libcli_la_SOURCES += \
 	cli/trade/scopes.h \
 	cli/trade/sku_list.c \
 	cli/trade/sku_list.h \
+	cli/trade/spending.c \
+	cli/trade/spending.h \
 	cli/trade/tokenfile.c \
 	cli/trade/tokenfile.h \
 	cli/trade/window.c \

@@ -17,6 +17,9 @@ struct market_clock {
  */
 int market_clock_read(struct market_link *m, struct market_clock *c);
 
+/* Asks again, for a command that runs for hours at a market of ours. 0, or a negative code in m->fail. */
+int market_clock_again(struct market_link *m, struct market_clock *c);
+
 int64_t market_clock_now(const struct market_clock *c);
 
 #endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `extend --auto-extend` knows while it runs, and the plan that it shows before. */
+#ifndef CLI_CMD_EXTEND_AUTO_PLAN_H
+#define CLI_CMD_EXTEND_AUTO_PLAN_H
+
+#include "cli/cmd/extend_auto.h"
+#include "cli/trade/spending.h"
+
+struct auto_extend {
+	struct deal *d;
+	struct deal_order e;
+	struct spending spent;
+	struct rows *rows;
+	struct buf key;       /* of spent; of the purchases, with a verb before it */
+	int64_t budget, step; /* micro-dollars; seconds */
+	int64_t ends;         /* the reservation's end, as last seen */
+	int64_t begun_with;   /* what was spent before this command */
+	size_t count;         /* extensions of this command */
+	int64_t retry_ms;     /* no extension is tried before */
+	int status, number;   /* exit status of the last trouble, 0: none; the signal */
+	char trouble[400];    /* as it was said; "": none */
+	bool shorter;         /* somebody released or sold its end */
+	bool limited;         /* the limit is known */
+	bool line;
+};
+
+bool extend_auto_priced(const struct auto_extend *a);
+int64_t extend_auto_left(const struct auto_extend *a); /* of the budget */
+int64_t extend_auto_lead(const struct auto_extend *a); /* seconds before the end */
+int64_t extend_auto_now(const struct auto_extend *a);
+
+void extend_auto_show(struct auto_extend *a);
+
+#endif
