@@ -157,6 +157,7 @@ int wire_put_extend(struct buf *out, const struct model_extend *e)
 	json_t *o = json_object();
 	int bad = wire_write_set_text(o, "instance_sku", e->sku);
 
+	bad |= set_int(o, "start_at", e->start, 0);
 	bad |= set_int(o, "duration_seconds", e->seconds, 0);
 	bad |= set_int(o, "end_at", e->end, 0);
 	bad |= set_int(o, "node_count", e->nodes, 0);

@@ -126,6 +126,17 @@ out=$(as "$ACME" POST /np/v1/pools/job/extend '{"duration_seconds":3600,"end_at"
 is "$(http_status)" 422 "a length and an end at once are refused"
 out=$(as "$ACME" POST /np/v1/pools/job/extend "{\"end_at\":$((U + 60)),\"limit_price_dollars_per_node_hour\":\"20.0\"}")
 refused 422 invalid end_at "an end before the end is refused" "$out"
+for start in $U $((U + 10800)); do
+	for dry in true false; do
+		out=$(as "$ACME" POST /np/v1/pools/job/extend "{\"start_at\":$start,\"duration_seconds\":3600,\"limit_price_dollars_per_node_hour\":\"20.0\",\"dry_run\":$dry}")
+		refused 409 wrong_state start_at "from another time than its end it is refused, dry run $dry" "$out"
+	done
+done
+like "$(json .error.message <<<"$out")" "until $((U + 7200))" "which it names"
+out=$(as "$ACME" POST /np/v1/pools/job/extend "{\"start_at\":$((U + 7201)),\"duration_seconds\":3600,\"limit_price_dollars_per_node_hour\":\"20.0\"}")
+refused 422 invalid start_at "from no whole minute too" "$out"
+out=$(as "$ACME" POST /np/v1/pools/job/extend "{\"start_at\":$((U + 7200)),\"duration_seconds\":3600,\"limit_price_dollars_per_node_hour\":\"20.0\",\"dry_run\":true}")
+is "$(http_status) $(json '[.start_at, .end_at] | map(tostring) | join(" ")' <<<"$out")" "200 $((U + 7200)) $((U + 10800))" "from its end it is not"
 as "$ACME" POST /v2/pools '{"name":"empty","workspace":"default"}' >/dev/null
 out=$(as "$ACME" POST /np/v1/pools/empty/extend '{"duration_seconds":3600,"limit_price_dollars_per_node_hour":"20.0"}')
 refused 422 not_owned pool "an empty pool has nothing to extend" "$out"

@@ -230,6 +230,19 @@ static bool np_trades_read_end(const struct request *q, struct reply *r, const s
 	return true;
 }
 
+/* Who extends by an end that is no longer true would buy other minutes than they meant, or buy them twice. */
+static bool np_trades_check_start(const struct request *q, struct reply *r, const struct last *last)
+{
+	int64_t start = last->end;
+
+	if (!body_minute(q, r, q->body, "start_at", &start))
+		return false;
+	if (start == last->end)
+		return true;
+	api_refuse(q, r, REASON_WRONG_STATE, "start_at", "the pool holds its nodes until %" PRId64, last->end * 60);
+	return false;
+}
+
 static bool read_extend(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
@@ -255,7 +268,7 @@ static bool read_extend(struct api *api, const struct request *q, struct reply *
 	*ev = (struct event){ .kind = EVENT_ORDER, .account = p->account, .u.order = { .pool = p->id, .sku = last.sku,
 		.side = SIDE_BUY, .flags = ORDER_EXTEND, .start = last.end,
 		.nodes = (int32_t)body_int(q->body, "node_count", last.nodes) } };
-	return np_trades_read_end(q, r, &last, &ev->u.order.end) &&
+	return np_trades_check_start(q, r, &last) && np_trades_read_end(q, r, &last, &ev->u.order.end) &&
 		body_price(q, r, q->body, "limit_price_dollars_per_node_hour", &ev->u.order.price) &&
 		body_money(q, r, q->body, "max_total_dollars", &ev->u.order.max_total);
 }
