@@ -530,9 +530,7 @@ static const struct option options[] = {
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
 		.help = "how long to wait for a market that decides later; default: 1m" },
 	{ "no-wait", 0, OPTION_FLAG, .help = "do not wait for the placed order" },
-	{ "new", 0, OPTION_FLAG,
-		.help = "start another extension, even if this command left one unfinished; with --auto-extend, count "
-			"from $0 again" },
+	{ "new", 0, OPTION_FLAG, .help = "start another extension, even if this command left one unfinished" },
 	{ 0 },
 };
 
@@ -557,9 +555,9 @@ const struct command cmd_extend = {
 		"After a crash or a lost connection run the same command again: nothing is extended twice.\n\n"
 		"With --auto-extend the command stays and extends one reservation by -d, 5 minutes before each "
 		"end (half of -d where that is less), until the next extension would cost more than is left of "
-		"the budget (exit status 0), the reservation has ended, or Ctrl-C. What it spent is on disk: the "
-		"same command continues the count. If the market is away or cannot extend, it tries again until "
-		"the end.",
+		"the budget (exit status 0), the reservation has ended, or Ctrl-C. All that is bought for the "
+		"reservation counts from the first such command on, and the same command continues the count. If "
+		"the market is away or cannot extend, it tries again until the end.",
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",

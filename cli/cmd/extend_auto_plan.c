@@ -13,9 +13,14 @@ bool extend_auto_priced(const struct auto_extend *a)
 	return option_given(a->d->o, "price");
 }
 
+int64_t extend_auto_spent(const struct auto_extend *a)
+{
+	return a->since.begun ? a->paid - a->since.before : 0;
+}
+
 int64_t extend_auto_left(const struct auto_extend *a)
 {
-	return a->budget - a->spent.micros;
+	return a->budget - extend_auto_spent(a);
 }
 
 int64_t extend_auto_lead(const struct auto_extend *a)
@@ -46,7 +51,7 @@ static void auto_plan_price(struct auto_extend *a, struct plan *p)
 	plan_add(p, "limit", "%s%s", plan_rate(a->e.args.limit, gpus, rate),
 		extend_auto_priced(a) ? "" : ", the price of now; '-p' sets another one");
 	plan_add(p, "total", "up to %s; %s of it is spent already", money_text(a->budget, cost),
-		money_text(a->spent.micros, rate));
+		money_text(extend_auto_spent(a), rate));
 	if (q->known)
 		plan_add(p, "reaches", "%s at the price of now, after %" PRId64 " extension%s",
 			when_local(a->ends + times * a->step, end), times, times == 1 ? "" : "s");

@@ -116,7 +116,7 @@ static bool tell_unfinished(void *arg, const struct resume_file *i)
 
 static void tell_all_unfinished(struct market_link *m)
 {
-	static const char *const verbs[] = { "buy", "extend", "auto-extend", "sell", "release" };
+	static const char *const verbs[] = { "buy", "extend", "sell", "release" };
 	char *prefix;
 
 	purchase_forget_cancelled(m);

@@ -48,18 +48,6 @@ static char *resume_file_folder(void)
 	return str_expand_home("~/.local/state/nanopod/intents/");
 }
 
-/* Without this a crash could lose the name of a file whose contents are safe. */
-static int resume_file_sync_folder(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
-
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) < 0 ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
 /*
  * Looking through the files locks each for a moment. This lock keeps two that look from taking each other
  * for the owner of a file. -1: there is no folder, hence no file.
@@ -368,7 +356,7 @@ int resume_file_new(const char *match, const char *command, int64_t begun, struc
 			resume_file_remember(i, "begun", when)))
 		rc = -ENOMEM;
 	rc = rc ? rc : write_synced(i->fd, &b);
-	rc = rc ? rc : resume_file_sync_folder(dir);
+	rc = rc ? rc : file_sync_folder(i->path);
 	buf_release(&b);
 	if (rc) {
 		fail_errno(f, rc, -rc, "cannot write '%s', so nothing was sent",
@@ -400,13 +388,11 @@ int resume_file_set(struct resume_file *i, const char *name, const char *value, 
 
 int resume_file_end(struct resume_file *i, struct fail *f)
 {
-	char *slash = strrchr(i->path, '/');
 	int rc = unlink(i->path) < 0 && errno != ENOENT ? -errno : 0;
 
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot remove '%s'", i->path);
-	*slash = '\0';
-	resume_file_sync_folder(i->path); /* if a crash brings it back, the same command gets the same answers */
+	file_sync_folder(i->path); /* if a crash brings it back, the same command gets the same answers */
 	resume_file_free(i);
 	return rc;
 }

@@ -20,13 +20,13 @@ enum { TEXT_MAX = 4096 };
 
 void spending_init(struct spending *s)
 {
-	*s = (struct spending){ .lock = -1 };
+	*s = (struct spending){ .fd = -1 };
 }
 
 void spending_close(struct spending *s)
 {
-	if (s->lock >= 0)
-		close(s->lock);
+	if (s->fd >= 0)
+		close(s->fd);
 	free(s->path);
 	free(s->key);
 	spending_init(s);
@@ -49,116 +49,81 @@ static char *spending_path(const char *key)
 	return path;
 }
 
-/* The lock is a file of its own, as each sum replaces the file that it is in. */
-static int spending_lock(struct spending *s, struct fail *f)
-{
-	char *path;
-	int rc = file_folders(s->path);
-
-	if (!rc && asprintf(&path, "%s.lock", s->path) < 0)
-		rc = -ENOMEM;
-	if (rc)
-		return fail_errno(f, rc, -rc, "cannot make '%s'", s->path);
-	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	rc = s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-	if (rc && rc != -EWOULDBLOCK)
-		fail_errno(f, rc, -rc, "cannot lock '%s'", path);
-	free(path);
-	return rc == -EWOULDBLOCK ? fail_set(f, -EBUSY, "another command extends it already") : rc;
-}
-
-/* "nanopod-spending 1", then a line each: key, spent, order. */
+/* "nanopod-extended 1", then a line each: key, what it had cost before. */
 static int spending_parse(struct spending *s, char *text)
 {
 	char *at = NULL;
 	const char *heading = strtok_r(text, "\n", &at), *key = strtok_r(NULL, "\n", &at),
-		   *spent = strtok_r(NULL, "\n", &at), *order = strtok_r(NULL, "\n", &at);
+		   *before = strtok_r(NULL, "\n", &at);
 
-	if (!order || strcmp(heading, "nanopod-spending 1") != 0 || !str_starts(key, "key ") ||
-		strcmp(key + 4, s->key) != 0 || !str_starts(spent, "spent ") || !str_starts(order, "order ") ||
-		strlen(order + 6) >= sizeof s->order)
+	if (!before || strcmp(heading, "nanopod-extended 1") != 0 || !str_starts(key, "key ") ||
+		strcmp(key + 4, s->key) != 0 || !str_starts(before, "before "))
 		return -EINVAL;
-	snprintf(s->order, sizeof s->order, "%s", order + 6);
-	return money_parse_wire(spent + 6, false, &s->micros);
+	return money_parse_wire(before + 7, false, &s->before);
 }
 
+/* Opening it makes an empty file: then nothing was bought yet. */
 static int spending_read(struct spending *s, struct fail *f)
 {
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), rc;
 	struct buf text;
+	int rc;
 
-	if (fd < 0 && errno == ENOENT)
-		return 0;
 	buf_init(&text, TEXT_MAX);
-	rc = fd < 0 ? -errno : buf_read_fd(&text, fd);
-	if (!rc && (!text.len || spending_parse(s, text.data)))
-		rc = -EINVAL;
+	rc = buf_read_fd(&text, s->fd);
+	s->begun = !rc && text.len;
+	if (s->begun)
+		rc = text.data[text.len - 1] == '\n' ? spending_parse(s, text.data) : -EINVAL;
 	buf_release(&text);
-	if (fd >= 0)
-		close(fd);
 	if (rc)
-		return fail_set(f, rc, "'%s' does not say what was spent; remove it to count from $0.00", s->path);
+		return fail_set(f, rc, "'%s' does not say when the budget began; remove it to count from $0.00",
+			s->path);
 	return 0;
 }
 
 int spending_open(struct spending *s, const char *key, bool hold, struct fail *f)
 {
-	int rc;
+	int rc = 0;
 
 	s->key = strdup(key);
 	s->path = spending_path(key);
 	if (!s->key || !s->path)
 		return fail_set(f, -ENOMEM, "cannot find your state folder: HOME is not set");
-	rc = hold ? spending_lock(s, f) : 0;
-	return rc ? rc : spending_read(s, f);
+	if (hold)
+		rc = file_folders(s->path);
+	if (!rc)
+		s->fd = open(s->path, O_CLOEXEC | O_NOFOLLOW | (hold ? O_RDWR | O_CREAT : O_RDONLY), 0600);
+	if (!rc && s->fd < 0 && errno == ENOENT && !hold)
+		return 0;
+	if (rc || s->fd < 0)
+		return fail_errno(f, rc ? rc : -errno, rc ? -rc : errno, "cannot open '%s'", s->path);
+	if (hold && flock(s->fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? fail_set(f, -EBUSY, "another command extends it already")
+					    : fail_errno(f, -errno, errno, "cannot lock '%s'", s->path);
+	return spending_read(s, f);
 }
 
-static int spending_write(struct spending *s, int64_t micros, const char *order, struct fail *f)
+int spending_begin(struct spending *s, int64_t before, struct fail *f)
 {
 	char money[MONEY_TEXT];
 	struct buf text;
 	int rc;
 
-	buf_init(&text, TEXT_MAX);
-	rc = buf_addf(&text, "nanopod-spending 1\nkey %s\nspent %s\norder %s\n", s->key, money_wire(micros, money),
-		order);
-	rc = rc ? rc : file_replace(s->path, text.data, text.len, 0600);
-	buf_release(&text);
-	if (rc)
-		return fail_errno(f, rc, -rc, "cannot write '%s'", s->path);
-	s->micros = micros;
-	snprintf(s->order, sizeof s->order, "%s", order);
-	return 0;
-}
-
-int spending_add(struct spending *s, const char *order, int64_t micros, struct fail *f)
-{
-	char copy[sizeof s->order];
-	int64_t sum;
-
-	if (strcmp(order, s->order) == 0)
+	if (s->begun)
 		return 0;
-	snprintf(copy, sizeof copy, "%s", order);
-	if (money_add(s->micros, micros, &sum))
-		return fail_set(f, -ERANGE, "the sum is too large");
-	return spending_write(s, sum, copy, f);
-}
-
-int spending_reset(struct spending *s, struct fail *f)
-{
-	char last[sizeof s->order];
-
-	snprintf(last, sizeof last, "%s", *s->order ? s->order : "-");
-	return spending_write(s, 0, last, f);
-}
-
-void spending_forget(struct spending *s)
-{
-	char *lock;
-
-	unlink(s->path);
-	if (s->lock >= 0 && asprintf(&lock, "%s.lock", s->path) >= 0) {
-		unlink(lock);
-		free(lock);
-	}
+	buf_init(&text, TEXT_MAX);
+	rc = buf_addf(&text, "nanopod-extended 1\nkey %s\nbefore %s\n", s->key, money_wire(before, money));
+	if (!rc && (ftruncate(s->fd, 0) < 0 || lseek(s->fd, 0, SEEK_SET) < 0))
+		rc = -errno;
+	rc = rc ? rc : file_write(s->fd, buf_text(&text), text.len);
+	if (!rc && fsync(s->fd) < 0)
+		rc = -errno;
+	rc = rc ? rc : file_sync_folder(s->path);
+	buf_release(&text);
+	if (rc && ftruncate(s->fd, 0) < 0)
+		rc = -errno;
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot write '%s', so nothing is extended", s->path);
+	s->begun = true;
+	s->before = before;
+	return 0;
 }

@@ -59,3 +59,20 @@ int file_replace(const char *path, const void *data, size_t len, mode_t mode)
 		unlink(temporary);
 	return rc;
 }
+
+int file_sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	int fd, rc;
+
+	if (!slash || slash - path + 1 >= PATH_MAX)
+		return -ENAMETOOLONG;
+	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}

@@ -18,4 +18,7 @@ int file_write(int fd, const void *data, size_t len);
  */
 int file_replace(const char *path, const void *data, size_t len, mode_t mode);
 
+/* Syncs the folder that path is in: a crash could lose the name of a file whose contents are safe. 0 or -errno. */
+int file_sync_folder(const char *path);
+
 #endif

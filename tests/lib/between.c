@@ -14,9 +14,10 @@
  * does; `lost=N` passes request N + 1 on, but not its answer, and `half=N` half of that answer, and both are
  * dead after it; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
- * begins; `swap=OLD,NEW` replaces each OLD in the answer. PORT_FILE gets the
- * port it listens on. With BETWEEN_PLAIN in the environment answers lose the header by which a
- * market of ours is known, and requests lose their keys where SF Compute's market takes none:
+ * begins; `late=FILE` passes a request with a key on once FILE is there, even if nobody waits for its answer any
+ * more, and logs that it came, too; `page=NNN` answers that with a page for people; `swap=OLD,NEW` replaces each
+ * OLD in the answer. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
+ * the header by which a market of ours is known, and requests lose their keys where SF Compute's market takes none:
  * everywhere but on orders.
  */
 #include <arpa/inet.h>
@@ -152,7 +153,7 @@ static void find_rule(const char *rules, const struct request *q, char action[AC
 	action[0] = '\0';
 	while (f && !action[0] && fgets(line, sizeof line, f)) {
 		if (sscanf(line, "%511s %15s %1023s", what, method, prefix) != 3 ||
-			(strcmp(what, "cut-keyed") == 0 && !*q->key))
+			(!*q->key && (strcmp(what, "cut-keyed") == 0 || strncmp(what, "late=", 5) == 0)))
 			continue;
 		if ((strcmp(method, "*") == 0 || strcmp(method, q->method) == 0) &&
 			strncmp(q->path, prefix, strlen(prefix)) == 0)
@@ -217,15 +218,23 @@ static void until_gone(int fd)
 		;
 }
 
-static void answer(int fd, int status)
+static void answer(int fd, const char *action)
 {
-	char text[256], body[] = "{\"error\":{\"type\":\"not_found\",\"message\":\"between says so\"}}";
+	static const char json[] = "{\"error\":{\"type\":\"not_found\",\"message\":\"between says so\"}}";
+	bool page = *action == 'p';
+	const char *body = page ? "<html><body>Welcome to our hotel</body></html>" : json;
+	char text[256];
 	int n = snprintf(text, sizeof text,
-		"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-		"Connection: close\r\n\r\n%s",
-		status, sizeof body - 1, body);
+		"HTTP/1.1 %s Said\r\nContent-Type: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+		strchr(action, '=') + 1, page ? "text/html" : "application/json", strlen(body), body);
 
 	put(fd, text, (size_t)n);
+}
+
+static void until_there(const char *path)
+{
+	for (int left = PATIENCE_MS / 10; left && access(path, F_OK) < 0; left--)
+		poll(NULL, 0, 10);
 }
 
 /* The answer's head with the length that its body now has. */
@@ -279,11 +288,15 @@ static void serve(int client, unsigned port, const char *rules, const char *log)
 		action[0] = '\0';
 	if (strncmp(action, "dead=", 5) == 0 || strncmp(action, "lost=", 5) == 0 || strncmp(action, "half=", 5) == 0)
 		doom(log, action);
-	if (strncmp(action, "status=", 7) == 0) {
-		status = (int)strtol(action + 7, NULL, 10);
-		note(log, &q, status);
-		answer(client, status);
+	if (strncmp(action, "status=", 7) == 0 || strncmp(action, "page=", 5) == 0) {
+		note(log, &q, (int)strtol(strchr(action, '=') + 1, NULL, 10));
+		answer(client, action);
 		return;
+	}
+	if (strncmp(action, "late=", 5) == 0) {
+		note(log, &q, 0);
+		until_there(action + 5);
+		action[0] = '\0';
 	}
 	if (strstr(action, "-before")) {
 		note(log, &q, 0);

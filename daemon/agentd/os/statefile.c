@@ -18,30 +18,12 @@
 
 enum { LOCK_STEP_MS = 10 };
 
-/* A new name survives a crash only once its folder is synced. */
-static int statefile_sync_folder(const char *path)
-{
-	char folder[STATEFILE_PATH];
-	char *slash;
-	int fd, rc;
-
-	if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder || !(slash = strrchr(folder, '/')))
-		return -ENAMETOOLONG;
-	slash[slash == folder] = '\0';
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = fsync(fd) < 0 ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
 int statefile_bytes(const char *path, const void *data, size_t len, mode_t mode, struct fail *f)
 {
 	int rc = file_replace(path, data, len, mode);
 
 	if (!rc)
-		rc = statefile_sync_folder(path);
+		rc = file_sync_folder(path);
 	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", path) : 0;
 }
 
