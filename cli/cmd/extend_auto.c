@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
+#include "cli/frame/progress.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/signals.h"
 #include "market/when.h"
@@ -46,16 +47,16 @@ static void auto_hide(struct auto_extend *a)
 static void auto_draw(struct auto_extend *a)
 {
 	struct nanopod *np = a->d->np;
-	char end[WHEN_TEXT], next[WHEN_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT];
+	char end[WHEN_TEXT], next[WHEN_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT], text[400], tail[100];
 	int64_t now = extend_auto_now(a), due = a->ends - extend_auto_lead(a);
 
 	if (!np->tty_err || np->errors_json)
 		return;
-	fprintf(np->err, "\r%s%s ends %s, extension %s, %s of %s spent%s\033[K", print_color(np, np->err, COLOR_DIM),
-		a->e.reservation.name, when_relative(a->ends, now, end),
-		due > now ? when_relative(due, now, next) : "due", deal_about(extend_auto_spent(a), spent),
-		deal_about(a->budget, budget), print_color(np, np->err, COLOR_NONE));
-	fflush(np->err);
+	snprintf(text, sizeof text, "%s ends %s, extension %s", a->e.reservation.name, when_relative(a->ends, now, end),
+		due > now ? when_relative(due, now, next) : "due");
+	snprintf(tail, sizeof tail, ", %s of %s spent", deal_about(extend_auto_spent(a), spent),
+		deal_about(a->budget, budget));
+	progress_line(np, text, tail);
 	a->line = true;
 }
 
@@ -248,6 +249,10 @@ static int auto_post(struct auto_extend *a, bool dry)
 	int rc;
 
 	snprintf(path, sizeof path, "/np/v1/pools/%s/extend", e->reservation.id);
+	/* Two requests from what the market shows now are one, even where this command was killed between them. */
+	if (!a->body.len)
+		snprintf(a->key, sizeof a->key, "np-extend-%s-%s-%" PRId64 "-%" PRId64, e->reservation.id, e->part->sku,
+			a->ends, a->paid);
 	buf_init(&body, DEAL_TEXT_MAX);
 	if ((dry || !a->body.len) && wire_put_extend(dry ? &body : &a->body, &ask))
 		command_nomem();
@@ -289,13 +294,13 @@ static enum auto_result auto_buy(struct auto_extend *a)
 		a->paid = p.sum;
 		if (extend_auto_left(a) <= 0)
 			return AUTO_SPENT;
-		snprintf(a->key, sizeof a->key, "np-extend-%s-%s-%" PRId64 "-%" PRId64, a->e.reservation.id,
-			a->e.part->sku, a->ends, a->paid);
 	}
 	rc = auto_post(a, false);
 	if (m->answer.status == 402 || m->answer.status == 409 || m->answer.status == 422)
 		return auto_refused(a, rc);
 	rc = rc ? rc : order_status_take(m, &order);
+	if (!rc && order.filled_end <= a->ends)
+		rc = fail_set(&m->fail, CLIENT_BAD_ANSWER, "it answered with another order");
 	if (rc)
 		return auto_away(a, rc, "the market did not confirm an extension");
 	a->sure = order.filled_end;
