@@ -25,6 +25,7 @@ bought() {
 # auto NAME ARGUMENT…: extends NAME in the background.
 auto() {
 	name=$1; shift
+	rm -f "$name.err"
 	"$NANOPOD" extend "$name" -y "$@" >"$name.out" 2>"$name.err" & pid=$!
 	at_exit "kill $pid 2>/dev/null"
 }
