@@ -128,7 +128,7 @@ int transport_flush(struct conn *c)
 	}
 	/* Who goes through it may have waited for that. No watch tells if it was sent while they read here. */
 	if (waited && !list_empty(&c->riders))
-		conn_wake(c);
+		link_news(&c->link);
 	return 0;
 }
 
