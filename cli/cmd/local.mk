@@ -1,8 +1,8 @@
 # cli/cmd: one file a command; what has many verbs has a folder.
 nanopod_SOURCES += \
 	cli/cmd/api.c \
-	cli/cmd/balance.c \
-	cli/cmd/burn.c \
+	cli/cmd/money/balance.c \
+	cli/cmd/money/burn.c \
 	cli/cmd/buy/buy.c \
 	cli/cmd/buy/buy_plan.c \
 	cli/cmd/buy/buy_plan.h \
@@ -27,7 +27,7 @@ nanopod_SOURCES += \
 	cli/cmd/hosts.c \
 	cli/cmd/keep.c \
 	cli/cmd/kubeconfig.c \
-	cli/cmd/ledger.c \
+	cli/cmd/money/ledger.c \
 	cli/cmd/local.c \
 	cli/cmd/login.c \
 	cli/cmd/logs.c \
@@ -36,9 +36,9 @@ nanopod_SOURCES += \
 	cli/cmd/price.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
-	cli/cmd/report.c \
-	cli/cmd/report.h \
-	cli/cmd/report_focus.c \
+	cli/cmd/money/report.c \
+	cli/cmd/money/report.h \
+	cli/cmd/money/report_focus.c \
 	cli/cmd/reservations.c \
 	cli/cmd/run.c \
 	cli/cmd/run/run_options.c \
@@ -49,7 +49,7 @@ nanopod_SOURCES += \
 	cli/cmd/shell.c \
 	cli/cmd/show.c \
 	cli/cmd/ssh.c \
-	cli/cmd/statement.c \
+	cli/cmd/money/statement.c \
 	cli/cmd/token.c \
 	cli/cmd/top.c \
 	cli/cmd/tunnel.c \

@@ -298,9 +298,14 @@ static int client_transfer_not_reached(const struct client *c, const struct tran
 		*t->why ? t->why : c->curl.easy_strerror(t->result));
 }
 
+static const char *client_transfer_harm(const struct client_call *q)
+{
+	return strcmp(q->method, "GET") == 0 ? "" : ", and it may have been done";
+}
+
 static int client_transfer_lost(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f)
 {
-	const char *harm = strcmp(q->method, "GET") == 0 ? "" : ", and it may have been done";
+	const char *harm = client_transfer_harm(q);
 
 	t->answer->sent = CLIENT_MAYBE;
 	if (t->result == CURLE_OPERATION_TIMEDOUT)
@@ -343,7 +348,8 @@ static int client_transfer_failed(const struct client *c, struct transfer *t, co
 }
 
 /* The market's own sentence, with the field if the sentence does not name it. */
-static int client_transfer_refused(const struct client *c, struct client_answer *a, struct fail *f)
+static int client_transfer_refused(const struct client *c, struct client_answer *a, const struct client_call *q,
+	struct fail *f)
 {
 	struct model_error e = { 0 };
 	struct doc *d = NULL;
@@ -356,6 +362,13 @@ static int client_transfer_refused(const struct client *c, struct client_answer 
 	if (doc_parse(buf_text(&a->body), a->body.len, &d, NULL) != 0)
 		d = NULL;
 	wire_error(d, a->status, &e);
+	if (a->status == 502 || a->status == 504 || (a->status >= 500 && !e.message)) {
+		/* Not the market's word: a proxy that gave up does not know what became of the request. */
+		doc_free(d);
+		a->sent = CLIENT_MAYBE;
+		return fail_set(f, CLIENT_LOST, "a proxy answered %d for '%.200s'%s", a->status, c->url,
+			client_transfer_harm(q));
+	}
 	if (e.detail_count && e.details[0].field)
 		snprintf(a->field, sizeof a->field, "%s", e.details[0].field);
 	if (e.message && a->status != 404 && e.detail_count && e.details[0].field &&
@@ -380,5 +393,5 @@ int client_verdict(const struct client *c, struct transfer *t, const struct clie
 	c->curl.easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	a->status = (int)status;
 	a->sent = CLIENT_ANSWERED;
-	return status >= 200 && status < 300 ? 0 : client_transfer_refused(c, a, f);
+	return status >= 200 && status < 300 ? 0 : client_transfer_refused(c, a, q, f);
 }

@@ -81,6 +81,20 @@ run_is 0 "one lost answer" buy -s @$W
 like "$err" 'replayed' "is asked for again, and the market says that it knows it"
 is "$(asked POST /v2/orders) $(orders_at $W) $(intents)" "2 1 0" "two requests, one order"
 
+# A proxy that gives up waiting does not know what the market did.
+for status_of_proxy in 502 503 504; do
+	next
+	rule "page-after=$status_of_proxy POST /v2/orders"
+	run_is 8 "a proxy's own $status_of_proxy" buy -s @$W
+	like "$err" "cannot tell whether the order for 'r-.*' was placed: a proxy answered $status_of_proxy" "is named as such"
+	unlike "$err" "nothing was done" "and is no word of the market's"
+	is "$(orders_at $W) $(intents)" "1 1" "(it was done, and is kept)"
+	rules_off
+	run_is 0 "the same command again" buy -s @$W
+	like "$err" 'replayed' "hears what the market did"
+	is "$(orders_at $W) $(intents)" "1 0" "which was done once"
+done
+
 # Other commands, and --new.
 next
 rule "cut-after POST /v2/orders"

@@ -15,7 +15,8 @@
  * dead after it; the first line that fits counts. LOG gets "METHOD PATH KEY STATUS" a request, KEY
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
  * begins; `late=FILE` passes a request with a key on once FILE is there, even if nobody waits for its answer any
- * more, and logs that it came, too; `page=NNN` answers that with a page for people; `swap=OLD,NEW` replaces each
+ * more, and logs that it came, too; `page=NNN` answers that with a page for people,
+ * `page-after=NNN` does instead of the answer that the server gave to a request with a key; `swap=OLD,NEW` replaces each
  * OLD in the answer. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
  * the header by which a market of ours is known, and requests lose their keys where SF Compute's market takes none:
  * everywhere but on orders.
@@ -153,7 +154,8 @@ static void find_rule(const char *rules, const struct request *q, char action[AC
 	action[0] = '\0';
 	while (f && !action[0] && fgets(line, sizeof line, f)) {
 		if (sscanf(line, "%511s %15s %1023s", what, method, prefix) != 3 ||
-			(!*q->key && (strcmp(what, "cut-keyed") == 0 || strncmp(what, "late=", 5) == 0)))
+			(!*q->key && (strcmp(what, "cut-keyed") == 0 || strncmp(what, "late=", 5) == 0 ||
+				strncmp(what, "page-after=", 11) == 0)))
 			continue;
 		if ((strcmp(method, "*") == 0 || strcmp(method, q->method) == 0) &&
 			strncmp(q->path, prefix, strlen(prefix)) == 0)
@@ -320,6 +322,8 @@ static void serve(int client, unsigned port, const char *rules, const char *log)
 	note(log, &q, *action ? 0 : status);
 	if (strstr(action, "hang-after"))
 		until_gone(client);
+	if (strstr(action, "page-after"))
+		answer(client, action);
 	if (strstr(action, "half-after") && out.head) {
 		out.len = out.head + (out.len - out.head) / 2;
 		put_closing(client, &out, false);

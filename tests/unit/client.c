@@ -55,7 +55,9 @@ static bool serve(int fd, const char *path, int hit)
 	if (strcmp(path, "/drop") == 0 || (strcmp(path, "/drop-once") == 0 && hit == 1))
 		return false;
 	if (strcmp(path, "/busy-once") == 0 && hit == 1)
-		return answer(fd, 503, "Retry-After: 0\r\n", "{}"), true;
+		return answer(fd, 503, "Retry-After: 0\r\n",
+			       "{\"error\":{\"code\":\"unavailable\",\"message\":\"later\"}}"),
+		       true;
 	if (strcmp(path, "/busy") == 0)
 		return answer(fd, 429, "Retry-After: 3600\r\n",
 			       "{\"error\":{\"code\":\"rate_limited\",\"message\":\"slowly\"}}"),
@@ -238,7 +240,7 @@ static void plain_answers(struct client *c)
 	is_int(call(c, "GET", "/garbage", NULL, NULL), CLIENT_BAD_ANSWER, "something else than HTTP: %s", f.text);
 	is_int(call(c, "GET", "/much", NULL, NULL), CLIENT_BAD_ANSWER, "an answer without end is cut: %s", f.text);
 	ok(a.body.len <= 32 << 20, "before it fills the memory");
-	is_int(call(c, "GET", "/page", NULL, NULL), REASON_UNAVAILABLE, "a page of a proxy: %s", f.text);
+	is_int(call(c, "GET", "/page", NULL, NULL), CLIENT_LOST, "a page of a proxy: %s", f.text);
 }
 
 static void what_is_repeated(struct client *c)

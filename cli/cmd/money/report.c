@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
-#include "cli/cmd/report.h"
+#include "cli/cmd/money/report.h"
 #include "cli/trade/market_clock.h"
 #include "market/money.h"
 

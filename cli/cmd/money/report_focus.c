@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cmd/report.h"
+#include "cli/cmd/money/report.h"
 #include "cli/frame/cell.h"
 #include "market/when.h"
 
