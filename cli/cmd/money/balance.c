@@ -55,7 +55,7 @@ static int balance_command(struct nanopod *np, const struct options *o)
 		return rc;
 	ours = market_ours(m);
 	if (ours < 0 || market_get(m, "%s", ours ? "/np/v1/balance" : "/v1/balances") ||
-	    wire_balance(m->doc, WIRE_WHOLE, &b, &m->fail))
+		wire_balance(m->doc, WIRE_WHOLE, &b, &m->fail))
 		rc = market_fail(m, "cannot show the balance");
 	else
 		rc = balance_show(np, o, &b);

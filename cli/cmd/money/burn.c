@@ -163,7 +163,7 @@ static int burn_command(struct nanopod *np, const struct options *o)
 		b.now = m->about_doc && m->about.now > 0 ? m->about.now : b.now;
 		b.now -= b.now % MINUTE;
 		if (market_each(m, "/np/v1/leases", add_lease, &b) || market_get(m, "/np/v1/balance") ||
-		    wire_balance(m->doc, WIRE_WHOLE, &balance, &m->fail))
+			wire_balance(m->doc, WIRE_WHOLE, &balance, &m->fail))
 			rc = market_fail(m, "cannot list what runs");
 		else if (b.overflow)
 			rc = print_fail(np, STATUS_FAILURE, NULL,

@@ -118,8 +118,8 @@ static char *head_path(const struct market_link *m)
 
 	buf_init(&name, 4096);
 	if (!folder || client_quote(&name, m->url) || buf_adds(&name, "%20") ||
-	    client_quote(&name, m->who.account_id ? m->who.account_id : "operator") || name.len > NAME_MAX - 10 ||
-	    asprintf(&whole, "%s/nanopod/ledger/%s", folder, buf_text(&name)) < 0)
+		client_quote(&name, m->who.account_id ? m->who.account_id : "operator") || name.len > NAME_MAX - 10 ||
+		asprintf(&whole, "%s/nanopod/ledger/%s", folder, buf_text(&name)) < 0)
 		whole = NULL;
 	buf_release(&name);
 	free(folder);
@@ -209,8 +209,9 @@ static int say_verdict(struct nanopod *np, const struct options *o, struct check
 	r = rows_new(np, o, verdict, &rc);
 	if (!r)
 		return rc;
-	rows_add(r, (const char *[]){ "true", cell_int((int64_t)c->proof.count, count), proof_head(&c->proof, head),
-		c->head.known ? "unchanged" : "first" });
+	rows_add(r,
+		(const char *[]){ "true", cell_int((int64_t)c->proof.count, count), proof_head(&c->proof, head),
+			c->head.known ? "unchanged" : "first" });
 	return rows_end(r);
 }
 
