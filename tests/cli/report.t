@@ -88,6 +88,17 @@ like "$out" '^2027-01-31  Closing balance' "and closes with its last day"
 run_is 0 "the next month" "$NANOPOD" statement 2027-02 -o json
 is "$(printf '%s' "$out" | jq -c '[.opening_micros, .closing_micros, (.entries | length)]')" "[99578000000,99578000000,0]" "begins where it ended"
 
+# Nodes that nobody started: their buyer has the money back, and had no time.
+LATER=$((NOW + 20 * 24 * HOUR))
+as "$FOUNDRY" POST "/np/v1/hosts/$(host late "$SKU")/offers" \
+	"{\"price_dollars_per_node_hour\":\"14.400000\",\"start_at\":$((LATER + 600)),\"end_at\":$((LATER + 36000))}" >/dev/null
+run_is 0 "(a node that never comes)" "$NANOPOD" buy -t richmond -d 2h -s @$((LATER + 600)) -p 5 -y --name never-1
+clock $((LATER + 4 * HOUR))
+run_is 0 "report spend" "$NANOPOD" report spend --from 2027-02 -o json
+is "$(printf '%s' "$out" | jq -c '[.[] | [.total_micros, .node_seconds, .refunded_micros > 0]]')" '[[0,0,true]]' "it cost nothing, and was no use"
+run_is 0 "report usage" "$NANOPOD" report usage --from 2027-02
+like "$err" 'no node time was used' "says so"
+
 # ---- Reasons ------------------------------------------------------------------------------------
 run "$NANOPOD" events
 like "$out" '\$12\.50 credited: goodwill for the outage' "an event has the reason"

@@ -180,14 +180,14 @@ static int report_add_row(void *arg, const struct model_report_row *row, struct 
 		[PART_MONTH] = period_month(row->at, month),
 	};
 	struct group *g;
-	int64_t gpu_seconds;
+	int64_t seconds = refund ? 0 : row->seconds, gpu_seconds; /* refunded: nobody had that time */
 	int rc;
 
-	if (!(buys ? usage || refund || forfeit : earning) || (strcmp(s->report->name, "usage") == 0 && !row->seconds))
+	if (!(buys ? usage || refund || forfeit : earning) || (strcmp(s->report->name, "usage") == 0 && !seconds))
 		return 0;
 	g = report_group(s, values);
-	rc = report_count(g, SUM_SECONDS, row->seconds, f);
-	rc = rc ? rc : money_mul(row->seconds, row->gpus, &gpu_seconds);
+	rc = report_count(g, SUM_SECONDS, seconds, f);
+	rc = rc ? rc : money_mul(seconds, row->gpus, &gpu_seconds);
 	rc = rc ? rc : report_count(g, SUM_GPU_SECONDS, gpu_seconds, f);
 	if (!rc && refund)
 		rc = report_count(g, SUM_REFUNDED, row->gross, f);
