@@ -267,12 +267,14 @@ static bool open_end(const struct market_link *m, int rc)
 	return rc && m->answer.status >= 500 && rc != REASON_UNAVAILABLE && rc != REASON_NOT_IMPLEMENTED;
 }
 
-static int market_resume(struct market_link *m, const char *match, const struct buf *body, struct resume_file **out)
+static int market_resume(struct market_link *m, const char *match, const struct buf *body, struct resume_file **out,
+	bool *again)
 {
 	char room[WHEN_TEXT];
 	const char *was;
 	int rc = resume_file_find(match, out, &m->fail);
 
+	*again = false;
 	if (rc)
 		return rc;
 	if (*out) {
@@ -281,6 +283,7 @@ static int market_resume(struct market_link *m, const char *match, const struct 
 			print_note(m->np,
 				"replayed: this was sent %s and no answer came; the same request is sent again",
 				when_relative(resume_file_begun(*out), (int64_t)time(NULL), room));
+			*again = true;
 			return 0;
 		}
 		resume_file_free(*out);
@@ -295,13 +298,14 @@ int market_make(struct market_link *m, const char *path, const struct buf *body,
 	struct resume_file *file = NULL;
 	char key[RESUME_FILE_KEY], *match;
 	struct fail kept;
+	bool again;
 	int rc;
 
 	if (m->explain)
 		return market_send(m, "POST", path, body, "…");
 	if (asprintf(&match, "%s %s %s", m->url, path, what) < 0)
 		command_nomem();
-	rc = market_resume(m, match, body, &file);
+	rc = market_resume(m, match, body, &file, &again);
 	free(match);
 	if (rc) {
 		resume_file_free(file);
@@ -309,7 +313,9 @@ int market_make(struct market_link *m, const char *path, const struct buf *body,
 	}
 	rc = market_send(m, "POST", path, body, resume_file_key(file, "make", key));
 	kept = m->fail;
-	if (open_end(m, rc))
+	if (again && client_refused_try(rc))
+		print_note(m->np, "what was sent before may have been done; the same command asks for it again");
+	if (open_end(m, rc) || (again && client_refused_try(rc)))
 		resume_file_free(file);
 	else if (resume_file_end(file, &m->fail))
 		print_warn(m->np, "%s", m->fail.text);

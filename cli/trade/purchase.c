@@ -422,8 +422,7 @@ bool purchase_nothing_done(const struct purchase *p, int code)
 	if (code <= REASON_BASE || code == REASON_INTERNAL)
 		return false;
 	/* The market has not done what it refuses. For these reasons the same request may succeed later. */
-	if (code == REASON_RATE || code == REASON_UNAVAILABLE || code == REASON_UNAUTHENTICATED ||
-		code == REASON_TOKEN_EXPIRED)
+	if (client_refused_try(code))
 		return !p->resumed && !*p->pool;
 	return code > REASON_BASE && code < REASON_END;
 }

@@ -146,5 +146,11 @@ int client_send(struct client *c, const struct client_call *q, struct client_ans
 	}
 	if (a->sent == CLIENT_NOT_SENT)
 		a->sent = sent;
+	if (rc && sent == CLIENT_MAYBE && a->sent == CLIENT_ANSWERED && client_refused_try(rc) &&
+		strcmp(q->method, "GET") != 0) {
+		a->sent = CLIENT_MAYBE;
+		rc = fail_set(f, CLIENT_LOST, "'%.200s' gave no answer to an earlier try, and it may have been done",
+			c->url);
+	}
 	return rc;
 }

@@ -76,6 +76,12 @@ struct client_call {
 	bool once;                 /* no second try, whatever happens */
 };
 
+/*
+ * The market says this before it looks at the request and its key: it holds for that try alone. An earlier one may have
+ * been done.
+ */
+bool client_refused_try(int code);
+
 enum client_sent {
 	CLIENT_NOT_SENT,           /* it cannot have reached the market */
 	CLIENT_MAYBE,              /* it may have reached the market and may have been done */

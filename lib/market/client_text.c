@@ -41,6 +41,12 @@ int client_status(int code)
 	return code == -EPROTO ? 1 : reason_row(code)->status;
 }
 
+bool client_refused_try(int code)
+{
+	return code == REASON_UNAVAILABLE || code == REASON_RATE || code == REASON_UNAUTHENTICATED ||
+		code == REASON_TOKEN_EXPIRED;
+}
+
 bool client_retryable(int code)
 {
 	static const bool again[] = {

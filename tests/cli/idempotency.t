@@ -95,6 +95,19 @@ for status_of_proxy in 502 503 504; do
 	is "$(orders_at $W) $(intents)" "1 0" "which was done once"
 done
 
+# A market that cannot answer now says nothing of what was sent before.
+pool='{"name":"once","workspace":"default"}'
+: >"$BETWEEN_LOG"
+rule "cut-after POST /v2/pools"
+run_is 8 "a request whose answer is lost" timeout 60 "$NANOPOD" api POST /v2/pools "$pool"
+rule "status=503 POST /v2/pools"
+run_is 8 "again, of a market that cannot write" timeout 60 "$NANOPOD" api POST /v2/pools "$pool"
+like "$err" "may have been done; the same command" "leaves it open"
+is "$(intents)" 1 "and kept"
+rules_off
+run_is 0 "and again" timeout 60 "$NANOPOD" api POST /v2/pools "$pool"
+is "$(intents) $(grep '^POST /v2/pools' "$BETWEEN_LOG" | cut -d' ' -f3 | sort -u | grep -c '^np-')" "0 1" "by one key throughout"
+
 # Other commands, and --new.
 next
 rule "cut-after POST /v2/orders"

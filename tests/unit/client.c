@@ -58,6 +58,11 @@ static bool serve(int fd, const char *path, int hit)
 		return answer(fd, 503, "Retry-After: 0\r\n",
 			       "{\"error\":{\"code\":\"unavailable\",\"message\":\"later\"}}"),
 		       true;
+	if (strcmp(path, "/lost-then-busy") == 0)
+		return hit > 2 &&
+			(answer(fd, 503, "Retry-After: 0\r\n",
+				 "{\"error\":{\"code\":\"unavailable\",\"message\":\"later\"}}"),
+				true);
 	if (strcmp(path, "/busy") == 0)
 		return answer(fd, 429, "Retry-After: 3600\r\n",
 			       "{\"error\":{\"code\":\"rate_limited\",\"message\":\"slowly\"}}"),
@@ -256,6 +261,10 @@ static void what_is_repeated(struct client *c)
 	has_str(f.text, "may have been done", "which is said");
 	is_int(call(c, "POST", "/drop-once", "{}", "np-2"), 0, "with a key it is repeated");
 	ok(seen->hits == 2 && seen->keyed == 2, "with the same key");
+	is_int(call(c, "POST", "/lost-then-busy", "{}", "np-3"), CLIENT_LOST, "a lost try may have been done: %s",
+		f.text);
+	ok(seen->hits > 2 && a.sent == CLIENT_MAYBE, "whatever the market says of the later ones");
+	is_int(call(c, "GET", "/lost-then-busy", NULL, NULL), REASON_UNAVAILABLE, "which is the same to a GET");
 	is_int(call(c, "POST", "/half", "{}", NULL), CLIENT_LOST, "half an answer is none");
 	is_int(a.sent, CLIENT_MAYBE, "what it said may be done");
 	is_int(call(c, "GET", "/busy-once", NULL, NULL), 0, "a market that is busy is asked again");
