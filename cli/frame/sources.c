@@ -239,15 +239,19 @@ static int note_profiles(struct source *src)
 
 static int sources_take_file(struct source *src)
 {
-	const struct conf *profiles = conf_get(&src->file->root, "profiles");
+	const struct conf *profiles = conf_get(&src->file->root, "profiles"), *url;
 	int rc = take_map(src, &src->file->root, true);
 
 	for (size_t i = 0; profiles && i < profiles->count && !rc; i++) {
 		const struct conf *profile = &profiles->items[i];
 
 		/* Tells no mistake in a profile that is not in force. */
-		if (settings_profile(src->s) && strcmp(profile->key, settings_profile(src->s)) == 0)
-			rc = take_map(src, profile, false);
+		if (!settings_profile(src->s) || strcmp(profile->key, settings_profile(src->s)) != 0)
+			continue;
+		url = conf_get(profile, "url");
+		if (url && url->type != CONF_NULL) /* the key is the one of the market above */
+			settings_forget(src->s, SETTING_ID_MARKET_KEY, src->layer);
+		rc = take_map(src, profile, false);
 	}
 	return rc;
 }

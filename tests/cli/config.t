@@ -83,6 +83,24 @@ config set profile prod && config get user
 is "$out" ops "a profile chosen by a setting"
 config unset profile
 
+# A profile's URL is another market: the key of the one above does not count for it.
+cp "$own" "$TMP/kept"
+key=sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= other=sha256//BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+cat >"$own" <<END
+url: https://a.example#$key
+profiles:
+  b: {url: https://b.example}
+  c: {url: 'https://c.example#$other'}
+  d: {market-key: '$other', url: https://d.example}
+  e: {url: , user: ops}
+END
+config get market-key; is "$out" "$key" "a market's key"
+config get market-key --profile b; is "$status$out" 3 "is not that of a profile's market"
+config get market-key --profile c; is "$out" "$other" "which may have its own"
+config get market-key --profile d; is "$out" "$other" "before the URL too"
+config get market-key --profile e; is "$out" "$key" "a profile without a market keeps it"
+mv "$TMP/kept" "$own"
+
 # Layers
 config -o csv --fields key,value,origin,where
 like "$out" "^fanout,7,person,$own:2$" "where values come from: your file"
