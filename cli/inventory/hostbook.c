@@ -133,6 +133,15 @@ int hostbook_add(struct hostbook *b, const char *group, const char *expression, 
 	return rc;
 }
 
+void hostbook_forget(struct hostbook *b, const char *group)
+{
+	struct buf *text = table_remove(&b->groups, group);
+
+	if (text)
+		buf_release(text);
+	free(text);
+}
+
 bool hostbook_is_group(const char *name)
 {
 	return hostbook_is_plain(name, "_.-");

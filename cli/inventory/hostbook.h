@@ -45,6 +45,7 @@ int hostbook_add(struct hostbook *b, const char *group, const char *expression, 
 /* The same for a group of a source, whose hosts are not in "all"; "": a group without hosts. */
 int hostbook_put(struct hostbook *b, const char *group, const char *expression, struct fail *f);
 int hostbook_put_all(struct hostbook *b, const char *group, const char *source, struct fail *f); /* its groups */
+void hostbook_forget(struct hostbook *b, const char *group); /* it may not be there */
 bool hostbook_is_group(const char *name);
 struct hostbook_source *hostbook_add_source(struct hostbook *b, const char *name);
 int hostbook_set(struct hostbook *b, const char *hosts, const char *variable, const char *value, struct fail *f);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,19 @@ int hostcall_run(const char *what, const char *const *words, const char *folder,
 	}
 	close(ends[1]);
 	rc = pid < 0 ? -errno : buf_read_fd(out, ends[0]);
+	if (pid > 0 && rc)
+		kill(pid, SIGKILL);
 	close(ends[0]);
 	if (pid > 0)
 		while (waitpid(pid, &state, 0) < 0 && errno == EINTR)
 			;
+	if (rc == -EFBIG)
+		return fail_set(f, rc, "'%.200s' prints more than %zu MiB", what, out->max >> 20);
 	if (rc || state)
 		return fail_set(f, rc ? rc : -EINVAL, "'%.200s' failed%s%s", what, rc ? ": " : "",
 			rc ? strerror(-rc) : "");
+	if (strlen(buf_text(out)) != out->len)
+		return fail_set(f, -EINVAL, "'%.200s' prints a NUL", what);
 	return 0;
 }
 
@@ -189,6 +196,8 @@ int hostcall_ask(struct hostbook *b, const char *name, const char **text, struct
 {
 	int rc = hostbook_group(b, name) ? 0 : hostcall_group(b, name, f);
 
+	if (rc)
+		hostbook_forget(b, name); /* the next one would take a part for all of it */
 	*text = rc ? NULL : hostbook_group(b, name);
 	return rc;
 }

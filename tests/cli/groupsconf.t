@@ -35,6 +35,13 @@ cat >groups.conf.d/asks.conf <<'END'
 map: echo "$GROUP" >>asked; pwd >where; cat >input; echo n1
 [fails]
 map: echo n1; exit 3
+[half]
+map: [ $GROUP != bad ] || exit 3; echo n1
+list: echo good bad
+[nul]
+map: printf 'n1\0 n2\n'
+[flood]
+map: head -c 17000000 /dev/zero | tr '\0' x; exec sleep 300
 [none]
 map: true
 [money]
@@ -74,6 +81,13 @@ for group in @none:x @nosuch:x @lines:z; do
 done
 refused @fails:x "a command that fails"
 like "$err" "cannot use group '@fails:x': 'echo n1; exit 3' failed" "is named"
+printf 'hosts @half:all\nhosts @half:all\nhosts n[1-2] -x @half:all\n' >lines
+run_stdin lines "$NANOPOD" shell --ssh-config none -w n9 --inventory "$TMP/cs/groups.conf"
+is "$out $(printf '%s\n' "$err" | grep -c "cannot use group '@half:all': .* failed")" " 3" "and fails again: no part of its hosts is kept"
+refused @nul:x "a command that prints a NUL"
+like "$err" "'printf .*' prints a NUL" "is not cut short"
+run_is 2 "a command that prints without end" timeout 120 "$NANOPOD" hosts --ssh-config none --inventory groups.conf @flood:x
+like "$err" "sleep 300' prints more than 16 MiB" "is ended"
 for name in '@asks:a;id' '@asks:$(id)' '@asks:`id`' '@asks:a b' "@asks:a'b"; do
 	"$NANOPOD" hosts --ssh-config none --inventory "$TMP/cs/groups.conf" "$name" >/dev/null 2>&1
 done
