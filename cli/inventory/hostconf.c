@@ -129,12 +129,17 @@ static bool hostconf_is_source(const struct hostconf_line *l)
 		(strcmp(l->key, "map") == 0 || strcmp(l->key, "mapall") == 0);
 }
 
-bool hostconf_is(const char *text)
+bool hostconf_is(const char *path, const char *text)
 {
 	static const char *const keys[] = { "default", "confdir", "groupsdir", "autodir" };
+	const char *dot = strrchr(path, '.');
 	struct hostconf_lines l;
-	bool found = hostconf_cut(text, &l, NULL) == 0;
+	bool found;
 
+	/* Ansible's INI may have such lines too, and must not become commands. */
+	if (!dot || strcmp(dot, ".conf") != 0)
+		return false;
+	found = hostconf_cut(text, &l, NULL) == 0;
 	if (found) {
 		found = false;
 		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -194,12 +199,15 @@ static int hostconf_sections(struct hostbook *b, const struct hostconf_lines *l,
 	return rc;
 }
 
-/* What nobody named must be this user's or root's; what it names is run. */
-static int hostconf_trust(const struct stat *st, bool named, struct fail *f)
+/* What it names is run. */
+static int hostconf_trust(const struct stat *st, struct fail *f)
 {
-	if (st->st_mode & 02)
-		return fail_set(f, -EPERM, "everybody may write it, and it names commands to run");
-	if (!named && st->st_uid != geteuid() && st->st_uid != 0)
+	if (!S_ISREG(st->st_mode))
+		return fail_set(f, -EINVAL, "it is no regular file");
+	if (st->st_mode & 022)
+		return fail_set(f, -EPERM,
+			"others may write it, and it names commands to run; 'chmod go-w' fixes that");
+	if (st->st_uid != geteuid() && st->st_uid != 0)
 		return fail_set(f, -EPERM, "it names commands to run, and is neither yours nor root's");
 	return 0;
 }
@@ -214,8 +222,7 @@ static int hostconf_part(struct hostbook *b, const char *path, const char *folde
 	if (fd < 0)
 		return 0; /* as ClusterShell does with what it may not read */
 	buf_init(&text, CONF_TEXT_MAX);
-	rc = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? fail_set(f, -EINVAL, "it is no regular file")
-							: hostconf_trust(&st, false, f);
+	rc = fstat(fd, &st) < 0 ? fail_errno(f, -errno, errno, "cannot read it") : hostconf_trust(&st, f);
 	if (!rc && (rc = buf_read_fd(&text, fd)))
 		fail_set(f, rc, "%s", strerror(-rc));
 	close(fd);
@@ -309,13 +316,12 @@ static int hostconf_choose(struct hostbook *b, const char *name, struct fail *f)
 	return name && *name ? fail_set(f, -EINVAL, "its default source '%.60s' is nowhere", name) : 0;
 }
 
-int hostconf_read(struct hostbook *b, const char *path, const char *text, const struct stat *st, bool named,
-	struct fail *f)
+int hostconf_read(struct hostbook *b, const char *path, const char *text, const struct stat *st, struct fail *f)
 {
 	const char *slash = strrchr(path, '/'), *more;
 	char *folder = slash ? strndup(path, (size_t)(slash - path) + (slash == path)) : strdup(".");
 	struct hostconf_lines l = { .count = 0 };
-	int rc = hostconf_trust(st, named, f);
+	int rc = hostconf_trust(st, f);
 
 	if (!folder)
 		command_nomem();

@@ -2,6 +2,7 @@
 #include "cli/inventory/hostread.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,17 @@ static int hostread_run(const char *path, struct buf *text, struct fail *f)
 	return rc;
 }
 
+/* st: of what was read, which another file may have replaced by now. */
+static int hostread_open(struct buf *text, const char *path, int also, struct stat *st, struct fail *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | also), rc;
+
+	rc = fd < 0 || fstat(fd, st) < 0 ? -errno : buf_read_fd(text, fd);
+	if (fd >= 0)
+		close(fd);
+	return rc ? fail_set(f, rc, "cannot read '%.200s': %s", path, strerror(-rc)) : 0;
+}
+
 int hostread_file(struct hostbook *b, const char *path, struct fail *f)
 {
 	struct buf text;
@@ -66,11 +78,9 @@ int hostread_file(struct hostbook *b, const char *path, struct fail *f)
 		return fail_errno(f, -errno, errno, "cannot read '%.200s'", path);
 	script = S_ISREG(st.st_mode) && access(path, X_OK) == 0 && st.st_mode & 0111;
 	buf_init(&text, TEXT_MAX);
-	rc = script ? hostread_run(path, &text, f) : buf_read_file(&text, path);
-	if (rc && !script)
-		fail_set(f, rc, "cannot read '%.200s': %s", path, strerror(-rc));
-	if (!rc && !script && strlen(buf_text(&text)) == text.len && hostconf_is(buf_text(&text)))
-		rc = hostconf_read(b, path, buf_text(&text), &st, true, f);
+	rc = script ? hostread_run(path, &text, f) : hostread_open(&text, path, 0, &st, f);
+	if (!rc && !script && strlen(buf_text(&text)) == text.len && hostconf_is(path, buf_text(&text)))
+		rc = hostconf_read(b, path, buf_text(&text), &st, f);
 	else
 		rc = rc ? rc : hostread_text(b, script ? "list.json" : path, buf_text(&text), text.len, f);
 	buf_release(&text);
@@ -84,9 +94,8 @@ int hostread_found(struct hostbook *b, const char *path, struct fail *f)
 	int rc;
 
 	buf_init(&text, TEXT_MAX);
-	rc = stat(path, &st) < 0 ? -errno : buf_read_file(&text, path);
-	rc = rc ? fail_set(f, rc, "cannot read '%.200s': %s", path, strerror(-rc))
-		: hostconf_read(b, path, buf_text(&text), &st, false, f);
+	rc = hostread_open(&text, path, O_NONBLOCK | O_NOCTTY, &st, f);
+	rc = rc ? rc : hostconf_read(b, path, buf_text(&text), &st, f);
 	buf_release(&text);
 	return rc;
 }

@@ -8,7 +8,7 @@
 /* Adds a file, or what an executable one prints with --list. 0, or a negative code with a sentence. */
 int hostread_file(struct hostbook *b, const char *path, struct fail *f);
 
-/* A groups.conf of ClusterShell's in its usual place: it must be this user's or root's. */
+/* A groups.conf of ClusterShell's in its usual place: one that is no regular file fails, too. */
 int hostread_found(struct hostbook *b, const char *path, struct fail *f);
 
 /* The same for a text; path: its ending may tell what it is. */

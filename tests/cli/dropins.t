@@ -180,8 +180,8 @@ is "$(sorted)" "$(printf 'n%d: x\n' 3 5)" "clush -w '@SOURCE:*'"
 run by clush -n -a echo x
 is "$(sorted)" "$(printf 'n%d: x\n' 1 2 3 4)" "clush -a asks the default source"
 chmod o+w clustershell/groups.conf
-run_is 2 "a groups.conf that everybody may write" by clush -n -w @oss echo x
-like "$err" "groups.conf': everybody may write it, and it names commands" "is not used"
+run_is 2 "a groups.conf that others may write" by clush -n -w @oss echo x
+like "$err" "groups.conf': others may write it, and it names commands" "is not used"
 rm clustershell/groups.conf
 rm -rf far; mkdir far
 run_is 0 "clush --copy --dest" by clush -w 'n[1-2]' --copy file --dest "$TMP/far/motd2"

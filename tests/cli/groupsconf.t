@@ -95,25 +95,38 @@ is "$(grep -v -x -e web -e a -e b groups.conf.d/asked)" "" "no name of a group g
 
 # ---- Whose file it is ----
 rm -f groups.conf.d/asked
-chmod o+w groups.conf.d/asks.conf
-refused @oss "a file that everybody may write"
-like "$err" "groups.conf.d/asks.conf': everybody may write it, and it names commands to run" "is not used"
-chmod o-w groups.conf.d/asks.conf
-chmod o+w groups.conf
-refused @asks:x "nor where it was named"
-chmod o-w groups.conf
+for who in o g; do
+	chmod $who+w groups.conf.d/asks.conf
+	refused @oss "a file that others may write ($who)"
+	like "$err" "groups.conf.d/asks.conf': others may write it, and it names commands to run" "is not used"
+	chmod $who-w groups.conf.d/asks.conf
+	chmod $who+w groups.conf
+	refused @asks:x "nor where it was named"
+	like "$err" "groups.conf': others may write it, and it names commands to run" "which is told"
+	chmod $who-w groups.conf
+done
+mkfifo groups.conf.d/pipe.conf
+refused @oss "a pipe"
+like "$err" "groups.conf.d/pipe.conf': it is no regular file" "is not waited for"
+rm groups.conf.d/pipe.conf
 if [ "$(id -u)" -eq 0 ]; then
-	chown 12345 groups.conf.d/asks.conf
-	refused @oss "a file of another user that nobody named"
-	like "$err" "asks.conf': it names commands to run, and is neither yours nor root's" "is not used"
-	chown 0 groups.conf.d/asks.conf
-	chown 12345 groups.conf
-	is "$(hosts @oss)" "example4 example5" "one that was named is"
-	chown 0 groups.conf
+	for file in groups.conf.d/asks.conf groups.conf; do
+		chown 12345 $file
+		refused @oss "$file of another user"
+		like "$err" "$file': it names commands to run, and is neither yours nor root's" "is not used"
+		chown 0 $file
+	done
 else
 	skip "only root can give files away"
 fi
 not_ok "none of them was run" test -e groups.conf.d/asked
+
+# Ansible's INI is Ansible's, whatever it says: only *.conf has commands.
+printf '[web]\na\n[web:vars]\nmap=3\n' >"$TMP/ini"
+is "$("$NANOPOD" hosts --ssh-config none --inventory "$TMP/ini" @web)" a "Ansible's INI is Ansible's"
+printf '[web]\nmap=touch ran; echo n1\n' >"$TMP/ini"
+"$NANOPOD" hosts --ssh-config none --inventory "$TMP/ini" @web:x >"$TMP/.out" 2>"$TMP/.err"
+not_ok "and no line of it is run" test -e "$TMP/ran"
 
 # ---- What is wrong in it ----
 wrong() {
@@ -133,8 +146,6 @@ wrong "[a,b]
 map: true
 [b]
 map: true" "source 'b' is there twice" "two sources of one name"
-printf '[web]\na\n[web:vars]\nmap=3\n' >"$TMP/ini"
-is "$("$NANOPOD" hosts --ssh-config none --inventory "$TMP/ini" @web)" a "Ansible's INI is Ansible's"
 
 # ---- ClusterShell itself ----
 if command -v nodeset >/dev/null; then
