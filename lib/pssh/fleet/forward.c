@@ -13,9 +13,9 @@
 #include "pssh/session/pump.h"
 
 enum {
-	FORWARD_CLIENTS = 64, /* at once, each with a window that libssh2 makes 2 MiB wide */
+	FORWARD_CLIENTS = 16, /* at once, each with a window that libssh2 makes 2 MiB wide */
 	FORWARD_RETRY_MS = 20,
-	FORWARD_CLOSING = 4096, /* channels whose end the server has not confirmed, and what came on them */
+	FORWARD_CLOSING = 256, /* channels whose end the server has not confirmed, and what came on them */
 	FORWARD_UNREAD = 4 << 20,
 	FORWARD_LENGTH = 4,
 	FORWARD_LIST = 11,
@@ -190,7 +190,11 @@ static bool forward_swamped(struct link *l)
 	size_t count = 0, unread = 0;
 
 	list_each (pos, tmp, &l->closing) {
-		unread += chan_unread(list_entry(pos, struct chan, in_closing));
+		const struct chan *ch = list_entry(pos, struct chan, in_closing);
+
+		if (!ch->came) /* one of ours, a tunnel's for example */
+			continue;
+		unread += chan_unread(ch);
 		count++;
 	}
 	return count > FORWARD_CLOSING || unread > FORWARD_UNREAD;

@@ -436,6 +436,7 @@ static void chan_take(LIBSSH2_SESSION *session, LIBSSH2_CHANNEL *raw, void **abs
 	if (!ch)
 		return;
 	ch->raw = raw;
+	ch->came = true;
 	list_append(&l->came, &ch->in_closing);
 	link_news(l);
 }

@@ -26,6 +26,7 @@ struct chan {
 	void *lent;           /* what such a link has instead */
 	unsigned window;
 	uint32_t id;
+	bool came;              /* the server opened it, to the agent */
 	struct list in_closing; /* or among those that came */
 };
 
@@ -171,15 +172,18 @@ bool chan_can_forward(void);
 int chan_forward(struct chan *ch, struct fail *f);
 size_t chan_unread(const struct chan *ch); /* bytes that came and nobody has read; of a session */
 
-/* The next channel that the server has opened to the agent; NULL: none. */
+/* The next channel that the server has opened to the agent; NULL: none. Its stderr, which no agent has, is not kept. */
 static inline struct chan *chan_came(struct link *l)
 {
 	struct list *first = list_first(&l->came);
+	struct chan *ch = first ? list_entry(first, struct chan, in_closing) : NULL;
 
-	if (!first)
+	if (!ch)
 		return NULL;
 	list_remove(first);
-	return list_entry(first, struct chan, in_closing);
+	if (ch->raw)
+		libssh2_channel_handle_extended_data2(ch->raw, LIBSSH2_CHANNEL_EXTENDED_DATA_IGNORE);
+	return ch;
 }
 
 static inline int chan_env(struct chan *ch, const char *name, const char *value)

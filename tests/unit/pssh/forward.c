@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host may ask of a forwarded agent: lib/pssh/fleet/forward.c. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/tap.h"
@@ -29,6 +30,29 @@ static bool passes(size_t first)
 	return memcmp(data, passed, sizeof passed) == 0;
 }
 
+/* Whether it bears that many channels that nobody has closed yet. */
+static bool bears(unsigned count, bool came)
+{
+	struct chan *channels = calloc(count, sizeof *channels);
+	struct link l = { 0 };
+	struct forward *w;
+	struct fail f;
+	int rc;
+
+	if (!channels || forward_new(NULL, 0, NULL, &w) != 0)
+		exit(99);
+	list_init(&l.came);
+	list_init(&l.closing);
+	for (unsigned i = 0; i < count; i++) {
+		channels[i].came = came;
+		list_append(&l.closing, &channels[i].in_closing);
+	}
+	rc = forward_step(w, &l, NULL, &f);
+	forward_free(w);
+	free(channels);
+	return rc == 0;
+}
+
 int main(void)
 {
 	size_t good = 0;
@@ -37,5 +61,8 @@ int main(void)
 	for (size_t i = 1; i < sizeof asked; i++)
 		good += passes(i);
 	is_int((intmax_t)good, sizeof asked - 1, "so it is wherever the bytes are cut in two");
+	ok(bears(256, true), "channels that the server opened may close late");
+	ok(!bears(257, true), "but not without bound");
+	ok(bears(5000, false), "which counts none that we opened");
 	return done();
 }
