@@ -282,6 +282,38 @@ static void check_jump(void)
 	stop_all();
 }
 
+static unsigned alone; /* copies that use one connection */
+
+static void hear(void *arg, enum pssh_log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	alone += strstr(text, "the copy uses one connection") != NULL;
+}
+
+/* Over a kept connection whose jump host has none here, and might ask for a passphrase. */
+static void check_copy(void)
+{
+	struct pssh_host *h = begin("n3");
+	struct pssh_task *t;
+	char to[4096];
+
+	pssh_host_set_jump(h, "n1");
+	once(&d, h, "true");
+	end();
+	h = begin("n3");
+	pssh_host_set_jump(h, "n1");
+	pssh_set_log(d.p, PSSH_LOG_INFO, hear, NULL);
+	snprintf(to, sizeof to, "%s/copied", env("TMP"));
+	if (pssh_put(d.p, "zeros", to, 0, &t) != 0 || pssh_task_set_streams(t, 2) != 0 || pssh_task_add(t, h) != 0 ||
+		pssh_task_start(t) != 0)
+		exit(99);
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, h), "exit 0", "a copy over a kept connection behind a jump host");
+	is_int(alone, 1, "makes no other connections, as the jump host's might ask something");
+	stop_all();
+}
+
 /* A fleet whose key is in the file "mykey". */
 static void begin_mykey(void)
 {
@@ -331,6 +363,7 @@ int main(void)
 	check_processes();
 	check_back();
 	check_jump();
+	check_copy();
 	check_replaced();
 	return done();
 }

@@ -8,6 +8,7 @@ sshd_up 3
 FIRST=$(sshd_address 1):$SSHD_PORT
 HERE=$TMP
 export FIRST SSHD_KNOWN HERE
+truncate -s 40M "$TMP/zeros"
 cd "$TMP" && ssh-keygen -q -t ed25519 -N '' -f strange || exit 99
 for key in first second; do
 	ssh-keygen -q -t ed25519 -N '' -f $key && cat $key.pub >>"$SSHD_DIR/authorized_keys" && rm $key.pub || exit 99

@@ -83,8 +83,8 @@ static int streamhost_settings(struct pssh_host *s, const struct pssh_host *h)
 bool streamhost_may(const struct pssh_host *h)
 {
 	for (; h; h = h->via)
-		if (h->typed || h->plan.fd >= 0 || (h->conn && h->conn->by_hand))
-			return false;
+		if (h->typed || h->plan.fd >= 0 || (h->conn && h->conn->by_hand) || (h->via && !h->via->conn))
+			return false; /* a jump host without a connection might ask for its own */
 	return true;
 }
 

@@ -24,7 +24,7 @@ static void streamrun_start(struct run *r)
 
 	if (!streamhost_may(r->host)) {
 		log_at(&r->host->fleet->shared.log, LOG_INFO,
-			"'%s': the copy uses one connection, as another would have to be signed in by hand",
+			"'%s': the copy uses one connection, as another might have to be signed in by hand",
 			r->host->spec);
 		return;
 	}
