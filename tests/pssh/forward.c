@@ -335,6 +335,75 @@ static void check_keeper(void)
 	drive_end(&d, "stop");
 }
 
+/* A fleet that takes the kept connection, with ForwardAgent in its configuration. */
+static void lent_begin(void)
+{
+	FILE *f = fopen("settings", "w");
+
+	if (!f || fprintf(f, "ForwardAgent yes\nInclude %s\n", env("FORWARD_CONFIG")) < 0 || fclose(f) != 0)
+		exit(99);
+	fresh("settings", env("FORWARD_ALL"));
+	pssh_set_keep(d.p, "kept", 600);
+}
+
+static void lent_end(void)
+{
+	struct pssh_kept *list = NULL;
+	size_t count, silent;
+
+	drive_end(&d, "lent");
+	fresh(env("FORWARD_CONFIG"), env("FORWARD_ALL"));
+	pssh_set_keep(d.p, "kept", 600);
+	pssh_keep_stop(d.p, &list, &count, &silent);
+	free(list);
+	pssh_set_keep(d.p, NULL, 0);
+	drive_end(&d, "stopped");
+}
+
+/* Others use the kept connection when a command wants the agent. */
+static void check_lent(void)
+{
+	struct pssh_host *h, *behind, *jump = NULL;
+	struct pssh_task *before, *t;
+	const struct pssh_event *ev;
+
+	keeping("n1", PSSH_FORWARD_NO, "true", "exit 0");
+	lent_begin();
+	h = host(&d, "n1");
+	before = command(&d, "echo; read x");
+	t = command(&d, HAS);
+	pssh_task_set_agent_forward(t, PSSH_FORWARD_CONFIGURED);
+	if (pssh_task_open_input(before) != 0 || pssh_task_add(before, h) != 0 || pssh_task_start(before) != 0)
+		exit(99);
+	drive_until(&d, &drive_seen(&d, before, h)->outputs, 1, DRIVE_PATIENCE_MS);
+	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0) /* not before: none is borrowed for it */
+		exit(99);
+	drive_for(&d, 100); /* any time will do: it waits */
+	pssh_task_write(before, NULL, "\n", 1);
+	pssh_task_end_input(before, NULL);
+	drive_done(&d, 2);
+	ends(drive_seen(&d, before, h), "exit 0", "another command ends on a kept connection");
+	is_str(drive_seen(&d, t, h)->out, "has\n", "and one that waited for that has the agent");
+	lent_end();
+
+	keeping("n1", PSSH_FORWARD_NO, "true", "exit 0");
+	lent_begin();
+	behind = host(&d, "n2");
+	pssh_host_set_jump(behind, "n1");
+	t = command(&d, "true");
+	if (pssh_task_add(t, behind) != 0 || pssh_task_start(t) != 0)
+		exit(99);
+	while (!jump && pssh_wait(d.p, &ev, DRIVE_PATIENCE_MS) == 1) {
+		jump = ev->type == PSSH_EV_HOST_UP ? ev->host : NULL;
+		drive_take(&d, ev);
+	}
+	drive_done(&d, 1);
+	ends(drive_seen(&d, t, behind), "exit 0", "a host behind a kept jump host");
+	ends(with(PSSH_FORWARD_CONFIGURED, jump, "test -z \"$SSH_AUTH_SOCK\""), "exit 0",
+		"over which a command runs without the agent");
+	lent_end();
+}
+
 static void check_hostile(void)
 {
 	struct light l;
@@ -372,6 +441,7 @@ int main(void)
 	check_bound();
 	check_busy();
 	check_keeper();
+	check_lent();
 	check_hostile();
 	return done();
 }

@@ -303,6 +303,8 @@ void task_free(struct pssh_task *t);
 
 /* The agent's socket that its command may use; NULL: it may use none. Once the host has a plan. */
 const char *forwardrun_agent(const struct run *r);
+/* Its connection, which a keeper lends, serves others, and they will end; then it can have one of its own. */
+bool forwardrun_waits(const struct run *r);
 /* Its command gets a channel, or gives it up. 0 or PSSH_ENOMEM. */
 int forwardrun_begin(struct run *r);
 void forwardrun_end(struct run *r);

@@ -122,7 +122,7 @@ static int fleet_turn_run(struct run *r, const struct pssh_event **out)
 	int rc;
 
 	if (r->state == RUN_WAITING) {
-		if (!r->task->started || (run_takes_session(r) && r->host->active >= ACTIVE_MAX))
+		if (!r->task->started || (run_takes_session(r) && r->host->active >= ACTIVE_MAX) || forwardrun_waits(r))
 			return 0;
 		if (conn_is_lent(r->host->conn) && run_must_own(r) && fleet_turn_alone(r)) {
 			conn_fail(r->host->conn, PSSH_ECLOSED, "closed, as a task needs a connection of its own");

@@ -20,6 +20,26 @@ const char *forwardrun_agent(const struct run *r)
 	return h->plan.auth.agent ? agent_path(h->plan.auth.agent) : NULL;
 }
 
+bool forwardrun_waits(const struct run *r)
+{
+	struct pssh_host *h = r->host;
+	struct list *pos, *tmp;
+	bool others = false;
+
+	if (!conn_is_lent(h->conn) || !forwardrun_agent(r) || !list_empty(&h->conn->riders))
+		return false;
+	list_each (pos, tmp, &h->runs) {
+		const struct run *o = list_entry(pos, struct run, in_host);
+
+		if (o == r || o->state == RUN_WAITING)
+			continue;
+		if (o->tunnel || o->channel)
+			return false;
+		others = true;
+	}
+	return others;
+}
+
 int forwardrun_begin(struct run *r)
 {
 	struct pssh_host *h = r->host;
@@ -33,6 +53,11 @@ int forwardrun_begin(struct run *r)
 	}
 	if (!path)
 		return 0;
+	if (conn_is_lent(h->conn) && r->task->forward == PSSH_FORWARD_CONFIGURED) {
+		log_at(&p->shared.log, LOG_INFO, "'%s': the agent is not forwarded over a kept connection in use",
+			h->alias);
+		return 0;
+	}
 	if (!h->forward)
 		rc = forward_new(p->shared.loop, KIND_FORWARD, h, &h->forward);
 	rc = rc ? rc : forward_begin(h->forward, path);
