@@ -15,7 +15,6 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
-#include "cli/frame/retype.h"
 #include "cli/frame/signals.h"
 #include "market/when.h"
 
@@ -129,9 +128,9 @@ static int auto_add_order(void *arg, struct doc *d, long at, struct fail *f)
 
 /*
  * What all orders of the reservation cost, those that reached `end` included. Asked for after the end: an order that
- * comes between the two makes the sum larger, and the request from the older end void.
+ * comes between the two makes the sum larger, and the request from the older end void. over: nothing is bought on it.
  */
-static int auto_sum(struct auto_extend *a, int64_t end, struct paid *p)
+static int auto_sum(struct auto_extend *a, int64_t end, bool over, struct paid *p)
 {
 	char path[160];
 	int rc;
@@ -139,9 +138,13 @@ static int auto_sum(struct auto_extend *a, int64_t end, struct paid *p)
 	*p = (struct paid){ .sku = a->e.sku->id, .end = end };
 	snprintf(path, sizeof path, "/v2/orders?limit=200&side=buy&pool=%s", a->e.reservation.id);
 	rc = market_each(a->d->m, path, auto_add_order, p);
-	if (!rc && p->sum < a->paid + a->bought)
-		rc = fail_set(&a->d->m->fail, CLIENT_BAD_ANSWER, "it shows fewer orders than it did before");
-	return rc;
+	if (rc || p->sum >= a->paid + a->bought)
+		return rc;
+	if (!over)
+		return fail_set(&a->d->m->fail, CLIENT_BAD_ANSWER, "it shows fewer orders than it did before");
+	a->lost = true; /* a market of an older backup shows them never again */
+	p->sum = a->paid + a->bought;
+	return 0;
 }
 
 static void auto_add_row(struct auto_extend *a, const struct paid *p, int64_t end)
@@ -159,11 +162,12 @@ static void auto_add_row(struct auto_extend *a, const struct paid *p, int64_t en
 }
 
 /* The reservation ends later than it did, whoever did it: it counts. */
-static enum auto_result auto_take(struct auto_extend *a, const struct paid *p, int64_t end)
+static enum auto_result auto_take(struct auto_extend *a, const struct paid *p, int64_t end, int64_t behind)
 {
-	char when[WHEN_TEXT], cost[MONEY_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT];
+	char when[WHEN_TEXT], before[WHEN_TEXT], cost[MONEY_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT];
 
 	money_text(p->sum - a->paid, cost);
+	when_local(a->ends, before);
 	auto_add_row(a, p, end);
 	buf_clear(&a->body);
 	a->bought = 0;
@@ -172,17 +176,33 @@ static enum auto_result auto_take(struct auto_extend *a, const struct paid *p, i
 	a->count++;
 	auto_well(a);
 	auto_hide(a);
-	print_note(a->d->np, "'%s' now ends at %s: %s, %s of %s spent", a->e.reservation.name, when_local(end, when),
-		cost, money_text(extend_auto_spent(a), spent), money_text(a->budget, budget));
+	when_local(end, when);
+	money_text(extend_auto_spent(a), spent);
+	money_text(a->budget, budget);
+	if (behind)
+		print_warn(a->d->np,
+			"%" PRId64
+			" node%s of '%s' still end%s at %s, and extend cannot reach %s; the others end at %s: "
+			"%s, %s of %s spent",
+			behind, behind == 1 ? "" : "s", a->e.reservation.name, behind == 1 ? "s" : "", before,
+			behind == 1 ? "it" : "them", when, cost, spent, budget);
+	else
+		print_note(a->d->np, "'%s' now ends at %s: %s, %s of %s spent", a->e.reservation.name, when, cost,
+			spent, budget);
 	return AUTO_LONGER;
 }
 
-/* It has ended, or somebody gave its end back. */
+static bool auto_shorter(const struct auto_extend *a)
+{
+	return extend_auto_now(a) < (a->sure > a->ends ? a->sure : a->ends);
+}
+
+/* It has ended, or somebody took its end. */
 static enum auto_result auto_over(struct auto_extend *a, int64_t end, const struct paid *p)
 {
 	int64_t now = extend_auto_now(a);
 
-	a->shorter = now < (a->sure > a->ends ? a->sure : a->ends);
+	a->shorter = auto_shorter(a);
 	a->ends = end ? end : now;
 	a->count += p->sum > a->paid;
 	a->paid = p->sum;
@@ -199,6 +219,19 @@ static void auto_answers(struct auto_extend *a)
 	auto_well(a);
 }
 
+static enum auto_result auto_same(struct auto_extend *a, int64_t behind)
+{
+	char when[WHEN_TEXT];
+
+	if (!behind)
+		return AUTO_ON;
+	auto_hide(a);
+	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and extend cannot reach %s", behind,
+		behind == 1 ? "" : "s", a->e.reservation.name, behind == 1 ? "s" : "", when_local(a->ends, when),
+		behind == 1 ? "it" : "them");
+	return AUTO_ON;
+}
+
 /* Looks at the clock, the reservation and, where its end is another one, its orders. */
 static enum auto_result auto_look(struct auto_extend *a)
 {
@@ -206,7 +239,7 @@ static enum auto_result auto_look(struct auto_extend *a)
 	const struct reservation_part *part;
 	struct reservation r = { 0 };
 	struct paid p = { .sum = a->paid };
-	int64_t end;
+	int64_t end, behind;
 	int rc = market_clock_again(m, &a->d->args.clock);
 	bool over, gone = false;
 
@@ -219,18 +252,22 @@ static enum auto_result auto_look(struct auto_extend *a)
 	end = part ? part_end(part) : 0;
 	over = end < a->ends || end < a->sure || end <= extend_auto_now(a);
 	if (!rc && !gone && (over || end > a->ends))
-		rc = auto_sum(a, end, &p);
+		rc = auto_sum(a, end, end <= extend_auto_now(a), &p);
+	if (!rc && !gone && over && auto_shorter(a))
+		rc = extend_auto_taken_back(a, &gone);
+	a->lost |= gone;
 	if (rc || over) {
 		reservation_release(&r);
 		a->away |= rc && rc != CLIENT_STOPPED;
 		return rc ? auto_away(a, rc, "the market cannot be asked") : auto_over(a, end, &p);
 	}
 	auto_answers(a);
+	behind = extend_auto_behind(a, part, end);
 	reservation_release(&a->e.reservation);
 	a->e.reservation = r;
 	a->e.part = part;
 	a->e.args.nodes = part_nodes_at(part, end - 1);
-	return end > a->ends ? auto_take(a, &p, end) : AUTO_ON;
+	return end > a->ends ? auto_take(a, &p, end, behind) : auto_same(a, behind);
 }
 
 /* ---- One extension ------------------------------------------------------------------------ */
@@ -286,7 +323,7 @@ static enum auto_result auto_buy(struct auto_extend *a)
 	struct market_link *m = a->d->m;
 	struct order_status order;
 	struct paid p;
-	int rc = a->body.len ? 0 : auto_sum(a, a->ends, &p);
+	int rc = a->body.len ? 0 : auto_sum(a, a->ends, false, &p);
 
 	if (rc)
 		return auto_away(a, rc, "the market cannot be asked");
@@ -296,7 +333,7 @@ static enum auto_result auto_buy(struct auto_extend *a)
 			return AUTO_SPENT;
 	}
 	rc = auto_post(a, false);
-	if (m->answer.status == 402 || m->answer.status == 409 || m->answer.status == 422)
+	if (m->answer.ours && (m->answer.status == 402 || m->answer.status == 409 || m->answer.status == 422))
 		return auto_refused(a, rc);
 	rc = rc ? rc : order_status_take(m, &order);
 	if (!rc && order.filled_end <= a->ends)
@@ -355,26 +392,6 @@ static enum auto_result auto_loop(struct auto_extend *a)
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-/* The same command with a budget that has room for as much again. */
-static const char *auto_more(const struct auto_extend *a, struct buf *out)
-{
-	char budget[MONEY_TEXT];
-	int64_t spent = extend_auto_spent(a), more;
-	size_t n;
-
-	if (money_add(a->budget, spent > a->budget ? spent : a->budget, &more))
-		more = a->budget;
-	money_wire(more, budget);
-	for (n = strlen(budget); n && budget[n - 1] == '0'; n--)
-		budget[n - 1] = '\0';
-	if (n && budget[n - 1] == '.')
-		budget[n - 1] = '\0';
-	buf_adds(out, "'");
-	retype(a->d->command, a->d->o, (struct retype_change[]){ { "auto-extend", budget }, { 0 } }, out);
-	buf_adds(out, "' extends it further");
-	return buf_text(out);
-}
-
 static int auto_told(struct auto_extend *a, enum auto_result result)
 {
 	struct nanopod *np = a->d->np;
@@ -390,13 +407,19 @@ static int auto_told(struct auto_extend *a, enum auto_result result)
 	when_local(a->ends, end);
 	buf_init(&hint, DEAL_TEXT_MAX);
 	if (result == AUTO_SPENT)
-		print_note(np, "the budget is used up, '%s' ends at %s: %s; %s", name, end, sum, auto_more(a, &hint));
+		print_note(np, "the budget is used up, '%s' ends at %s: %s; %s", name, end, sum,
+			extend_auto_more(a, &hint));
 	else if (result == AUTO_STOPPED)
 		rc = print_fail(np, a->number == SIGTERM ? STATUS_TERM : STATUS_INT,
 			"the same command continues, and counts what was spent", "interrupted; '%s' ends at %s%s: %s",
 			name, end, a->body.len || a->bought ? ", unless its last request extended it" : "", sum);
+	else if (a->shorter && a->lost)
+		rc = print_fail(np, STATUS_CAPACITY, "'nanopod buy' buys other nodes",
+			"stops, as '%s' now ends at %s, earlier than it did: taken back by its host or its market: %s",
+			name, end, sum);
 	else if (a->shorter)
-		print_note(np, "stops, as '%s' was released or sold from %s on: %s", name, end, sum);
+		print_note(np, "stops, as '%s' now ends at %s, earlier than it did: released, sold, or taken back: %s",
+			name, end, sum);
 	else if (a->status)
 		rc = print_fail(np, (enum status)a->status, "'nanopod buy' buys other nodes", "'%s' has ended: %s: %s",
 			name, a->trouble, sum);
@@ -429,25 +452,13 @@ static int auto_first_quote(struct auto_extend *a)
 	if (extend_auto_left(a) <= 0 || (q->known && q->cost > extend_auto_left(a))) {
 		char cost[MONEY_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT];
 
-		rc = print_fail_field(a->d->np, STATUS_FUNDS, "--auto-extend", auto_more(a, &hint),
+		rc = print_fail_field(a->d->np, STATUS_FUNDS, "--auto-extend", extend_auto_more(a, &hint),
 			"cannot extend '%.60s': it costs %s, and %s of %s is spent already", a->e.reservation.name,
 			q->known ? money_text(q->cost, cost) : "something", money_text(extend_auto_spent(a), spent),
 			money_text(a->budget, budget));
 	}
 	buf_release(&hint);
 	return rc;
-}
-
-/* spend-max counts for what one command may spend. */
-static int auto_check_cap(struct auto_extend *a)
-{
-	char left[MONEY_TEXT], cap[MONEY_TEXT];
-
-	if (!a->d->args.max_total || extend_auto_left(a) <= a->d->args.max_total)
-		return 0;
-	return print_fail_field(a->d->np, STATUS_FUNDS, a->d->args.max_where, NULL,
-		"cannot extend '%.60s': it may cost %s, and '%s' is %s", a->e.reservation.name,
-		money_text(extend_auto_left(a), left), a->d->args.max_where, money_text(a->d->args.max_total, cap));
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
@@ -492,7 +503,7 @@ static int auto_recall(struct auto_extend *a)
 			rc == -EBUSY ? "let it run, or stop it with Ctrl-C" : NULL, "cannot extend '%.60s': %s",
 			a->e.reservation.name, m->fail.text);
 	a->paid = a->since.before;
-	if (auto_sum(a, a->ends, &p))
+	if (auto_sum(a, a->ends, false, &p))
 		return market_fail(m, "cannot extend '%.60s'", a->e.reservation.name);
 	a->paid = p.sum;
 	a->begun_with = extend_auto_spent(a);
@@ -502,10 +513,11 @@ static int auto_recall(struct auto_extend *a)
 static int auto_go(struct auto_extend *a)
 {
 	const struct options *o = a->d->o;
-	int rc = auto_recall(a);
+	int rc = extend_auto_check_procurements(a);
 
+	rc = rc ? rc : auto_recall(a);
 	rc = rc ? rc : auto_first_quote(a);
-	rc = rc ? rc : auto_check_cap(a);
+	rc = rc ? rc : extend_auto_check_cap(a);
 	if (rc)
 		return rc;
 	extend_auto_show(a);

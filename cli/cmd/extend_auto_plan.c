@@ -3,10 +3,16 @@
 #include "cli/cmd/extend_auto_plan.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "cli/frame/print.h"
+#include "cli/frame/retype.h"
+#include "cli/nodes/node.h"
 #include "market/when.h"
 
 enum { LEAD = 300 }; /* at most half of an extension */
+
+static const int64_t latest = 253402300799; /* the year 9999 ends */
 
 bool extend_auto_priced(const struct auto_extend *a)
 {
@@ -33,12 +39,101 @@ int64_t extend_auto_now(const struct auto_extend *a)
 	return market_clock_now(&a->d->args.clock);
 }
 
+int64_t extend_auto_behind(const struct auto_extend *a, const struct reservation_part *part, int64_t end)
+{
+	int64_t from = a->ends - WINDOW_STEP, start = part_start(part), had, keeps;
+
+	if (start > from && start <= a->ends) /* a market may not show what has passed */
+		from = start;
+	had = part_nodes_at(part, a->ends - 1);
+	had = had > a->e.args.nodes ? had : a->e.args.nodes;
+	keeps = part_least(part, from, end);
+	return keeps < had ? had - keeps : 0;
+}
+
+int extend_auto_taken_back(struct auto_extend *a, bool *yes)
+{
+	struct nodes *n = NULL;
+	int rc = nodes_load(a->d->m, a->e.reservation.id, false, &n);
+
+	for (size_t i = 0; !rc && i < n->count; i++)
+		*yes |= n->list[i].ends_early;
+	if (!rc)
+		nodes_free(n);
+	return rc;
+}
+
+int extend_auto_check_cap(struct auto_extend *a)
+{
+	char left[MONEY_TEXT], cap[MONEY_TEXT];
+
+	if (!a->d->args.max_total || extend_auto_left(a) <= a->d->args.max_total)
+		return 0;
+	return print_fail_field(a->d->np, STATUS_FUNDS, a->d->args.max_where, NULL,
+		"cannot extend '%.60s': it may cost %s, and '%s' is %s", a->e.reservation.name,
+		money_text(extend_auto_left(a), left), a->d->args.max_where, money_text(a->d->args.max_total, cap));
+}
+
+const char *extend_auto_more(const struct auto_extend *a, struct buf *out)
+{
+	char budget[MONEY_TEXT];
+	int64_t spent = extend_auto_spent(a), more;
+	size_t n;
+
+	if (money_add(a->budget, spent > a->budget ? spent : a->budget, &more))
+		more = a->budget;
+	money_wire(more, budget);
+	for (n = strlen(budget); n && budget[n - 1] == '0'; n--)
+		budget[n - 1] = '\0';
+	if (n && budget[n - 1] == '.')
+		budget[n - 1] = '\0';
+	buf_adds(out, "'");
+	retype(a->d->command, a->d->o, (struct retype_change[]){ { "auto-extend", budget }, { 0 } }, out);
+	buf_adds(out, "' extends it further");
+	return buf_text(out);
+}
+
+struct procuring {
+	const struct deal_order *e;
+	char name[64]; /* "": none */
+};
+
+static int auto_add_procurement(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct procuring *p = arg;
+	struct model_procurement one;
+	int rc = wire_procurement(d, at, &one, f);
+
+	if (rc || !one.enabled || !one.sku.id || strcmp(one.sku.id, p->e->sku->id) != 0)
+		return rc;
+	snprintf(p->name, sizeof p->name, "%s", one.name ? one.name : one.id);
+	return 1;
+}
+
+int extend_auto_check_procurements(struct auto_extend *a)
+{
+	struct procuring p = { .e = &a->e };
+	char path[160];
+
+	snprintf(path, sizeof path, "/v2/procurements?limit=50&pool=%s", a->e.reservation.id);
+	if (market_each(a->d->m, path, auto_add_procurement, &p))
+		return market_fail(a->d->m, "cannot extend '%.60s'", a->e.reservation.name);
+	if (!*p.name)
+		return 0;
+	return print_fail(a->d->np, STATUS_CONFLICT, "disable the procurement first",
+		"cannot extend '%.60s' again and again: the procurement '%s' buys for it, which would not count",
+		a->e.reservation.name, p.name);
+}
+
 static void auto_plan_price(struct auto_extend *a, struct plan *p)
 {
 	const struct quote *q = &a->e.quote;
 	unsigned gpus = order_args_gpus(&a->e.args, a->e.sku);
 	char rate[PLAN_RATE], cost[MONEY_TEXT], span[WINDOW_TEXT], lead[WINDOW_TEXT], end[WHEN_TEXT];
-	int64_t times = q->known && q->cost > 0 ? extend_auto_left(a) / q->cost : 0;
+	int64_t times = q->known && q->cost > 0 ? extend_auto_left(a) / q->cost : 0,
+		most = (latest - a->ends) / a->step;
+
+	times = times < most ? times : most;
 
 	window_span(a->step, span);
 	window_span(extend_auto_lead(a), lead);

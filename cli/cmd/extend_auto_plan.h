@@ -22,7 +22,8 @@ struct auto_extend {
 	int status, number; /* exit status of the last trouble, 0: none; the signal */
 	char trouble[400];  /* as it was said; "": none */
 	bool away;          /* the last look failed */
-	bool shorter;       /* somebody released or sold its end */
+	bool shorter;       /* it ends earlier than it did */
+	bool lost;          /* and that by its host or its market */
 	bool line;
 };
 
@@ -31,6 +32,21 @@ int64_t extend_auto_spent(const struct auto_extend *a);
 int64_t extend_auto_left(const struct auto_extend *a); /* of the budget */
 int64_t extend_auto_lead(const struct auto_extend *a); /* seconds before the end */
 int64_t extend_auto_now(const struct auto_extend *a);
+
+/* Nodes that no extension reaches any more: they end by a->ends, while others have time until `end`. */
+int64_t extend_auto_behind(const struct auto_extend *a, const struct reservation_part *part, int64_t end);
+
+/* Sets *yes where a host takes the end of one of its nodes back. 0, or a negative code in d->m->fail. */
+int extend_auto_taken_back(struct auto_extend *a, bool *yes);
+
+/* The same command with a budget that has room for as much again. */
+const char *extend_auto_more(const struct auto_extend *a, struct buf *out);
+
+/* spend-max counts for what one command may spend. */
+int extend_auto_check_cap(struct auto_extend *a);
+
+/* A procurement buys for it beside the orders that count. 0, or an exit status after saying so. */
+int extend_auto_check_procurements(struct auto_extend *a);
 
 void extend_auto_show(struct auto_extend *a);
 

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib/nodes.sh"
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 need ssh-keygen
-trade_start 5
+trade_start 9
 trade_between
 cd "$TMP" || exit 99
 FIRST=$((NOW + 60))
@@ -59,6 +59,7 @@ like "$err" 'limit +\$1\.80 per GPU-hour' "at most at what price"
 like "$err" 'total +up to \$30\.00; \$0\.00 of it is spent' "and for how much in total"
 like "$err" 'reaches +Fri 15 Jan 12:01 UTC at the price of now, after 2 extensions' "until when that reaches"
 like "$(np extend one -d 4m --auto-extend 30 --dry-run 2>&1)" '4m longer, 2m before the end' "never more than half of it ahead"
+like "$(np extend one -d 1h --auto-extend 9000000000000 --dry-run 2>&1)" 'reaches +Fri 31 Dec 23:01 UTC at the price of now, after 69889525 extensions' "a huge budget reaches the year 9999"
 is "$(paid one)" 0 "and buys nothing"
 
 # ---- Twice, to the micro-dollar ----
@@ -143,7 +144,7 @@ clock $((start + HOUR - 30))
 ends three
 is "$status" 0 "it ends"
 is "$(paid three)" 28800000 "and buys nothing again"
-like "$err" "stops, as 'three' was released or sold from .*: 2 extensions for \\\$28\.80" "says what it spent"
+like "$err" "stops, as 'three' now ends at .*, earlier than it did: released, sold, or taken back: 2 extensions for \\\$28\.80" "says what it spent"
 run_is 0 "one more" np buy -t richmond -d 1h -p 2.10 -y --no-wait --name five
 auto five five -d 1h -p 1.00 --auto-extend 100 -y
 said five 'now it cannot be bought'
@@ -153,6 +154,25 @@ clock $(($(end_of five) + 1))
 ends five
 is "$status" 6 "one that could not be extended until its end: 6"
 like "$err" "'five' has ended: cannot extend 'five' now" "says why"
+
+# ---- Beside a procurement ----
+run_is 0 "(a node)" np buy -t richmond -d 1h -p 2.10 -y --no-wait --name six
+keep=$(market POST /v2/procurements "{\"name\":\"keep\",\"target\":1,\"pool\":\"six\",\"instance_sku\":\"$SKU\",\"min_sell_price_dollars_per_node_hour\":\"1.000000\",\"max_buy_price_dollars_per_node_hour\":\"1.000000\",\"managed_window_minutes\":30}" | json .id)
+run_is 5 "what buys for it beside the orders that count" np extend six -d 1h --auto-extend 30 -y
+like "$err" "the procurement 'keep' buys for it, which would not count" "is said"
+market PATCH "/v2/procurements/$keep" '{"enabled":false}' >/dev/null
+run_is 0 "disabled, it does no harm" np extend six -d 1h --auto-extend 30 --dry-run
+
+# ---- Later time with fewer nodes ----
+run_is 0 "two nodes" np buy -t richmond -n 2 -d 1h -p 3.10 -y --no-wait --name pair
+auto pair pair -d 1h --auto-extend 1000 -y
+said pair 'again and again'
+looked 1
+run_is 0 "and one for longer" np buy --into pair -t richmond -n 1 -d 5h -p 3.10 -y --no-wait
+said pair "2 nodes of 'pair' still end at .*, and extend cannot reach them; the others end at .*: .* of .1,000.00 spent"
+kill -INT $pid
+ends pair
+unlike "$err" 'now ends at' "nobody is told that they go on"
 
 # ---- On a terminal ----
 if [ -x "$PTY" ]; then
@@ -166,4 +186,24 @@ if [ -x "$PTY" ]; then
 else
 	skip "tests/lib/pty is not built"
 fi
+
+# ---- Its hosts go out of service ----
+run_is 0 "two nodes" np buy -t richmond -n 2 -d 4h -p 3.10 -y --no-wait --name fleet
+clock $(($(market GET '/v2/pools?limit=200' | jq '.data[] | select(.name == "fleet") | .allocation_schedule.total[0].start_at') + 61))
+auto fleet fleet -d 1h --auto-extend 1000 -y
+said fleet 'again and again'
+looked 1
+AT=$(($(end_of fleet) - HOUR))
+last_has() { market GET '/v2/pools?limit=200' | jq '.data[] | select(.name == "fleet") | .allocation_schedule.total | map(select(.node_count > 0))[-1].node_count'; }
+drained() { operator POST "/np/v1/hosts/$1/drain" "{\"at\":$AT}" >/dev/null; }
+for host in $(NANOPOD_URL=$MARKET_URL as "$FOUNDRY" GET /np/v1/hosts | jq -r '.data[].id'); do
+	drained "$host"
+	[ "$(last_has)" = 2 ] || [ -n "${one_less-}" ] || {
+		one_less=$host
+		said fleet "1 node of 'fleet' now ends before .*, and extend cannot reach it"
+	}
+done
+ends fleet
+is "$status" 6 "all of them are taken back: 6"
+like "$err" "stops, as 'fleet' now ends at .*, earlier than it did: taken back by its host or its market: 0 extensions" "which is said"
 done_testing

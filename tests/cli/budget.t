@@ -121,7 +121,7 @@ market POST "/np/v1/pools/$(pool lost)/release" "{\"from\":$end}" >/dev/null
 rules_off
 ends
 is "$status $(paid lost) $(end_of lost)" "0 $HOUR_COSTS $end" "it is not bought again"
-like "$err" "stops, as 'lost' was released or sold from .*: 1 extension for \\\$14\.40, \\\$14\.40 of \\\$100\.00" "which is said"
+like "$err" "stops, as 'lost' now ends at .*, earlier than it did: released, sold, or taken back: 1 extension for \\\$14\.40, \\\$14\.40 of \\\$100\.00" "which is said"
 
 # ---- Two at once, which do not know of each other ----
 run_is 0 "(a node: both)" np buy -t richmond -d 1h -p 2.10 -y --no-wait --no-instances --name both
@@ -177,6 +177,10 @@ clock $(($(end_of odd) - 100))
 said "the market cannot be asked: it shows fewer orders than it did before"
 rule "page=502 POST /np/v1/pools/"
 said "the market did not confirm an extension: something on the way to it answered 502; trying again"
+for page in 402 409 422; do
+	rule "page=$page POST /np/v1/pools/"
+	said "the market did not confirm an extension: something on the way to it answered $page; trying again"
+done
 is "$(paid odd)" $HOUR_COSTS "nothing was bought meanwhile"
 rules_off
 ok "then it extends" wait_for 30 paid_is odd $((2 * HOUR_COSTS))
@@ -184,6 +188,18 @@ clock $(($(end_of odd) + 9 * HOUR))
 ends
 is "$status $(paid odd)" "0 $((2 * HOUR_COSTS))" "a clock that jumps over its end ends it"
 like "$err" "'odd' has ended: 1 extension for \\\$14\.40, \\\$28\.80 of \\\$100\.00 spent in total" "which is said"
+
+# ---- A market of an older backup ----
+bought older
+auto older -d 1h --auto-extend 100
+ok "it extends" wait_for 30 paid_is older $HOUR_COSTS
+said "'older' now ends at"
+rule 'swap="np_filled_total_dollars":"14,"np_filled_total_dollars":"11 GET /v2/orders'
+clock $((end + 9 * HOUR))
+ends
+is "$status" 0 "that shows fewer orders for ever: it ends all the same"
+like "$err" "'older' has ended: 1 extension for \\\$14\.40, \\\$14\.40 of \\\$100\.00 spent in total" "with what it knows"
+rules_off
 
 # ---- A market that is away until all is over ----
 bought away
