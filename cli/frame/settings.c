@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/frame/settings.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -215,6 +216,20 @@ static int settings_set_url(struct settings *s, enum settings_layer layer, const
 	return rc;
 }
 
+/* What is kept for a market is found by its URL: HTTPS://Market.example/ is https://market.example. */
+static void settings_one_spelling(char *url)
+{
+	char *host = strstr(url, "://"), *end = url + strlen(url);
+
+	if (!host)
+		return;
+	host += 3;
+	while (end > host && end[-1] == '/')
+		*--end = '\0';
+	for (char *p = url; p < host + strcspn(host, "/"); p++)
+		*p = (char)tolower((unsigned char)*p);
+}
+
 int settings_set(struct settings *s, enum setting id, enum settings_layer layer,
 	const char *text, const char *where, struct fail *f)
 {
@@ -232,6 +247,8 @@ int settings_set(struct settings *s, enum setting id, enum settings_layer layer,
 	if (v->count == LIST_MAX)
 		return fail_set(f, -E2BIG, "cannot set '%s' by %s: more than %d values", row->key, where, LIST_MAX);
 	item = row->type == SETTING_PATH || row->type == SETTING_LIST ? str_expand_home(text) : strdup(text);
+	if (item && id == SETTING_ID_URL)
+		settings_one_spelling(item);
 	items = realloc(v->items, (v->count + 1) * sizeof *items);
 	if (items)
 		v->items = items;

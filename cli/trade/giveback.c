@@ -204,8 +204,10 @@ static int giveback_take_order(void *arg, struct doc *d, long at, struct fail *f
 	struct model_order o;
 	int rc = wire_order(d, at, &o, f);
 
-	if (rc || !o.sell || o.status != MODEL_ORDER_STANDING || !o.window.count || !o.pool.id ||
-		strcmp(o.pool.id, s->pool) != 0 || (s->sku && o.sku.id && strcmp(o.sku.id, s->sku) != 0) ||
+	bool on_sale = !rc && (o.status == MODEL_ORDER_STANDING || o.status == MODEL_ORDER_PARTIALLY_FILLED);
+
+	if (rc || !o.sell || !on_sale || !o.window.count || !o.pool.id || strcmp(o.pool.id, s->pool) != 0 ||
+		(s->sku && o.sku.id && strcmp(o.sku.id, s->sku) != 0) ||
 		o.window.list[o.window.count - 1].end <= s->from)
 		return rc;
 	one = reallocarray(s->out->list, s->out->count + 1, sizeof *one);
@@ -226,6 +228,7 @@ int giveback_offers(struct market_link *m, const char *pool, const char *sku, in
 	char path[160];
 
 	*out = (struct giveback_offers){ .count = 0 };
-	snprintf(path, sizeof path, "/v2/orders?limit=200&status=standing&side=sell&pool=%.60s", pool);
+	snprintf(path, sizeof path, "/v2/orders?limit=200&status=standing&status=partially_filled&side=sell&pool=%.60s",
+		pool);
 	return market_each(m, path, giveback_take_order, &s);
 }

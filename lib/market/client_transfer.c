@@ -362,7 +362,7 @@ static int client_transfer_refused(const struct client *c, struct client_answer 
 	if (doc_parse(buf_text(&a->body), a->body.len, &d, NULL) != 0)
 		d = NULL;
 	wire_error(d, a->status, &e);
-	if (a->status == 502 || a->status == 504 || (a->status >= 500 && !e.message)) {
+	if (a->status == 502 || a->status == 504 || (a->status >= 500 && !(e.message && (e.code || e.type)))) {
 		/* Not the market's word: a proxy that gave up does not know what became of the request. */
 		doc_free(d);
 		a->sent = CLIENT_MAYBE;

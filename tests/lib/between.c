@@ -16,10 +16,10 @@
  * being its Idempotency-Key or -, STATUS 0 where none was passed on; a hang is logged when it
  * begins; `late=FILE` passes a request with a key on once FILE is there, even if nobody waits for its answer any
  * more, and logs that it came, too; `page=NNN` answers that with a page for people,
- * `page-after=NNN` does instead of the answer that the server gave to a request with a key; `swap=OLD,NEW` replaces each
- * OLD in the answer. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment answers lose
- * the header by which a market of ours is known, and requests lose their keys where SF Compute's market takes none:
- * everywhere but on orders.
+ * `page-after=NNN` does instead of the answer that the server gave to a request with a key; `swap=OLD,NEW`
+ * replaces each OLD in the answer. PORT_FILE gets the port it listens on. With BETWEEN_PLAIN in the environment
+ * answers lose the header by which a market of ours is known, and requests lose their keys where SF Compute's market
+ * takes none: everywhere but on orders.
  */
 #include <arpa/inet.h>
 #include <errno.h>

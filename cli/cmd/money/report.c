@@ -183,6 +183,8 @@ static int report_add_row(void *arg, const struct model_report_row *row, struct 
 	int64_t seconds = refund ? 0 : row->seconds, gpu_seconds; /* refunded: nobody had that time */
 	int rc;
 
+	if (!buys && s->report->share && !row->host) /* resold by a buyer: it is the owner's already */
+		return 0;
 	if (!(buys ? usage || refund || forfeit : earning) || (strcmp(s->report->name, "usage") == 0 && !seconds))
 		return 0;
 	g = report_group(s, values);

@@ -42,6 +42,7 @@ struct link {
 	bool reading;                          /* the caller has a document and has not answered yet */
 	bool sending;                          /* the sender carries a request of the caller */
 	bool away;                             /* the log says that the market is away */
+	bool keyed;                            /* the market tells its keys, and wants to hear that they came */
 	bool opened, lost;                     /* link_next() will report it */
 	uint64_t tag;
 	int64_t pause_ms, unusable_ms; /* the next pause after a failure; after an unusable document */
@@ -224,7 +225,7 @@ static void link_poll_work(struct link *l)
 	buf_init(&path, 1024);
 	buf_adds(&path, "/np/v1/agent/work?have=");
 	client_quote(&path, l->have);
-	buf_addf(&path, "&wait=%d", *l->have ? POLL_SECONDS : 0);
+	buf_addf(&path, "&wait=%d%s", *l->have ? POLL_SECONDS : 0, l->keyed ? "&keys=true" : "");
 	http_child_ask(l->poller, l->token, "GET", buf_text(&path), NULL, POLL_SECONDS * 1000 + POLL_SLACK_MS);
 	buf_release(&path);
 }
@@ -341,6 +342,7 @@ bool link_keys(struct link *l, const char *pins)
 	struct identity was = *l->id;
 	struct fail f = { 0 };
 
+	l->keyed = *pins;
 	if (!identity_take_pins(l->id, pins))
 		return true;
 	if (identity_save(l->data, l->id, &f) != 0) {

@@ -82,6 +82,7 @@ struct api {
 	int64_t now_ms;                /* clock_ms() of this turn */
 	const struct log *log;         /* for what auditlog.c keeps; NULL: nothing */
 	struct buf audited;            /* auditlog.c: lines that wait for the commit */
+	uint64_t audit_lost;           /* auditlog.c: those for which there was no room */
 	struct {
 		uint64_t pool, procurement;
 	} looked;                      /* old/: with which the last minute's look ended */

@@ -142,7 +142,7 @@ void auditlog_note(struct api *api, const struct request *q, const struct event 
 		*p = *p == '\n' ? '?' : *p;
 	for (char *p = who; *p; p++)
 		*p = *p == '\n' ? '?' : *p;
-	buf_addf(&api->audited, "audit: %s, by %s\n", what, who);
+	api->audit_lost += buf_addf(&api->audited, "audit: %s, by %s\n", what, who) != 0;
 }
 
 void auditlog_committed(struct api *api, bool failed)
@@ -153,5 +153,8 @@ void auditlog_committed(struct api *api, bool failed)
 		*end = '\0';
 		log_at(api->log, LOG_INFO, "%s", line);
 	}
+	if (!failed && api->audit_lost)
+		log_at(api->log, LOG_WARN, "audit: %" PRIu64 " lines did not fit", api->audit_lost);
+	api->audit_lost = 0;
 	buf_clear(&api->audited);
 }

@@ -224,7 +224,7 @@ static int add_earned(struct movement_page *p, struct movement m, const struct t
 	m.fee = t->fee;
 	m.gross = m.amount + m.fee;
 	m.pool = 0;
-	m.host = l ? l->host : 0;
+	m.host = l && !l->parent ? l->host : 0; /* resold: the host's owner had these minutes before */
 	if (!t->returned) /* else it is for time that nobody used */
 		m.minutes = l && l->price > 0 ? m.gross / l->price : t->used;
 	return add_movement(p, &m, f);
@@ -245,7 +245,7 @@ static int add_fee(struct api *api, struct movement_page *p, const struct postin
 	if (rc || x->book != BOOK_FEES)
 		return rc;
 	m.sku = last->found ? last->lease.sku : 0;
-	m.host = last->found ? last->lease.host : 0;
+	m.host = last->found && !last->lease.parent ? last->lease.host : 0;
 	return add_movement(p, &m, f);
 }
 

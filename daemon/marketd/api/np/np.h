@@ -118,6 +118,14 @@ void np_recheck_type(struct api *api, const struct request *q, const struct sku 
 /* It has a host, or waits for time that its pool has or may still buy. */
 bool np_node_lives(const struct engine *e, const struct instance *i);
 
+/* The same for one after another while nothing changes: a pool is asked once. Begin with {0}. */
+struct np_lives {
+	uint64_t pool, sku;
+	size_t room;
+	bool buys;
+};
+bool np_node_lives_too(const struct engine *e, const struct instance *i, struct np_lives *last);
+
 /* ---- Time and trade ------------------------------------------------------------------------ */
 
 /* Unix seconds of a field as a minute. false: refused. */

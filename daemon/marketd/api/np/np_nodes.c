@@ -9,15 +9,15 @@
 #include "market/reason.h"
 #include "marketd/api/render.h"
 
-enum { SSH_PORT = 22 };
+enum { SSH_PORT = 22, BEFORE_MOST = 4096 };
 
-/* How many waiting nodes of its pool and type get a host before this one. */
-static size_t np_nodes_before(const struct engine *e, const struct instance *i)
+/* How many waiting nodes of its pool and type get a host before this one; it stops at `most`. */
+static size_t np_nodes_before(const struct engine *e, const struct instance *i, size_t most)
 {
 	const struct instance *x = NULL;
 	size_t n = 0;
 
-	while ((x = engine_instance_of_pool(e, i->pool, x ? x->id : 0)))
+	while (n < most && (x = engine_instance_of_pool(e, i->pool, x ? x->id : 0)))
 		n += x->status == INSTANCE_AWAITING && !x->host && x->sku == i->sku &&
 			(x->priority > i->priority || (x->priority == i->priority && x->id < i->id));
 	return n;
@@ -38,11 +38,21 @@ static bool np_nodes_buys(const struct engine *e, const struct instance *i)
 	return false;
 }
 
-bool np_node_lives(const struct engine *e, const struct instance *i)
+bool np_node_lives_too(const struct engine *e, const struct instance *i, struct np_lives *last)
 {
 	if (i->status != INSTANCE_AWAITING || i->host)
 		return i->status == INSTANCE_AWAITING || i->status == INSTANCE_RUNNING;
-	return np_nodes_before(e, i) < engine_pool_room(e, i->pool, i->sku) || np_nodes_buys(e, i);
+	if (last->pool != i->pool || last->sku != i->sku)
+		*last = (struct np_lives){ .pool = i->pool,
+			.sku = i->sku,
+			.room = engine_pool_room(e, i->pool, i->sku),
+			.buys = np_nodes_buys(e, i) };
+	return last->buys || (last->room && np_nodes_before(e, i, last->room) < last->room);
+}
+
+bool np_node_lives(const struct engine *e, const struct instance *i)
+{
+	return np_node_lives_too(e, i, &(struct np_lives){ 0 });
 }
 
 static json_t *ssh_of(const struct instance *i)
@@ -123,7 +133,7 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 static json_t *np_nodes_start(const struct engine *e, const struct instance *i)
 {
 	int64_t start = i->status == INSTANCE_AWAITING && !i->host
-		? engine_pool_window(e, i->pool, i->sku, np_nodes_before(e, i))
+		? engine_pool_window(e, i->pool, i->sku, np_nodes_before(e, i, BEFORE_MOST))
 		: -1;
 
 	return start < 0 ? json_null() : render_minute(start);
@@ -156,6 +166,7 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	const struct instance *i;
 	uint64_t account, last = 0;
 	int64_t limit, n = 0;
+	struct np_lives lives = { 0 };
 	json_t *data;
 
 	if (!api_whose(q, r, &account) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
@@ -170,7 +181,9 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	data = json_array();
 	for (i = engine_instance_after(e, account, last); i && n < limit;
 		i = engine_instance_after(e, account, i->id)) {
-		if ((p && i->pool != p->id) || (!np_node_lives(e, i) && (!state || strcmp(state, "all") != 0)))
+		bool all = state && strcmp(state, "all") == 0;
+
+		if ((p && i->pool != p->id) || (!all && !np_node_lives_too(e, i, &lives)))
 			continue;
 		json_array_append_new(data, np_nodes_node_json(e, i));
 		last = i->id;

@@ -259,6 +259,7 @@ static int np_samples_nodes(struct np_samples *l, const struct request *q, struc
 {
 	const struct engine *e = market_engine(l->api->market);
 	const char *after = api_query(q, "starting_after");
+	struct np_lives lives = { 0 };
 	const struct instance *i;
 	uint64_t account, last = 0;
 	int rc = 0;
@@ -270,7 +271,7 @@ static int np_samples_nodes(struct np_samples *l, const struct request *q, struc
 	l->data = json_array();
 	for (i = engine_instance_after(e, account, last); i && limit && !rc;
 		i = engine_instance_after(e, account, i->id)) {
-		if (!np_node_lives(e, i))
+		if (!np_node_lives_too(e, i, &lives))
 			continue;
 		rc = np_samples_of_node(l, i);
 		last = i->id;

@@ -380,13 +380,14 @@ struct waiting {
 /* The nodes of the pool that wait for their time. */
 static int release_waiting(const struct engine *e, const struct event *release, struct waiting *w, struct fail *why)
 {
+	struct np_lives lives = { 0 };
 	const struct instance *i = NULL;
 
 	w->ids = calloc(engine_kept(e, release->account).instances + 1, sizeof *w->ids);
 	if (!w->ids)
 		return fail_set(why, REASON_INTERNAL, "out of memory");
 	while ((i = engine_instance_of_pool(e, release->subject, i ? i->id : 0)))
-		if (i->status == INSTANCE_AWAITING && !i->host && np_node_lives(e, i))
+		if (i->status == INSTANCE_AWAITING && !i->host && np_node_lives_too(e, i, &lives))
 			w->ids[w->count++] = i->id;
 	return 0;
 }

@@ -111,7 +111,7 @@ static int get_work(struct api *api, const struct request *q, struct reply *r)
 	r->version = engine_agent_version(market_engine(api->market), a->id);
 	tlskeys_version(&api->keys, keys);
 	snprintf(version, sizeof version, "%" PRIu64 "%s", r->version, keys);
-	if (have && strcmp(have, version) == 0)
+	if (have && strcmp(have, version) == 0 && api_query(q, "keys")) /* older agents pass over tls_keys */
 		tlskeys_heard(&api->keys, a->id);
 	if (have && strcmp(have, version) == 0 && wait > 0 && !q->last_ask) {
 		r->wait = true;
@@ -416,7 +416,7 @@ const struct route api_np_work_routes[] = {
 	{ METHOD_GET, "/np/v1/agent/work", get_work, SCOPE_AGENT, ROUTE_STREAM,
 		"Get all of an agent's work; with have=VERSION and "
 		"wait=SECONDS wait until it changes",
-		"have:string,wait:integer", NULL, "np.Work", 200 },
+		"have:string,wait:integer,keys:boolean", NULL, "np.Work", 200 },
 	{ METHOD_PUT, "/np/v1/agent/inventory", put_inventory, SCOPE_AGENT, 0, "Report what an agent's machine has",
 		NULL, "np.Inventory", NULL, 204 },
 	{ METHOD_POST, "/np/v1/agent/status", post_status, SCOPE_AGENT, 0, "Report an agent's health", NULL,
