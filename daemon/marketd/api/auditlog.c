@@ -66,23 +66,25 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 {
 	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
 
-	audit_account(e, ev->account, whose);
 	switch (ev->kind) {
 	case EVENT_ACCOUNT:
 		snprintf(room, size, "account '%.255s' made", ev->name);
 		return true;
 	case EVENT_ACCOUNT_STATE:
-		audit_account_state(ev, whose, room, size);
+		audit_account_state(ev, audit_account(e, ev->account, whose), room, size);
 		return true;
 	case EVENT_CREDIT:
-		snprintf(room, size, "credit of %s to account %s", money_text(ev->u.credit.micros, money), whose);
+		snprintf(room, size, "credit of %s to account %s", money_text(ev->u.credit.micros, money),
+			audit_account(e, ev->account, whose));
 		return true;
 	case EVENT_TOKEN:
-		snprintf(room, size, "token %s made for account %s%s", ident_text(IDENT_TOKEN, made, id), whose,
+		snprintf(room, size, "token %s made for account %s%s", ident_text(IDENT_TOKEN, made, id),
+			audit_account(e, ev->account, whose),
 			ev->u.token.scopes & SCOPE_ADMIN ? ", with the scope admin" : "");
 		return true;
 	case EVENT_TOKEN_REVOKE:
-		snprintf(room, size, "token %s of account %s revoked", ident_text(IDENT_TOKEN, ev->subject, id), whose);
+		snprintf(room, size, "token %s of account %s revoked", ident_text(IDENT_TOKEN, ev->subject, id),
+			audit_account(e, ev->account, whose));
 		return true;
 	case EVENT_POLICY:
 		audit_policy(&ev->u.policy, room, size);
@@ -97,52 +99,30 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 		audit_host(e, ev, "is retired", room, size);
 		return true;
 	case EVENT_AGENT:
-		snprintf(room, size, "machine '%.255s' joined account %s", ev->name ? ev->name : "?", whose);
+		snprintf(room, size, "machine '%.255s' joined account %s", ev->name ? ev->name : "?",
+			audit_account(e, ev->account, whose));
 		return true;
 	case EVENT_AGENT_RETIRE:
 		snprintf(room, size, "agent %s of account %s is retired", ident_text(IDENT_AGENT, ev->subject, id),
-			whose);
+			audit_account(e, ev->account, whose));
 		return true;
-	default:
+	default: /* orders come by the thousand */
 		return false;
 	}
-}
-
-/* Orders come by the thousand: those cost nothing here. */
-static bool audit_kept(enum event_kind kind)
-{
-	static const bool kept[EVENT_KINDS] = {
-		[EVENT_ACCOUNT] = true,
-		[EVENT_ACCOUNT_STATE] = true,
-		[EVENT_CREDIT] = true,
-		[EVENT_TOKEN] = true,
-		[EVENT_TOKEN_REVOKE] = true,
-		[EVENT_POLICY] = true,
-		[EVENT_SKU] = true,
-		[EVENT_HOST_STATE] = true,
-		[EVENT_HOST_RETIRE] = true,
-		[EVENT_AGENT] = true,
-		[EVENT_AGENT_RETIRE] = true,
-	};
-
-	return kept[kind];
 }
 
 void auditlog_note(struct api *api, const struct request *q, const struct event *ev, uint64_t made)
 {
 	const struct engine *e = market_engine(api->market);
-	char what[AUDIT_LINE], who[AUDIT_NAME + 64];
+	char what[AUDIT_LINE], who[AUDIT_NAME + 64], line[sizeof what + sizeof who + 16];
 
-	if (!api->log || api->log->level < LOG_INFO || !audit_kept(ev->kind) ||
-		!audit_what(e, ev, made, what, sizeof what))
+	if (!api->log || api->log->level < LOG_INFO || !audit_what(e, ev, made, what, sizeof what))
 		return;
 	audit_who(e, q, who, sizeof who);
-	/* A name may hold a line's end. */
-	for (char *p = what; *p; p++)
-		*p = *p == '\n' ? '?' : *p;
-	for (char *p = who; *p; p++)
-		*p = *p == '\n' ? '?' : *p;
-	api->audit_lost += buf_addf(&api->audited, "audit: %s, by %s\n", what, who) != 0;
+	snprintf(line, sizeof line, "audit: %s, by %s", what, who);
+	for (char *p = line; (p = strchr(p, '\n'));) /* a name may hold a line's end */
+		*p = '?';
+	api->audit_lost += buf_addf(&api->audited, "%s\n", line) != 0;
 }
 
 void auditlog_committed(struct api *api, bool failed)

@@ -168,6 +168,7 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	int64_t limit, n = 0;
 	struct np_lives lives = { 0 };
 	json_t *data;
+	bool all;
 
 	if (!api_whose(q, r, &account) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit))
 		return r->status;
@@ -178,11 +179,10 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 		return api_refuse(q, r, REASON_INVALID, "state", "'state' is live or all");
 	if (after && !ident_parse(IDENT_INSTANCE, after, &last))
 		return api_refuse(q, r, REASON_INVALID, "starting_after", "'starting_after' is the id of a node");
+	all = state && strcmp(state, "all") == 0;
 	data = json_array();
 	for (i = engine_instance_after(e, account, last); i && n < limit;
 		i = engine_instance_after(e, account, i->id)) {
-		bool all = state && strcmp(state, "all") == 0;
-
 		if ((p && i->pool != p->id) || (!all && !np_node_lives_too(e, i, &lives)))
 			continue;
 		json_array_append_new(data, np_nodes_node_json(e, i));
