@@ -91,6 +91,8 @@ out=$(look "$STRANGER" machines=true)
 is "$(http_status)" 403 "nor does a buyer see machines"
 look "$AGENT" >/dev/null
 is "$(http_status)" 403 "an agent only sends"
+look "$(marketd_token acme host)" >/dev/null
+is "$(http_status)" 403 "a token for machines alone reads no nodes"
 for bad in minutes=0 minutes=61 limit=0 starting_after=train-1 machines=maybe; do
 	look "$FOUNDRY" "$bad" >/dev/null
 	is "$(http_status)" 422 "refused: $bad"

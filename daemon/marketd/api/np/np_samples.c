@@ -297,6 +297,8 @@ static int get_samples(struct api *api, const struct request *q, struct reply *r
 	l.span.from = now / l.curve * l.curve + l.curve - (int64_t)l.span.count * RING_STEP;
 	if (machines)
 		return np_samples_machines(&l, q, r, limit);
+	if (!np_may(q, r, SCOPE_READ))
+		return r->status;
 	return api_query(q, "node") ? np_samples_named(&l, q, r) : np_samples_nodes(&l, q, r, limit);
 }
 
