@@ -57,15 +57,15 @@ EXTRA_DIST += $(cli_power_tests)
 $(cli_power_tests:.t=.log): $(bin_PROGRAMS) $(sbin_PROGRAMS) tests/lib/fakenvml.la tests/lib/fakecuda.la
 
 # Nodes: real SSH servers that a market's hosts are said to be.
-cli_nodes_tests = tests/cli/away.t tests/cli/awaypoints.t tests/cli/console.t tests/cli/endsoon.t \
-	tests/cli/ghost.t tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t tests/cli/meant.t \
-	tests/cli/nodes.t tests/cli/reach.t tests/cli/replace.t tests/cli/select.t tests/cli/tunnel.t \
+cli_nodes_tests = tests/cli/away.t tests/cli/awaypoints.t tests/cli/console.t tests/cli/endsoon.t tests/cli/ghost.t \
+	tests/cli/guides.t tests/cli/local.t tests/cli/lognodes.t tests/cli/meant.t tests/cli/nodes.t \
+	tests/cli/reach.t tests/cli/replace.t tests/cli/select.t tests/cli/skill.t tests/cli/tunnel.t \
 	tests/cli/wait.t tests/cli/wronguses.t
 TESTS += $(cli_nodes_tests)
 EXTRA_DIST += $(cli_nodes_tests)
 $(cli_nodes_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
 tests/cli/endsoon.log tests/cli/wait.log: tests/lib/pty$(EXEEXT)
-tests/cli/guides.log tests/cli/local.log tests/cli/lognodes.log: $(node_programs)
+tests/cli/guides.log tests/cli/local.log tests/cli/lognodes.log tests/cli/skill.log: $(node_programs)
 
 # Provisioning: without nodes, and on some of the driver ns.
 cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t
