@@ -290,6 +290,9 @@ struct model_host {
 	const char *agent; /* id of the agent that makes its nodes; NULL: none */
 	struct model_ref sku;
 	int64_t start, end;                   /* end MODEL_NEVER: none */
+	int64_t sold_until;                   /* end of the last sold window; 0: nothing is sold */
+	int64_t on_sale;                      /* lowest price that it is on sale at; -1: it is not */
+	const char *on_sale_order;            /* the order with that price; NULL: unknown */
 	const char *down_reason;              /* NULL: unknown, or it is up */
 	int64_t down_since;                   /* 0: unknown, or it is up */
 	int64_t drain;                        /* from when on it is out of service; 0: it is not */

@@ -208,6 +208,39 @@ int wire_procurement(struct doc *d, long at, struct model_procurement *out, stru
 	return rc;
 }
 
+/* Until when a host is sold, and what it is on sale at. */
+static int read_host_schedule(struct doc *d, struct json_t *host, struct model_host *made, struct fail *f)
+{
+	struct piece {
+		int64_t end, price;
+		const char *state, *order;
+	};
+	static const struct wire_field fields[] = {
+		FIELD(piece, "state", TEXT, NEEDED, state),
+		FIELD(piece, "end_at", INT, MAY, end),
+		FIELD(piece, "order", TEXT, MAY, order),
+		FIELD(piece, "price_dollars_per_node_hour", PRICE, MAY, price),
+		{ 0 },
+	};
+	int rc = 0;
+
+	made->on_sale = -1;
+	for (size_t i = 0; i < wire_length(host, "schedule") && !rc; i++) {
+		struct piece p = { .end = MODEL_NEVER, .price = -1 };
+
+		rc = wire_fields(d, wire_item(host, "schedule", i), fields, "a host's schedule", &p, f);
+		if (rc)
+			break;
+		if (strcmp(p.state, "sold") == 0 && p.end > made->sold_until)
+			made->sold_until = p.end;
+		if (strcmp(p.state, "on_sale") == 0 && p.price >= 0 && (made->on_sale < 0 || p.price < made->on_sale)) {
+			made->on_sale = p.price;
+			made->on_sale_order = p.order;
+		}
+	}
+	return rc;
+}
+
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {
@@ -245,6 +278,7 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 	rc = rc ? rc : wire_fields(d, o, pool, "a host", &its, f);
 	rc = rc ? rc : wire_fields(d, wire_member(o, "drain"), drain, "a host", &made, f);
 	rc = rc ? rc : wire_fields(d, wire_member(o, "verification"), proof, "a host", &made, f);
+	rc = rc ? rc : read_host_schedule(d, o, &made, f);
 	made.pool = its.name ? its.name : its.id;
 	if (!rc)
 		*out = made;

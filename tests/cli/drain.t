@@ -80,6 +80,7 @@ as "$FOUNDRY" POST /np/v1/hosts/rack2/offers "{\"price_dollars_per_node_hour\":\
 is "$(http_status)" 201 "but up to then"
 run_is 0 "list" owner list -o json
 is "$(jq -c '[.[] | [.host, .state, .since, .why]] | .[0]' <<<"$out")" "[\"rack1\",\"draining\",\"$AT_TEXT\",\"new fans\"]" "the list says so"
+is "$(jq -r '.[] | select(.host == "rack1") | .sold_until' <<<"$out")" "$AT_TEXT" "and until when it is sold"
 as "$ACME" POST /v2/pools '{"name":"other","workspace":"default"}' >"$TMP/.pool"
 as "$ACME" POST /v2/orders "$(order buy other 1 $((AT - HOUR)) "$AT" 9.000000)" >"$TMP/.order"
 v2_clock $((AT - HOUR))

@@ -192,6 +192,12 @@ run_is 0 "offer" np offer rack1 -p 1.90 --until +3d -y -o json
 is "$(printf '%s' "$out" | jq -r '.[0] | .host + " " + .price + " " + .status')" "rack1 1.90 standing" "is on sale"
 run_is 5 "twice" np offer rack1 -p 1.90 --until +3d -y
 run_is 0 "per node" np offer cpu1 -p 0.05 --per node --until +3d -y
+run_is 0 "list" np list -o json
+is "$(jq -c '[.[] | select(.node_price) | [.host, .node_price, .sold_until]] | sort' <<<"$out")" \
+	'[["cpu1","0.05",null],["rack1","15.20",null]]' "says what is on sale at which price, and that nothing is sold"
+is "$(jq -r '.[] | select(.host == "rack1") | .order' <<<"$out")" \
+	"$(as "$FOUNDRY" GET /v2/orders |
+		jq -r '.data[] | select((.limit_price_dollars_per_node_hour | tonumber * 100 | round) == 1520) | .id')" "by which order"
 
 # Status.
 run_is 0 "status" np status

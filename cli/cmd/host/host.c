@@ -190,7 +190,7 @@ const struct command cmd_host = {
 		"join URL          show what was found and how it is sold, ask, and join\n"
 		"verify            measure disk, network, clock, SSH, drivers, GPUs; exits 11 where one fails\n"
 		"offer HOST        offer its time for sale\n"
-		"list              list your hosts, with state and why\n"
+		"list              list your hosts: state, sold until when, price\n"
 		"drain HOST        sell no more of it, from now on or from --at on, after a plan\n"
 		"undrain HOST      put it back into service\n"
 		"inventory         list what this machine has\n"
