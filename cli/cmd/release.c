@@ -127,7 +127,8 @@ static int64_t release_most(const struct releasing *r)
 /* What is given back cannot be sold any more: whoever waits for money from it must know. */
 static void release_plan_offers(const struct releasing *r, struct plan *p)
 {
-	bool all = r->nodes >= release_most(r);
+	/* Nobody can buy time before the first minute any more, so an order that began earlier has nothing left either. */
+	bool now = r->from <= window_first(market_clock_now(&r->clock)), all = r->nodes >= release_most(r);
 	char span[WINDOW_TEXT];
 
 	for (size_t i = 0; i < r->offers.count && i < OFFERS_NAMED; i++) {
@@ -136,7 +137,7 @@ static void release_plan_offers(const struct releasing *r, struct plan *p)
 
 		plan_add(p, i ? "" : "sell order", "%s, %" PRId64 " node%s, %s: %s", one->id, one->nodes,
 			one->nodes == 1 ? "" : "s", window_show(&w, span),
-			all && one->start >= r->from ? "cancelled" : "loses the time that you give back");
+			all && (now || one->start >= r->from) ? "cancelled" : "loses the time that you give back");
 	}
 	if (r->offers.count > OFFERS_NAMED)
 		plan_add(p, "", "and %zu more sell orders of this time, likewise", r->offers.count - OFFERS_NAMED);

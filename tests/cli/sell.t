@@ -150,12 +150,23 @@ SALE=$(np sell onsale -n 1 --last 6h -p 3 -y 2>/dev/null)
 run_is 0 "released" np release onsale -y
 is "$(market GET "/v2/orders/$SALE" | jq -r .status)" cancelled "the order is cancelled, as the plan said"
 
+run_is 0 "a node for now" np buy -t richmond -d 4h -p 3 -y --name begun
+SALE=$(np sell begun -p 3 -y 2>/dev/null)
+clock $((NOW + 300))
+run_is 0 "a release from now on" np release begun --dry-run
+like "$err" "sell order +$SALE, 1 node, .*: cancelled" "leaves nothing on sale of an order that began before"
+run_is 0 "of its last hour" np release begun --from +3h --dry-run
+like "$err" "sell order +$SALE, 1 node, .*: loses the time that you give back" "leaves the time before"
+run_is 0 "released" np release begun -y
+clock $((NOW + 360))
+is "$(market GET "/v2/orders/$SALE" | jq -r .status)" cancelled "the market cancels it, as the plan said"
+
 # ---- By node ----
 run_is 0 "three nodes" np buy -t richmond -n 3 -d 4h -p 3 -y --name trio
-clock $((NOW + 120))
+clock $((NOW + 480))
 run_is 0 "one of them goes" np release trio-1 -y
 is "$(schedule_of trio | jq -c '.[-1][2]')" 2 "two hosts are left"
-clock $((NOW + 240))
+clock $((NOW + 600))
 is "$(market GET '/v2/instances?limit=200' | jq -c '[.data[] | select(.pool.name == "trio") | [.name, .status]] | sort')" \
 	'[["trio-0","awaiting_allocation"],["trio-1","terminated"],["trio-2","awaiting_allocation"]]' "it stops, and the others do not"
 
