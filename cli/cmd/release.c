@@ -35,8 +35,7 @@ struct releasing {
 	struct giveback_node *one; /* of going: it was typed instead of a reservation; NULL */
 	char *sku;           /* NULL: any */
 	int64_t from, nodes; /* as the market said */
-	int64_t refund, worth;
-	bool exact; /* worth is; else it is the most */
+	int64_t refund, paid;
 	char rule[300];
 	bool explain;
 };
@@ -52,16 +51,19 @@ static const struct column columns[] = {
 	{ 0 },
 };
 
-static int release_put(const struct releasing *r, bool dry, struct buf *body)
+static int release_put(const struct releasing *r, int64_t nodes, bool dry, struct buf *body)
 {
-	struct model_release_new ask = { .sku = r->sku,
-		.from = r->from,
-		.nodes = r->one                       ? 1
-			: option_given(r->o, "nodes") ? option_int(r->o, "nodes")
-						      : 0,
-		.dry_run = dry };
+	struct model_release_new ask = { .sku = r->sku, .from = r->from, .nodes = nodes, .dry_run = dry };
 
 	return wire_put_release(body, &ask);
+}
+
+/* 0: all */
+static int64_t release_asked(const struct releasing *r)
+{
+	if (r->one)
+		return 1;
+	return option_given(r->o, "nodes") ? option_int(r->o, "nodes") : 0;
 }
 
 static int release_take(struct releasing *r)
@@ -74,11 +76,14 @@ static int release_take(struct releasing *r)
 	r->from = got.from;
 	r->nodes = got.nodes;
 	r->refund = got.refund;
+	r->paid = got.paid;
 	snprintf(r->rule, sizeof r->rule, "%s", got.rule ? got.rule : "");
+	giveback_take(&r->going, &got);
 	return 0;
 }
 
-static int release_send(struct releasing *r, bool dry)
+/* nodes 0: all */
+static int release_send(struct releasing *r, int64_t nodes, bool dry)
 {
 	char path[128];
 	struct buf body;
@@ -86,7 +91,7 @@ static int release_send(struct releasing *r, bool dry)
 
 	snprintf(path, sizeof path, "/np/v1/pools/%s/release", r->reservation.id);
 	buf_init(&body, BODY_MAX);
-	if (release_put(r, dry, &body))
+	if (release_put(r, nodes, dry, &body))
 		command_nomem();
 	rc = dry ? market_send(r->m, "POST", path, &body, NULL) : purchase_post(&r->purchase, "release", path, &body);
 	buf_release(&body);
@@ -95,40 +100,41 @@ static int release_send(struct releasing *r, bool dry)
 
 static void release_plan_nodes(const struct releasing *r, struct plan *p)
 {
-	size_t idle = r->going.idle < (size_t)r->nodes ? r->going.idle : (size_t)r->nodes;
+	const struct giveback *g = &r->going;
+	size_t gone = g->stopping + g->waiting, bare = (size_t)r->nodes > gone ? (size_t)r->nodes - gone : 0;
 	char names[1024], when[WHEN_TEXT];
 
-	if (r->going.going)
+	if (g->stopping)
 		plan_add(p, "nodes", "%s stop%s at %s, and everything on %s lost",
-			giveback_names(&r->going, names, sizeof names), r->going.going == 1 ? "s" : "",
-			when_local(r->from, when), r->going.going == 1 ? "its disk is" : "their disks is");
-	if (idle)
-		plan_add(p, r->going.going ? "" : "nodes", "%zu host%s without a node go%s%s", idle,
-			idle == 1 ? "" : "s", idle == 1 ? "es" : "", r->going.going ? " too" : ": none stops");
+			giveback_names(g, false, names, sizeof names), g->stopping == 1 ? "s" : "",
+			when_local(r->from, when), g->stopping == 1 ? "its disk is" : "their disks is");
+	if (g->waiting)
+		plan_add(p, g->stopping ? "" : "nodes", "%s end%s without having started",
+			giveback_names(g, true, names, sizeof names), g->waiting == 1 ? "s" : "");
+	if (bare)
+		plan_add(p, gone ? "" : "nodes", "%zu host%s without a node go%s%s", bare, bare == 1 ? "" : "s",
+			bare == 1 ? "es" : "", gone ? " too" : ": none stops");
 }
 
-/* The most nodes that it has at any time from then on. */
-static int64_t release_most(const struct releasing *r)
+/* All of its hosts go: it has as many as nodes in all of its spans from then on, or fewer. */
+static bool release_is_whole(const struct releasing *r)
 {
-	int64_t sum = 0;
+	int64_t hosts = 0;
 
 	for (size_t i = 0; i < r->reservation.count; i++) {
 		const struct reservation_part *part = &r->reservation.parts[i];
-		int64_t most = 0;
 
 		for (size_t k = 0; (!r->sku || strcmp(part->sku, r->sku) == 0) && k < part->count; k++)
-			if (part->spans[k].end > r->from && part->spans[k].nodes > most)
-				most = part->spans[k].nodes;
-		sum += most;
+			hosts += part->spans[k].end > r->from ? part->spans[k].nodes : 0;
 	}
-	return sum;
+	return !release_asked(r) || r->nodes >= hosts;
 }
 
 /* What is given back cannot be sold any more: whoever waits for money from it must know. */
 static void release_plan_offers(const struct releasing *r, struct plan *p)
 {
-	/* Nobody can buy time before the first minute any more, so an order that began earlier has nothing left either. */
-	bool now = r->from <= window_first(market_clock_now(&r->clock)), all = r->nodes >= release_most(r);
+	/* Nobody can buy time before the first minute: an order that began earlier has nothing left, either. */
+	bool now = r->from <= window_first(market_clock_now(&r->clock)), all = release_is_whole(r);
 	char span[WINDOW_TEXT];
 
 	for (size_t i = 0; i < r->offers.count && i < OFFERS_NAMED; i++) {
@@ -146,17 +152,19 @@ static void release_plan_offers(const struct releasing *r, struct plan *p)
 static void release_show_plan(const struct releasing *r)
 {
 	char when[WHEN_TEXT], relative[WHEN_TEXT], a[MONEY_TEXT], left[MONEY_TEXT];
+	const char *about = r->going.marked ? "about " : "";
 	struct plan p;
 
 	/* Whoever agrees must know which node it is. */
 	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
 	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when),
 		when_relative(r->from, market_clock_now(&r->clock), relative));
-	plan_add(&p, "refund", r->refund ? "%s" : "%s: no refund", money_text(r->refund, a));
+	/* The market computed both for the host that it would take; this node's may have had another price. */
+	plan_add(&p, "refund", r->refund ? "%s%s" : "%s%s: no refund", about, money_text(r->refund, a));
 	plan_add(&p, "rule", "%s", r->rule);
-	if (r->worth > r->refund)
-		plan_add(&p, "forfeited", "%s%s that you paid for this time", r->exact ? "" : "up to ",
-			money_text(r->worth - r->refund, left));
+	if (r->paid > r->refund)
+		plan_add(&p, "forfeited", "%s%s that you paid for this time", about,
+			money_text(r->paid - r->refund, left));
 	release_plan_nodes(r, &p);
 	release_plan_offers(r, &p);
 	if (!r->refund)
@@ -208,7 +216,7 @@ static int release_carry_out(struct releasing *r)
 		purchase_end(&r->purchase);
 		return market_fail(r->m, "cannot choose the nodes of '%s' that stop", r->reservation.name);
 	}
-	rc = rc ? rc : release_send(r, false);
+	rc = rc ? rc : release_send(r, release_asked(r), false);
 	if (rc == MARKET_EXPLAINED)
 		return STATUS_OK;
 	if (rc && purchase_nothing_done(&r->purchase, rc)) {
@@ -225,20 +233,24 @@ static int release_carry_out(struct releasing *r)
 	return purchase_told(&r->purchase, release_print(r));
 }
 
-/* The nodes that stop, and what the time was worth, now that the market said from when and how many. */
-static int release_choose(struct releasing *r)
+/* What the market would do, and which nodes end by it. */
+static int release_ask(struct releasing *r)
 {
-	const struct reservation *have = &r->reservation;
-	int64_t hosts = 0;
+	int rc = r->one ? release_send(r, 0, true) : 0;
+	char id[sizeof r->one->id];
 
-	for (size_t i = 0; i < have->count; i++)
-		if (!r->sku || strcmp(have->parts[i].sku, r->sku) == 0)
-			hosts += part_least(&have->parts[i], r->from, r->from + WINDOW_STEP);
-	if (giveback_choose(r->m, &r->going, r->one, r->nodes, hosts) ||
-		giveback_worth(r->m, have, r->sku, r->from, r->nodes, &r->worth, &r->exact) ||
-		giveback_offers(r->m, have->id, r->sku, r->from, &r->offers))
-		return market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]);
-	return 0;
+	if (r->one) {
+		memcpy(id, r->one->id, sizeof id);
+		r->one = giveback_find(&r->going, id); /* the list may have moved */
+		rc = rc ? rc : giveback_may(r->m, &r->going, r->one, r->reservation.name);
+	}
+	rc = rc ? rc : release_send(r, release_asked(r), true);
+	if (!rc && r->one) {
+		r->one = giveback_find(&r->going, id);
+		rc = giveback_choose(r->m, &r->going, r->one);
+	}
+	rc = rc ? rc : giveback_offers(r->m, r->reservation.id, r->sku, r->from, &r->offers);
+	return rc ? market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]) : 0;
 }
 
 static int release_trade(struct releasing *r, const char *match)
@@ -252,9 +264,7 @@ static int release_trade(struct releasing *r, const char *match)
 		print_note(r->np, "continues the unfinished release of '%s' by this command", r->reservation.name);
 		return release_carry_out(r);
 	}
-	if (release_send(r, true))
-		return market_fail(r->m, "cannot release '%s'", r->reservation.name);
-	rc = release_choose(r);
+	rc = release_ask(r);
 	if (rc)
 		return rc;
 	release_show_plan(r);
@@ -277,27 +287,25 @@ static int release_look(struct releasing *r, const char *typed)
 	return rc ? rc : r->one ? reservation_look(r->m, r->one->pool, &r->reservation) : 1;
 }
 
-static int release_find_nodes(struct releasing *r)
+/* All nodes of its reservation and type, of which one was typed. */
+static int release_find_one(struct releasing *r)
 {
 	char id[sizeof r->one->id];
-	bool one = r->one;
 	int rc;
 
-	if (one) {
-		memcpy(id, r->one->id, sizeof id);
-		free(r->sku);
-		if (!(r->sku = strdup(r->one->sku)))
-			command_nomem();
-		giveback_release(&r->going);
-	}
+	memcpy(id, r->one->id, sizeof id);
+	free(r->sku);
+	if (!(r->sku = strdup(r->one->sku)))
+		command_nomem();
+	giveback_release(&r->going);
 	rc = giveback_load(r->m, r->reservation.id, r->sku, &r->going);
 	if (rc)
 		return market_fail(r->m, "cannot list the nodes of '%s'", r->reservation.name);
-	r->one = one ? giveback_find(&r->going, id) : NULL;
+	r->one = giveback_find(&r->going, id);
 	/* Without it this would be about all nodes. */
-	return one && !r->one ? print_fail(r->np, STATUS_CONFLICT, "'nanopod nodes --all' shows how",
-					"cannot release '%.60s': it has just ended", option_argv(r->o)[0])
-			      : 0;
+	return r->one ? 0
+		      : print_fail(r->np, STATUS_CONFLICT, "'nanopod nodes --all' shows how",
+				"cannot release '%.60s': it has just ended", option_argv(r->o)[0]);
 }
 
 static int release_find(struct releasing *r)
@@ -321,7 +329,7 @@ static int release_find(struct releasing *r)
 			command_nomem();
 		skus_release(&skus);
 	}
-	return rc ? rc : release_find_nodes(r);
+	return rc || !r->one ? rc : release_find_one(r);
 }
 
 static int release_read_from(struct releasing *r, int64_t now)
@@ -409,10 +417,9 @@ const struct command cmd_release = {
 	.args = "RESERVATION|NODE",
 	.summary = "give nodes back",
 	.examples = examples,
-	.description =
-		"The refund follows the market's published rule, and the plan shows it before you agree. "
-		"'nanopod sell' may bring more, or nothing.\n\nOf several nodes those with the lowest priority go "
-		"first, then those with the highest number. The plan names them.",
+	.description = "The refund follows the market's published rule, and the plan shows it before you agree. "
+		       "'nanopod sell' may bring more, or nothing.\n\nWith -n the market chooses: hosts without a "
+		       "node first, then nodes with the lowest priority. The plan names those that end.",
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them\n"
 		      "NODE         one of its nodes; 'nanopod nodes' lists them",
 	.options = options,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "market/money.h"
+#include "market/when.h"
 
 static const char *const ranks[] = { "yield", "normal", "preferred", "critical" };
 
@@ -20,7 +20,21 @@ static void giveback_text(char *room, size_t size, const char *text)
 	snprintf(room, size, "%s", text ? text : "");
 }
 
-static int giveback_take(void *arg, struct doc *d, long at, struct fail *f)
+static struct giveback_node *giveback_add(struct giveback *g, const char *id, const char *name)
+{
+	struct giveback_node *n = reallocarray(g->list, g->count + 1, sizeof *n);
+
+	if (!n)
+		command_nomem();
+	g->list = n;
+	n += g->count++;
+	*n = (struct giveback_node){ .rank = 1 };
+	giveback_text(n->id, sizeof n->id, id);
+	giveback_text(n->name, sizeof n->name, name ? name : id);
+	return n;
+}
+
+static int giveback_take_node(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct giving *w = arg;
 	struct model_instance i;
@@ -30,14 +44,7 @@ static int giveback_take(void *arg, struct doc *d, long at, struct fail *f)
 	if (rc || (i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING) ||
 		(w->sku && (!i.sku.id || strcmp(i.sku.id, w->sku) != 0)))
 		return rc;
-	n = reallocarray(w->out->list, w->out->count + 1, sizeof *n);
-	if (!n)
-		command_nomem();
-	w->out->list = n;
-	n += w->out->count++;
-	*n = (struct giveback_node){ .rank = 1 };
-	giveback_text(n->id, sizeof n->id, i.id);
-	giveback_text(n->name, sizeof n->name, i.name ? i.name : i.id);
+	n = giveback_add(w->out, i.id, i.name);
 	giveback_text(n->pool, sizeof n->pool, i.pool.id);
 	giveback_text(n->sku, sizeof n->sku, i.sku.id);
 	for (size_t k = 0; i.priority && k < sizeof ranks / sizeof *ranks; k++)
@@ -46,12 +53,12 @@ static int giveback_take(void *arg, struct doc *d, long at, struct fail *f)
 	return 0;
 }
 
-/* The lowest priority first; of the same the one with the highest number, as people count. */
+/* The highest number first, as people count. */
 static int giveback_order(const void *a, const void *b)
 {
 	const struct giveback_node *x = a, *y = b;
 
-	return x->rank != y->rank ? x->rank - y->rank : strverscmp(y->name, x->name);
+	return strverscmp(y->name, x->name);
 }
 
 int giveback_load(struct market_link *m, const char *pool, const char *sku, struct giveback *g)
@@ -62,7 +69,7 @@ int giveback_load(struct market_link *m, const char *pool, const char *sku, stru
 
 	*g = (struct giveback){ .count = 0 };
 	snprintf(path, sizeof path, "/v2/instances?limit=200%s%.60s", pool ? "&pool=" : "", pool ? pool : "");
-	rc = market_each(m, path, giveback_take, &w);
+	rc = market_each(m, path, giveback_take_node, &w);
 	if (g->count)
 		qsort(g->list, g->count, sizeof *g->list, giveback_order);
 	return rc;
@@ -84,36 +91,65 @@ struct giveback_node *giveback_find(const struct giveback *g, const char *name)
 
 /* ---- Which of them go ------------------------------------------------------------------- */
 
-int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one, int64_t nodes, int64_t hosts)
+void giveback_take(struct giveback *g, const struct model_release *said)
 {
-	int lowest_stays = 4, highest_goes = -1;
-	const struct giveback_node *stays = NULL;
+	for (size_t i = 0; i < g->count; i++)
+		g->list[i].goes = false;
+	g->stopping = g->waiting = 0;
+	g->idle = said->idle > 0 ? (size_t)said->idle : 0;
+	for (size_t i = 0; i < said->end_count; i++) {
+		const struct model_released *e = &said->ends[i];
+		struct giveback_node *n = giveback_find(g, e->id);
 
-	g->idle = hosts > (int64_t)g->count ? (size_t)hosts - g->count : 0;
-	if (one && g->idle)
+		if (!n)
+			n = giveback_add(g, e->id, e->name);
+		n->goes = true;
+		n->start = e->start_at;
+		g->waiting += n->start != 0;
+		g->stopping += n->start == 0;
+	}
+	if (g->count)
+		qsort(g->list, g->count, sizeof *g->list, giveback_order);
+}
+
+int giveback_may(struct market_link *m, const struct giveback *g, const struct giveback_node *one, const char *name)
+{
+	char when[WHEN_TEXT];
+
+	if (!one->goes)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
-			"%zu host%s of it ha%s no node, and the market takes %s first; 'nanopod release' with '-n %zu' "
+			"it does not end by that; 'nanopod release %.100s -n 1' gives its reservation's time back",
+			name);
+	if (!one->start && g->idle)
+		return fail_set(&m->fail, REASON_WRONG_STATE,
+			"%zu host%s of its reservation ha%s no node, and the market takes %s first; 'nanopod release "
+			"%.100s -n %zu' "
 			"gives %s back",
 			g->idle, g->idle == 1 ? "" : "s", g->idle == 1 ? "s" : "ve", g->idle == 1 ? "that" : "those",
-			g->idle, g->idle == 1 ? "it" : "them");
-	for (size_t i = 0; i < g->count; i++) {
-		struct giveback_node *n = &g->list[i];
-
-		n->goes = one ? n == one : (int64_t)(i + g->idle) < nodes;
-		g->going += n->goes;
-		if (n->goes && n->rank > highest_goes)
-			highest_goes = n->rank;
-		if (!n->goes && n->rank < lowest_stays) {
-			lowest_stays = n->rank;
-			stays = n;
-		}
-	}
-	g->marked = highest_goes >= lowest_stays;
-	if (g->marked && lowest_stays == 0)
+			name, g->idle, g->idle == 1 ? "it" : "them");
+	if (one->start && !g->idle)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
-			"the market may take '%.100s' first, whose priority is 'yield'; 'nanopod api PATCH "
-			"/v2/instances/%s {\"priority_level\":\"normal\"}' changes it",
-			stays->name, stays->id);
+			"it waits for later time of a host that another node uses; 'nanopod release %.100s --from %s' "
+			"gives that back",
+			name, when_iso(one->start, when));
+	return 0;
+}
+
+int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one)
+{
+	if (one->goes)
+		return 0;
+	for (size_t i = 0; i < g->count; i++)
+		if (&g->list[i] != one && g->list[i].rank == 0)
+			return fail_set(&m->fail, REASON_WRONG_STATE,
+				"the market may take '%.100s' first, whose priority is 'yield'; 'nanopod api PATCH "
+				"/v2/instances/%s {\"priority_level\":\"normal\"}' changes it",
+				g->list[i].name, g->list[i].id);
+	for (size_t i = 0; i < g->count; i++)
+		g->list[i].goes = &g->list[i] == one;
+	g->waiting = one->start != 0;
+	g->stopping = one->start == 0;
+	g->marked = true;
 	return 0;
 }
 
@@ -136,57 +172,15 @@ int giveback_mark(struct market_link *m, const struct giveback *g)
 	return rc;
 }
 
-const char *giveback_names(const struct giveback *g, char *room, size_t size)
+const char *giveback_names(const struct giveback *g, bool waiting, char *room, size_t size)
 {
 	size_t len = 0;
 
 	room[0] = '\0';
 	for (size_t i = 0; i < g->count && len < size; i++)
-		if (g->list[i].goes)
+		if (g->list[i].goes && waiting == (g->list[i].start != 0))
 			len += (size_t)snprintf(room + len, size - len, "%s%s", len ? ", " : "", g->list[i].name);
 	return room;
-}
-
-/* ---- What it was worth ------------------------------------------------------------------- */
-
-struct worth {
-	const char *pool, *sku;
-	int64_t from, low, high;
-};
-
-static int giveback_take_lease(void *arg, struct doc *d, long at, struct fail *f)
-{
-	struct worth *w = arg;
-	struct model_lease l;
-	int rc = wire_lease(d, at, &l, f);
-
-	if (rc || l.end <= w->from || !l.pool.id || strcmp(l.pool.id, w->pool) != 0 ||
-		(w->sku && l.sku.id && strcmp(l.sku.id, w->sku) != 0))
-		return rc;
-	w->low = w->high < 0 || l.price < w->low ? l.price : w->low;
-	w->high = l.price > w->high ? l.price : w->high;
-	return 0;
-}
-
-int giveback_worth(struct market_link *m, const struct reservation *r, const char *sku, int64_t from, int64_t nodes,
-	int64_t *worth, bool *exact)
-{
-	struct worth w = { r->id, sku, from, 0, -1 };
-	int64_t sum = 0, one;
-	int rc = market_each(m, "/np/v1/leases?limit=200", giveback_take_lease, &w);
-
-	for (size_t i = 0; !rc && w.high >= 0 && i < r->count; i++)
-		for (size_t k = 0; !rc && (!sku || strcmp(r->parts[i].sku, sku) == 0) && k < r->parts[i].count; k++) {
-			const struct model_span *s = &r->parts[i].spans[k];
-			int64_t start = s->start > from ? s->start : from, n = s->nodes < nodes ? s->nodes : nodes;
-
-			if (s->end > start &&
-				(money_cost(w.high, n, (s->end - start) / 60, &one) || money_add(sum, one, &sum)))
-				rc = fail_set(&m->fail, REASON_INVALID, "the sum is too large to compute");
-		}
-	*worth = sum;
-	*exact = w.low == w.high;
-	return rc;
 }
 
 /* ---- What of it is on sale ---------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which nodes stop when a reservation gives back some of its hosts, and what the time was worth. The market takes hosts
- * without a node first, then those whose node has the lowest priority: so a priority chooses the node.
+ * Which nodes end when a reservation gives back some of its hosts: the market says it. It takes hosts without a node
+ * first, then those whose node has the lowest priority: so a priority chooses the node.
  */
 #ifndef CLI_TRADE_GIVEBACK_H
 #define CLI_TRADE_GIVEBACK_H
@@ -12,13 +12,15 @@ struct giveback_node {
 	char id[64], name[256], pool[64], sku[64];
 	int rank; /* of its priority: 0 goes first */
 	bool goes;
+	int64_t start; /* it waits for this time; 0: it has a host */
 };
 
 struct giveback {
-	struct giveback_node *list; /* those that are pending or run, in the order in which they go */
-	size_t count, going;
+	struct giveback_node *list; /* those that are pending or run, the highest number first */
+	size_t count;
+	size_t stopping, waiting; /* of those that go: they have a host; they have none */
 	size_t idle; /* hosts that have no node go before all nodes */
-	bool marked; /* the priorities must be set for these nodes to go */
+	bool marked; /* the priorities must be set for this node to go */
 };
 
 /* The nodes of this reservation (NULL: of all) and type (NULL: any). 0, or a negative code in m->fail. */
@@ -28,24 +30,23 @@ void giveback_release(struct giveback *g);
 /* By name or id. NULL. */
 struct giveback_node *giveback_find(const struct giveback *g, const char *name);
 
+/* Takes over which nodes end by what the market says; it knows those that the list lacks, too. */
+void giveback_take(struct giveback *g, const struct model_release *said);
+
 /*
- * Marks the nodes that go: `one`, else as many as give back `nodes` of the `hosts` that there are. 0, or
- * REASON_WRONG_STATE in m->fail where the market would take another one.
+ * Whether this node, of the reservation of that name, can be given back alone, after the market said what a release of
+ * all hosts ends. 0, or REASON_WRONG_STATE in m->fail.
  */
-int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one, int64_t nodes, int64_t hosts);
+int giveback_may(struct market_link *m, const struct giveback *g, const struct giveback_node *one, const char *name);
+
+/* Makes it the one that goes, after the market said which it would take. Fails like giveback_may(). */
+int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one);
 
 /* Sets the priorities of those that go, where that is needed. 0, or a negative code in m->fail. */
 int giveback_mark(struct market_link *m, const struct giveback *g);
 
-/* "train-1, train-2" */
-const char *giveback_names(const struct giveback *g, char *room, size_t size);
-
-/*
- * What was paid for so many nodes of the reservation from then on, at the most: exact where its leases have one price.
- * 0, or a negative code in m->fail. *exact: it is.
- */
-int giveback_worth(struct market_link *m, const struct reservation *r, const char *sku, int64_t from, int64_t nodes,
-	int64_t *worth, bool *exact);
+/* "train-1, train-2": those that go and wait for their time, or that have a host. */
+const char *giveback_names(const struct giveback *g, bool waiting, char *room, size_t size);
 
 /* A sell order of the reservation's time after `from`: what is given back leaves the sale. */
 struct giveback_offer {

@@ -242,9 +242,18 @@ struct model_quote {
 	size_t alternative_count;
 };
 
+/* A node that ends by a release. */
+struct model_released {
+	const char *id, *name;
+	int64_t start_at; /* it waits for this; 0: it has a host and stops */
+};
+
 struct model_release {
-	int64_t refund, from, nodes;
+	int64_t refund, paid, from, nodes,
+		idle; /* paid: what was refunded and what is lost; idle: hosts without a node */
 	const char *rule;
+	const struct model_released *ends;
+	size_t end_count;
 };
 
 struct model_balance {

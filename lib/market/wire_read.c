@@ -270,14 +270,31 @@ int wire_release(struct doc *d, long at, struct model_release *out, struct fail 
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_release, "refund_dollars", MONEY, NEEDED, refund),
+		FIELD(model_release, "paid_dollars", MONEY, NEEDED, paid),
 		FIELD(model_release, "from", INT, MAY, from),
 		FIELD(model_release, "node_count", INT, MAY, nodes),
+		FIELD(model_release, "idle_hosts", INT, NEEDED, idle),
 		FIELD(model_release, "rule", TEXT, MAY, rule),
 		{ 0 },
 	};
+	static const struct wire_field node[] = {
+		FIELD(model_released, "id", TEXT, NEEDED, id),
+		FIELD(model_released, "name", TEXT, NEEDED, name),
+		FIELD(model_released, "start_at", INT, MAY, start_at),
+		{ 0 },
+	};
 	struct model_release made = { 0 };
-	int rc = wire_read(d, at, "a release", fields, &made, f);
+	struct json_t *o = wire_object(d, at, "a release", f);
+	int rc = o ? wire_fields(d, o, fields, "a release", &made, f) : -EPROTO;
+	size_t n = wire_length(o, "nodes");
+	struct model_released *ends = wire_room(d, n, sizeof *ends);
 
+	if (!rc && !ends)
+		rc = fail_set(f, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = wire_fields(d, wire_item(o, "nodes", i), node, "a node", &ends[i], f);
+	made.ends = ends;
+	made.end_count = n;
 	if (!rc)
 		*out = made;
 	return rc;

@@ -82,13 +82,13 @@ run_is 0 "which works" np api DELETE "/v2/procurements/$keep"
 run_is 0 "dry run" np release day --dry-run
 like "$err" 'refund +\$0\.00: no refund' "by this market's rule nothing comes back, and that is said"
 like "$err" "instead +'nanopod sell day" "with what might bring something"
-like "$err" 'nodes +day-1, day-0 stop at Fri 15 Jan 08:01 UTC, and everything on their disks is lost' "the nodes that stop"
+like "$err" 'nodes +day-1, day-0 end without having started' "the nodes that end"
 like "$err" 'forfeited +\$662\.40 that you paid for this time' "and what does not come back"
 run_is 0 "of one" np release day -n 1 --dry-run
-like "$err" 'nodes +day-1 stops at ' "it says which"
+like "$err" 'nodes +day-1 ends' "it says which"
 run_is 0 "of one that is named" np release day-0 --dry-run
 like "$err" "^Give back 1 node of 'day'" "it is one"
-like "$err" 'nodes +day-0 stops at ' "that one"
+like "$err" 'nodes +day-0 ends' "that one"
 run_is 2 "a number of one node" np release day-0 -n 1 -y
 run_is 3 "neither a reservation nor a node" np release day-7 -y
 is "$(schedule_of day)" "[[$FIRST,$((END - 2 * HOUR)),2],[$((END - 2 * HOUR)),$END,1]]" "nothing is given back"

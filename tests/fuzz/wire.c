@@ -61,8 +61,11 @@ static void read_trade(struct doc *d, long at)
 			touch(q.alternatives[i].kind);
 	if (good(wire_preview(d, at, &p, &f), &f))
 		touch(p.sku);
-	if (good(wire_release(d, at, &r, &f), &f))
+	if (good(wire_release(d, at, &r, &f), &f)) {
 		touch(r.rule);
+		for (size_t i = 0; i < r.end_count; i++)
+			touch(r.ends[i].name);
+	}
 }
 
 static void read_things(struct doc *d, long at)

@@ -19,7 +19,7 @@ static bool __attribute__((format(printf, 2, 3))) oracle_wrong(struct world *w, 
 void oracle_ask(struct world *w, const struct event *ev, struct promise *p)
 {
 	struct fail why = { .code = 0 };
-	int64_t refund = -1;
+	struct release_quote back = { .refund = -1 };
 
 	*p = (struct promise){ .asked = false };
 	if (ev->at < engine_at(w->eng))
@@ -30,8 +30,9 @@ void oracle_ask(struct world *w, const struct event *ev, struct promise *p)
 	}
 	if (ev->kind == EVENT_RELEASE) {
 		p->asked = true;
-		p->rc = engine_release_quote(w->eng, ev, &refund, &why);
-		p->quote.cost = refund;
+		p->rc = engine_release_quote(w->eng, ev, &back, &why);
+		p->quote.cost = back.refund;
+		free(back.hosts);
 	}
 }
 

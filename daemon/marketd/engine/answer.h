@@ -16,6 +16,14 @@ struct quote {
 	int32_t nodes;             /* as asked, or fewer with ORDER_PARTIAL */
 };
 
+/* What a release gives back. */
+struct release_quote {
+	int64_t paid;    /* micro-dollars that this time cost */
+	int64_t refund;  /* of them, to the buyer */
+	uint64_t *hosts; /* in the order in which they go; free() */
+	size_t count;
+};
+
 /* Why an order does not fill, and which orders would: each alternative fills if it is posted now. */
 struct diagnosis {
 	int32_t reason;

@@ -108,7 +108,9 @@ bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uin
 
 /* How many more nodes of the SKU the pool's time has room for, now or later: windows of its hosts without a node. */
 size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku);
-/* When the nth of those windows begins, from 0, in order of time; -1: there are fewer. */
+/* How many of a host's windows begin in that minute or later. */
+size_t engine_windows_from(const struct engine *e, uint64_t pool, uint64_t host, int64_t minute);
+/* When the nth of those windows of a pool begins, from 0, in order of time; -1: there are fewer. */
 int64_t engine_pool_window(const struct engine *e, uint64_t pool, uint64_t sku, size_t n);
 
 /* The public book: the levels of one SKU for a window, best first, without names; spans: what a level could fill. */
@@ -139,8 +141,9 @@ int engine_quote(const struct engine *e, const struct event *order, struct quote
 /* Why an order does not fill, and which orders would: each alternative fills if it is posted now. */
 void engine_diagnose(const struct engine *e, const struct event *order, struct diagnosis *out);
 
-/* What RELEASE would give back now (micro-dollars to the buyer). */
-int engine_release_quote(const struct engine *e, const struct event *release, int64_t *refund, struct fail *why);
+/* What RELEASE would give back now. */
+int engine_release_quote(const struct engine *e, const struct event *release, struct release_quote *out,
+	struct fail *why);
 
 /* ---- Keeping and proving ---------------------------------------------------------------- */
 

@@ -243,6 +243,16 @@ size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku)
 	return n;
 }
 
+size_t engine_windows_from(const struct engine *e, uint64_t pool, uint64_t host, int64_t minute)
+{
+	const struct live_host *h = world_host(e, host);
+
+	if (!h)
+		return 0;
+	return query_windows(h, pool, minute, NULL) -
+		(calendar_owned(h, pool, minute - 1) && calendar_owned(h, pool, minute));
+}
+
 static int query_earlier(const void *x, const void *y)
 {
 	const int64_t *a = x, *b = y;

@@ -80,7 +80,8 @@ int engine_quote(const struct engine *e, const struct event *order, struct quote
 	return o.side == SIDE_BUY ? quote_buy(e, &o, out, why) : quote_sell(e, &o, out, why);
 }
 
-int engine_release_quote(const struct engine *e, const struct event *release, int64_t *refund, struct fail *why)
+int engine_release_quote(const struct engine *e, const struct event *release, struct release_quote *out,
+	struct fail *why)
 {
-	return release_refund(e, release, refund, why);
+	return release_quote(e, release, out, why);
 }

@@ -209,7 +209,8 @@ static void drains(void)
 
 static void releases(void)
 {
-	int64_t refund = -1, sell;
+	struct release_quote back = { .refund = -1 };
+	int64_t sell;
 
 	open_market(2);
 	apply(EVENT(POLICY, .u.policy = { .fee_bps = 1000, .release_bps = 3333, .settle_minutes = 60 }));
@@ -221,10 +222,13 @@ static void releases(void)
 		"nor more than one has");
 	tick(NOW + 20);
 	is_int(engine_release_quote(market,
-		       &EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25), &refund,
+		       &EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25), &back,
 		       NULL),
 		0, "it says first what comes back");
-	is_int(refund, 8, "a third of 25, rounded down");
+	is_int(back.refund, 8, "a third of 25, rounded down");
+	is_int(back.paid, 25, "of what that time cost");
+	ok(back.count == 1 && back.hosts[0] == host_id[0], "and which host goes");
+	free(back.hosts);
 	is_int(apply(EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = NOW + 25)), 0,
 		"given back");
 	is_int(money(alice), 1000000 - 40 + 8, "and that it was");
@@ -377,11 +381,12 @@ static int verified(enum host_proof result, int64_t until)
 
 static int64_t refund_of(int64_t from)
 {
-	int64_t refund = -1;
+	struct release_quote back = { .refund = -1 };
 
 	engine_release_quote(market, &EVENT(RELEASE, .account = alice, .subject = alice_pool, .u.release.from = from),
-		&refund, NULL);
-	return refund;
+		&back, NULL);
+	free(back.hosts);
+	return back.refund;
 }
 
 /* Who was proven when the buyer came is paid for as long as he stays, unless it failed. */

@@ -123,8 +123,13 @@ struct np_lives {
 	uint64_t pool, sku;
 	size_t room;
 	bool buys;
+	const struct release_quote *without; /* as if this were given back, from minute `from` on; or NULL */
+	int64_t from;
 };
 bool np_node_lives_too(const struct engine *e, const struct instance *i, struct np_lives *last);
+
+/* The minute in which the time begins that a node without a host waits for; -1: it has a host, or there is none. */
+int64_t np_node_start(const struct engine *e, const struct instance *i);
 
 /* ---- Time and trade ------------------------------------------------------------------------ */
 

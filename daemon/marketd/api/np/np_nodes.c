@@ -38,6 +38,17 @@ static bool np_nodes_buys(const struct engine *e, const struct instance *i)
 	return false;
 }
 
+/* Windows of its pool for nodes that wait. */
+static size_t np_nodes_room(const struct engine *e, const struct instance *i, const struct np_lives *l)
+{
+	size_t room = engine_pool_room(e, i->pool, i->sku), less = 0;
+
+	for (size_t n = 0; l->without && n < l->without->count; n++)
+		if (engine_host(e, l->without->hosts[n])->sku == i->sku)
+			less += engine_windows_from(e, i->pool, l->without->hosts[n], l->from);
+	return less < room ? room - less : 0;
+}
+
 bool np_node_lives_too(const struct engine *e, const struct instance *i, struct np_lives *last)
 {
 	if (i->status != INSTANCE_AWAITING || i->host)
@@ -45,8 +56,10 @@ bool np_node_lives_too(const struct engine *e, const struct instance *i, struct 
 	if (last->pool != i->pool || last->sku != i->sku)
 		*last = (struct np_lives){ .pool = i->pool,
 			.sku = i->sku,
-			.room = engine_pool_room(e, i->pool, i->sku),
-			.buys = np_nodes_buys(e, i) };
+			.room = np_nodes_room(e, i, last),
+			.buys = np_nodes_buys(e, i),
+			.without = last->without,
+			.from = last->from };
 	return last->buys || (last->room && np_nodes_before(e, i, last->room) < last->room);
 }
 
@@ -129,14 +142,12 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 	return made;
 }
 
-/* When the time begins that a node waits for; a host may not have started it yet though it has begun. */
-static json_t *np_nodes_start(const struct engine *e, const struct instance *i)
+/* A host may not have started it yet though its time has begun. */
+int64_t np_node_start(const struct engine *e, const struct instance *i)
 {
-	int64_t start = i->status == INSTANCE_AWAITING && !i->host
+	return i->status == INSTANCE_AWAITING && !i->host
 		? engine_pool_window(e, i->pool, i->sku, np_nodes_before(e, i, BEFORE_MOST))
 		: -1;
-
-	return start < 0 ? json_null() : render_minute(start);
 }
 
 static json_t *np_nodes_node_json(const struct engine *e, const struct instance *i)
@@ -144,16 +155,17 @@ static json_t *np_nodes_node_json(const struct engine *e, const struct instance 
 	static const char *const words[] = { "awaiting_allocation", "running", "terminated", "failed" };
 	const struct sku *s = engine_sku(e, i->sku);
 	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
+	int64_t start = np_node_start(e, i);
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
 	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}",
 		"object", "node", "id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status",
 		words[i->status], "status_message", message_of(e, i), "host_down", h && h->down, "ends_early",
 		(int)np_ends_early(e, i), "reservation", render_pool_summary(e, i->pool), "type",
-		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "start_at", np_nodes_start(e, i),
-		"price_dollars_per_node_hour", np_nodes_price(e, i), "end_at",
-		end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at, "updated_at",
-		(json_int_t)i->updated_at, "gpus", render_gpus(i), "ssh", ssh_of(i), "verification",
+		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "start_at",
+		start < 0 ? json_null() : render_minute(start), "price_dollars_per_node_hour", np_nodes_price(e, i),
+		"end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
+		"updated_at", (json_int_t)i->updated_at, "gpus", render_gpus(i), "ssh", ssh_of(i), "verification",
 		h ? np_verification(e, h) : json_null());
 }
 

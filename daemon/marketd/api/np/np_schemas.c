@@ -393,13 +393,24 @@ static const struct schema_field release_request[] = {
 	{ 0 },
 };
 
+static const struct schema_field released_node[] = {
+	ID_OF("inst"),
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "start_at", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"of the time that it waits for; null: it has a host and stops" },
+	{ 0 },
+};
+
 static const struct schema_field release[] = {
 	OBJECT_IS("release"),
 	TIME("from", FIELD_REQUIRED),
 	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.ReleasedNode", 0, 0, "which end by it" },
+	{ "idle_hosts", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of them without a node now: these go first" },
 	{ "dry_run", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "rule", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "what is refunded, in words" },
 	AMOUNT("refund", 0),
+	AMOUNT("paid", 0),
 	{ 0 },
 };
 
@@ -519,6 +530,7 @@ const struct schema schema_np[] = {
 	{ "np.ExtendAnswer", SCHEMA_ONE_OF, "np.Quote|v2.OrderResponse", 0, 0, NULL, NULL,
 		"a quote with dry_run, else the order" },
 	OBJECT("np.ReleaseRequest", release_request),
+	OBJECT("np.ReleasedNode", released_node),
 	OBJECT("np.Release", release),
 	OBJECT("np.Posting", posting),
 	OBJECT("np.Ledger", ledger),

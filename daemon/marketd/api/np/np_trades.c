@@ -306,37 +306,6 @@ static int np_trades_by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many hosts the pool owns some minute of from that one on; -1: out of memory. */
-static int count_hosts(const struct engine *e, const struct event *ev)
-{
-	uint64_t *ids = NULL, *more;
-	size_t n = 0, cap = 0;
-	int count = 0;
-
-	for (const struct lease *l = engine_lease_after(e, ev->account, 0); l;
-		l = engine_lease_after(e, ev->account, l->id)) {
-		if (l->pool != ev->subject || l->sold_on || l->end <= ev->u.release.from ||
-		    (ev->u.release.sku && l->sku != ev->u.release.sku))
-			continue;
-		if (n == cap) {
-			cap = cap ? cap * 2 : 16;
-			more = reallocarray(ids, cap, sizeof *ids);
-			if (!more) {
-				free(ids);
-				return -1;
-			}
-			ids = more;
-		}
-		ids[n++] = l->host;
-	}
-	if (n)
-		qsort(ids, n, sizeof *ids, np_trades_by_id);
-	for (size_t i = 0; i < n; i++)
-		count += i == 0 || ids[i] != ids[i - 1];
-	free(ids);
-	return count;
-}
-
 static json_t *rule_text(const struct policy *p)
 {
 	int bps = (int)p->release_bps;
@@ -419,16 +388,76 @@ static int release_do(struct api *api, const struct request *q, struct event *ev
 	return rc;
 }
 
+/* The node is one that stops, or that ends without having started. */
+static bool release_ends(const struct engine *e, const struct instance *i, const struct event *release,
+	const uint64_t *sorted, struct np_lives *now, struct np_lives *then)
+{
+	if (i->status != INSTANCE_AWAITING && i->status != INSTANCE_RUNNING)
+		return false;
+	if (!i->host)
+		return np_node_lives_too(e, i, now) && !np_node_lives_too(e, i, then);
+	return bsearch(&i->host, sorted, then->without->count, sizeof *sorted, np_trades_by_id) &&
+		engine_owned_until(e, i->host, i->pool, engine_minute(e)) > release->u.release.from;
+}
+
+/* Of what is given back: the nodes that end by it, and how many hosts have no node now, which go before all others. */
+static int release_nodes(const struct engine *e, const struct event *release, const struct release_quote *q, json_t *o)
+{
+	struct np_lives now = { 0 }, then = { .without = q, .from = release->u.release.from };
+	uint64_t *sorted = calloc(q->count + 1, sizeof *sorted);
+	json_t *nodes = json_array();
+	const struct instance *i = NULL;
+	size_t idle = q->count;
+	int64_t start;
+
+	if (!sorted || !nodes) {
+		free(sorted);
+		json_decref(nodes);
+		return REASON_INTERNAL;
+	}
+	memcpy(sorted, q->hosts, q->count * sizeof *sorted);
+	qsort(sorted, q->count, sizeof *sorted, np_trades_by_id);
+	while ((i = engine_instance_of_pool(e, release->subject, i ? i->id : 0))) {
+		if (i->host && bsearch(&i->host, sorted, q->count, sizeof *sorted, np_trades_by_id))
+			idle--;
+		if (!release_ends(e, i, release, sorted, &now, &then))
+			continue;
+		start = np_node_start(e, i);
+		json_array_append_new(nodes,
+			json_pack("{s:o, s:o, s:o}", "id", render_id(IDENT_INSTANCE, i->id), "name",
+				render_text(i->name), "start_at", start < 0 ? json_null() : render_minute(start)));
+	}
+	free(sorted);
+	json_object_set_new(o, "idle_hosts", json_integer((json_int_t)idle));
+	return json_object_set_new(o, "nodes", nodes) ? REASON_INTERNAL : 0;
+}
+
+static json_t *release_json(const struct engine *e, const struct event *release, const struct release_quote *q,
+	bool dry)
+{
+	json_t *o = json_pack("{s:s, s:I, s:I, s:b, s:o}", "object", "release", "from",
+		(json_int_t)release->u.release.from * 60, "node_count", (json_int_t)q->count, "dry_run", (int)dry,
+		"rule", rule_text(engine_policy(e)));
+
+	render_money(o, "refund", q->refund);
+	render_money(o, "paid", q->paid);
+	if (o && release_nodes(e, release, q, o)) {
+		json_decref(o);
+		o = NULL;
+	}
+	return o;
+}
+
 static int post_release(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct event ev = { .kind = EVENT_RELEASE, .u.release.from = engine_minute(e) + 1 };
 	const struct pool *p = pool_of(api, q, r, &ev.u.release.sku);
 	bool dry = body_bool(q->body, "dry_run", false);
+	struct release_quote quote = { 0 };
 	struct fail why = { 0 };
-	int64_t refund = 0;
-	int rc, count;
-	json_t *o;
+	json_t *o = NULL;
+	int rc;
 
 	if (!p || !body_minute(q, r, q->body, "from", &ev.u.release.from) || (!dry && !np_may(q, r, SCOPE_TRADE)))
 		return r->status;
@@ -439,18 +468,16 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 	if (buys_again(e, &ev))
 		return refuse_renewing(q, r, buys_again(e, &ev));
 	ev.u.release.nodes = (int32_t)body_int(q->body, "node_count", 0);
-	count = ev.u.release.nodes ? (int)ev.u.release.nodes : count_hosts(e, &ev);
-	rc = count < 0 ? REASON_INTERNAL : engine_release_quote(e, &ev, &refund, &why);
-	o = rc ? NULL
-	       : json_pack("{s:s, s:I, s:i, s:b, s:o}", "object", "release", "from", (json_int_t)ev.u.release.from * 60,
-			 "node_count", count, "dry_run", (int)dry, "rule", rule_text(engine_policy(e)));
+	rc = engine_release_quote(e, &ev, &quote, &why);
+	if (!rc && !(o = release_json(e, &ev, &quote, dry)))
+		rc = fail_set(&why, REASON_INTERNAL, "out of memory");
+	free(quote.hosts);
 	if (rc == 0 && !dry)
 		rc = release_do(api, q, &ev, &why);
 	if (rc) {
 		json_decref(o);
 		return api_failed(q, r, rc, NULL, &why);
 	}
-	render_money(o, "refund", refund);
 	return api_json(q, r, 200, o);
 }
 

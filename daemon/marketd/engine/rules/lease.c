@@ -193,11 +193,17 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 	emit_lease(e, l, false, false);
 }
 
+int64_t lease_unused(const struct lease *l, int64_t from)
+{
+	int64_t start = l->start > from ? l->start : from;
+
+	return l->paid_end > start ? sure_mul(l->price, l->paid_end - start) : 0;
+}
+
 int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from)
 {
-	int64_t start = l->start > from ? l->start : from, unused;
+	int64_t unused = lease_unused(l, from);
 
-	unused = l->paid_end > start ? sure_mul(l->price, l->paid_end - start) : 0;
 	if (l->interruptible || lease_unproven(e, l))
 		return unused;
 	if (l->proof && l->since > e->minute && world_host(e, l->host)->pub.proof_until <= e->minute)

@@ -120,23 +120,28 @@ int release_apply(struct engine *e, const struct event *ev, struct fail *why)
 	return 0;
 }
 
-int release_refund(const struct engine *e, const struct event *ev, int64_t *refund, struct fail *why)
+int release_quote(const struct engine *e, const struct event *ev, struct release_quote *out, struct fail *why)
 {
+	struct release_quote made = { 0 };
 	struct pick hosts;
 	const struct piece *p;
-	int64_t from, sum = 0;
+	int64_t from;
 	int rc = release_plan(e, ev, &hosts, &from, why);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < hosts.count; i++)
+	made.hosts = must_zalloc(hosts.count * sizeof *made.hosts);
+	for (size_t i = 0; i < hosts.count; i++) {
+		made.hosts[made.count++] = hosts.list[i]->pub.id;
 		for (int64_t at = from; (p = next_own(hosts.list[i], ev->subject, at));) {
 			const struct live_lease *l = world_lease(e, p->lease);
 
-			sum = sure_add(sum, lease_refund(e, &l->pub, from));
+			made.paid = sure_add(made.paid, lease_unused(&l->pub, from));
+			made.refund = sure_add(made.refund, lease_refund(e, &l->pub, from));
 			at = l->pub.end;
 		}
+	}
 	pick_release(&hosts);
-	*refund = sum;
+	*out = made;
 	return 0;
 }

@@ -6,6 +6,6 @@
 #include "marketd/engine/live/world.h"
 
 int release_apply(struct engine *e, const struct event *ev, struct fail *why);
-int release_refund(const struct engine *e, const struct event *ev, int64_t *refund, struct fail *why);
+int release_quote(const struct engine *e, const struct event *ev, struct release_quote *out, struct fail *why);
 
 #endif

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# nanopod release where hosts of a reservation differ: its plan names the nodes that the market stops, and what they cost.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+trade_start 2
+cd "$TMP" || exit 99
+np() { timeout -k 5 60 "$NANOPOD" "$@"; }
+states() { market GET '/v2/instances?limit=200' | jq -r --arg p "$1" '[.data[] | select(.pool.name == $p) | .name + " " + .status] | sort | join(", ")'; }
+plan() { printf '%s\n' "$err" | grep -E '^  (nodes|forfeited|refund|          ) ' | sed 's/  */ /g; s/^ //'; }
+operator PUT /np/v1/policy '{"release_bps":5000}' >/dev/null
+marketd_account zoe 10000.00
+ZOE=$(marketd_token zoe)
+
+# ---- A later window on another host ----
+# Who buys the first host's later time makes the reservation's second window one of the other host.
+run_is 0 "an hour now" np buy -t richmond -n 1 -d 1h -p 3 -y --no-wait --name two
+NANOPOD_TOKEN=$ZOE run_is 0 "(the same host's later time goes to somebody else)" \
+	np buy -t richmond -n 1 -d 1h -s +3h -p 3 -y --no-wait --name hers
+run_is 0 "and an hour later on" np buy -t richmond -n 1 -d 1h -s +3h -p 3 -y --no-wait --into two
+clock $((NOW + 120))
+is "$(market GET '/v2/instances?limit=200' | jq -c '[.data[] | [.name, .np_host != null]] | sort')" '[["two-0",true],["two-1",false]]' \
+	"the first one runs, the second waits"
+run_is 0 "one of them" np release two -n 1 --dry-run
+is "$(plan)" "refund \$7.20
+forfeited \$7.20 that you paid for this time
+nodes two-1 ends without having started" "is the host that no node uses: the plan says what ends, and what it cost"
+run_is 5 "the one that runs" np release two-0 -y
+like "$err" "cannot release 'two-0': 1 host of its reservation has no node, and the market takes that first; 'nanopod release two -n 1' gives it back" \
+	"is not what the market would take"
+run_is 0 "done" np release two -n 1 -y
+is "$(states two)" "two-0 awaiting_allocation, two-1 terminated" "as the plan said"
+run_is 0 "then the other" np release two-0 -y
+is "$(plan)" "refund \$6.96
+forfeited \$6.96 that you paid for this time
+nodes two-0 stops at Fri 15 Jan 08:03 UTC, and everything on its disk is lost" "is the one that runs"
+
+# ---- Two windows of one host ----
+run_is 0 "an hour now" np buy -t richmond -n 1 -d 1h -p 3 -y --no-wait --name same
+run_is 0 "and one of the same host" np buy -t richmond -n 1 -d 1h -s +6h -p 3 -y --no-wait --into same
+clock $((NOW + 240))
+run_is 5 "the node that waits for it" np release same-1 -y
+like "$err" "cannot release 'same-1': it waits for later time of a host that another node uses; 'nanopod release same --from 2027-01-15T14:[0-9][0-9]:00Z' gives that back" \
+	"cannot go without the one that runs, and how it can is said"
+later=$(printf '%s\n' "$err" | sed -n "s/.*--from \([^']*\)'.*/\1/p")
+run_is 0 "which works" np release same --from "$later" --dry-run
+is "$(plan | grep nodes)" "nodes same-1 ends without having started" "and stops no other"
+run_is 0 "both" np release same -n 1 --dry-run
+is "$(plan | sed 1,2d)" "nodes same-0 stops at Fri 15 Jan 08:05 UTC, and everything on its disk is lost
+same-1 ends without having started" "go with their host"
+run_is 0 "a minute of the later time is left" np release same --from "@$((NOW + 7 * HOUR - 120))" --dry-run
+is "$(plan | grep nodes)" "nodes 1 host without a node goes: none stops" "where its node still starts"
+run_is 0 "(all of it)" np release same -y
+is "$(states same)" "same-0 awaiting_allocation, same-1 terminated" "the one that waits ends at once"
+clock $((NOW + 300))
+is "$(states same)" "same-0 terminated, same-1 terminated" "the other in the minute that the plan said"
+done_testing
