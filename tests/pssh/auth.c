@@ -247,6 +247,75 @@ static void check_agent(void)
 	close(fd);
 }
 
+/* Signs in by an agent that refuses, again where it took so long that somebody might have said no. */
+static struct seen *once_refused(const char *identity, const char *answer, int tries)
+{
+	for (;;) {
+		struct pssh_host *h = fresh("n1");
+		struct seen *s;
+
+		pssh_set_agent(d.p, "refuse.sock");
+		pssh_add_identity(d.p, identity);
+		pssh_set_prompts(d.p, answer != NULL);
+		d.answer = answer;
+		s = once(&d, h, "true");
+		if (strcmp(end_of(s), "exit 0") == 0 || strstr(s->text, "passphrase") || --tries <= 0)
+			return s;
+		drive_end(&d, "a refusal that took long");
+	}
+}
+
+/*
+ * The agent lists a key and refuses at once to sign with it, as for one with ssh-add -h that may not go to the host:
+ * ssh hears of no such key, so the file serves. Where somebody had the time to say no, it does not.
+ */
+static void check_agent_refuses(void)
+{
+	FILE *f = fopen("askpass", "w");
+	struct seen *s;
+	pid_t agent;
+
+	fputs("#!/bin/sh\nif [ -f slow ]; then sleep 1.2; fi\nexit 1\n", f);
+	fclose(f);
+	chmod("askpass", 0700);
+	setenv("SSH_ASKPASS", "./askpass", 1);
+	setenv("SSH_ASKPASS_REQUIRE", "force", 1);
+	agent = tool_spawn((const char *const[]){ "ssh-agent", "-D", "-a", "refuse.sock", NULL });
+	for (int i = 0; i < 1000 && access("refuse.sock", F_OK) != 0; i++)
+		poll(NULL, 0, 10);
+	unsetenv("SSH_ASKPASS");
+	unsetenv("SSH_ASKPASS_REQUIRE");
+	make_key("k-refused", "ed25519", "256", "", "RFC4716");
+	make_key("k-shut", "ecdsa", "256", "", "RFC4716");
+	setenv("SSH_AUTH_SOCK", "refuse.sock", 1);
+	tool_run("ssh-add", "-q", "-c", "k-refused", "k-shut");
+	unsetenv("SSH_AUTH_SOCK");
+	tool_run("ssh-keygen", "-q", "-p", "-P", "", "-N", "secret", "-f", "k-shut");
+
+	ends(once_refused("k-refused", NULL, 5), "exit 0",
+		"a key that the agent refuses to sign with: its file serves");
+	drive_end(&d, "refused");
+	ends(s = once_refused("k-shut", NULL, 5), "PSSH_EAUTH", "but not a locked one where nobody may be asked");
+	has_str(s->text, "agent refused to sign", "the sentence says what the agent did: %s", s->text);
+	has_str(s->text, "locked by a passphrase", "and what the file needs");
+	drive_end(&d, "refused, locked");
+	ends(once_refused("k-shut", "secret", 5), "exit 0", "a locked one opens by its passphrase");
+	is_int(d.prompts, 1, "asked for once");
+	drive_end(&d, "refused, unlocked");
+
+	close(open("slow", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	ends(s = once_refused("k-refused", NULL, 1), "PSSH_EAUTH", "a key that somebody may have refused is not used");
+	has_str(s->text, "agent refused to sign", "for that reason: %s", s->text);
+	drive_end(&d, "refused by hand");
+	unlink("slow");
+	unlink("k-refused");
+	ends(s = once_refused("k-refused", NULL, 1), "PSSH_EAUTH",
+		"nor is there one whose file has the public part alone");
+	has_str(s->text, "agent refused to sign", "for that reason: %s", s->text);
+	drive_end(&d, "refused, public");
+	tool_stop(agent);
+}
+
 /* A key and its certificate, which is not in authorized_keys. */
 static void make_certificate(const char *name, const char *type)
 {
@@ -384,6 +453,7 @@ int main(void)
 	check_passphrases();
 	check_shared_question();
 	check_agent();
+	check_agent_refuses();
 	check_certificate("ecdsa");
 	check_certificate("ed25519");
 	check_certificate("rsa");

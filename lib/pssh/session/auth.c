@@ -32,12 +32,13 @@ struct auth {
 	struct agent_sign_request sign;
 	bool by_hand;
 	bool signing;
+	bool refused;           /* the agent does not sign with this key; its file may */
 	bool declined;          /* no passphrase or signature will come */
 	uint8_t *to_sign, *sig; /* for a key whose private part the program has, and its answer */
 	size_t to_sign_len, sig_len;
 	unsigned wrong;               /* passphrases for this key */
 	int sign_rc;                  /* why the last signature was not made */
-	struct fail sign_fail;
+	struct fail sign_fail, refusal;
 
 	const char *methods;          /* what the server accepts; in libssh2's memory */
 	bool can_kbdint, can_password;
@@ -156,6 +157,7 @@ static int sign_by_agent(struct auth *a, const struct offer *c, const unsigned c
 
 		/* For the certificate of a file whose key the agent holds, that key signs. */
 		key_request_algorithm(data, len, algorithm, sizeof algorithm);
+		a->sign.took_ms = 0;
 		rc = agent_sign(a->want.agent, &a->sign, blob, blob_len, data, len, agent_flags(algorithm),
 			&a->sign_fail);
 		a->signing = rc == 0;
@@ -187,39 +189,60 @@ static int sign_by_program(struct auth *a, const unsigned char *data, size_t len
 	return PSSH_EAGAIN;
 }
 
+static int sign_by_key(struct auth *a, const struct key *key, const unsigned char *data, size_t len,
+	unsigned char **sig, size_t *sig_len)
+{
+	if (key_is_signer(key)) {
+		int rc = sign_by_program(a, data, len);
+
+		if (rc == 0) {
+			*sig = a->sig;
+			*sig_len = a->sig_len;
+			a->sig = NULL;
+		}
+		return rc;
+	}
+	if (!key_locked(key))
+		return key_sign(key, NULL, data, len, sig, sig_len, &a->sign_fail);
+	if (a->declined || !a->want.interactive)
+		return fail_set(&a->sign_fail, PSSH_EPASSPHRASE, "it is locked by a passphrase");
+	ask_passphrase(a, key);
+	return PSSH_EAGAIN;
+}
+
+/*
+ * An agent may list a key that it does not sign with, as one of ssh-add -h: ssh hears of no such key there and takes
+ * the file. A refusal that took longer may be a person's.
+ */
+static bool key_signs_instead(struct auth *a, const struct offer *c)
+{
+	if (!c->key || key_public_only(c->key) || a->sign.took_ms >= BY_HAND_MS)
+		return false;
+	a->refusal = a->sign_fail;
+	return true;
+}
+
 /* libssh2's sign callback; libssh2 calls it again until it returns something other than EAGAIN. */
 static int auth_sign(LIBSSH2_SESSION *session, unsigned char **sig, size_t *sig_len, const unsigned char *data,
 	size_t len, void **abstract)
 {
 	struct auth *a = *abstract;
 	const struct offer *c = &a->offers.list[a->at];
-	int rc;
+	int rc = 0;
 
 	assert(a->phase == AUTH_KEYS && a->at < a->offers.count);
 	(void)session; /* the signature comes from malloc, which is the allocator of our sessions too */
-	if (c->identity) {
+	if (c->identity && !a->refused) {
 		rc = sign_by_agent(a, c, data, len);
 		if (rc == 0) {
 			*sig = a->sign.sig;
 			*sig_len = a->sign.sig_len;
 			a->sign.sig = NULL;
 		}
-	} else if (key_is_signer(c->key)) {
-		rc = sign_by_program(a, data, len);
-		if (rc == 0) {
-			*sig = a->sig;
-			*sig_len = a->sig_len;
-			a->sig = NULL;
-		}
-	} else if (key_locked(c->key)) {
-		rc = PSSH_EAGAIN;
-		if (a->declined || !a->want.interactive)
-			rc = fail_set(&a->sign_fail, PSSH_EPASSPHRASE, "it is locked by a passphrase");
-		else
-			ask_passphrase(a, c->key);
-	} else {
-		rc = key_sign(c->key, NULL, data, len, sig, sig_len, &a->sign_fail);
+		a->refused = rc && rc != PSSH_EAGAIN && key_signs_instead(a, c);
 	}
+	if (a->refused || !c->identity)
+		rc = sign_by_key(a, c->key, data, len, sig, sig_len);
 	a->sign_rc = rc == PSSH_EAGAIN ? 0 : rc;
 	return rc == PSSH_EAGAIN ? LIBSSH2_ERROR_EAGAIN : rc ? LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED : 0;
 }
@@ -228,7 +251,9 @@ static void note_offer(struct auth *a, const struct offer *c)
 {
 	const char *what = c->key ? key_path(c->key) : c->identity->comment;
 
-	if (a->sign_rc == PSSH_EPASSPHRASE)
+	if (a->sign_rc == PSSH_EPASSPHRASE && a->refused)
+		offers_remark(&a->offers, "'%s' is locked by a passphrase, and %s", what, a->refusal.text);
+	else if (a->sign_rc == PSSH_EPASSPHRASE)
 		offers_remark(&a->offers, "'%s' is locked by a passphrase", what);
 	else if (a->sign_rc)
 		offers_remark(&a->offers, "'%s' could not sign: %s", what, a->sign_fail.text);
@@ -240,7 +265,7 @@ static void note_offer(struct auth *a, const struct offer *c)
 static void next_key(struct auth *a)
 {
 	a->at++;
-	a->declined = false;
+	a->declined = a->refused = false;
 	a->wrong = 0;
 }
 
