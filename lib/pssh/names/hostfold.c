@@ -141,13 +141,6 @@ static unsigned width_of(const struct family *one, int side, const struct number
 
 /* ---- Sides ----------------------------------------------------------------------------- */
 
-static int hostfold_span_text(struct buf *b, const struct span *s)
-{
-	int rc = buf_addf(b, "%0*llu", (int)s->width, (unsigned long long)s->lo);
-
-	return rc || s->lo == s->hi ? rc : buf_addf(b, "-%0*llu", (int)s->width, (unsigned long long)s->hi);
-}
-
 static int compare_spans(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
@@ -172,27 +165,77 @@ static size_t join_spans(struct span *s, size_t count)
 	return kept + 1;
 }
 
+static bool power_of_ten(uint64_t n)
+{
+	while (n > 9 && n % 10 == 0)
+		n /= 10;
+	return n == 1;
+}
+
+/* Whether its numbers read the same without padding. */
+static bool span_plain(const struct span *s)
+{
+	uint64_t least = 1;
+
+	for (unsigned i = 1; i < s->width; i++)
+		least *= 10;
+	return !s->width || s->lo >= least;
+}
+
+/* The plain span that ends or begins with n; NULL: none. */
+static const struct span *span_beside(const struct span *s, size_t count, uint64_t n, bool ends)
+{
+	for (size_t i = 0; i < count; i++)
+		if ((ends ? s[i].hi : s[i].lo) == n && span_plain(&s[i]))
+			return &s[i];
+	return NULL;
+}
+
+/*
+ * Writes the text of a side and, after it, what the text does not tell: the padding of numbers that fill it. 85-99 and
+ * 100-115 read 85-115, though other numbers of three digits are padded.
+ */
+static int side_text(struct buf *b, const struct span *spans, size_t count, size_t *len)
+{
+	int rc = 0;
+
+	buf_clear(b);
+	for (size_t i = 0; !rc && i < count; i++) {
+		const struct span *s = &spans[i], *last = s, *next = s;
+
+		if (s->lo > 1 && power_of_ten(s->lo) && span_plain(s) && span_beside(spans, count, s->lo - 1, true))
+			continue;
+		while (next && span_plain(s) && power_of_ten(last->hi + 1))
+			if ((next = span_beside(spans, count, last->hi + 1, false)) != NULL)
+				last = next;
+		rc = b->len ? buf_addc(b, ',') : 0;
+		rc = rc ? rc : buf_addf(b, "%0*llu", (int)s->width, (unsigned long long)s->lo);
+		if (!rc && s->lo < last->hi)
+			rc = buf_addf(b, "-%0*llu", (int)s->width, (unsigned long long)last->hi);
+	}
+	*len = b->len;
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = spans[i].width ? buf_addf(b, " %u", spans[i].width) : 0;
+	return rc;
+}
+
 /* The side with these spans, which it sorts and joins first. NULL: out of memory. */
 static const struct side *side_of(struct fold *f, struct span *spans, size_t count)
 {
 	struct side *side;
-	int rc = 0;
+	char *key;
+	size_t len;
 
 	count = join_spans(spans, count);
-	buf_clear(&f->scratch);
-	for (size_t i = 0; !rc && i < count; i++) {
-		rc = i ? buf_addc(&f->scratch, ',') : 0;
-		if (!rc)
-			rc = hostfold_span_text(&f->scratch, &spans[i]);
-	}
-	if (rc)
+	if (side_text(&f->scratch, spans, count, &len) != 0)
 		return NULL;
 	side = table_get(&f->texts, buf_text(&f->scratch));
 	if (side)
 		return side;
 	side = arena_get(f->arena, sizeof *side);
-	if (!side || !(side->text = arena_text(f->arena, buf_text(&f->scratch), f->scratch.len)) ||
-	    !(side->spans = arena_get(f->arena, count * sizeof *spans)) || table_set(&f->texts, side->text, side) != 0)
+	key = arena_text(f->arena, buf_text(&f->scratch), f->scratch.len);
+	if (!side || !key || !(side->text = arena_text(f->arena, key, len)) ||
+		!(side->spans = arena_get(f->arena, count * sizeof *spans)) || table_set(&f->texts, key, side) != 0)
 		return NULL;
 	memcpy(side->spans, spans, count * sizeof *spans);
 	side->count = count;

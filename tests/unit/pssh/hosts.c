@@ -361,6 +361,14 @@ static void test_fold(void)
 	folds("n1-x,n2-x,n1-y", "n[1-2]-x,n1-y");
 	folds("n1234567890123456789,n1234567890123456790", "n1234567890123456789,n1234567890123456790");
 	folds("a1b1,a2b2", "a1b1,a2b2");
+	/* A number of another family, which shows no padding there. */
+	folds("c10,n[08-10]", "c10,n[08-10]");
+	/* Those of more digits read the same padded or not. */
+	folds("n[85-99,000,100-115]", "n[85-115,000]");
+	folds("n[8-9,000,10-99,100-115,0010,1000-1003]", "n[8-115,000,0010,1000-1003]");
+	folds("n[01-12,100-999,1000-1002]", "n[01-12,100-1002]");
+	folds("n[0-1,010]", "n[0-1,010]");
+	folds("n[7884-7888],c[0040,7883-7886]", "n[7884-7888],c[0040,7883-7886]");
 }
 
 static unsigned seed = 12345;
