@@ -54,6 +54,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 	struct market_link *m;
 	int rc;
 
+	*out = NULL;
 	if (!url)
 		return no_url(np);
 	m = calloc(1, sizeof *m);

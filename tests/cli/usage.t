@@ -115,5 +115,28 @@ is "$err" "nanopod: cannot read '$HOME/.config/nanopod/config.yaml': line 1, col
 for words in version help "help run" "completion zsh" "run --help"; do
 	run_is 0 "'$words' works all the same" "$NANOPOD" $words
 done
+rm "$HOME/.config/nanopod/config.yaml"
+
+# ---- nobody is signed in ----
+# Every example of the help that asks the market alone, and lists without an example.
+if command -v jq >/dev/null; then
+	"$NANOPOD" help --json | jq -r '.commands[] | select(any(.options[]; .name == "url")) | .examples[].line' |
+		sed 's/ | .*//; s/ && .*//; s/ >.*//' |
+		grep -vE '^nanopod (local|login|run|ssh|cp|shell|tunnel|provision|kubeconfig|api|logs|hosts|inventory|ssh-config|host (join|verify|power)) ?' >"$TMP/lines"
+	printf 'nanopod %s\n' 'host list' 'host status -o json' 'admin host list' 'admin account list' 'admin sku list' \
+		'admin policy' 'admin token list' 'token list' ledger >>"$TMP/lines"
+	ok "(many lines)" [ "$(wc -l <"$TMP/lines")" -gt 80 ]
+	while IFS= read -r line; do
+		(
+			eval "set -- ${line#nanopod }"
+			NANOPOD_URL=http://127.0.0.1:9 NANOPOD_TOKEN='' exec "$NANOPOD" "$@"
+		) >"$TMP/said" 2>&1 </dev/null
+		case $? in
+		2 | 3 | 4) [ -s "$TMP/said" ] || echo "$line: says nothing" ;;
+		*) echo "$line: $?, $(tail -n 1 "$TMP/said")" ;;
+		esac
+	done <"$TMP/lines" >"$TMP/odd"
+	is "$(cat "$TMP/odd")" "" "signed out, each of them says what is wrong, and ends"
+fi
 
 done_testing
