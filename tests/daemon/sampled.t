@@ -62,8 +62,8 @@ is "$(as "$ACME" GET "/np/v1/samples?limit=3&starting_after=$(sed -n 3p "$TMP/id
 	"$(sed -n 4,6p "$TMP/ids" | jq -Rc . | jq -sc .)" "none is missing, none comes twice"
 
 # ---- Some of it is lost ---------------------------------------------------------------------------------------
-samples $((NOW + 1320)) "{\"nodes\":[{\"id\":\"$INST\",\"measures\":{\"cpu\":1},\"gpus\":[{},{\"use\":0.5}]}]}"
 v2_clock $((NOW + 1320))
+samples $((NOW + 1320)) "{\"nodes\":[{\"id\":\"$INST\",\"measures\":{\"cpu\":1},\"gpus\":[{},{\"use\":0.5}]}]}"
 is "$(look "$ACME" node=train-1 | jq -c '.data[0] | [.at, .measures.cpu, .measures.memory, .gpus[0], .gpus[1].use, .gpus[1].power]')" \
 	"[$((NOW + 1320)),1,null,{},0.5,null]" "what the last minute does not say is not known, and is no old number"
 v2_clock $((NOW + 1320 + 880))

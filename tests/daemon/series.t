@@ -33,6 +33,7 @@ one="{\"machine\":{\"cpu\":0.25,\"memory\":8589934592},\"gpus\":[{\"use\":0.9,\"
 	\"nodes\":[{\"id\":\"$INST\",\"measures\":{\"cpu\":3.5,\"memory\":4294967296},\"gpus\":[{\"use\":0.9}]}]}"
 samples $BEGIN "$one" >/dev/null
 is "$(http_status)" 204 "an agent sends what it measured"
+v2_clock $((BEGIN + 20))
 out=$(as "$AGENT" POST /np/v1/agent/samples "{\"samples\":[{\"at\":$((BEGIN + 10)),\"nodes\":[{\"id\":\"$INST\",\"measures\":{\"cpu\":1.5}}]},
 	{\"at\":$((BEGIN + 20)),\"machine\":{\"cpu\":0.75,\"warp_factor\":9}}]}")
 is "$(http_status)" 204 "and several moments at once, with a metric of a later version"

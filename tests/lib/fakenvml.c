@@ -165,7 +165,7 @@ int nvmlDeviceGetMemoryInfo(void *d, struct memory *out)
 	return 0;
 }
 
-/* The driver keeps 64 MiB. Mode "total": as an older library, it does not tell so. */
+/* The driver keeps 64 MiB, which only the older call counts as used. Mode "total": as an older library, without this. */
 int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory2 *out)
 {
 	struct memory m;
@@ -174,7 +174,7 @@ int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory2 *out)
 		return NOT_SUPPORTED;
 	out->total = m.total;
 	out->reserved = 64ULL << 20;
-	out->used = m.used;
+	out->used = m.used - out->reserved;
 	out->free = m.free;
 	return 0;
 }

@@ -311,7 +311,8 @@ static int show_disk_lines(const struct inventory *v, struct buf *out)
 	for (size_t i = 0; !rc && i < v->disk_count; i++)
 		rc = buf_addf(out, "  disk     %s  %s%s%s%s\n", v->disks[i].name,
 			show_size_text(v->disks[i].bytes, bytes), *v->disks[i].model ? ", " : "", v->disks[i].model,
-			v->disks[i].rotational == 1 ? ", rotating" : "");
+			/* virtio does not tell, and the kernel then says that the disk rotates. */
+			v->disks[i].rotational == 1 && strncmp(v->disks[i].name, "vd", 2) != 0 ? ", rotating" : "");
 	return rc;
 }
 
@@ -323,8 +324,10 @@ static int show_nic_lines(const struct inventory *v, struct buf *out)
 	for (size_t i = 0; !rc && i < v->nic_count; i++) {
 		const struct inventory_nic *n = &v->nics[i];
 
-		rc = buf_addf(out, "  network  %s  %s Mbit/s, %s%s%s%s%s\n", n->name, show_count_text(n->speed, speed),
-			*n->state ? n->state : "?", *n->driver ? ", " : "", n->driver, *n->rdma ? ", " : "", n->rdma);
+		rc = buf_addf(out, "  network  %s  %s%s, %s%s%s%s%s\n", n->name,
+			n->speed == GPU_UNKNOWN ? "speed unknown" : show_count_text(n->speed, speed),
+			n->speed == GPU_UNKNOWN ? "" : " Mbit/s", *n->state ? n->state : "?", *n->driver ? ", " : "",
+			n->driver, *n->rdma ? ", " : "", n->rdma);
 	}
 	return rc;
 }
@@ -338,7 +341,7 @@ static int show_kind_line(const struct inventory *v, struct buf *out)
 	if (inventory_kind(v, 1, &k, &why))
 		return buf_addf(out, "  sold as  nothing: %s\n", why.text);
 	inventory_kind_text(&k, text, sizeof text);
-	return buf_addf(out, "  sold as  %s%s\n", text, k.gpus ? "" : " (a node without accelerator)");
+	return buf_addf(out, "  sold as  %s\n", k.gpus ? text : "a node without accelerator");
 }
 
 static int show_capacity_line(const struct inventory *v, struct buf *out)
@@ -353,17 +356,19 @@ static int show_capacity_line(const struct inventory *v, struct buf *out)
 int inventory_text(const struct inventory *v, struct buf *out)
 {
 	char a[32], b[32], c[32], memory[32];
-	int rc = buf_addf(out, "  cpu      %s: %s sockets, %s cores, %s threads\n", *v->cpu.model ? v->cpu.model : "?",
-		show_count_text(v->cpu.sockets, a), show_count_text(v->cpu.cores, b),
-		show_count_text(v->cpu.threads, c));
+	int rc = buf_addf(out, "  cpu      %s: %s socket%s, %s core%s, %s thread%s\n",
+		*v->cpu.model ? v->cpu.model : "?", show_count_text(v->cpu.sockets, a), v->cpu.sockets == 1 ? "" : "s",
+		show_count_text(v->cpu.cores, b), v->cpu.cores == 1 ? "" : "s", show_count_text(v->cpu.threads, c),
+		v->cpu.threads == 1 ? "" : "s");
 
 	rc = rc ? rc
-		: buf_addf(out, "  memory   %s\n  kernel   %s, cgroup v%s, %s IOMMU groups, %s NUMA nodes\n",
+		: buf_addf(out, "  memory   %s\n  kernel   %s, cgroup v%s, %s IOMMU group%s, %s NUMA node%s\n",
 			  show_size_text(v->memory, memory), *v->kernel ? v->kernel : "?",
 			  v->cgroup == 2           ? "2"
 				  : v->cgroup == 1 ? "1"
 						   : "?",
-			  show_count_text(v->iommu_groups, a), show_count_text(v->numa_nodes, b));
+			  show_count_text(v->iommu_groups, a), v->iommu_groups == 1 ? "" : "s",
+			  show_count_text(v->numa_nodes, b), v->numa_nodes == 1 ? "" : "s");
 	for (size_t i = 0; !rc && i < v->gpu_count; i++) {
 		rc = show_gpu_line(&v->gpus[i], out);
 		rc = rc ? rc : show_slice_lines(&v->gpus[i], out);

@@ -32,11 +32,14 @@ int main(void)
 	is_str(n.gpus[0].address, "0000:01:00.0", "address");
 	is_str(n.gpus[1].name, "NVIDIA GeForce RTX 4090", "name");
 	is_str(n.gpus[1].uuid, "GPU-fake-1", "UUID");
-	ok(n.gpus[0].memory == 24564LL << 20 && n.gpus[0].memory_used == 1LL << 30, "memory");
+	ok(n.gpus[0].memory == 24564LL << 20 && n.gpus[0].memory_used == (1LL << 30) - (64LL << 20),
+		"memory, without what the driver keeps for itself");
 	ok(n.gpus[0].temperature == 35000 && n.gpus[0].power == 21000, "temperature and power");
 	ok(n.gpus[0].power_limit == 450000 && n.gpus[0].power_min == 10000 && n.gpus[0].power_max == 600000, "limits");
 	ok(n.gpus[0].ecc == GPU_UNKNOWN && n.gpus[0].mig == GPU_UNKNOWN, "what it does not support is not known");
 	ok(n.gpus[1].ecc == 1 && n.gpus[1].uncorrected == 3 && n.gpus[1].mig == 0, "what it does is");
+	is_int(ask("total", FAKE, 5000), 0, "an older one answers");
+	ok(n.gpus[0].memory_used == 1LL << 30, "and counts that as used");
 	is_int(ask("lost", FAKE, 5000), 0, "one that lost a GPU answers");
 	ok(n.count == 1 && n.lost == 1, "with the other");
 	is_int(ask("absurd", FAKE, 5000), 0, "absurd numbers");
