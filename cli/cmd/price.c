@@ -153,7 +153,7 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 		p->args.nodes, p->args.nodes == 1 ? "" : "s");
 	print_safe_line(out, sku->alias ? sku->alias : sku->id);
 	if (sku->gpus)
-		fprintf(out, ", %u GPUs each", sku->gpus);
+		fprintf(out, ", %u GPU%s each", sku->gpus, sku->gpus == 1 ? "" : "s");
 	fprintf(out, "%s\n", print_color(p->np, out, COLOR_NONE));
 	if (*sku_contract(sku, contract))
 		put_said(p, "each", "%s", contract);

@@ -172,7 +172,8 @@ void buy_show_plan(struct buy *b)
 		plan_add(&p, "size", "%" PRId64 " x %s of a GPU%s; %s", a->nodes, b->order.sku->share,
 			option_given(b->d.o, "partial") ? ", or fewer" : "", sku_share_text(b->order.sku->share));
 	else if (b->order.sku->gpus)
-		plan_add(&p, "size", "%" PRId64 " x %u GPUs%s", a->nodes, b->order.sku->gpus,
+		plan_add(&p, "size", "%" PRId64 " x %u GPU%s%s", a->nodes, b->order.sku->gpus,
+			b->order.sku->gpus == 1 ? "" : "s",
 			option_given(b->d.o, "partial") ? ", or fewer" : "");
 	buy_plan_money(b, &p, most);
 	deal_plan_refund(&b->d, &p, option_given(b->d.o, "interruptible"));
