@@ -60,6 +60,7 @@ nanopod_SOURCES += \
 	cli/cmd/admin/admin.c \
 	cli/cmd/admin/admin.h \
 	cli/cmd/admin/admin_hosts.c \
+	cli/cmd/admin/admin_overview.c \
 	cli/cmd/admin/admin_skus.c \
 	cli/cmd/admin/admin_part.c \
 	cli/cmd/admin/admin_tokens.c \

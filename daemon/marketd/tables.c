@@ -28,6 +28,7 @@ const struct route *const api_tables[] = {
 	api_np_series_routes,
 	api_np_sample_routes,
 	api_np_report_routes,
+	api_np_overview_routes,
 	api_np_verify_routes,
 	api_np_proof_routes,
 	api_np_node_routes,
@@ -55,6 +56,7 @@ const struct schema *const schema_tables[] = {
 	schema_np_series,
 	schema_np_samples,
 	schema_np_report,
+	schema_np_overview,
 	schema_old,
 	NULL,
 };

@@ -358,6 +358,52 @@ struct model_report_books {
 	int64_t before[MODEL_BOOKS], after[MODEL_BOOKS];
 };
 
+/* GET /np/v1/overview: a market in numbers, for its operator. */
+struct model_overview_period {
+	int64_t turnover, fees, credited, seconds; /* MODEL_NONE: not counted yet */
+};
+
+struct model_overview_type {
+	const char *type;
+	int64_t gpus, hosts, up, sold, on_sale;                 /* nodes, now */
+	int64_t day_sold, day_on_sale, week_sold, week_on_sale; /* seconds of nodes, from now on */
+};
+
+/* A machine that is silent, or a host that is down for another reason. */
+struct model_overview_away {
+	const char *kind, *id, *name, *account, *reason;
+	int64_t since, hosts, sold; /* since 0: unknown */
+};
+
+struct model_overview {
+	int64_t now;
+	struct {
+		int64_t total, suspended, buying, selling;
+	} accounts;
+	struct {
+		int64_t up, draining, down, silent;
+	} hosts;
+	struct {
+		int64_t up, silent, joined;
+	} machines;
+	struct {
+		int64_t running, starting, pending, longest;
+	} nodes; /* longest: seconds */
+	struct {
+		int64_t buy, sell;
+	} orders;
+	struct {
+		int64_t available, held, escrow, hourly;
+	} money;
+	bool counted; /* the market knows today and month */
+	struct model_overview_period today, month;
+	const struct model_overview_type *types;
+	size_t type_count;
+	const struct model_overview_away *away; /* some of them */
+	size_t away_count;
+	int64_t away_total;
+};
+
 struct model_event {
 	uint64_t seq;
 	int64_t at;

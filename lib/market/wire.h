@@ -78,6 +78,7 @@ int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f);
 int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail *f);
 int wire_report_row(struct doc *d, long at, struct model_report_row *out, struct fail *f);
 int wire_report_books(struct doc *d, struct model_report_books *out, struct fail *f);
+int wire_overview(struct doc *d, struct model_overview *out, struct fail *f);
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);
 
 /* Never fails: leaves empty what it cannot read. status: HTTP's. */

@@ -84,7 +84,7 @@ NANOPOD_TOKEN=$seller NANOPOD_URL=$url run_is 0 "and adds one" "$NANOPOD" admin 
 NANOPOD_TOKEN=$seller NANOPOD_URL=$url run_is 4 "but gives no money" "$NANOPOD" admin credit alice 5
 
 run_is 2 "an action that is none" admin frobnicate
-like "$err" 'available: account list' "says which there are"
+like "$err" 'available: overview, account list' "says which there are"
 run_is 2 "a near miss" admin account lst
 like "$err" "did you mean 'admin account list'" "is told"
 run_is 2 "a missing argument" admin credit alice

@@ -24,7 +24,7 @@ $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 
 # Asking the market: tests/lib/marketd.sh runs a real one.
 cli_market_tests = tests/cli/account.t tests/cli/admin.t tests/cli/api.t tests/cli/balance.t tests/cli/burn.t \
-	tests/cli/events.t tests/cli/ledger.t tests/cli/login.t tests/cli/token.t
+	tests/cli/events.t tests/cli/ledger.t tests/cli/login.t tests/cli/overview.t tests/cli/token.t
 TESTS += $(cli_market_tests)
 EXTRA_DIST += $(cli_market_tests)
 $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)

@@ -123,14 +123,23 @@ def trouble():
     ask("PATCH", "/np/v1/hosts/%s?account=%s" % (host, owner), {"down": rnd.random() < .5}, False)
 
 
+watched = seed % 4 == 3  # the overview is asked now and then, or only at the end
 deeds = [offer, offer, buy, buy, buy, sell, extend, release, credit, trouble]
-first = month_of(now)
-while (month_of(now)[0] * 12 + month_of(now)[1]) - (first[0] * 12 + first[1]) < months:
+first, late = month_of(now), rnd.randrange(20, 28)  # it ends within a month
+while (month_of(now)[0] * 12 + month_of(now)[1]) - (first[0] * 12 + first[1]) < months or now % begin(*month_of(now)) < late * 86400:
     for _ in range(rnd.randrange(1, 5)):
         rnd.choice(deeds)()
     step = rnd.choice([60, 3600, 7 * 3600, 86400, 2 * 86400])
     edge = begin(month_of(now)[0], month_of(now)[1] + 1)
     clock(min(now + step, edge) if rnd.random() < .5 else now + step)
+    if watched and rnd.random() < .02:
+        ask("GET", "/np/v1/overview")  # it counts on from there
+for owner, host in hosts:
+    ask("PATCH", "/np/v1/hosts/%s?account=%s" % (host, owner), {"down": False}, False)
+for _ in range(20):  # a day with sales, too
+    for deed in (offer, offer, buy, buy, credit):
+        deed()
+    clock(now + 3600)
 
 # ---- The ledger, and what follows from it without the report's rules ---------------------------------------------
 
@@ -164,7 +173,7 @@ house = ledger(None)
 used = {(p["seq"], p["transfer"]): p["amount"] for p in house if p["book"] == "used"}
 fees = {(p["seq"], p["transfer"]): p["amount"] for p in house if p["book"] == "fees"}
 ends = [begin(first[0], first[1] + i) for i in range(months + 2)]
-seen = 0
+seen, earned = 0, []
 for account in buyers + sellers + ["idle"]:
     rows = ledger(account)
     seen += len(rows)
@@ -200,6 +209,7 @@ for account in buyers + sellers + ["idle"]:
         sold = [p for p in mine if p["book"] == "available" and p["amount"] > 0 and p["subject"] != "0" and
                 (p["seq"], p["transfer"]) not in gone and
                 (p["seq"], p["transfer"]) not in held]
+        earned += sold
         check(kinds.get("earning", 0) == sum(p["amount"] for p in sold), "%s %d: earnings" % (account, a))
         check(sum(r["fee_micros"] for r in got if r["kind"] == "earning") == sum(fees.get((p["seq"], p["transfer"]), 0) for p in sold),
               "%s %d: fees of sellers" % (account, a))
@@ -213,6 +223,30 @@ check(sum(r["amount_micros"] for r in everybody if r["kind"] == "fee") == sum(fe
 one, _, _ = report("ann", 0, 1 << 33, 1000)
 check(sum(r["amount_micros"] for r in everybody if r["account_name"] == "ann") == sum(r["amount_micros"] for r in one), "rows of one in those of all")
 check(len({r["account_name"] for r in everybody}) >= 5, "everybody is in it")
+
+# The operator's overview, after the market has counted up to now.
+for asked in range(100):
+    view = ask("GET", "/np/v1/overview")
+    if view["counted"]:
+        break
+    check(view["today"] is None and view["month"] is None, "what is not counted is not told")
+day = now - now % 86400
+for name, start in (("today", day), ("month", begin(*month_of(now)))):
+    got, fee = view[name], sum(p["amount"] for p in house if p["book"] == "fees" and p["at"] >= start)
+    check(got["fees_micros"] == fee, "%s: fees" % name)
+    check(got["turnover_micros"] == fee + sum(p["amount"] for p in earned if p["at"] >= start), "%s: turnover" % name)
+    check(got["credited_micros"] == -sum(p["amount"] for p in house if p["book"] == "issued" and p["asset"] == "0" and p["at"] >= start),
+          "%s: credits" % name)
+    check(got["node_seconds"] == 60 * sum(p["amount"] for p in house if p["book"] == "used" and p["at"] >= start), "%s: time" % name)
+money = [ask("GET", "/np/v1/balance?account=" + a) for a in buyers + sellers + ["idle"]]
+for book in ("available", "held", "escrow"):
+    check(view["money"][book + "_micros"] == sum(m[book + "_micros"] for m in money), "overview: " + book)
+check(view["money"]["running_per_hour_micros"] == sum(m["burn_micros_per_hour"] for m in money), "overview: what runs")
+check(view["accounts"] == {"total": 6, "suspended": 0, "selling": 2, "buying": sum(m["burn_micros_per_hour"] > 0 for m in money)},
+      "overview: accounts")
+print("# seed %d: overview after %d questions, %s of this month, %s of today" % (
+    seed, asked + 1, view["month"]["turnover_dollars"], view["today"]["turnover_dollars"]))
+check(view["month"]["turnover_micros"] > 0, "nothing was sold this month")
 kinds = sorted({r["kind"] for r in everybody})
 print("# seed %d: %d postings of accounts, kinds %s, until %d" % (seed, seen, " ".join(kinds), now))
 sys.exit(1 if failed else 0)

@@ -376,6 +376,7 @@ static int admin_policy(struct nanopod *np, const struct options *o, char **word
 /* ---- The command ----------------------------------------------------------------------- */
 
 static const struct action actions[] = {
+	{ "overview", "", 0, 0, admin_overview },
 	{ "account list", "", 0, 0, account_list },
 	{ "account add", "NAME [--floor AMOUNT] [--beneficiary ACCOUNT]", 1, 1, account_add },
 	{ "account show", "ACCOUNT", 1, 1, account_show },
@@ -437,6 +438,7 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
+	{ "nanopod admin overview", "accounts, hosts, what is sold, what the market earns, who is silent" },
 	{ "nanopod admin account add alice && nanopod admin credit alice 100", "a new account with a hundred dollars" },
 	{ "nanopod admin credit alice 12.50 --reason 'goodwill for 14 October'", "what she reads on her statement" },
 	{ "nanopod admin token alice laptop", "a token for her, shown once" },
@@ -453,7 +455,8 @@ const struct command cmd_admin = {
 	.args = "ACTION [ARGUMENT...]",
 	.summary = "run a market: accounts, money, types of nodes, hosts",
 	.examples = examples,
-	.positional = "account   list, add, show, suspend, open, set\n"
+	.positional = "overview  the market on one screen\n"
+		      "account   list, add, show, suspend, open, set\n"
 		      "credit    ACCOUNT AMOUNT: put money in\n"
 		      "token     ACCOUNT NAME: create a token for an account; list, revoke\n"
 		      "sku       list, add, set: types of nodes\n"
@@ -470,6 +473,6 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "account|credit|token|sku|host|offer|policy",
+	.first_values = "overview|account|credit|token|sku|host|offer|policy",
 	.run = admin_command,
 };

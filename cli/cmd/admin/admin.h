@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod admin: admin.c has the table of actions, admin_skus.c types, admin_hosts.c hosts and offers,
- * admin_tokens.c tokens, admin_part.c what all use.
+ * admin_tokens.c tokens, admin_overview.c the market in numbers, admin_part.c what all use.
  */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H
@@ -10,6 +10,7 @@
 #include "cli/frame/json.h"
 #include "cli/trade/market_link.h"
 
+int admin_overview(struct nanopod *np, const struct options *o, char **words);
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words);
 int admin_sku_add(struct nanopod *np, const struct options *o, char **words);
 int admin_sku_set(struct nanopod *np, const struct options *o, char **words);

@@ -211,6 +211,17 @@ int64_t api_agents_unheard(const struct api *api)
 	return api_count_agents(api, &api->keys);
 }
 
+const char *api_agent_state(const struct api *api, const struct agent *a)
+{
+	const struct watched *w = watch_agent(api->watch, a->id);
+
+	if (a->retired)
+		return "left";
+	if (!a->generation)
+		return "joined";
+	return w && w->heard_at && !w->silent ? "up" : "silent";
+}
+
 struct request api_own(struct api *api, uint64_t account)
 {
 	quotas_begin(api->quotas);

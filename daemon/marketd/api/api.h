@@ -49,6 +49,7 @@ struct request {
 
 struct nonces;
 struct series;
+struct takings;
 struct watch;
 
 struct reply {
@@ -77,6 +78,7 @@ struct api {
 	struct quotas *quotas;         /* what an account may take; NULL: all */
 	struct series *series;         /* what machines measured; NULL: nothing is kept */
 	struct nonces *nonces;         /* what agents that measure were given; NULL: none was */
+	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
@@ -91,6 +93,7 @@ struct api {
 
 /* Agents that are not retired and have connected; of those, who have not heard of the next TLS key. */
 int64_t api_agents(const struct api *api);
+const char *api_agent_state(const struct api *api, const struct agent *a); /* "up", "silent", "joined" or "left" */
 int64_t api_agents_unheard(const struct api *api);
 
 /* Fills the reply and returns its status; each handler ends with one of the helpers below. */

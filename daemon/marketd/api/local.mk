@@ -43,6 +43,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/nonces.h \
 	daemon/marketd/api/tlskeys.c \
 	daemon/marketd/api/tlskeys.h \
+	daemon/marketd/api/takings.c \
+	daemon/marketd/api/takings.h \
 	daemon/marketd/api/tally.c \
 	daemon/marketd/api/tally_capacity.c \
 	daemon/marketd/api/tally.h
@@ -74,6 +76,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_drain.c \
+	daemon/marketd/api/np/np_overview.c \
 	daemon/marketd/api/np/np_proof.c \
 	daemon/marketd/api/np/np_recheck.c \
 	daemon/marketd/api/np/np_report.c \
@@ -90,6 +93,8 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_samples.c \
 	daemon/marketd/api/np/np_series.c \
 	daemon/marketd/api/np/np_speed.c \
+	daemon/marketd/api/np/overview.c \
+	daemon/marketd/api/np/overview.h \
 	daemon/marketd/api/np/np_work.c
 libapi_la_SOURCES += \
 	daemon/marketd/api/old/old_pick.c \

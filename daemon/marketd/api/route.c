@@ -17,6 +17,7 @@
 #include "marketd/api/idempotency.h"
 #include "marketd/api/quota.h"
 #include "marketd/api/routes.h"
+#include "marketd/api/takings.h"
 #include "marketd/store/watch.h"
 
 #define PREVIEW "/preview/v2/"
@@ -305,8 +306,10 @@ void api_close(struct api *api)
 {
 	routes_free(api->routes);
 	nonces_free(api->nonces);
+	takings_free(api->takings);
 	tlskeys_release(&api->keys);
 	buf_release(&api->audited);
 	api->routes = NULL;
 	api->nonces = NULL;
+	api->takings = NULL;
 }

@@ -20,6 +20,7 @@ extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for age
 extern const struct route api_np_series_routes[];   /* np_series.c: what machines measured */
 extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of them measured last */
 extern const struct route api_np_report_routes[];   /* np_report.c: money and node time by day */
+extern const struct route api_np_overview_routes[]; /* np_overview.c: the market in numbers */
 extern const struct route api_np_verify_routes[];   /* np_verify.c: what agents measured of hosts */
 extern const struct route api_np_proof_routes[];    /* np_proof.c: what is on sale, and how proven it is */
 extern const struct route api_np_node_routes[];     /* np_nodes.c: a buyer's nodes */
@@ -144,6 +145,7 @@ extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];
 extern const struct schema schema_np_samples[];
 extern const struct schema schema_np_report[];
+extern const struct schema schema_np_overview[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

@@ -50,15 +50,6 @@ static json_t *status_json(const struct watched *w)
 		s->rss < 0 ? json_null() : json_integer(s->rss), "told_at", (json_int_t)s->at);
 }
 
-static const char *np_agents_state_of(const struct agent *a, const struct watched *w)
-{
-	if (a->retired)
-		return "left";
-	if (!a->generation)
-		return "joined";
-	return w && w->heard_at && !w->silent ? "up" : "silent";
-}
-
 /* whole: also whether the machine holds each of them, where it is `known` what it has. */
 static json_t *np_agents_hosts_of(const struct engine *e, const struct agent *a, bool whole, bool known)
 {
@@ -89,7 +80,7 @@ static json_t *agent_json(const struct api *api, const struct agent *a, bool who
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "object",
 		"agent", "id", render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "account",
-		render_id(IDENT_ACCOUNT, a->account), "state", np_agents_state_of(a, w), "hosts",
+		render_id(IDENT_ACCOUNT, a->account), "state", api_agent_state(api, a), "hosts",
 		np_agents_hosts_of(market_engine(api->market), a, whole, json_is_object(room)), "machine",
 		render_text(a->machine), "public_key", a->public_key, "created_at", (json_int_t)a->created_at,
 		"last_seen_at", w && w->heard_at ? json_integer(w->heard_at) : json_null(), "generation",
