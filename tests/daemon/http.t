@@ -98,6 +98,14 @@ awk '
 		once[$1] = 1
 	}' "$TMP/metrics" >"$TMP/bad"
 is "$(cat "$TMP/bad")" "" "all of $(grep -vc '^#' "$TMP/metrics") figures are well formed"
+is "$(grep -o '[a-z_]*="' "$TMP/metrics" | sort -u | tr -d '\n')" 'le="method="route="state="status="' "no label grows with customers or hosts"
+is "$(grep -c '^nanopod_http_request_seconds_bucket{method="GET",route="/healthz"' "$TMP/metrics")" 8 "a route has few buckets"
+if have promtool; then
+	ok "promtool has no complaint" sh -c "promtool check metrics <'$TMP/metrics' >'$TMP/said' 2>&1 && cat '$TMP/said' && [ ! -s '$TMP/said' ]"
+	not_ok "(it can complain)" sh -c "sed 's/_total//' '$TMP/metrics' | promtool check metrics"
+else
+	skip "'promtool' is not installed"
+fi
 like "$(cat "$TMP/metrics")" '^nanopod_http_requests_total\{method="GET",route="/healthz",status="200"\} [1-9]' "requests are counted by route and status"
 like "$(cat "$TMP/metrics")" '^nanopod_commit_seconds_count [1-9]' "commits are counted and timed"
 like "$(cat "$TMP/metrics")" '^nanopod_http_auth_failures_total [1-9]' "so are tokens that were not taken"

@@ -56,6 +56,14 @@ is "$(seen '[.today.turnover_micros, .month.turnover_micros]')" "[$((today * 480
 is "$(seen '[.today.fees_micros, .month.fees_micros]')" "[$((today * 48000)),$((all * 48000))]" "and fees"
 is "$(seen '.money.escrow_micros')" "$((61 * 480000))" "what is left is in escrow"
 
+# /metrics has the same.
+operator GET /metrics >"$TMP/metrics"
+metric() { sed -n "s/^nanopod_$1 //p" "$TMP/metrics"; }
+is "$(metric hosts) $(metric hosts_sold) $(metric hosts_on_sale) $(metric accounts)" "4 2 2 2" "hosts in /metrics"
+is "$(metric leases_hourly_dollars) $(metric escrow_dollars) $(metric fees_dollars_total)" "28.800000 29.280000 66.192000" "and money"
+like "$(metric available_dollars)" '^[0-9]+\.[0-9]{6}$' "in dollars"
+is "$(metric market_time_seconds)" $((NOW + 23 * HOUR)) "and the market's time"
+
 # A machine that joins, connects, has a host; it will be silent.
 key one
 joined=$(join "$(join_token)" rack1 one m1 | json .id)
@@ -93,6 +101,8 @@ operator POST '/np/v1/hosts/cheap-3/drain?account=foundry' '{"reason":"new disks
 operator PATCH /np/v1/accounts/acme '{"state":"suspended"}' >/dev/null
 clock $((NOW + 23 * HOUR + 60))
 see
+operator GET /metrics >"$TMP/metrics"
+is "$(metric hosts_down) $(metric hosts_draining) $(metric accounts_suspended)" "1 1 1" "so does /metrics"
 is "$(seen .hosts)" '{"up":4,"draining":1,"down":1,"silent":0}' "one is down, one drains"
 is "$(seen '[.types[0] | .hosts_up, .sold, .on_sale]')" '[4,2,0]' "neither is on sale"
 is "$(seen '[.away_total, (.away[0] | .kind, .name, .account_name, .since, .hosts, .sold, .reason)]')" \

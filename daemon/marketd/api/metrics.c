@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
+#include "market/money.h"
 #include "marketd/store/watch.h"
 
-static const int64_t micros_bounds[METRIC_BOUNDS] = {
-	100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 5000000,
-};
-static const int64_t batch_bounds[METRIC_BOUNDS] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
+/* Few, as each route has a series for each. */
+static const int64_t micros_bounds[METRIC_BOUNDS] = { 500, 2500, 10000, 50000, 250000, 1000000, 5000000 };
+static const int64_t batch_bounds[METRIC_BOUNDS] = { 1, 4, 16, 64, 256, 1024, 4096 };
 
 static void histogram_add(struct histogram *h, const int64_t *bounds, int64_t value)
 {
@@ -73,6 +74,14 @@ static void metrics_number(struct buf *b, const char *name, const char *type, co
 {
 	metrics_head(b, name, type, help);
 	buf_addf(b, "%s %" PRId64 "\n", name, value);
+}
+
+static void metrics_dollars(struct buf *b, const char *name, const char *type, const char *help, int64_t micros)
+{
+	char room[MONEY_TEXT];
+
+	metrics_head(b, name, type, help);
+	buf_addf(b, "%s %s\n", name, money_wire(micros, room));
 }
 
 static void metrics_seconds(struct buf *b, int64_t micros)
@@ -174,6 +183,7 @@ static void print_http(const struct metrics *m, struct buf *b)
 
 static void print_store(const struct metrics *m, const struct api *api, struct buf *b)
 {
+	struct statvfs fs;
 	struct stat st;
 
 	metrics_head(b, "nanopod_commit_seconds", "histogram", "Time until a transaction is on disk.");
@@ -183,10 +193,13 @@ static void print_store(const struct metrics *m, const struct api *api, struct b
 	metrics_number(b, "nanopod_commits_failed_total", "counter", "Commits that failed.",
 		(int64_t)m->commits_failed);
 	metrics_number(b, "nanopod_ready", "gauge", "1 while the market can write.", market_ready(api->market));
-	metrics_number(b, "nanopod_journal_seq", "counter", "Events on disk.",
+	metrics_number(b, "nanopod_journal_seq", "gauge", "Number of the last event on disk.",
 		(int64_t)market_store(api->market)->calls->last_seq(market_store(api->market)));
 	if (m->database && stat(m->database, &st) == 0)
 		metrics_number(b, "nanopod_database_bytes", "gauge", "Size of the database file.", (int64_t)st.st_size);
+	if (m->database && statvfs(m->database, &fs) == 0)
+		metrics_number(b, "nanopod_database_free_bytes", "gauge",
+			"What its file system has left for the market.", (int64_t)(fs.f_bavail * fs.f_frsize));
 }
 
 /* Counts the things of each kind that the _after calls list. */
@@ -194,31 +207,76 @@ static void print_store(const struct metrics *m, const struct api *api, struct b
 	for (const struct type *x = (first); x; x = (next)) \
 		(var)++
 
+/* A host at this minute. */
+static const struct piece *metrics_piece(const struct host *h, int64_t minute)
+{
+	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
+		if (h->pieces[i].end > minute)
+			return &h->pieces[i];
+	return NULL;
+}
+
+static void print_hosts(const struct engine *e, struct buf *b)
+{
+	int64_t hosts = 0, down = 0, draining = 0, sold = 0, on_sale = 0;
+
+	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
+		const struct piece *p = h->retired ? NULL : metrics_piece(h, engine_minute(e));
+
+		hosts += !h->retired;
+		down += !h->retired && h->down;
+		draining += !h->retired && h->drain;
+		sold += p && p->lease;
+		on_sale += p && !p->lease && p->order && !h->down;
+	}
+	metrics_number(b, "nanopod_hosts", "gauge", "Hosts that are not retired.", hosts);
+	metrics_number(b, "nanopod_hosts_down", "gauge", "Hosts that are down.", down);
+	metrics_number(b, "nanopod_hosts_draining", "gauge", "Hosts that their owners take out of service.", draining);
+	metrics_number(b, "nanopod_hosts_sold", "gauge", "Hosts that are leased now.", sold);
+	metrics_number(b, "nanopod_hosts_on_sale", "gauge", "Hosts that are up and on sale now.", on_sale);
+}
+
+static void print_money(const struct engine *e, struct buf *b)
+{
+	int64_t accounts = 0, suspended = 0, escrow = 0, held = 0, available = 0, hourly = 0;
+
+	for (const struct account *a = engine_account_after(e, 0); a; a = engine_account_after(e, a->id)) {
+		accounts++;
+		suspended += a->state == ACCOUNT_SUSPENDED;
+		available += a->available; /* the sum of all money is credited less fees: it has room */
+		held += a->held;
+		escrow += a->escrow;
+		hourly += engine_burn(e, a->id);
+	}
+	if (money_mul(hourly, 60, &hourly))
+		hourly = INT64_MAX;
+	metrics_number(b, "nanopod_accounts", "gauge", "Accounts.", accounts);
+	metrics_number(b, "nanopod_accounts_suspended", "gauge", "Accounts that are suspended.", suspended);
+	metrics_dollars(b, "nanopod_available_dollars", "gauge", "What all accounts may spend.", available);
+	metrics_dollars(b, "nanopod_held_dollars", "gauge", "Money held for open orders.", held);
+	metrics_dollars(b, "nanopod_escrow_dollars", "gauge", "Money paid for time that has not passed.", escrow);
+	metrics_dollars(b, "nanopod_leases_hourly_dollars", "gauge", "What running leases cost an hour.", hourly);
+	metrics_dollars(b, "nanopod_fees_dollars_total", "counter", "Fees that the market has taken.", engine_fees(e));
+}
+
 static void print_engine(const struct api *api, struct buf *b)
 {
 	const struct engine *e = market_engine(api->market);
-	int64_t accounts = 0, hosts = 0, down = 0, pools = 0, orders = 0, leases = 0, instances = 0, procurements = 0;
+	int64_t pools = 0, orders = 0, leases = 0, instances = 0, procurements = 0;
 
-	COUNT(account, accounts, engine_account_after(e, 0), engine_account_after(e, x->id));
-	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
-		hosts += !h->retired;
-		down += !h->retired && h->down;
-	}
 	COUNT(pool, pools, engine_pool_after(e, 0, 0), engine_pool_after(e, 0, x->id));
 	COUNT(order, orders, engine_order_after(e, 0, 0), engine_order_after(e, 0, x->id));
 	COUNT(lease, leases, engine_lease_after(e, 0, 0), engine_lease_after(e, 0, x->id));
 	COUNT(instance, instances, engine_instance_after(e, 0, 0), engine_instance_after(e, 0, x->id));
 	COUNT(procurement, procurements, engine_procurement_after(e, 0, 0), engine_procurement_after(e, 0, x->id));
-	metrics_number(b, "nanopod_accounts", "gauge", "Accounts.", accounts);
-	metrics_number(b, "nanopod_hosts", "gauge", "Hosts that are not retired.", hosts);
-	metrics_number(b, "nanopod_hosts_down", "gauge", "Hosts that are down.", down);
 	metrics_number(b, "nanopod_pools", "gauge", "Pools.", pools);
 	metrics_number(b, "nanopod_orders_open", "gauge", "Open orders.", orders);
 	metrics_number(b, "nanopod_leases", "gauge", "Leases that have not ended.", leases);
 	metrics_number(b, "nanopod_instances", "gauge", "Instances.", instances);
 	metrics_number(b, "nanopod_procurements", "gauge", "Procurements.", procurements);
 	metrics_number(b, "nanopod_events_total", "counter", "Events applied.", (int64_t)engine_count(e));
-	metrics_number(b, "nanopod_minute", "gauge", "The market's minute.", engine_minute(e));
+	metrics_number(b, "nanopod_market_time_seconds", "gauge", "The market's minute, in Unix seconds.",
+		60 * engine_minute(e));
 }
 
 enum { UP, SILENT, JOINED, STATES };
@@ -270,6 +328,8 @@ int metrics_print(const struct metrics *m, const struct api *api, struct buf *ou
 	print_http(m, out);
 	print_store(m, api, out);
 	if (market_ready(api->market)) {
+		print_money(market_engine(api->market), out);
+		print_hosts(market_engine(api->market), out);
 		print_engine(api, out);
 		print_agents(api, out);
 	}

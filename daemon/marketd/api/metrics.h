@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "marketd/api/api.h"
 
-enum { METRIC_BOUNDS = 14, METRIC_STATUSES = 24, METRIC_ROUTES = 512 };
+enum { METRIC_BOUNDS = 7, METRIC_STATUSES = 24, METRIC_ROUTES = 512 };
 
 struct histogram {
 	uint64_t counts[METRIC_BOUNDS + 1];  /* of each bound, and above the last */

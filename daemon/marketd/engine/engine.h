@@ -130,6 +130,8 @@ struct kept {
 };
 struct kept engine_kept(const struct engine *e, uint64_t account);
 
+int64_t engine_fees(const struct engine *e); /* all that the market has taken */
+
 /* What an account's running leases cost per minute now: its `burn`. */
 int64_t engine_burn(const struct engine *e, uint64_t account);
 

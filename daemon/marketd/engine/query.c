@@ -324,6 +324,11 @@ struct kept engine_kept(const struct engine *e, uint64_t account)
 	};
 }
 
+int64_t engine_fees(const struct engine *e)
+{
+	return e->fees;
+}
+
 int64_t engine_burn(const struct engine *e, uint64_t account)
 {
 	const struct live_account *a = world_account(e, account);
