@@ -159,6 +159,15 @@ static bool is_new(const struct extension *e)
 	return e->status < 0 && e->order.quote.nodes && !e->order.purchase.resumed;
 }
 
+static size_t extend_new(const struct extend *x)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < x->count; i++)
+		count += is_new(&x->list[i]);
+	return count;
+}
+
 /* most: what they may cost at the limit. */
 static int sum_costs(struct extend *x, int64_t *sum, int64_t *most)
 {
@@ -179,12 +188,10 @@ static int sum_costs(struct extend *x, int64_t *sum, int64_t *most)
 static void extend_show_plan(struct extend *x, int64_t sum, int64_t most)
 {
 	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE] = "", cost[MONEY_TEXT], nodes[DEAL_NODES];
-	size_t count = 0;
+	size_t count = extend_new(x);
 	int64_t burn = 0;
 	struct plan p;
 
-	for (size_t i = 0; i < x->count; i++)
-		count += is_new(&x->list[i]);
 	plan_init(&p, "Extend %zu reservation%s", count, count == 1 ? "" : "s");
 	for (size_t i = 0; i < x->count; i++) {
 		const struct deal_order *e = &x->list[i].order;
@@ -219,6 +226,8 @@ static int extend_agree(struct extend *x)
 	if (rc)
 		return rc;
 	x->left = max ? max - sum : 0;
+	if (!extend_new(x))
+		return 0; /* all of them were agreed on before */
 	/* Our market never takes more than --max-total; another one may take what the limit allows. */
 	extend_show_plan(x, sum, x->d.ours && max && x->left >= 0 && max < most ? max : most);
 	counts = x->d.ours ? sum : most;

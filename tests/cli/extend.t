@@ -79,6 +79,7 @@ cp "$HOME/.local/state/nanopod/intents/$kept" one.intent
 rules_off
 run_is 0 "the same command" np extend two -d 2h -p 1.80 -y
 like "$err" "replayed: 'two' was extended before" "finds out"
+unlike "$err" "^Extend " "and plans nothing"
 is "$(end_of two) $(intents)" "$((before + 2 * HOUR)) 0" "it was extended once"
 sed '/^order/d' one.intent >"$HOME/.local/state/nanopod/intents/$kept"
 run_is 0 "what was cut off before anything was sent" np extend two -d 2h -p 1.80 -y
