@@ -47,6 +47,15 @@ void terminal_restore(void)
 	errno = kept;
 }
 
+void terminal_forget(void)
+{
+	if (screen_out >= 0) {
+		sigaction(SIGTSTP, &screen_before[0], NULL);
+		sigaction(SIGCONT, &screen_before[1], NULL);
+	}
+	screen_out = saved_fd = -1;
+}
+
 static void terminal_crash(int number)
 {
 	signal(SIGTTOU, SIG_IGN); /* in the background the terminal would stop the process instead of ending it */

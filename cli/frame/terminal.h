@@ -15,6 +15,7 @@ int terminal_keys(int fd);     /* keys arrive at once and are not shown; Ctrl-C 
  */
 void terminal_screen(int in, int out);
 void terminal_restore(void);   /* may be called at any time */
+void terminal_forget(void);    /* in a child: signals do as usual, and the terminal is its parent's to restore */
 
 /* Restores, stops this process as Ctrl-Z does, and returns when it continues. The caller sets raw mode again. */
 void terminal_suspend(void);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/frame/signals.h"
+#include "cli/frame/terminal.h"
 
 /* What the child says: parts of an answer, then its end with 0 or a code and a sentence. */
 enum { TOPFEED_END = 100 };
@@ -51,7 +52,7 @@ static int topfeed_pass(void *arg, enum top_part part, const char *text, size_t 
 	return rc ? fail_errno(f, CLIENT_STOPPED, -rc, "cannot pass it on") : 0;
 }
 
-/* Nothing that it prints may reach the screen. */
+/* Nothing that it prints may reach the screen. One that is started again inherits what the screen set up, too. */
 static _Noreturn void topfeed_run(struct nanopod *np, bool machines, int in, int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), rc = 0;
@@ -60,6 +61,7 @@ static _Noreturn void topfeed_run(struct nanopod *np, bool machines, int in, int
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signals_forget();
+	terminal_forget();
 	signal(SIGINT, SIG_IGN); /* the terminal sends it to both; the parent decides */
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
