@@ -206,6 +206,27 @@ static void test_queries(void)
 	query("account", "nobody", NULL, NULL, 'o', 404);
 }
 
+/* What this turn did is not on disk yet, and counts: the rows and the money before as those of now. */
+static void test_reports(void)
+{
+	struct request q = { .id = "req_test", .method = METHOD_GET, .path = "/np/v1/report", .account = acme };
+
+	for (int i = 0; i < 3; i++)
+		apply(&(struct event){ .kind = EVENT_CREDIT, .account = acme, .u.credit.micros = 1000000 });
+	q.scopes = SCOPE_READ;
+	q.query[q.query_count].name = "from";
+	q.query[q.query_count++].value = "1800086400";
+	q.query[q.query_count].name = "balances";
+	q.query[q.query_count++].value = "true";
+	buf_release(&r.body);
+	r = (struct reply){ 0 };
+	buf_init(&r.body, 8 << 20);
+	is_int(api_answer(&api, &q, &r), 200, "a report from tomorrow on");
+	has_str(buf_text(&r.body), "\"data\":[]", "has no row of today");
+	has_str(buf_text(&r.body), "\"available\":{\"before_micros\":3000000,\"after_micros\":3000000}",
+		"and begins with what there is");
+}
+
 int main(void)
 {
 	if (!ok(open_market(), "there is a market"))
@@ -216,6 +237,7 @@ int main(void)
 	test_paths();
 	test_bodies();
 	test_queries();
+	test_reports();
 	close_market();
 	return done();
 }
