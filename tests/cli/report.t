@@ -128,4 +128,23 @@ is "$out" "net
 421.200000" "with --account"
 NANOPOD_URL=$HTTP NANOPOD_TOKEN=$ACME run_is 4 "a stranger" "$NANOPOD" report earnings --account foundry
 NANOPOD_URL=$HTTP NANOPOD_TOKEN=$ACME run_is 4 "nor a statement" "$NANOPOD" statement --account foundry
+# ---- Money that comes and goes ----
+# Four times $2.5 trillion within a day: no sum of 64 bits holds what was refunded.
+marketd_account rich 2600000000000.00
+RICH=$(marketd_token rich)
+NANOPOD_URL=$HTTP
+vast=$(as "$FOUNDRY" POST /np/v1/hosts "{\"name\":\"vast\",\"instance_sku\":\"$SKU\",\"start_at\":$NOW,\"end_at\":$((NOW + 172800000))}" | json .id)
+start=$(($(as "$RICH" GET /np/v1 | json .now) / 60 * 60 + HOUR))
+operator PUT /np/v1/policy '{"release_bps":10000}' >/dev/null
+as "$RICH" POST /v2/pools '{"name":"much","workspace":"default"}' >/dev/null
+for i in 1 2 3 4; do
+	as "$FOUNDRY" POST "/np/v1/hosts/$vast/offers" "{\"price_dollars_per_node_hour\":\"60000000.0\",\"start_at\":$start,\"end_at\":$((start + 150000000))}" >"$TMP/offer"
+	as "$RICH" POST /v2/orders "{\"pool\":\"sfc:pool:rich:default:much\",\"side\":\"buy\",\"instance_sku\":\"$SKU\",\"allocation_schedule_delta\":[{\"start_at\":$start,\"end_at\":$((start + 150000000)),\"node_count\":1}],\"limit_price_dollars_per_node_hour\":\"60000000.0\"}" >"$TMP/order"
+	is "$(jq -r .status <"$TMP/order")" filled "(bought)" || diag "$(cat "$TMP/order" "$TMP/offer")"
+	as "$RICH" POST /np/v1/pools/much/release '{}' >"$TMP/back"
+done
+is "$(as "$RICH" GET /np/v1/report | jq -c '[.data[] | select(.kind == "refund") | [.gross_dollars, .transfers]]')" \
+	'[["7500000000000.000000",3],["2500000000000.000000",1]]' "what has no room in one row has two"
+NANOPOD_TOKEN=$RICH run_is 1 "a sum that nobody can count" "$NANOPOD" report spend --from 2027-01
+like "$err" 'the market reports more than can be counted' "is refused"
 done_testing

@@ -121,6 +121,21 @@ static bool same_movement(const struct movement *a, const struct movement *b)
 		a->sku == b->sku && a->pool == b->pool && a->host == b->host;
 }
 
+/* False: the same money came and went so often that a sum has no room in 64 bits. Then it needs a row of its own. */
+static bool movements_join(struct movement *x, const struct movement *m)
+{
+	struct movement sum = *x;
+
+	if (__builtin_add_overflow(x->amount, m->amount, &sum.amount) ||
+		__builtin_add_overflow(x->gross, m->gross, &sum.gross) ||
+		__builtin_add_overflow(x->fee, m->fee, &sum.fee) ||
+		__builtin_add_overflow(x->minutes, m->minutes, &sum.minutes))
+		return false;
+	sum.count++;
+	*x = sum;
+	return true;
+}
+
 /* Days are in order, so what is alike is near the end. */
 static int add_movement(struct movement_page *p, const struct movement *m, struct fail *f)
 {
@@ -129,13 +144,8 @@ static int add_movement(struct movement_page *p, const struct movement *m, struc
 
 		if (x->at / DAY != m->at / DAY)
 			break;
-		if (!same_movement(x, m))
+		if (!same_movement(x, m) || !movements_join(x, m))
 			continue;
-		x->amount += m->amount; /* each is a part of balances, whose sum has room in 64 bits */
-		x->gross += m->gross;
-		x->fee += m->fee;
-		x->minutes += m->minutes;
-		x->count++;
 		return 0;
 	}
 	if (p->count == p->cap) {
