@@ -16,6 +16,7 @@
 #include "cli/nodes/node.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
+#include "cli/frame/retype.h"
 #include "cli/frame/signals.h"
 #include "market/money.h"
 #include "market/when.h"
@@ -438,6 +439,23 @@ static int events_follow(struct follow *s)
 	}
 }
 
+static void events_tell_more(struct nanopod *np, uint64_t seq)
+{
+	struct buf more;
+
+	buf_init(&more, 4096);
+	if (np->account && buf_adds(&more, " --account"))
+		command_nomem();
+	if (np->account)
+		retype_word(&more, np->account);
+	print_note(np, "'nanopod events -f --since-seq %" PRIu64 "%s%s' continues from here", seq, buf_text(&more),
+		np->format == FORMAT_TABLE || np->format == FORMAT_WIDE ? ""
+			: np->format == FORMAT_CSV                      ? " -o csv"
+			: np->format == FORMAT_NAME                     ? " -o name"
+									: " -o jsonl");
+	buf_release(&more);
+}
+
 static int events_command(struct nanopod *np, const struct options *o)
 {
 	struct follow s = { .forever = option_given(o, "follow"),
@@ -463,11 +481,7 @@ static int events_command(struct nanopod *np, const struct options *o)
 			fputs(s.any ? "]\n" : "[]\n", np->out);
 		if (failed == CLIENT_STOPPED) {
 			number = signals_next();
-			print_note(np, "'nanopod events -f --since-seq %" PRIu64 "%s' continues from here", s.seq,
-				np->format == FORMAT_TABLE || np->format == FORMAT_WIDE ? ""
-					: np->format == FORMAT_CSV                      ? " -o csv"
-					: np->format == FORMAT_NAME                     ? " -o name"
-											: " -o jsonl");
+			events_tell_more(np, s.seq);
 			rc = number == SIGTERM ? STATUS_TERM : STATUS_INT;
 		} else if (failed) {
 			rc = market_fail(s.m, "cannot show the events");

@@ -262,7 +262,8 @@ void reservation_tell_soon(struct nanopod *np, const char *name, int64_t end, in
 {
 	char when[WHEN_TEXT];
 
-	if (end > now && end - now <= SOON && !reservation_was_released(np, name, end))
+	/* --account: whoever looks at others' reservations extends none. */
+	if (!np->account && end > now && end - now <= SOON && !reservation_was_released(np, name, end))
 		print_note(np, "'%s' ends %s; 'nanopod extend %s -d 1h' keeps its nodes", name,
 			when_relative(end, now, when), name);
 }

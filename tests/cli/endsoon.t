@@ -26,6 +26,9 @@ shown run $WHERE -r short -- echo there
 like "$out" "$SOON" "run says it"
 is "$(lines)" 1 "once"
 like "$out" 'short-1: there' "and runs"
+run "$PTY" "$TMP/say" env -u NANOPOD_TOKEN NANOPOD_URL="unix:$MARKETD_SOCKET" "$NANOPOD" ls --account acme
+like "$out" '^short ' "(an operator sees it)"
+is "$(lines)" 0 "the operator, who extends nobody's, hears nothing"
 shown run $WHERE -r short -q -- echo there
 is "$(lines)" 0 "not with -q"
 shown run $WHERE -r train -- echo there

@@ -91,4 +91,11 @@ ok "followed" wait_for 20 grep -q 'node train-0 created' "$TMP/people"
 ok "what comes later has its name, too" wait_for 20 grep -q 'node later-0 created' "$TMP/people"
 "$NANOPOD" release later -y >/dev/null 2>&1
 ok "and what ends" wait_for 20 grep -q "time of 'later' released, \$0.00 refunded" "$TMP/people"
+env -u NANOPOD_TOKEN NANOPOD_URL="unix:$MARKETD_SOCKET" "$NANOPOD" events -f --account acme -o csv >"$TMP/theirs" 2>"$TMP/theirs.err" &
+pid=$!
+at_exit "kill $pid 2>/dev/null"
+ok "(the operator follows an account)" wait_for 20 grep -q later "$TMP/theirs"
+kill -INT $pid
+wait $pid
+like "$(cat "$TMP/theirs.err")" "'nanopod events -f --since-seq [0-9]+ --account acme -o csv' continues from here" "and hears how to go on with it"
 done_testing
