@@ -105,8 +105,9 @@ static void auto_well(struct auto_extend *a)
 
 struct paid {
 	const char *sku;
-	int64_t sum, end;
-	char order[64]; /* the one that reaches until end */
+	int64_t sum, from, end;
+	int64_t cost, minutes; /* of orders that reach beyond `from`: others bought other time */
+	char order[64];        /* the one that reaches until end */
 };
 
 static int auto_add_order(void *arg, struct doc *d, long at, struct fail *f)
@@ -121,6 +122,10 @@ static int auto_add_order(void *arg, struct doc *d, long at, struct fail *f)
 	if (o.filled_total == MODEL_NONE || money_add(p->sum, o.filled_total, &p->sum))
 		return fail_set(f, -EPROTO, "an order does not say what it cost");
 	order_status_copy(&s, &o);
+	if (s.filled_end > p->from && s.filled_end <= p->end) {
+		p->minutes += s.filled_minutes;
+		p->cost += o.filled_total; /* a part of the sum */
+	}
 	if (s.filled_end == p->end && !*p->order)
 		snprintf(p->order, sizeof p->order, "%s", s.id);
 	return 0;
@@ -135,7 +140,7 @@ static int auto_sum(struct auto_extend *a, int64_t end, bool over, struct paid *
 	char path[160];
 	int rc;
 
-	*p = (struct paid){ .sku = a->e.sku->id, .end = end };
+	*p = (struct paid){ .sku = a->e.sku->id, .from = a->ends, .end = end };
 	snprintf(path, sizeof path, "/v2/orders?limit=200&side=buy&pool=%s", a->e.reservation.id);
 	rc = market_each(a->d->m, path, auto_add_order, p);
 	if (rc || p->sum >= a->paid + a->bought)
@@ -151,13 +156,13 @@ static void auto_add_row(struct auto_extend *a, const struct paid *p, int64_t en
 {
 	const struct deal_order *e = &a->e;
 	struct nanopod *np = a->d->np;
-	int64_t cost = p->sum - a->paid, minutes = (end - a->ends) / 60 * e->args.nodes;
+	int64_t cost = p->sum - a->paid;
 	char r[6][CELL_TEXT];
 
 	rows_add(a->rows,
 		(const char *[]){ e->reservation.name, "extended", cell_int(e->args.nodes, r[0]),
 			cell_time(np, a->ends, r[1]), cell_time(np, end, r[2]),
-			cell_price(minutes ? cost / minutes : 0, order_args_gpus(&e->args, e->sku), r[3]),
+			cell_price(p->minutes ? p->cost / p->minutes : 0, order_args_gpus(&e->args, e->sku), r[3]),
 			cell_money(np, cost, r[4]), *p->order ? p->order : NULL, NULL, cell_int(cost, r[5]), "false" });
 }
 
