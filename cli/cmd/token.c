@@ -73,21 +73,10 @@ static int token_create(struct nanopod *np, const struct options *o, char **word
 static int cmd_token_revoke(struct nanopod *np, const struct options *o, char **words)
 {
 	struct market_link *m;
-	struct buf path;
 	int rc = market_sign_in(np, o, 0, &m);
 
 	rc = rc ? rc : market_need_ours(m, "token revoke");
-	for (; !rc && *words; words++) {
-		buf_init(&path, 4096);
-		if (buf_adds(&path, "/np/v1/tokens/") || client_quote(&path, *words))
-			rc = print_fail(np, STATUS_USAGE, NULL, "cannot revoke '%.60s': that is not a token's id",
-				*words);
-		else if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
-			rc = market_fail(m, "cannot revoke '%s'", *words);
-		else
-			print_note(np, "revoked '%s'", *words);
-		buf_release(&path);
-	}
+	rc = rc ? rc : token_revoke(m, NULL, words);
 	market_sign_out(m);
 	return rc;
 }

@@ -14,7 +14,7 @@
 
 static const char *const usual[] = { "read", "trade", "nodes" };
 
-enum { USUAL = sizeof usual / sizeof *usual, SCOPES_MAX = 16 };
+enum { USUAL = sizeof usual / sizeof *usual, SCOPES_MAX = 16, TOKEN_PATH = 64 * 1024 };
 
 static int add_words(struct nanopod *np, const char *text, struct model_token_new *out)
 {
@@ -119,5 +119,25 @@ int token_show_new(struct market_link *m, const struct options *o)
 			print_note(np, "this token is shown only once; 'nanopod login' stores it");
 	}
 	buf_release(&scopes);
+	return rc;
+}
+
+int token_revoke(struct market_link *m, const char *account, char **ids)
+{
+	struct buf path;
+	int rc = 0;
+
+	for (; !rc && *ids; ids++) {
+		buf_init(&path, TOKEN_PATH);
+		if (buf_adds(&path, "/np/v1/tokens/") || client_quote(&path, *ids) ||
+			(account && (buf_adds(&path, "?account=") || client_quote(&path, account))))
+			rc = print_fail(m->np, STATUS_USAGE, NULL, "cannot revoke '%.60s': that is not a token's id",
+				*ids);
+		else if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
+			rc = market_fail(m, "cannot revoke '%.60s'", *ids);
+		else
+			print_note(m->np, "revoked '%s'", *ids);
+		buf_release(&path);
+	}
 	return rc;
 }

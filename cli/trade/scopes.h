@@ -14,4 +14,7 @@ void scopes_join(const char *const *scopes, size_t count, struct buf *out);
 /* Prints the token in m->doc, with -q the token alone. Returns an exit status. */
 int token_show_new(struct market_link *m, const struct options *o);
 
+/* Revokes these tokens, of that account (NULL: one's own) until one fails. Returns an exit status. */
+int token_revoke(struct market_link *m, const char *account, char **ids);
+
 #endif

@@ -114,18 +114,9 @@ int admin_token_list(struct nanopod *np, const struct options *o, char **words)
 int admin_token_revoke(struct nanopod *np, const struct options *o, char **words)
 {
 	struct market_link *m;
-	struct buf path;
 	int rc = admin_begin(np, o, &m);
 
-	for (; !rc && *words; words++) {
-		buf_init(&path, PATH_BYTES);
-		admin_path(&path, o, "/np/v1/tokens/", *words, "");
-		if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
-			rc = market_fail(m, "cannot revoke '%s'", *words);
-		else
-			print_note(np, "revoked '%s'", *words);
-		buf_release(&path);
-	}
+	rc = rc ? rc : token_revoke(m, option_text(o, "account"), words);
 	market_sign_out(m);
 	return rc;
 }
