@@ -11,41 +11,42 @@
 
 enum { FOCUS_DAY = 86400 };
 
-/* X(name, flags, help) */
+/* X(name, flags, what focus_put() has for it, help) */
 #define FOCUS(X) \
-	X(BilledCost, 0, "what was charged") \
-	X(BillingAccountId, 0, "id of the account") \
-	X(BillingAccountName, 0, "its name") \
-	X(BillingCurrency, 0, "USD") \
-	X(BillingPeriodEnd, 0, "first second after the month") \
-	X(BillingPeriodStart, 0, "first second of the month") \
-	X(ChargeCategory, 0, "Usage, or Adjustment for released time that was not refunded") \
-	X(ChargeClass, 0, "none: the market corrects no charge") \
-	X(ChargeDescription, 0, "what it is for") \
-	X(ChargeFrequency, 0, "Usage-Based, or One-Time") \
-	X(ChargePeriodEnd, 0, "first second after the day") \
-	X(ChargePeriodStart, 0, "first second of the day") \
-	X(ConsumedQuantity, COLUMN_RAW, "node-minutes") \
-	X(ConsumedUnit, 0, "Minutes") \
-	X(ContractedCost, 0, "as BilledCost") \
-	X(EffectiveCost, 0, "as BilledCost") \
-	X(InvoiceId, 0, "number of the month's statement") \
-	X(InvoiceIssuerName, 0, "the market") \
-	X(ListCost, 0, "as BilledCost: a market has no other price") \
-	X(PricingCategory, 0, "Standard") \
-	X(PricingQuantity, COLUMN_RAW, "node-minutes") \
-	X(PricingUnit, 0, "Minutes") \
-	X(ProviderName, 0, "the market") \
-	X(PublisherName, 0, "the market") \
-	X(ResourceId, COLUMN_ID, "id of the reservation") \
-	X(ResourceName, 0, "its name") \
-	X(ResourceType, 0, "Reservation") \
-	X(ServiceCategory, 0, "Compute") \
-	X(ServiceName, 0, "Nodes") \
-	X(SkuId, 0, "id of the type")
+	X(BilledCost, 0, cost, "what was charged") \
+	X(BillingAccountId, 0, l->account, "id of the account") \
+	X(BillingAccountName, 0, l->account_name, "its name") \
+	X(BillingCurrency, 0, "USD", "USD") \
+	X(BillingPeriodEnd, 0, end, "first second after the month") \
+	X(BillingPeriodStart, 0, begin, "first second of the month") \
+	X(ChargeCategory, 0, l->forfeit ? "Adjustment" : "Usage", \
+		"Usage, or Adjustment for released time that was not refunded") \
+	X(ChargeClass, 0, NULL, "none: the market corrects no charge") \
+	X(ChargeDescription, 0, about, "what it is for") \
+	X(ChargeFrequency, 0, l->forfeit ? "One-Time" : "Usage-Based", "Usage-Based, or One-Time") \
+	X(ChargePeriodEnd, 0, to, "first second after the day") \
+	X(ChargePeriodStart, 0, from, "first second of the day") \
+	X(ConsumedQuantity, COLUMN_RAW, used, "node-minutes") \
+	X(ConsumedUnit, 0, unit, "Minutes") \
+	X(ContractedCost, 0, cost, "as BilledCost") \
+	X(EffectiveCost, 0, cost, "as BilledCost") \
+	X(InvoiceId, 0, number, "number of the month's statement") \
+	X(InvoiceIssuerName, 0, market, "the market") \
+	X(ListCost, 0, cost, "as BilledCost: a market has no other price") \
+	X(PricingCategory, 0, "Standard", "Standard") \
+	X(PricingQuantity, COLUMN_RAW, used, "node-minutes") \
+	X(PricingUnit, 0, unit, "Minutes") \
+	X(ProviderName, 0, market, "the market") \
+	X(PublisherName, 0, market, "the market") \
+	X(ResourceId, COLUMN_ID, l->pool, "id of the reservation") \
+	X(ResourceName, 0, l->reservation, "its name") \
+	X(ResourceType, 0, "Reservation", "Reservation") \
+	X(ServiceCategory, 0, "Compute", "Compute") \
+	X(ServiceName, 0, "Nodes", "Nodes") \
+	X(SkuId, 0, l->sku, "id of the type")
 
 static const struct column focus_columns[] = {
-#define FOCUS_COLUMN(name, flags, help) { #name, flags, help },
+#define FOCUS_COLUMN(name, flags, value, help) { #name, flags, help },
 	FOCUS(FOCUS_COLUMN)
 #undef FOCUS_COLUMN
 		{ 0 },
@@ -118,6 +119,7 @@ static void focus_put(struct rows *r, const struct focus *x, const struct focus_
 	struct period month = period_month_of(l->at);
 	char cost[CELL_TEXT], minutes[CELL_TEXT], from[WHEN_TEXT], to[WHEN_TEXT], begin[WHEN_TEXT], end[WHEN_TEXT];
 	char number[STATEMENT_NUMBER], about[400];
+	const char *used = l->forfeit ? NULL : minutes, *unit = l->forfeit ? NULL : "Minutes";
 
 	snprintf(about, sizeof about, "%s of type %.100s, reservation %.200s",
 		l->forfeit ? "Released time that was not refunded" : "Node time", l->type, l->reservation);
@@ -127,13 +129,13 @@ static void focus_put(struct rows *r, const struct focus *x, const struct focus_
 	when_iso(l->at + FOCUS_DAY, to);
 	when_iso(month.from, begin);
 	when_iso(month.to, end);
+	statement_number(l->account, l->at, number);
 	rows_add(r,
-		(const char *[]){ cost, l->account, l->account_name, "USD", end, begin,
-			l->forfeit ? "Adjustment" : "Usage", NULL, about, l->forfeit ? "One-Time" : "Usage-Based", to,
-			from, l->forfeit ? NULL : minutes, l->forfeit ? NULL : "Minutes", cost, cost,
-			statement_number(l->account, l->at, number), market, cost, "Standard",
-			l->forfeit ? NULL : minutes, l->forfeit ? NULL : "Minutes", market, market, l->pool,
-			l->reservation, "Reservation", "Compute", "Nodes", l->sku });
+		(const char *[]){
+#define FOCUS_VALUE(name, flags, value, help) value,
+			FOCUS(FOCUS_VALUE)
+#undef FOCUS_VALUE
+		});
 }
 
 static void focus_release(struct focus *x)
