@@ -3,8 +3,6 @@
 # nanopod extend --auto-extend: again and again before the end, within a budget; what it says, and how it ends.
 # tests/cli/budget.t is about the budget.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 need ssh-keygen

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Nodes while the market is away: by what it told last, which is kept for this user alone and trusted no further.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 kept() { ls "$HOME"/.cache/nanopod/reach-* 2>/dev/null; }

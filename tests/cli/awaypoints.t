@@ -3,9 +3,6 @@
 # A market that dies after each request of each command, before, within and after its answer: nodes are reached by what
 # it told last, which is told once; what only a market can do fails with a clear sentence, and is done once when repeated.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 need python3

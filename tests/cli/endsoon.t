@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shortly before the end of a node that a command uses, one line says how to keep it: on a terminal, from what is known.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 # The command compares with the clock of this machine.
 NOW=$(($(date +%s) / 60 * 60))

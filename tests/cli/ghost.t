@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Time that was released or sold before it began leaves no node behind: not in a list, not in the way of a command.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 1
 np() { "$NANOPOD" "$@"; }

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What one means: a reservation's name for its nodes, a slip for the nearest name, and those nodes that run now.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 buy() { "$NANOPOD" buy -t h100 -n 1 -d 2h -p 3 --ssh-key "$SSHD_KEY.pub" -y "$@" >"$TMP/.bought" 2>&1 || diag "$(cat "$TMP/.bought")"; }

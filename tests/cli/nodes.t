@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Nodes that were bought: listed, and reached by name with the key that the market tells, and no other.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 nodes() { "$NANOPOD" nodes "$@"; }

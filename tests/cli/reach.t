@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Nodes for other programs: ssh_config that the real ssh takes, inventories of Ansible and ClusterShell.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 need ssh
 nodes_up 2

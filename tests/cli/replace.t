@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nanopod replace: a new node in the time already paid, once, whatever happens to the connection.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 trade_between

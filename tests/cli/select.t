@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One way to say which hosts, for every command: -w, -r, @name, patterns, --type, --zone, -x.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 3
 trade_between

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ports of a node as ports here: what listens is told, and a lost connection comes back.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 MARKET=${NANOPOD_URL##*:}

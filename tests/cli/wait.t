@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nanopod wait and ls --watch: they say what they wait for, and change nothing.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 np() { timeout -k 5 60 "$NANOPOD" "$@"; }

@@ -3,9 +3,6 @@
 # What newcomers type wrongly, who come from gh, kubectl, ssh, pdsh, clush, sf or aws: each sentence names the cause
 # and what to type next.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/marketd.sh"
-. "$(dirname "$0")/../lib/trade.sh"
-. "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
 cd "$TMP" || exit 99

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Nodes to reach, for tests of the command line, after tap.sh, marketd.sh, trade.sh and sshd.sh: real nodes of a market,
-# whose host reports throw-away SSH servers as their addresses.
+# Nodes to reach, for tests of the command line, after tap.sh: real nodes of a market, whose host reports throw-away SSH
+# servers as their addresses. Brings marketd.sh, trade.sh and sshd.sh.
 #     nodes_up 2              starts a market, SSH servers, and the reservation 'train' of two nodes that run there
 #     node_id NAME            its id
 #     node_runs NAME N [KEY]  reports as its host that it runs at server N, with this host key (default: the server's)
 # nodes_up buys from the minute after $NOW and leaves the clock in that minute. $WHERE holds options for nanopod.
+
+. "$SRC/tests/lib/marketd.sh"
+. "$SRC/tests/lib/trade.sh"
+. "$SRC/tests/lib/sshd.sh"
 
 nodes_up() {
 	trade_start 4
