@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod extend --auto-extend. What was bought is never remembered here: each request is made of the end and the
- * orders that the market shows, and extends from that end alone (start_at), for no more than is left of the budget
- * then. So it does no harm when it is lost, late, or sent twice, whoever else extends the reservation.
+ * orders that the market shows, and extends from that end alone (start_at) and after these orders alone (last_order),
+ * for no more than is left of the budget then. So it does no harm when it is lost, late, or sent twice, whoever else
+ * extends the reservation, and gives that back.
  */
 #include "cli/cmd/extend_auto_plan.h"
 
@@ -108,6 +109,7 @@ struct paid {
 	int64_t sum, from, end;
 	int64_t cost, minutes; /* of orders that reach beyond `from`: others bought other time */
 	char order[64];        /* the one that reaches until end */
+	char last[64];         /* the newest one; the market lists that first */
 };
 
 static int auto_add_order(void *arg, struct doc *d, long at, struct fail *f)
@@ -117,6 +119,8 @@ static int auto_add_order(void *arg, struct doc *d, long at, struct fail *f)
 	struct order_status s;
 	int rc = wire_order(d, at, &o, f);
 
+	if (!rc && !*p->last)
+		snprintf(p->last, sizeof p->last, "%s", o.id);
 	if (rc || o.sell || !o.sku.id || strcmp(o.sku.id, p->sku) != 0)
 		return rc;
 	if (o.filled_total == MODEL_NONE || money_add(p->sum, o.filled_total, &p->sum))
@@ -282,6 +286,7 @@ static int auto_post(struct auto_extend *a, bool dry)
 	struct deal_order *e = &a->e;
 	struct model_extend ask = { .sku = e->part->sku,
 		.start = a->ends,
+		.last_order = dry || !*a->last ? NULL : a->last,
 		.end = a->ends + a->step,
 		.price = e->args.limit,
 		.max_total = dry ? 0 : extend_auto_left(a),
@@ -334,6 +339,7 @@ static enum auto_result auto_buy(struct auto_extend *a)
 		return auto_away(a, rc, "the market cannot be asked");
 	if (!a->body.len) {
 		a->paid = p.sum;
+		memcpy(a->last, p.last, sizeof a->last);
 		if (extend_auto_left(a) <= 0)
 			return AUTO_SPENT;
 	}

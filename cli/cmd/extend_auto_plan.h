@@ -17,6 +17,7 @@ struct auto_extend {
 	int64_t sure, bought; /* what the market said when it extended: the least that the next look must show */
 	struct buf body;      /* of an extension that may have been done; empty: none */
 	char key[256];
+	char last[64];      /* the newest order that paid counts */
 	size_t count;       /* extensions that this command saw */
 	int64_t retry_ms;   /* nothing is bought before */
 	int status, number; /* exit status of the last trouble, 0: none; the signal */

@@ -441,6 +441,7 @@ struct model_instance_new {
 struct model_extend {
 	const char *sku;                      /* NULL: none given */
 	int64_t start;                        /* refused if the nodes end at another time; 0: none given */
+	const char *last_order;               /* refused if the pool bought by a newer one; NULL: none given */
 	int64_t seconds, end;                 /* one of them, the other 0 */
 	int64_t nodes;                        /* 0: all */
 	int64_t price, max_total;             /* max_total 0: none */

@@ -158,6 +158,7 @@ int wire_put_extend(struct buf *out, const struct model_extend *e)
 	int bad = wire_write_set_text(o, "instance_sku", e->sku);
 
 	bad |= set_int(o, "start_at", e->start, 0);
+	bad |= wire_write_set_text(o, "last_order", e->last_order);
 	bad |= set_int(o, "duration_seconds", e->seconds, 0);
 	bad |= set_int(o, "end_at", e->end, 0);
 	bad |= set_int(o, "node_count", e->nodes, 0);

@@ -109,6 +109,22 @@ is "$(end_of back)" "$end" "(somebody gives it back)"
 arrives 201
 is "$(paid back) $(end_of back)" "$HOUR_COSTS $end" "the late one does not buy it again"
 
+# While its request hangs somebody extends by hand and gives that back: it ends as before, and the budget is less.
+bought hung
+rm -f go
+: >"$BETWEEN_LOG"
+rule "late=$TMP/go POST /np/v1/pools/$(pool hung)/extend"
+auto hung -d 1h --auto-extend 28.799999
+ok "(a request is on its way)" wait_for 30 came
+NANOPOD_URL=$MARKET_URL run_is 0 "(somebody extends it)" np extend hung -d 1h -y
+market POST "/np/v1/pools/$(pool hung)/release" "{\"from\":$end}" >/dev/null
+is "$(end_of hung)" "$end" "(and gives it back)"
+rules_off
+arrives 409
+ends
+is "$status $(paid hung) $(end_of hung)" "0 $HOUR_COSTS $end" "it does not spend more than is left now"
+like "$err" 'the budget is used up' "and says so"
+
 # ---- Lost, and given back before it is known that it was bought ----
 bought lost
 : >"$BETWEEN_LOG"

@@ -140,6 +140,13 @@ is "$(http_status) $(json '[.start_at, .end_at] | map(tostring) | join(" ")' <<<
 as "$ACME" POST /v2/pools '{"name":"empty","workspace":"default"}' >/dev/null
 out=$(as "$ACME" POST /np/v1/pools/empty/extend '{"duration_seconds":3600,"limit_price_dollars_per_node_hour":"20.0"}')
 refused 422 not_owned pool "an empty pool has nothing to extend" "$out"
+last=$(as "$ACME" GET '/v2/orders?pool=job&side=buy&limit=1' | json '.data[0].id')
+other=$(as "$ACME" GET '/v2/orders?pool=job&side=buy&limit=2' | json '.data[1].id')
+extended() { as "$ACME" POST /np/v1/pools/job/extend "{\"duration_seconds\":3600,\"limit_price_dollars_per_node_hour\":\"20.0\",\"dry_run\":true,\"last_order\":\"$1\"}"; }
+extended "$last" >/dev/null
+is "$(http_status)" 200 "after the newest order that the caller knows"
+refused 409 wrong_state last_order "not after another one" "$(extended "$other")"
+refused 422 invalid last_order "nor what is none" "$(extended order)"
 READER=$(marketd_token acme read)
 as "$READER" POST /np/v1/pools/job/extend '{"duration_seconds":3600,"limit_price_dollars_per_node_hour":"20.0","dry_run":true}' >/dev/null
 is "$(http_status)" 200 "who may read may ask"

@@ -376,6 +376,8 @@ static const struct schema_field extend[] = {
 	{ "end_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX, "give this or duration_seconds" },
 	{ "start_at", SCHEMA_INTEGER, FIELD_NULL, NULL, 60, SECONDS_MAX,
 		"the end of the pool's nodes as the caller knows it; refused if they end at another time" },
+	{ "last_order", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64,
+		"the pool's newest buy order that the caller knows; refused if there is a newer one" },
 	{ "node_count", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, NODES_MAX,
 		"absent: all nodes that the pool holds at its end" },
 	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, NULL },

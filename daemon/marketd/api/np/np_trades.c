@@ -243,6 +243,40 @@ static bool np_trades_check_start(const struct request *q, struct reply *r, cons
 	return false;
 }
 
+static int np_trades_take_order(void *arg, const struct order *o)
+{
+	*(uint64_t *)arg = o->id;
+	return 1;
+}
+
+/* Who counts what all orders of the pool cost is refused where there is one that they have not seen. */
+static bool np_trades_check_orders(struct api *api, const struct request *q, struct reply *r, const struct pool *p)
+{
+	struct order_filter filter = { .account = p->account,
+		.pool = p->id,
+		.side = SIDE_BUY,
+		.no_procurements = true };
+	const struct store_page newest = { .descending = true, .limit = 1 };
+	const char *seen = body_text(q->body, "last_order");
+	struct store *s = market_store(api->market);
+	uint64_t id = 0, last = 0;
+	struct fail why = { 0 };
+	int rc;
+
+	if (!seen)
+		return true;
+	if (!ident_parse(IDENT_ORDER, seen, &id)) {
+		api_refuse(q, r, REASON_INVALID, "last_order", "'last_order' is the id of an order");
+		return false;
+	}
+	rc = s->calls->orders(s, &filter, &newest, np_trades_take_order, &last, &why);
+	if (rc < 0)
+		api_failed(q, r, rc, NULL, &why);
+	else if (last != id)
+		api_refuse(q, r, REASON_WRONG_STATE, "last_order", "the pool has a newer order");
+	return rc >= 0 && last == id;
+}
+
 static bool read_extend(struct api *api, const struct request *q, struct reply *r, struct event *ev)
 {
 	const struct engine *e = market_engine(api->market);
@@ -268,7 +302,8 @@ static bool read_extend(struct api *api, const struct request *q, struct reply *
 	*ev = (struct event){ .kind = EVENT_ORDER, .account = p->account, .u.order = { .pool = p->id, .sku = last.sku,
 		.side = SIDE_BUY, .flags = ORDER_EXTEND, .start = last.end,
 		.nodes = (int32_t)body_int(q->body, "node_count", last.nodes) } };
-	return np_trades_check_start(q, r, &last) && np_trades_read_end(q, r, &last, &ev->u.order.end) &&
+	return np_trades_check_start(q, r, &last) && np_trades_check_orders(api, q, r, p) &&
+		np_trades_read_end(q, r, &last, &ev->u.order.end) &&
 		body_price(q, r, q->body, "limit_price_dollars_per_node_hour", &ev->u.order.price) &&
 		body_money(q, r, q->body, "max_total_dollars", &ev->u.order.max_total);
 }
