@@ -25,6 +25,7 @@ pssh_tests = \
 	tests/pssh/memory \
 	tests/pssh/onehost \
 	tests/pssh/keep \
+	tests/pssh/keepkill \
 	tests/pssh/kept \
 	tests/pssh/order \
 	tests/pssh/output \
@@ -98,6 +99,8 @@ tests_pssh_onehost_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_onehost_LDADD = libpssh.la
 tests_pssh_keep_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_keep_LDADD = libpssh.la
+tests_pssh_keepkill_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
+tests_pssh_keepkill_LDADD = libpssh.la
 tests_pssh_kept_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh
 tests_pssh_kept_LDADD = libpssh.la
 tests_pssh_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/lib/pssh

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -11,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "pssh/pssh_types.h"
 
 enum { KEEPFOLDER_BACKLOG = 16 };
@@ -104,6 +107,15 @@ int keepfolder_find(int folder, const char *key, unsigned slot)
 
 	snprintf(name, sizeof name, "%s.%u", key, slot);
 	return keepfolder_connect(folder, name);
+}
+
+void keepfolder_sweep(int folder, const char *name)
+{
+	long pid;
+
+	if (*name == '.' && str_to_long(name + 1, 1, INT32_MAX, &pid) == 0 && kill((pid_t)pid, 0) != 0 &&
+		errno == ESRCH)
+		keepfolder_clean(folder, name);
 }
 
 /* Listens on a name that nobody looks at yet. 0, or -1. */

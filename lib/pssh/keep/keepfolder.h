@@ -20,6 +20,9 @@ int keepfolder_connect(int folder, const char *name);
 /* The same for one of a key's sockets. */
 int keepfolder_find(int folder, const char *key, unsigned slot);
 
+/* Removes what a keeper left that died before its socket had a name: nobody else would look at it. */
+void keepfolder_sweep(int folder, const char *name);
+
 /* Listens on a free name of that key. 0, or -1: there is none. */
 int keepfolder_listen(int folder, const char *key, char name[KEEPFOLDER_NAME], int *fd);
 

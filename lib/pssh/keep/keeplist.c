@@ -186,6 +186,7 @@ static int keeplist_ask_all(int folder, DIR *dir, bool stop, struct keeplist *l)
 	while (!rc && l->count < KEEPLIST_MAX && (de = readdir(dir))) {
 		int fd = *de->d_name == '.' ? -1 : keepfolder_connect(folder, de->d_name);
 
+		keepfolder_sweep(folder, de->d_name);
 		if (fd < 0)
 			continue;
 		rc = keeplist_add(l, fd);
