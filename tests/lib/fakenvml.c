@@ -165,7 +165,7 @@ int nvmlDeviceGetMemoryInfo(void *d, struct memory *out)
 	return 0;
 }
 
-/* The driver keeps 64 MiB, which only the older call counts as used. Mode "total": as an older library, without this. */
+/* The driver keeps 64 MiB; only the older call counts it as used. Mode "total": as an older library, without this. */
 int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory2 *out)
 {
 	struct memory m;

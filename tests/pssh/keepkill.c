@@ -451,7 +451,7 @@ int main(void)
 	deaths = mmap(NULL, sizeof *deaths, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (deaths == MAP_FAILED || !getcwd(marker, sizeof marker - 8))
 		return 99;
-	strcat(marker, "/ran");
+	snprintf(marker + strlen(marker), 8, "/ran");
 	mkdir("relay", 0700);
 	for (k = 1; k < MOST && keeper_dies(k); k++)
 		;
