@@ -114,6 +114,18 @@ kill "$SSH_AGENT_PID"; wait_for 20 test ! -S "$SSH_AUTH_SOCK"
 run_is 255 "but not once the agent has gone" timeout 60 "$NANOPOD" run -F agent_config --keep 10m -w n3 -- true
 unset SSH_AUTH_SOCK
 
+# ---- A jump host that is also a target ----
+stop
+before=$(logins)
+run_is 0 "through a host that is one of them" nanopod_run -J n3 -w 'n[1-3]' -- "$who"
+first=$(sort .out)
+is "$(($(logins) - before))" 4 "signs in on the way and on each host"
+run_is 0 "again" nanopod_run -J n3 -w 'n[1-3]' -- "$who"
+is "$(sort .out)" "$first" "goes over the same connections"
+run_is 0 "to that host itself" nanopod_run -w n3 -- "$who"
+isnt "$(cat .out)" "$(echo "$first" | sed -n 3p)" "does not go through itself"
+is "$(($(logins) - before))" 4 "and signs in nowhere"
+
 # ---- Confirmed by hand ----
 stop
 printf '#!/bin/sh\necho asked >>"%s"\nfor i in $(seq 600); do [ -e "%s" ] && exit 0; sleep 0.1; done; exit 1\n' \
