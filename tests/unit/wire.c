@@ -357,9 +357,48 @@ static void samples(void)
 	doc_free(d);
 }
 
+/* with: members that come after all that is needed; the last one of a name counts. */
+static int overview_with(const char *with, struct model_overview *out)
+{
+	char text[2048];
+	struct doc *d;
+	int rc;
+
+	snprintf(text, sizeof text,
+		"{\"now\":60,\"counted\":false,\"away_total\":0,"
+		"\"accounts\":{\"total\":2,\"suspended\":0,\"buying\":1,\"selling\":1},"
+		"\"hosts\":{\"up\":1,\"draining\":0,\"down\":0,\"silent\":0},"
+		"\"machines\":{\"up\":1,\"silent\":0,\"joined\":0},"
+		"\"nodes\":{\"running\":1,\"starting\":0,\"pending\":0,\"longest_start_seconds\":0},"
+		"\"orders\":{\"buy\":0,\"sell\":1},\"money\":{\"available_micros\":5,\"held_micros\":0,"
+		"\"escrow_micros\":7,\"running_per_hour_micros\":9}%s}",
+		with);
+	d = parse(text);
+	rc = wire_overview(d, out, &f);
+	doc_free(d);
+	return rc;
+}
+
+static void overviews(void)
+{
+	struct model_overview v = { 0 };
+
+	is_int(overview_with("", &v), 0, "an overview is read");
+	ok(v.accounts.total == 2 && v.money.escrow == 7 && v.type_count == 0, "with its figures");
+	ok(v.today.turnover == MODEL_NONE && v.month.fees == MODEL_NONE,
+		"what is not counted is not known, and no zero");
+	v.now = 1;
+	is_int(overview_with(",\"types\":[5]", &v), -EPROTO, "a type that is a number is refused: %s", f.text);
+	is_int(overview_with(",\"types\":[{\"instance_sku\":\"isku_1\"}]", &v), -EPROTO, "one without figures: %s",
+		f.text);
+	is_int(overview_with(",\"away\":[{\"kind\":{}}]", &v), -EPROTO, "who is away by an object: %s", f.text);
+	ok(v.now == 1, "then nothing is changed");
+}
+
 int main(void)
 {
 	samples();
+	overviews();
 	orders();
 	strictness();
 	documents();
