@@ -33,6 +33,7 @@ struct releasing {
 	struct giveback going;
 	struct giveback_offers offers;
 	struct giveback_node *one; /* of going: it was typed instead of a reservation; NULL */
+	char chosen[64];           /* its id, once it is agreed on */
 	char *sku;           /* NULL: any */
 	int64_t from, nodes; /* as the market said */
 	int64_t refund, paid;
@@ -206,6 +207,14 @@ static int release_begin(struct releasing *r, const char *match)
 	return 0;
 }
 
+/* The node that was typed is among those that ended. */
+static bool release_took(const struct releasing *r)
+{
+	const struct giveback_node *n = giveback_find(&r->going, r->chosen);
+
+	return n && n->goes;
+}
+
 static int release_carry_out(struct releasing *r)
 {
 	int rc;
@@ -228,6 +237,11 @@ static int release_carry_out(struct releasing *r)
 			"run the same command again: it finds out and gives nothing back twice",
 			"cannot tell whether '%s' was released: %s", r->reservation.name, r->m->fail.text);
 	reservation_note_released(r->m, r->reservation.name, r->from);
+	if (*r->chosen && !release_took(r))
+		print_warn(r->np,
+			"the market gave back other time than that of '%s': its nodes changed meanwhile; "
+			"'nanopod nodes -r %s' shows what runs",
+			option_argv(r->o)[0], r->reservation.name);
 	if (r->purchase.resumed)
 		print_note(r->np, "replayed: '%s' was released before", r->reservation.name);
 	return purchase_told(&r->purchase, release_print(r));
@@ -241,13 +255,14 @@ static int release_ask(struct releasing *r)
 
 	if (r->one) {
 		memcpy(id, r->one->id, sizeof id);
+		memcpy(r->chosen, id, sizeof r->chosen);
 		r->one = giveback_find(&r->going, id); /* the list may have moved */
 		rc = rc ? rc : giveback_may(r->m, &r->going, r->one, r->reservation.name);
 	}
 	rc = rc ? rc : release_send(r, release_asked(r), true);
 	if (!rc && r->one) {
 		r->one = giveback_find(&r->going, id);
-		rc = giveback_choose(r->m, &r->going, r->one);
+		rc = giveback_choose(r->m, &r->going, r->one, r->reservation.name);
 	}
 	rc = rc ? rc : giveback_offers(r->m, r->reservation.id, r->sku, r->from, &r->offers);
 	return rc ? market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]) : 0;

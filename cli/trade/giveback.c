@@ -135,12 +135,32 @@ int giveback_may(struct market_link *m, const struct giveback *g, const struct g
 	return 0;
 }
 
-int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one)
+/* Others wait for time of hosts that nodes use now. */
+static bool giveback_others_wait(const struct giveback *g, const struct giveback_node *one)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (&g->list[i] != one && g->list[i].start)
+			return true;
+	return false;
+}
+
+int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one, const char *name)
 {
 	if (one->goes)
 		return 0;
+	if (one->start && g->waiting != 1)
+		return fail_set(&m->fail, REASON_WRONG_STATE,
+			"the market takes other hosts of its reservation first; the plan of 'nanopod release %.100s -n "
+			"1' "
+			"says what goes",
+			name);
+	if (!one->start && giveback_others_wait(g, one))
+		return fail_set(&m->fail, REASON_WRONG_STATE,
+			"nodes that wait may end with it; after 'nanopod api PATCH /v2/instances/%s "
+			"{\"priority_level\":\"yield\"}' the same command says which",
+			one->id);
 	for (size_t i = 0; i < g->count; i++)
-		if (&g->list[i] != one && g->list[i].rank == 0)
+		if (&g->list[i] != one && g->list[i].rank == 0 && (g->list[i].start != 0) == (one->start != 0))
 			return fail_set(&m->fail, REASON_WRONG_STATE,
 				"the market may take '%.100s' first, whose priority is 'yield'; 'nanopod api PATCH "
 				"/v2/instances/%s {\"priority_level\":\"normal\"}' changes it",

@@ -39,8 +39,11 @@ void giveback_take(struct giveback *g, const struct model_release *said);
  */
 int giveback_may(struct market_link *m, const struct giveback *g, const struct giveback_node *one, const char *name);
 
-/* Makes it the one that goes, after the market said which it would take. Fails like giveback_may(). */
-int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one);
+/*
+ * Makes it the one that goes, after the market said which it would take. Fails like giveback_may(), also where other
+ * time might go with it or instead of it: the market tells only of what it would take itself.
+ */
+int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one, const char *name);
 
 /* Sets the priorities of those that go, where that is needed. 0, or a negative code in m->fail. */
 int giveback_mark(struct market_link *m, const struct giveback *g);

@@ -270,10 +270,10 @@ int wire_release(struct doc *d, long at, struct model_release *out, struct fail 
 {
 	static const struct wire_field fields[] = {
 		FIELD(model_release, "refund_dollars", MONEY, NEEDED, refund),
-		FIELD(model_release, "paid_dollars", MONEY, NEEDED, paid),
+		FIELD(model_release, "paid_dollars", MONEY, MAY, paid),
 		FIELD(model_release, "from", INT, MAY, from),
 		FIELD(model_release, "node_count", INT, MAY, nodes),
-		FIELD(model_release, "idle_hosts", INT, NEEDED, idle),
+		FIELD(model_release, "idle_hosts", INT, MAY, idle),
 		FIELD(model_release, "rule", TEXT, MAY, rule),
 		{ 0 },
 	};
@@ -283,7 +283,7 @@ int wire_release(struct doc *d, long at, struct model_release *out, struct fail 
 		FIELD(model_released, "start_at", INT, MAY, start_at),
 		{ 0 },
 	};
-	struct model_release made = { 0 };
+	struct model_release made = { .paid = MODEL_NONE };
 	struct json_t *o = wire_object(d, at, "a release", f);
 	int rc = o ? wire_fields(d, o, fields, "a release", &made, f) : -EPROTO;
 	size_t n = wire_length(o, "nodes");
@@ -295,6 +295,7 @@ int wire_release(struct doc *d, long at, struct model_release *out, struct fail 
 		rc = wire_fields(d, wire_item(o, "nodes", i), node, "a node", &ends[i], f);
 	made.ends = ends;
 	made.end_count = n;
+	made.paid = made.paid == MODEL_NONE ? made.refund : made.paid; /* an older market does not say it */
 	if (!rc)
 		*out = made;
 	return rc;

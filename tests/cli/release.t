@@ -55,4 +55,13 @@ run_is 0 "(all of it)" np release same -y
 is "$(states same)" "same-0 awaiting_allocation, same-1 terminated" "the one that waits ends at once"
 clock $((NOW + 300))
 is "$(states same)" "same-0 terminated, same-1 terminated" "the other in the minute that the plan said"
+
+# ---- More hosts without a node than nodes that wait ----
+run_is 0 "two hosts for later on, without nodes" np buy -t richmond -n 2 -d 1h -s +12h -p 3 -y --no-wait --no-instances --name bare
+market POST /v2/instances "{\"name\":\"bare-0\",\"pool\":\"bare\",\"image\":\"debian-12\",\"instance_sku\":\"richmond\"}" >/dev/null
+is "$(states bare)" "bare-0 awaiting_allocation" "(and one node)"
+run_is 5 "that node" np release bare-0 -y
+like "$err" "cannot release 'bare-0': the market takes other hosts of its reservation first" "does not go by that"
+is "$(states bare)" "bare-0 awaiting_allocation" "and nothing of it is given back"
+is "$(np release bare -n 2 --dry-run -o json | jq -r '.[0].nodes')" 2 "(both hosts are still there)"
 done_testing

@@ -206,19 +206,19 @@ AGENT=$(session "$AGT" one 2 m1 | json .token)
 children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }
 child() { fed=$(children "$1" | tr -d ' '); [ -n "$fed" ] && [ "$fed" != "${2-}" ]; }
 printf 'size 80 14\nexpect by name\n' >keys
+rm seen
 timeout 90 "$PTY" keys "$NANOPOD" top --every 1s >seen 2>pty.err &
 pid=$!
-there() { grep -q "$1" seen; }
-ok "(it is there)" wait_for 20 there 'by name'
+ok "(it is there)" wait_for 60 there 'by name'
 child $pid; child $fed; top=$fed
 ok "(it has one that asks)" child $top
 first=$fed
 kill -9 $first
-ok "killed, it is started again" wait_for 20 child $top $first
+ok "killed, it is started again" wait_for 60 child $top $first
 caught() { caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$1/status); [ $((0x$caught >> $2 - 1 & 1)) -eq 1 ]; }
 forgot() { ! caught $fed 20 && ! caught $fed 18; }
 ok "(its parent has a handler of TSTP)" caught $top 20
-ok "without the screen's handlers of TSTP and CONT" wait_for 20 forgot
+ok "without the screen's handlers of TSTP and CONT" wait_for 60 forgot
 kill -INT $top
 wait $pid
 is "$?" 130 "Ctrl-C ends both"

@@ -77,7 +77,7 @@ is "$(seen '[.machines, .hosts.up]')" '[{"up":1,"silent":0,"joined":0},5]' "then
 
 # A market that starts anew counts from the month's first settlement, a bounded piece for each question.
 marketd_stop
-marketd_start --test-clock=$((NOW + 23 * HOUR))
+marketd_start --agent-silent 86400 --test-clock=$((NOW + 23 * HOUR))
 see
 is "$(seen '[.counted, .today, .month]')" '[false,null,null]' "what is not counted is not told"
 questions=1

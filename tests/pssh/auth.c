@@ -281,7 +281,7 @@ static void check_agent_refuses(void)
 	setenv("SSH_ASKPASS", "./askpass", 1);
 	setenv("SSH_ASKPASS_REQUIRE", "force", 1);
 	agent = tool_spawn((const char *const[]){ "ssh-agent", "-D", "-a", "refuse.sock", NULL });
-	for (int i = 0; i < 1000 && access("refuse.sock", F_OK) != 0; i++)
+	for (int i = 0; i < 6000 && access("refuse.sock", F_OK) != 0; i++)
 		poll(NULL, 0, 10);
 	unsetenv("SSH_ASKPASS");
 	unsetenv("SSH_ASKPASS_REQUIRE");

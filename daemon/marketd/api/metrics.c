@@ -296,7 +296,7 @@ static void print_agents(const struct api *api, struct buf *b)
 			continue;
 		states[!a->generation ? JOINED : w && w->heard_at && !w->silent ? UP : SILENT]++;
 		silence = quiet > silence ? quiet : silence;
-		if (!w || !w->status.unknown)
+		if (!w || w->silent || !w->status.unknown)
 			continue;
 		unknown += w->status.unknown;
 		age = w->status.oldest_unknown + (api->now_ms - w->status.at_ms) / 1000;

@@ -93,6 +93,15 @@ static int takings_begin(struct takings *t, struct store *s, int64_t month, stru
 
 /* ---- A piece ---------------------------------------------------------------------------- */
 
+/* The same money can go round: a sum without room stays as it is. */
+static void takings_add(int64_t *sum, int64_t n)
+{
+	int64_t out;
+
+	if (!__builtin_add_overflow(*sum, n, &out))
+		*sum = out;
+}
+
 /* Sellers hear what they get after the fee, which the market's own postings have. */
 static int takings_take_notice(void *arg, const struct notice_row *row)
 {
@@ -102,7 +111,7 @@ static int takings_take_notice(void *arg, const struct notice_row *row)
 	if (row->seq > t->until)
 		return 1;
 	if (day && row->notice.kind == NOTICE_SETTLED)
-		day->turnover += row->notice.amount; /* money that exists: its sum has room */
+		takings_add(&day->turnover, row->notice.amount);
 	t->notices = (struct takings_place){ row->seq, row->n };
 	t->read++;
 	return 0;
@@ -117,12 +126,12 @@ static int takings_take_posting(void *arg, const struct posting_row *row)
 	if (row->seq > t->until)
 		return 1;
 	if (day && x->book == BOOK_FEES) {
-		day->fees += x->amount;
-		day->turnover += x->amount;
+		takings_add(&day->fees, x->amount);
+		takings_add(&day->turnover, x->amount);
 	} else if (day && x->book == BOOK_ISSUED && !x->asset) {
-		day->credited -= x->amount;
+		takings_add(&day->credited, -x->amount);
 	} else if (day && x->book == BOOK_USED) {
-		day->minutes += x->amount;
+		takings_add(&day->minutes, x->amount);
 	}
 	t->market = (struct takings_place){ row->seq, row->n };
 	t->read++;
@@ -162,10 +171,10 @@ int takings_read(struct api *api, struct takings_sum *today, struct takings_sum 
 	*today = *takings_day(t, now);
 	*month = (struct takings_sum){ 0 };
 	for (int i = 0; i < DAYS_MOST; i++) {
-		month->turnover += t->days[i].turnover;
-		month->fees += t->days[i].fees;
-		month->credited += t->days[i].credited;
-		month->minutes += t->days[i].minutes;
+		takings_add(&month->turnover, t->days[i].turnover);
+		takings_add(&month->fees, t->days[i].fees);
+		takings_add(&month->credited, t->days[i].credited);
+		takings_add(&month->minutes, t->days[i].minutes);
 	}
 	return 0;
 }

@@ -144,7 +144,8 @@ static void overview_add_machine(const struct api *api, const struct agent *a, s
 	for (const struct host *h = engine_host_of_agent(e, a->id, 0); h; h = engine_host_of_agent(e, a->id, h->id)) {
 		away.hosts++;
 		away.sold += overview_sold_now(h, engine_minute(e));
-		if (!(w && w->heard_at) && h->down && h->down_at && (!away.since || h->down_at < away.since))
+		if (!(w && w->heard_at) && h->watched && h->down && h->down_at &&
+			(!away.since || h->down_at < away.since))
 			away.since = h->down_at; /* it was silent before this market started */
 	}
 	overview_add_away(o, &away);
