@@ -74,7 +74,7 @@ treehosts_mend 3 ssh; treehosts_mend 6 ssh-keygen
 
 # ---- One is killed on the way ----
 rm -rf "$TREE"/n*/data/*
-head -c 300000000 /dev/urandom >huge
+head -c 150000000 /dev/urandom >huge
 grown() { local f; for f in "$TREE/n$1/data/".*part; do [ -f "$f" ] && [ "$(stat -c %s "$f")" -gt "$2" ] && return; done; return 1; }
 begin() { "$NANOPOD" cp -F "$SSHD_CONFIG" --tree "$@" 2>err & pid=$!; }
 begin huge "n[1-8]:$DATA/"

@@ -79,9 +79,9 @@ for i in 1 2 3 4; do in_n $i "umount '$(readlink -f "$(command -v tail)")'"; don
 
 # ---- Killed, and continued ----
 rm -rf "$TREE"/n*/data/*
-head -c 300000000 /dev/urandom >big
+head -c 150000000 /dev/urandom >big
 part_of() { stat -c %s "$TREE/n$1/data/".*part; }
-third() { [ "$(part_of 1)" -gt 100000000 ] && [ "$(part_of 2)" -gt 100000000 ]; }
+third() { [ "$(part_of 1)" -gt 50000000 ] && [ "$(part_of 2)" -gt 50000000 ]; }
 "$NANOPOD" cp -F "$SSHD_CONFIG" --tree --resume big "n[1-2]:$DATA/" 2>err & pid=$!
 ok "both hosts have a third of it" wait_for 60 third
 kill -KILL $pid; wait $pid 2>/dev/null
@@ -91,7 +91,7 @@ ok "the parts stay" third
 run_is 0 "--resume" tree --resume big "n[1-2]:$DATA/"
 ok "both have the file" same 1 2
 sent=$(printf '%s\n' "$err" | sed -n 's/.* \([0-9]*\)[.0-9]* MiB sent from here.*/\1/p')
-ok "and got only the rest" test "$sent" -le $((200000000 / 1048576 + 1)) || diag "$err"
+ok "and got only the rest" test "$sent" -le $((100000000 / 1048576 + 1)) || diag "$err"
 
 # ---- The host that has most hangs ----
 rm -rf "$TREE"/n*/data/*
