@@ -250,18 +250,18 @@ static int release_carry_out(struct releasing *r)
 /* What the market would do, and which nodes end by it. */
 static int release_ask(struct releasing *r)
 {
-	int rc = r->one ? release_send(r, 0, true) : 0;
-	char id[sizeof r->one->id];
+	int rc;
 
+	if (r->one)
+		memcpy(r->chosen, r->one->id, sizeof r->chosen);
+	rc = r->one ? release_send(r, 0, true) : 0;
 	if (r->one) {
-		memcpy(id, r->one->id, sizeof id);
-		memcpy(r->chosen, id, sizeof r->chosen);
-		r->one = giveback_find(&r->going, id); /* the list may have moved */
+		r->one = giveback_find(&r->going, r->chosen); /* the list may have moved */
 		rc = rc ? rc : giveback_may(r->m, &r->going, r->one, r->reservation.name);
 	}
 	rc = rc ? rc : release_send(r, release_asked(r), true);
 	if (!rc && r->one) {
-		r->one = giveback_find(&r->going, id);
+		r->one = giveback_find(&r->going, r->chosen);
 		rc = giveback_choose(r->m, &r->going, r->one, r->reservation.name);
 	}
 	rc = rc ? rc : giveback_offers(r->m, r->reservation.id, r->sku, r->from, &r->offers);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -207,21 +208,12 @@ static void print_store(const struct metrics *m, const struct api *api, struct b
 	for (const struct type *x = (first); x; x = (next)) \
 		(var)++
 
-/* A host at this minute. */
-static const struct piece *metrics_piece(const struct host *h, int64_t minute)
-{
-	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
-		if (h->pieces[i].end > minute)
-			return &h->pieces[i];
-	return NULL;
-}
-
 static void print_hosts(const struct engine *e, struct buf *b)
 {
 	int64_t hosts = 0, down = 0, draining = 0, sold = 0, on_sale = 0;
 
 	for (const struct host *h = engine_host_after(e, 0, 0); h; h = engine_host_after(e, 0, h->id)) {
-		const struct piece *p = h->retired ? NULL : metrics_piece(h, engine_minute(e));
+		const struct piece *p = h->retired ? NULL : engine_piece_at(h, engine_minute(e));
 
 		hosts += !h->retired;
 		down += !h->retired && h->down;
@@ -279,7 +271,7 @@ static void print_engine(const struct api *api, struct buf *b)
 		60 * engine_minute(e));
 }
 
-enum { UP, SILENT, JOINED, STATES };
+enum { STATES = 3 };
 
 /* Agents and how far behind they are: nodes that are paid for and do not run show here first. */
 static void print_agents(const struct api *api, struct buf *b)
@@ -294,7 +286,8 @@ static void print_agents(const struct api *api, struct buf *b)
 
 		if (a->retired)
 			continue;
-		states[!a->generation ? JOINED : w && w->heard_at && !w->silent ? UP : SILENT]++;
+		for (size_t s = 0; s < STATES; s++)
+			states[s] += strcmp(names[s], api_agent_state(api, a)) == 0;
 		silence = quiet > silence ? quiet : silence;
 		if (!w || w->silent || !w->status.unknown)
 			continue;

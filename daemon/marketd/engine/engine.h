@@ -80,6 +80,7 @@ const struct instance *engine_instance_of_pool(const struct engine *e, uint64_t 
 const struct instance *engine_host_instance(const struct engine *e, uint64_t host);
 /* The next minute in which a lease begins, is settled or ends; MINUTE_MAX: none does. */
 int64_t engine_next_lease(const struct engine *e);
+const struct piece *engine_piece_at(const struct host *h, int64_t minute); /* NULL: it has none then */
 /* Until when the pool owns the host from `minute` on without a gap; `minute` if it does not own it then. */
 int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute);
 /* The first minute from which on a HOST_DRAIN may end what is sold of the host; 0: no such host. */

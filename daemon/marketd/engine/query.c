@@ -157,6 +157,14 @@ int64_t engine_next_lease(const struct engine *e)
 	return d ? d->minute : MINUTE_MAX;
 }
 
+const struct piece *engine_piece_at(const struct host *h, int64_t minute)
+{
+	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
+		if (h->pieces[i].end > minute)
+			return &h->pieces[i];
+	return NULL;
+}
+
 int64_t engine_owned_until(const struct engine *e, uint64_t host, uint64_t pool, int64_t minute)
 {
 	const struct live_host *h = world_host(e, host);

@@ -68,10 +68,9 @@ static void overview_add_time(const struct piece *p, bool up, int64_t from, int6
 
 static bool overview_sold_now(const struct host *h, int64_t minute)
 {
-	for (size_t i = 0; i < h->piece_count && h->pieces[i].start <= minute; i++)
-		if (h->pieces[i].end > minute)
-			return h->pieces[i].lease != 0;
-	return false;
+	const struct piece *p = engine_piece_at(h, minute);
+
+	return p && p->lease;
 }
 
 /* ---- Hosts and machines ------------------------------------------------------------------ */
