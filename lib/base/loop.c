@@ -190,9 +190,19 @@ int loop_wait(struct loop *l, int ms)
 	return l->next < l->count ? 0 : loop_refill(l, ms);
 }
 
+static bool timer_is_due(const struct loop *l)
+{
+	return l->used && l->heap[0]->due <= clock_ms();
+}
+
+bool loop_has(const struct loop *l)
+{
+	return l->next < l->count || timer_is_due(l);
+}
+
 static int due_timer(struct loop *l, struct loop_timer **t)
 {
-	if (!l->used || l->heap[0]->due > clock_ms())
+	if (!timer_is_due(l))
 		return 0;
 	*t = l->heap[0];
 	loop_timer_clear(l, *t);

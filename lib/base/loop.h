@@ -57,6 +57,9 @@ void loop_timer_clear(struct loop *l, struct loop_timer *t);
 /* Sleeps until something is due, at most ms (-1: for ever). 0, or -errno (-EINTR too). */
 int loop_wait(struct loop *l, int ms);
 
+/* Whether loop_next() has something without asking the kernel. */
+bool loop_has(const struct loop *l);
+
 /*
  * Hands out one due thing: 1 with *w and *ready set, or 1 with *t set (this clears the timer);
  * 0 when nothing is due. Never sleeps.

@@ -16,9 +16,12 @@ NOW=1800000000
 NANOPOD_LIBEXEC=$BUILD
 export NANOPOD_LIBEXEC
 
+# agentd_time SECONDS: sets the time for agents.
+agentd_time() { printf '%s\n' "$1" >"$TMP/clock.new" && mv "$TMP/clock.new" "$TMP/clock"; }
+
 # agentd_clock SECONDS: sets the time for the market and for agents.
 agentd_clock() {
-	printf '%s\n' "$1" >"$TMP/clock.new" && mv "$TMP/clock.new" "$TMP/clock"
+	agentd_time "$1"
 	operator POST /np/v1/admin/clock "{\"at\":$1}" >"$TMP/.clock"
 }
 

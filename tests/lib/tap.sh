@@ -128,14 +128,20 @@ run_is() {
 	return 1
 }
 
-# wait_for SECONDS COMMAND…: until it succeeds, looking twenty times a second; fails at the deadline, which is a minute
-# at least: what takes two seconds takes ten on a busy machine.
+# wait_for SECONDS COMMAND…: until it succeeds, looking twenty times in the first second and then less often; fails at
+# the deadline, which is a minute at least: what takes two seconds takes ten on a busy machine.
 wait_for() {
-	tap_left=$((($1 < 60 ? 60 : $1) * 20)); shift
+	tap_left=$((($1 < 60 ? 60 : $1) * 20)) tap_looks=0; shift
 	until "$@" >/dev/null 2>&1; do
-		tap_left=$((tap_left - 1))
+		tap_looks=$((tap_looks + 1))
+		if [ $tap_looks -lt 20 ]; then
+			tap_left=$((tap_left - 1))
+			sleep 0.05
+		else
+			tap_left=$((tap_left - 5))
+			sleep 0.25
+		fi
 		[ $tap_left -gt 0 ] || return 1
-		sleep 0.05
 	done
 }
 

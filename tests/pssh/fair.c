@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program's own loop has its turn: however much the hosts send, pssh_next() returns 0 soon, and no call is long. */
+#include <sys/syscall.h>
+
 #include "light.h"
 
 static struct light l;
+static int slow_ms;
 
 static int64_t cpu_us(void)
 {
@@ -67,6 +70,45 @@ static void check_flood(void)
 	drive_end(&d, "flood");
 }
 
+/* This program's disk: where it is slow, more of a file has always come than was written. */
+__attribute__((visibility("default"))) ssize_t pwrite(int fd, const void *data, size_t len, off_t at)
+{
+	work_for(slow_ms);
+	return syscall(SYS_pwrite64, fd, data, len, at);
+}
+
+/* A host that joins while another always has more to say is served meanwhile, not at the other's end. */
+static void check_joins(void)
+{
+	enum { SLOW_MS = 3 };
+	char from[4096];
+	struct drive d;
+	struct pssh_task *copy, *joins;
+	struct seen *s;
+
+	if (!drive_start(&d) || pssh_read_config(d.p, env("SSHD_CONFIG")) != 0)
+		exit(99);
+	slow_ms = SLOW_MS;
+	snprintf(from, sizeof from, "%s/zeros", env("TMP"));
+	if (pssh_get(d.p, from, "to/zeros", 0, &copy) != 0)
+		exit(99);
+	joins = command(&d, "true");
+	pssh_task_add(copy, host(&d, "n1"));
+	pssh_task_add(joins, host(&d, "n2"));
+	pssh_task_start(copy);
+	drive_until(&d, &d.up, 1, DRIVE_PATIENCE_MS);
+	drive_for(&d, 500);
+	pssh_task_start(joins);
+	s = drive_seen(&d, joins, host(&d, "n2"));
+	drive_until(&d, &d.done, 1, DRIVE_PATIENCE_MS);
+	ends(s, "exit 0", "a host joins a copy that fills the disk's time, and is served");
+	is_int(drive_seen(&d, copy, host(&d, "n1"))->ends, 0, "while the copy goes on");
+	pssh_task_stop(copy);
+	drive_done(&d, 2 - d.done);
+	slow_ms = 0;
+	drive_end(&d, "joins");
+}
+
 /* Many key exchanges at once, each a piece of work that cannot be divided. */
 static void check_handshakes(void)
 {
@@ -115,6 +157,7 @@ int main(void)
 	snprintf(key, sizeof key, "%.280s.pub", env("SSHD_KEY"));
 	light_up(&l, "fair", (const char *const[]){ "--authorized", key, NULL });
 	check_flood();
+	check_joins();
 	check_handshakes();
 	light_down(&l);
 	return done();

@@ -4,4 +4,6 @@
 . "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/with.sh"
 sshd_up 4
+truncate -s 16G "$TMP/zeros" # takes longer than any test waits
+mkdir "$TMP/to"
 drive fair

@@ -223,6 +223,7 @@ struct pssh {
 	int wake_fd;       /* an eventfd, which pssh_wake() raises */
 	atomic_bool woken; /* until pssh_wait() has returned because of it */
 	int64_t burst;     /* when the calls began that have not returned "nothing" since; 0: none */
+	unsigned turns;    /* of connections, in all calls */
 	bool keeps;        /* connections are looked for with keepers, and left to one */
 	int keep_folder;
 	unsigned keep_seconds;

@@ -14,6 +14,7 @@
 #include "pssh/session/transport.h"
 
 enum { BURST_MS = 20 };  /* how long calls in a row may work before the program's own loop has its turn */
+enum { LOOK_EVERY = 64 }; /* turns of connections from one look at the network to the next; a burst begins with one */
 enum { ACTIVE_MAX = 8 }; /* channels of tasks on one connection; OpenSSH allows ten in all */
 
 /* ---- Runs ---- */
@@ -554,6 +555,7 @@ static bool burst_over(struct pssh *p)
 	if (now - p->burst < BURST_MS)
 		return false;
 	p->burst = 0;
+	p->turns = LOOK_EVERY - 1;
 	return true;
 }
 
@@ -562,7 +564,6 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 	struct loop_watch *w;
 	struct loop_timer *t;
 	uint32_t ready;
-	unsigned turns = 0;
 
 	while (!burst_over(p)) {
 		const struct pssh_event *ev = events_next(&p->events);
@@ -571,8 +572,8 @@ const struct pssh_event *fleet_turn(struct pssh *p)
 		if (ev)
 			return ev;
 		fleet_admit(p);
-		/* Look at the network now and then, so that a few busy connections cannot starve deadlines. */
-		c = turns++ % 64 == 63 ? NULL : next_ready(p);
+		/* Some connections may be ready for ever: the others, and deadlines, have their turn. */
+		c = loop_has(p->shared.loop) || ++p->turns % LOOK_EVERY == 0 ? NULL : next_ready(p);
 		if (c) {
 			ev = fleet_turn_conn(c);
 			if (ev)
