@@ -179,7 +179,9 @@ uint64_t stream_oldest(const struct job *j)
 
 unsigned stream_blocks(const struct copy *c)
 {
-	return c->streams > 2 ? COPY_BLOCKS * 2 / c->streams : COPY_BLOCKS;
+	unsigned n = c->sftp.trip_us && c->sftp.trip_us <= COPY_NEAR_US ? COPY_BLOCKS_NEAR : COPY_BLOCKS;
+
+	return c->streams > 2 ? n * 2 / c->streams : n;
 }
 
 /* ---- Sending --------------------------------------------------------------------------- */
