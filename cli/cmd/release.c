@@ -34,6 +34,8 @@ struct releasing {
 	struct giveback_offers offers;
 	struct giveback_node *one; /* of going: it was typed instead of a reservation; NULL */
 	char chosen[64];           /* its id, once it is agreed on */
+	struct giveback_words words;
+	bool ended;          /* what was typed is a node that has ended: only an unfinished release is about it */
 	char *sku;           /* NULL: any */
 	int64_t from, nodes; /* as the market said */
 	int64_t refund, paid;
@@ -257,15 +259,21 @@ static int release_ask(struct releasing *r)
 	rc = r->one ? release_send(r, 0, true) : 0;
 	if (r->one) {
 		r->one = giveback_find(&r->going, r->chosen); /* the list may have moved */
-		rc = rc ? rc : giveback_may(r->m, &r->going, r->one, r->reservation.name);
+		rc = rc ? rc : giveback_may(r->m, &r->going, r->one, &r->words);
 	}
 	rc = rc ? rc : release_send(r, release_asked(r), true);
 	if (!rc && r->one) {
 		r->one = giveback_find(&r->going, r->chosen);
-		rc = giveback_choose(r->m, &r->going, r->one, r->reservation.name);
+		rc = giveback_choose(r->m, &r->going, r->one, &r->words);
 	}
 	rc = rc ? rc : giveback_offers(r->m, r->reservation.id, r->sku, r->from, &r->offers);
 	return rc ? market_fail(r->m, "cannot release '%.60s'", option_argv(r->o)[0]) : 0;
+}
+
+static int release_has_ended(const struct releasing *r)
+{
+	return print_fail(r->np, STATUS_CONFLICT, "'nanopod nodes --all' shows how",
+		"cannot release '%.60s': it has ended", option_argv(r->o)[0]);
 }
 
 static int release_trade(struct releasing *r, const char *match)
@@ -279,6 +287,8 @@ static int release_trade(struct releasing *r, const char *match)
 		print_note(r->np, "continues the unfinished release of '%s' by this command", r->reservation.name);
 		return release_carry_out(r);
 	}
+	if (r->ended)
+		return release_has_ended(r);
 	rc = release_ask(r);
 	if (rc)
 		return rc;
@@ -302,6 +312,16 @@ static int release_look(struct releasing *r, const char *typed)
 	return rc ? rc : r->one ? reservation_look(r->m, r->one->pool, &r->reservation) : 1;
 }
 
+static void release_word(struct releasing *r, const char *type)
+{
+	const char *from = option_text(r->o, "from");
+
+	snprintf(r->words.subject, sizeof r->words.subject, "%.120s%s%s", r->reservation.name,
+		r->reservation.count > 1 ? " -t " : "", r->reservation.count > 1 ? type : "");
+	if (from)
+		snprintf(r->words.from, sizeof r->words.from, " --from %.50s", from);
+}
+
 /* All nodes of its reservation and type, of which one was typed. */
 static int release_find_one(struct releasing *r)
 {
@@ -309,18 +329,22 @@ static int release_find_one(struct releasing *r)
 	int rc;
 
 	memcpy(id, r->one->id, sizeof id);
+	release_word(r, r->one->type);
 	free(r->sku);
 	if (!(r->sku = strdup(r->one->sku)))
 		command_nomem();
+	r->ended = r->one->ended;
 	giveback_release(&r->going);
+	if (r->ended) {
+		r->one = NULL;
+		return 0;
+	}
 	rc = giveback_load(r->m, r->reservation.id, r->sku, &r->going);
 	if (rc)
 		return market_fail(r->m, "cannot list the nodes of '%s'", r->reservation.name);
 	r->one = giveback_find(&r->going, id);
 	/* Without it this would be about all nodes. */
-	return r->one ? 0
-		      : print_fail(r->np, STATUS_CONFLICT, "'nanopod nodes --all' shows how",
-				"cannot release '%.60s': it has just ended", option_argv(r->o)[0]);
+	return r->one ? 0 : release_has_ended(r);
 }
 
 static int release_find(struct releasing *r)

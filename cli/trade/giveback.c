@@ -13,6 +13,7 @@ static const char *const ranks[] = { "yield", "normal", "preferred", "critical" 
 struct giving {
 	struct giveback *out;
 	const char *sku;
+	bool ended;
 };
 
 static void giveback_text(char *room, size_t size, const char *text)
@@ -40,13 +41,15 @@ static int giveback_take_node(void *arg, struct doc *d, long at, struct fail *f)
 	struct model_instance i;
 	struct giveback_node *n;
 	int rc = wire_instance(d, at, &i, f);
+	bool ended = i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING;
 
-	if (rc || (i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING) ||
-		(w->sku && (!i.sku.id || strcmp(i.sku.id, w->sku) != 0)))
+	if (rc || (ended && !w->ended) || (w->sku && (!i.sku.id || strcmp(i.sku.id, w->sku) != 0)))
 		return rc;
 	n = giveback_add(w->out, i.id, i.name);
 	giveback_text(n->pool, sizeof n->pool, i.pool.id);
 	giveback_text(n->sku, sizeof n->sku, i.sku.id);
+	giveback_text(n->type, sizeof n->type, i.sku.name ? i.sku.name : i.sku.id);
+	n->ended = ended;
 	for (size_t k = 0; i.priority && k < sizeof ranks / sizeof *ranks; k++)
 		if (strcmp(i.priority, ranks[k]) == 0)
 			n->rank = (int)k;
@@ -63,7 +66,7 @@ static int giveback_order(const void *a, const void *b)
 
 int giveback_load(struct market_link *m, const char *pool, const char *sku, struct giveback *g)
 {
-	struct giving w = { g, sku };
+	struct giving w = { g, sku, !pool };
 	char path[128];
 	int rc;
 
@@ -83,10 +86,18 @@ void giveback_release(struct giveback *g)
 
 struct giveback_node *giveback_find(const struct giveback *g, const char *name)
 {
-	for (size_t i = 0; i < g->count; i++)
-		if (strcmp(g->list[i].name, name) == 0 || strcmp(g->list[i].id, name) == 0)
-			return &g->list[i];
-	return NULL;
+	struct giveback_node *ended = NULL;
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct giveback_node *n = &g->list[i];
+
+		if (strcmp(n->name, name) != 0 && strcmp(n->id, name) != 0)
+			continue;
+		if (!n->ended)
+			return n;
+		ended = n;
+	}
+	return ended;
 }
 
 /* ---- Which of them go ------------------------------------------------------------------- */
@@ -112,26 +123,27 @@ void giveback_take(struct giveback *g, const struct model_release *said)
 		qsort(g->list, g->count, sizeof *g->list, giveback_order);
 }
 
-int giveback_may(struct market_link *m, const struct giveback *g, const struct giveback_node *one, const char *name)
+int giveback_may(struct market_link *m, const struct giveback *g, const struct giveback_node *one,
+	const struct giveback_words *words)
 {
+	const char *subject = words->subject, *from = words->from;
 	char when[WHEN_TEXT];
 
 	if (!one->goes)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
-			"it does not end by that; 'nanopod release %.100s -n 1' gives its reservation's time back",
-			name);
+			"it does not end by that; 'nanopod release %.200s -n 1%s' gives its reservation's time back",
+			subject, from);
 	if (!one->start && g->idle)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
 			"%zu host%s of its reservation ha%s no node, and the market takes %s first; 'nanopod release "
-			"%.100s -n %zu' "
-			"gives %s back",
+			"%.200s -n %zu%s' gives %s back",
 			g->idle, g->idle == 1 ? "" : "s", g->idle == 1 ? "s" : "ve", g->idle == 1 ? "that" : "those",
-			name, g->idle, g->idle == 1 ? "it" : "them");
+			subject, g->idle, from, g->idle == 1 ? "it" : "them");
 	if (one->start && !g->idle)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
-			"it waits for later time of a host that another node uses; 'nanopod release %.100s --from %s' "
+			"it waits for later time of a host that another node uses; 'nanopod release %.200s --from %s' "
 			"gives that back",
-			name, when_iso(one->start, when));
+			subject, when_iso(one->start, when));
 	return 0;
 }
 
@@ -144,16 +156,16 @@ static bool giveback_others_wait(const struct giveback *g, const struct giveback
 	return false;
 }
 
-int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one, const char *name)
+int giveback_choose(struct market_link *m, struct giveback *g, struct giveback_node *one,
+	const struct giveback_words *words)
 {
 	if (one->goes)
 		return 0;
 	if (one->start && g->waiting != 1)
 		return fail_set(&m->fail, REASON_WRONG_STATE,
-			"the market takes other hosts of its reservation first; the plan of 'nanopod release %.100s -n "
-			"1' "
-			"says what goes",
-			name);
+			"the market takes other hosts of its reservation first; the plan of 'nanopod release %.200s -n "
+			"1%s' says what goes",
+			words->subject, words->from);
 	if (!one->start && giveback_others_wait(g, one))
 		return fail_set(&m->fail, REASON_WRONG_STATE,
 			"nodes that wait may end with it; after 'nanopod api PATCH /v2/instances/%s "

@@ -62,6 +62,24 @@ market POST /v2/instances "{\"name\":\"bare-0\",\"pool\":\"bare\",\"image\":\"de
 is "$(states bare)" "bare-0 awaiting_allocation" "(and one node)"
 run_is 5 "that node" np release bare-0 -y
 like "$err" "cannot release 'bare-0': the market takes other hosts of its reservation first" "does not go by that"
+run_is 5 "nor from a later time on" np release bare-0 --from +12h10m -y
+like "$err" "'nanopod release bare -n 1 --from \+12h10m' gives its reservation's time back" "and the hint has that time"
 is "$(states bare)" "bare-0 awaiting_allocation" "and nothing of it is given back"
 is "$(np release bare -n 2 --dry-run -o json | jq -r '.[0].nodes')" 2 "(both hosts are still there)"
+
+# ---- The answer is lost ----
+# The node has ended by then: the same command finds its own unfinished release, and no other does.
+trade_between
+run_is 0 "a node of two" np buy -t richmond -n 2 -d 1h -s +20h -p 3 -y --no-wait --name cut
+rule 'cut-keyed POST /np/v1/pools'
+run_is 8 "its answer is lost" np release cut-1 -y
+rules_off
+is "$(states cut)" "cut-0 awaiting_allocation, cut-1 terminated" "(it was done)"
+run_is 5 "another command about it" np release cut-1 --from +20h30m -y
+like "$err" "cannot release 'cut-1': it has ended" "says that it has ended"
+run_is 0 "the same command again" np release cut-1 -y
+like "$err" "replayed: 'cut' was released before" "knows that it was done"
+is "$(states cut)" "cut-0 awaiting_allocation, cut-1 terminated" "and gives nothing else back"
+run_is 5 "once more" np release cut-1 -y
+like "$err" "cannot release 'cut-1': it has ended" "is about a node that has ended"
 done_testing
