@@ -23,6 +23,7 @@ enum flag {
 	FLAG_ALLOW_NET,
 	FLAG_SYSFS,
 	FLAG_KMSG,
+	FLAG_METRICS,
 	FLAG_CLOCK,
 	FLAG_NAME,
 	FLAG_TYPE,
@@ -54,6 +55,7 @@ static const struct option rows[] = {
 	{ "allow-net", required_argument, NULL, FLAG_ALLOW_NET },
 	{ "sysfs-root", required_argument, NULL, FLAG_SYSFS },
 	{ "kmsg", required_argument, NULL, FLAG_KMSG },
+	{ "metrics", required_argument, NULL, FLAG_METRICS },
 	{ "test-clock", required_argument, NULL, FLAG_CLOCK },
 	{ "name", required_argument, NULL, FLAG_NAME },
 	{ "type", required_argument, NULL, FLAG_TYPE },
@@ -106,6 +108,7 @@ static const char help[] =
 	"                      e.g. 192.168.1.0/24 or 192.168.1.5:2049; repeatable\n"
 	"  --sysfs-root DIR    read this tree instead of this machine's /sys and /proc\n"
 	"  --kmsg FILE         read the kernel's messages here (default: /dev/kmsg)\n"
+	"  --metrics FILE      write here what is measured, every 10 s, for Prometheus' node_exporter\n"
 	"  --name NAME         join: name of this machine (default: its host name)\n"
 	"  --type TYPE         join: type that its nodes are sold as\n"
 	"  --nodes N           join: number of nodes that it is sold as (default: 1)\n"
@@ -172,6 +175,18 @@ static int flags_take_path(char room[FLAGS_PATH], const char *name, const char *
 	return n < FLAGS_PATH - 64 && *text ? -1 : flags_complain(name, text, "a shorter path");
 }
 
+/* node_exporter reads no other files, and says nothing of those that it leaves out. */
+static int flags_take_metrics(struct flags *o, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len < 6 || strcmp(text + len - 5, ".prom") != 0 || text[len - 6] == '/')
+		return flags_complain("metrics", text,
+			"a file whose name ends in .prom, in the folder that node_exporter's "
+			"--collector.textfile.directory names");
+	return flags_take_path(o->metrics, "metrics", text);
+}
+
 static int flags_read_host(struct flags *o, const char *text)
 {
 	const char *sign = strchr(text, '=');
@@ -220,6 +235,8 @@ static int read_flag(struct flags *o, int flag, const char *text)
 	case FLAG_KMSG:
 		o->kmsg = text;
 		return -1;
+	case FLAG_METRICS:
+		return flags_take_metrics(o, text);
 	case FLAG_CLOCK: o->test_clock = text; return -1;
 	case FLAG_NAME: o->name = text; return -1;
 	case FLAG_TYPE: o->type = text; return -1;

@@ -17,7 +17,7 @@ struct flags {
 	const char *verb;                     /* NULL: serve */
 	char *words[FLAGS_WORDS];             /* arguments of the verb */
 	int word_count;
-	char data[FLAGS_PATH], images[FLAGS_PATH];   /* absolute */
+	char data[FLAGS_PATH], images[FLAGS_PATH], metrics[FLAGS_PATH]; /* absolute; metrics "": none */
 	const char *driver, *listen, *address, *sysfs_root, *kmsg, *test_clock;
 	const char *name, *type, *hosts[FLAGS_HOSTS];
 	int host_count;

@@ -152,7 +152,8 @@ static int run_open_workers(struct agent *a, drivers all, struct fail *f)
 		.workers = &a->workers,
 		.check = &a->check,
 		.every_ms = a->o->look < 3 ? 2000 : 30000,
-		.sysfs_root = a->o->sysfs_root };
+		.sysfs_root = a->o->sysfs_root,
+		.metrics = *a->o->metrics ? a->o->metrics : NULL };
 	return 0;
 }
 

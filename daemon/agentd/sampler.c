@@ -2,9 +2,12 @@
 #include "agentd/sampler.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +18,8 @@
 #include "agentd/os/gpu_turn.h"
 #include "agentd/os/statefile.h"
 #include "base/clock.h"
+#include "base/file.h"
+#include "market/metric.h"
 
 enum { SAMPLER_DEADLINE_MS = 20000, SAMPLER_TEXT = 512 * 1024 };
 
@@ -107,6 +112,123 @@ static void sampler_read_nodes(const struct sampler *s, struct gauges *g)
 	json_decref(list);
 }
 
+/* ---- For Prometheus: what is not known is left out, as a zero would look healthy ------------------ */
+
+struct sampler_lines {
+	struct buf *out;
+	const struct gauges *g;
+	const json_t *said; /* the same by the names of market/metric.h */
+	int rc;
+};
+
+/* Counted up for ever, so that a reader takes the rate of it. */
+static bool sampler_prom_counts(const struct metric *m)
+{
+	return strcmp(m->name, "memory_errors") == 0;
+}
+
+/* "nanopod_gpu_power_watts", "nanopod_gpu_memory_errors_total": the unit is part of the name. */
+static void sampler_prom_name(const struct metric *m, char *name, size_t size)
+{
+	static const char *const whose[] = { "machine", "gpu", "node", "node_gpu" };
+	const char *unit = sampler_prom_counts(m) ? "total" : strcmp(m->unit, "count") == 0 ? "" : m->unit;
+
+	snprintf(name, size, "nanopod_%s_%s%s%s", whose[m->of], m->name, *unit ? "_" : "", unit);
+}
+
+static void sampler_prom_head(struct sampler_lines *t, const char *name, const char *type, const char *help)
+{
+	if (!t->rc)
+		t->rc = buf_addf(t->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void sampler_prom_value(struct sampler_lines *t, const char *name, const char *labels, const json_t *value)
+{
+	if (!t->rc && json_is_number(value))
+		t->rc = buf_addf(t->out, "%s%s %.15g\n", name, labels, json_number_value(value));
+}
+
+static void sampler_prom_metric(struct sampler_lines *t, const struct metric *m)
+{
+	char name[96], labels[96 + GAUGES_ID], help[160];
+	const json_t *of;
+	size_t i;
+
+	sampler_prom_name(m, name, sizeof name);
+	snprintf(help, sizeof help, "%s of %s: %s.", m->name,
+		m->of == METRIC_OF_MACHINE       ? "the machine"
+			: m->of == METRIC_OF_GPU ? "a GPU"
+						 : "a node",
+		m->text);
+	sampler_prom_head(t, name, sampler_prom_counts(m) ? "counter" : "gauge", help);
+	if (m->of == METRIC_OF_MACHINE)
+		sampler_prom_value(t, name, "", json_object_get(json_object_get(t->said, "machine"), m->name));
+	if (m->of == METRIC_OF_GPU)
+		json_array_foreach(json_object_get(t->said, "gpus"), i, of)
+		{
+			snprintf(labels, sizeof labels, "{gpu=\"%s\"}", t->g->gpus[i].address);
+			sampler_prom_value(t, name, labels, json_object_get(of, m->name));
+		}
+	if (m->of == METRIC_OF_NODE)
+		json_array_foreach(json_object_get(t->said, "nodes"), i, of)
+		{
+			snprintf(labels, sizeof labels, "{node=\"%s\"}", t->g->nodes[i].id);
+			sampler_prom_value(t, name, labels, json_object_get(json_object_get(of, "measures"), m->name));
+		}
+}
+
+/* A node's GPUs are the machine's: one row says which, instead of each number twice. */
+static void sampler_prom_whose(struct sampler_lines *t)
+{
+	sampler_prom_head(t, "nanopod_node_gpu", "gauge", "1: the node has this GPU.");
+	for (size_t i = 0; !t->rc && i < t->g->node_count; i++) {
+		const struct gauges_node *n = &t->g->nodes[i];
+
+		for (size_t k = 0; !t->rc && k < n->gpu_count; k++)
+			if (n->gpus[k] < t->g->gpu_count)
+				t->rc = buf_addf(t->out, "nanopod_node_gpu{node=\"%s\",gpu=\"%s\"} 1\n", n->id,
+					t->g->gpus[n->gpus[k]].address);
+	}
+}
+
+static int sampler_prom(const struct gauges *g, const json_t *said, int64_t at, struct buf *out)
+{
+	struct sampler_lines t = { .out = out, .g = g, .said = said };
+
+	sampler_prom_head(&t, "nanopod_agent_sample_time_seconds", "gauge", "When this was measured, in Unix time.");
+	if (!t.rc)
+		t.rc = buf_addf(out, "nanopod_agent_sample_time_seconds %lld\n", (long long)at);
+	for (size_t i = 0; i < metric_count(); i++)
+		if (metric_at(i)->of != METRIC_OF_NODE_GPU)
+			sampler_prom_metric(&t, metric_at(i));
+	sampler_prom_whose(&t);
+	return t.rc;
+}
+
+/* Under another name first: whoever reads the file finds all of it. errno, or 0. */
+static int sampler_write(const struct sampler *s, const struct gauges *g, const json_t *said)
+{
+	char path[PATH_MAX];
+	struct buf b;
+	int fd, rc;
+
+	snprintf(path, sizeof path, "%.*s.new", PATH_MAX - 8, s->metrics);
+	buf_init(&b, SAMPLER_TEXT);
+	rc = -sampler_prom(g, said, s->at, &b);
+	fd = rc ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (!rc && fd < 0)
+		rc = errno;
+	if (fd >= 0) {
+		rc = fchmod(fd, 0644) ? errno
+				      : -file_write(fd, b.data, b.len); /* whoever collects it is another user */
+		close(fd);
+	}
+	if (!rc && rename(path, s->metrics) != 0)
+		rc = errno;
+	buf_release(&b);
+	return rc;
+}
+
 /* Of gauges with so many nodes. */
 static size_t sampler_size(size_t nodes)
 {
@@ -131,6 +253,8 @@ static int sampler_work(void *arg, struct buf *out, struct fail *f)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	g->at_us = (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 	j = gauges_json(g, s->before);
+	if (j && s->metrics)
+		g->untold = sampler_write(s, g, j);
 	if (j && json_object_set_new(j, "at", json_integer(s->at)) == 0)
 		text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(5));
 	rc = text ? buf_add(out, g, sampler_size(g->node_count)) : fail_set(f, -ENOMEM, "out of memory");
@@ -164,6 +288,17 @@ static void sampler_keep(struct sampler *s, const char *text, size_t len)
 	s->kept[s->count++] = copy;
 }
 
+/* Once for each reason, and once when it works again. */
+static void sampler_log_untold(struct sampler *s, int untold)
+{
+	if (untold && untold != s->untold)
+		log_at(s->workers->log, LOG_WARN, "cannot write '%s': %s; nodes go on, and the next look tries again",
+			s->metrics, strerror(untold));
+	else if (!untold && s->untold)
+		log_at(s->workers->log, LOG_INFO, "wrote '%s' again", s->metrics);
+	s->untold = untold;
+}
+
 /* The child is this program's, so the gauges come back as they are in memory. */
 static void sampler_take_said(struct sampler *s, const char *said, size_t len)
 {
@@ -180,6 +315,7 @@ static void sampler_take_said(struct sampler *s, const char *said, size_t len)
 	memcpy(now, said, size);
 	free(s->before);
 	s->before = now;
+	sampler_log_untold(s, now->untold);
 	if (!s->refused)
 		sampler_keep(s, said + size, len - size);
 }
@@ -246,4 +382,6 @@ void sampler_release(struct sampler *s)
 	sampler_drop(s, s->count);
 	free(s->before);
 	s->before = NULL;
+	if (s->metrics) /* an old number must not look like one of now */
+		unlink(s->metrics);
 }

@@ -19,6 +19,7 @@ struct sampler {
 	struct workers *workers;
 	const struct selfcheck *check; /* its inventory: a machine without GPUs is not asked for them */
 	const char *sysfs_root;
+	const char *metrics; /* file for Prometheus' node_exporter; NULL: none */
 	struct job job;
 	int64_t due_ms, at;        /* at: by the market's clock, of the running job */
 	struct gauges *before;     /* the last look, for rates */
@@ -26,6 +27,7 @@ struct sampler {
 	size_t count, sent;        /* sent: those that are under way */
 	int64_t send_ms, every_ms; /* when to send; between two requests */
 	bool refused;              /* the market is older than samples */
+	int untold;                /* errno of the last write of `metrics`, as logged */
 };
 
 /* Returns when to call again at the latest (clock_ms). */

@@ -39,6 +39,7 @@ struct gauges_node {
 /* What is not known is GAUGE_UNKNOWN. */
 struct gauges {
 	int64_t at_us; /* CLOCK_MONOTONIC */
+	int untold;    /* errno of the file for Prometheus; 0: written, or none is asked for */
 	struct gauges_machine machine;
 	size_t gpu_count, node_count;
 	struct gauges_gpu gpus[GAUGES_GPUS];
