@@ -73,6 +73,10 @@ if have promtool; then
 else
 	skip "promtool is not installed"
 fi
+sed -n 's/^# TYPE \([a-z_]*\) .*/\1/p' "$FILE" | sort -u >"$TMP/names"
+grep -oh 'nanopod_\(agent_sample\|gpu\|machine\)_[a-z_]*' "$SRC"/daemon/monitoring/* | sort -u >"$TMP/asked"
+ok "the alerts for Prometheus ask for some of it" [ "$(wc -l <"$TMP/asked")" -gt 5 ]
+is "$(comm -23 "$TMP/asked" "$TMP/names")" "" "and for nothing else of agents"
 n=0 cut=0
 while [ $n -lt 300 ]; do
 	n=$((n + 1))
