@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod extend, in the stages of cli/trade/deal.h: the same nodes for longer. Each reservation is extended
- * in full or not at all; where that fails, the error names what would fit.
+ * nanopod extend, in the stages of cli/trade/deal.h: the same nodes for longer. Those of a reservation that end together
+ * are one order, which is filled in full or not at all; where that fails, the error names what would fit.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,19 +19,20 @@
 #include "cli/trade/deal.h"
 #include "market/when.h"
 
-enum { SEVERAL_MAX = 256 };
+enum { SEVERAL_MAX = 256, ENDS_MAX = 8 }; /* reservations in one command; ends of the nodes of each */
 
 extern const struct command cmd_extend;
 
 struct extension {
 	struct deal_order order;
+	int64_t end;       /* of its nodes now */
 	int status;        /* exit status; -1: not known yet */
 	char message[600]; /* why it failed */
 };
 
 struct extend {
 	struct deal d;
-	struct extension *list; /* one for each reservation that was typed */
+	struct extension *list; /* at most ENDS_MAX for each reservation that was typed */
 	size_t count;
 	int64_t left; /* of --max-total, after what the quotes cost */
 };
@@ -59,8 +60,8 @@ static const char *cannot_extend(const char *name, char room[96])
 
 /* ---- The order --------------------------------------------------------------------------- */
 
-/* The extension begins where the reservation ends. */
-static int extend_read_window(struct extend *x, struct deal_order *e)
+/* The extension begins where its nodes end. */
+static int extend_read_window(struct extend *x, struct extension *e)
 {
 	const struct options *o = x->d.o;
 	char at[32];
@@ -70,52 +71,10 @@ static int extend_read_window(struct extend *x, struct deal_order *e)
 	const char *field = NULL;
 	struct fail f = { 0 };
 
-	snprintf(at, sizeof at, "@%" PRId64, part_end(e->part));
-	if (window_parse(&words, market_clock_now(&e->args.clock), &e->args.window, &field, &f))
+	snprintf(at, sizeof at, "@%" PRId64, e->end);
+	if (window_parse(&words, market_clock_now(&x->d.args.clock), &e->order.args.window, &field, &f))
 		return print_fail_field(x->d.np, STATUS_USAGE, field, NULL, "%s", f.text);
 	return 0;
-}
-
-static int extend_put(const struct deal_order *e, bool dry, int64_t price, int64_t max_total, struct buf *body)
-{
-	struct model_extend ask = { .sku = e->part->sku,
-		.end = e->args.window.end,
-		.price = price,
-		.max_total = max_total,
-		.dry_run = dry };
-
-	return wire_put_extend(body, &ask);
-}
-
-/* Without -p the limit is the price of the quote: nobody pays more than was shown. */
-static int extend_ask_quote(struct extend *x, struct deal_order *e)
-{
-	bool priced = option_given(x->d.o, "price");
-	int64_t any = quote_any_price(e->args.nodes, window_minutes(&e->args.window));
-	struct model_order_new order = { .pool = e->reservation.id,
-		.sku = e->part->sku,
-		.nodes = e->args.nodes,
-		.start = e->args.window.start,
-		.end = e->args.window.end,
-		.price = priced ? e->args.limit : any };
-	char path[128];
-	struct buf body;
-	int rc;
-
-	if (!x->d.ours) {
-		rc = quote_ask(x->d.m, &order, e->sku, &e->quote);
-	} else {
-		buf_init(&body, DEAL_TEXT_MAX);
-		if (extend_put(e, true, order.price, 0, &body))
-			command_nomem();
-		snprintf(path, sizeof path, "/np/v1/pools/%s/extend", e->reservation.id);
-		rc = market_send(x->d.m, "POST", path, &body, NULL);
-		buf_release(&body);
-		rc = rc ? rc : quote_take(x->d.m, &e->quote);
-	}
-	if (!rc && e->quote.fills && !priced)
-		e->args.limit = e->quote.price;
-	return rc;
 }
 
 /* ---- Why not ----------------------------------------------------------------------------- */
@@ -242,41 +201,13 @@ static int extend_agree(struct extend *x)
 
 /* ---- Carrying it out ---------------------------------------------------------------------------- */
 
-static int extend_post(struct extend *x, struct deal_order *e)
-{
-	struct purchase *p = &e->purchase;
-	const char *known = purchase_kept(p, "order");
-	struct model_order_new order = { .sku = e->part->sku,
-		.nodes = e->args.nodes,
-		.start = e->args.window.start,
-		.end = e->args.window.end,
-		.price = e->args.limit };
-	int64_t most = !option_given(x->d.o, "price") ? e->quote.cost
-		: x->d.args.max_total                 ? e->quote.cost + x->left
-						      : 0;
-	char path[128];
-	struct buf body;
-	int rc;
-
-	if (known || !x->d.ours)
-		return purchase_order(p, &order);
-	buf_init(&body, DEAL_TEXT_MAX);
-	if (extend_put(e, false, e->args.limit, most, &body))
-		command_nomem();
-	snprintf(path, sizeof path, "/np/v1/pools/%s/extend", e->reservation.id);
-	rc = purchase_post(p, "order", path, &body);
-	buf_release(&body);
-	rc = rc ? rc : order_status_take(x->d.m, &p->order);
-	return rc ? rc : purchase_keep(p, "order", p->order.id);
-}
-
 static void extend_refused(struct extend *x, struct extension *e)
 {
 	struct quote *q = &e->order.quote;
 	int reason = e->order.purchase.order.reason;
 
 	q->alternative_count = 0;
-	if (extend_ask_quote(x, &e->order))
+	if (extension_ask_quote(&x->d, &e->order))
 		q->message[0] = '\0';
 	reason = reason ? reason : q->reason;
 	q->reason = reason ? reason : REASON_HOSTS_SOLD;
@@ -288,7 +219,7 @@ static void extend_refused(struct extend *x, struct extension *e)
 static bool extend_carry_out(struct extend *x, struct extension *e)
 {
 	struct purchase *p = &e->order.purchase;
-	int number = 0, rc = extend_post(x, &e->order);
+	int number = 0, rc = extension_post(&x->d, &e->order, x->left);
 
 	if (rc == MARKET_EXPLAINED) {
 		e->status = STATUS_OK;
@@ -325,13 +256,12 @@ static void extend_add_row(struct extend *x, struct rows *rows, const struct ext
 	const struct deal_order *d = &e->order;
 	const struct order_status *p = &d->purchase.order;
 	bool good = e->status == STATUS_OK;
-	int64_t end = d->part ? part_end(d->part) : 0;
 	char r[6][CELL_TEXT];
 
 	rows_add(rows,
 		(const char *[]){ d->reservation.name, good ? "extended" : "failed",
 			cell_int(good ? p->filled_nodes : 0, r[0]),
-			cell_time(x->d.np, d->part && p->filled_start && good ? p->filled_start : end, r[1]),
+			cell_time(x->d.np, p->filled_start && good ? p->filled_start : e->end, r[1]),
 			good ? cell_time(x->d.np, p->filled_end, r[2]) : NULL,
 			good && d->sku ? cell_price(p->average, order_args_gpus(&d->args, d->sku), r[3]) : NULL,
 			good ? cell_money(x->d.np, p->total, r[4]) : NULL, *p->id ? p->id : NULL,
@@ -354,34 +284,89 @@ static int extend_print(struct extend *x)
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-static int extend_prepare(struct extend *x, struct extension *e, const char *typed)
+static void extend_swap(struct extension *a, struct extension *b)
+{
+	struct extension kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static int extend_price(struct extend *x, struct extension *e, const char *cannot)
 {
 	struct deal_order *d = &e->order;
-	char cannot[96];
-	int rc = reservation_find(x->d.m, typed, &d->reservation);
+	int rc = order_args_price(x->d.np, x->d.o, d->sku, &d->args);
 
-	cannot_extend(typed, cannot);
-	d->args = x->d.args;
-	e->status = -1;
-	rc = rc ? rc : deal_find_part(&x->d, d, cannot, "'nanopod buy' buys new nodes");
-	if (rc)
+	if (rc || d->purchase.resumed)
 		return rc;
-	if (part_end(d->part) == MODEL_NEVER)
-		return print_fail(x->d.np, STATUS_CONFLICT, NULL, "%s: it has no end", cannot);
-	d->args.nodes = part_nodes_at(d->part, part_end(d->part) - 1);
-	rc = deal_find_unfinished(&x->d, d, d->reservation.id, "order.body");
-	rc = rc ? rc : order_args_price(x->d.np, x->d.o, d->sku, &d->args);
-	if (rc)
-		return rc;
-	if (d->purchase.resumed) {
-		print_note(x->d.np, "continues the unfinished extension of '%s' by this command", typed);
-		return 0;
-	}
-	rc = extend_read_window(x, d);
-	if (!rc && extend_ask_quote(x, d))
+	rc = extend_read_window(x, e);
+	if (!rc && extension_ask_quote(&x->d, d))
 		return market_fail(x->d.m, "%s", cannot);
 	if (!rc && !d->quote.fills)
 		why_not(x, e);
+	return rc;
+}
+
+/* Ends are counted from the last: so an order keeps its number while those before it are extended. */
+static int extend_find_unfinished(struct extend *x, struct extension *e, size_t number)
+{
+	char subject[96];
+
+	snprintf(subject, sizeof subject, "%.64s%s%.0zu", e->order.reservation.id, number ? "#" : "", number);
+	return deal_find_unfinished(&x->d, &e->order, subject, "order.body");
+}
+
+static bool extend_reaches(const struct extend *x, int64_t end)
+{
+	struct fail f;
+	int64_t to;
+
+	return !option_given(x->d.o, "end") ||
+		when_start(option_text(x->d.o, "end"), market_clock_now(&x->d.args.clock), &to, &f) || to > end;
+}
+
+/* One for each time at which some of its nodes end; after a command that was cut off, those that it began. */
+static int extend_prepare(struct extend *x, const char *typed)
+{
+	struct extension *all = &x->list[x->count];
+	struct part_end_at ends[ENDS_MAX] = { { 0, 0 } };
+	char cannot[96];
+	int rc = reservation_find(x->d.m, typed, &all->order.reservation);
+	size_t count, begun = 0;
+
+	cannot_extend(typed, cannot);
+	all->order.args = x->d.args;
+	rc = rc ? rc : deal_find_part(&x->d, &all->order, cannot, "'nanopod buy' buys new nodes");
+	if (rc)
+		return rc;
+	if (part_end(all->order.part) == MODEL_NEVER)
+		return print_fail(x->d.np, STATUS_CONFLICT, NULL, "%s: it has no end", cannot);
+	count = part_ends(all->order.part, market_clock_now(&x->d.args.clock), ends, ENDS_MAX);
+	if (count > ENDS_MAX)
+		return print_fail(x->d.np, STATUS_CONFLICT, "'nanopod buy --into' buys other nodes",
+			"%s: its nodes end at %zu different times", cannot, count);
+	for (size_t i = 0; !rc && i < ENDS_MAX; i++) {
+		struct deal_order *d = &all[i].order;
+
+		if (i)
+			reservation_clone(&d->reservation, &all->order.reservation);
+		d->args = x->d.args;
+		d->part = &d->reservation.parts[all->order.part - all->order.reservation.parts];
+		d->sku = all->order.sku;
+		d->args.nodes = ends[i].nodes;
+		all[i].end = ends[i].at;
+		all[i].status = -1;
+		rc = extend_find_unfinished(x, &all[i], i);
+		begun += d->purchase.resumed;
+	}
+	if (begun)
+		print_note(x->d.np, "continues the unfinished extension of '%s' by this command", typed);
+	for (size_t i = 0; !rc && i < ENDS_MAX; i++) {
+		if (begun ? !all[i].order.purchase.resumed : i >= count || !extend_reaches(x, ends[i].at))
+			continue;
+		extend_swap(&x->list[x->count], &all[i]);
+		rc = extend_price(x, &x->list[x->count++], cannot);
+	}
 	return rc;
 }
 
@@ -406,15 +391,18 @@ static int extend_overall(const struct extend *x)
 	return good && good < x->count ? STATUS_PARTLY : worst;
 }
 
-/* All of them are on disk before the first is sent. */
+/* All of them are on disk before the first is sent, with their bodies: the same command sends them again as they are. */
 static int extend_begin(struct extend *x)
 {
+	bool alone = extend_new(x) == 1;
 	int rc = 0;
 
 	x->d.m->explain = x->d.explain;
 	for (size_t i = 0; !rc && i < x->count; i++)
-		if (x->list[i].status < 0 && !x->list[i].order.purchase.resumed)
+		if (x->list[i].status < 0 && !x->list[i].order.purchase.resumed) {
 			rc = deal_begin(&x->d, &x->list[i].order);
+			rc = rc || alone || x->d.explain ? rc : extension_keep(&x->d, &x->list[i].order);
+		}
 	if (!rc)
 		return 0;
 	for (size_t i = 0; i < x->count; i++)
@@ -456,8 +444,8 @@ static int extend_go(struct extend *x)
 	char **words = option_argv(x->d.o), cannot[96];
 	int rc = deal_open(&x->d, cannot_extend(words[0], cannot));
 
-	for (size_t i = 0; !rc && i < x->count; i++)
-		rc = extend_prepare(x, &x->list[i], words[i]);
+	for (int i = 0; !rc && i < option_argc(x->d.o); i++)
+		rc = extend_prepare(x, words[i]);
 	if (rc)
 		return rc;
 	if (!any_open(x))
@@ -497,19 +485,20 @@ static int extend_check_line(struct extend *x)
 
 static int extend_command(struct nanopod *np, const struct options *o)
 {
-	struct extend x = { .count = (size_t)option_argc(o) };
+	size_t room = (size_t)option_argc(o) * ENDS_MAX;
+	struct extend x = { .count = 0 };
 	int rc;
 
 	deal_init(&x.d, np, o, &cmd_extend);
-	x.list = calloc(x.count, sizeof *x.list);
+	x.list = calloc(room, sizeof *x.list);
 	if (!x.list || signals_begin())
 		command_nomem();
-	for (size_t i = 0; i < x.count; i++)
+	for (size_t i = 0; i < room; i++)
 		deal_order_init(&x.list[i].order);
 	rc = extend_check_line(&x);
 	if (!rc && rows_check(np, o, columns, &rc))
 		rc = option_given(o, "auto-extend") ? extend_auto(&x.d, columns) : extend_go(&x);
-	for (size_t i = 0; i < x.count; i++)
+	for (size_t i = 0; i < room; i++)
 		deal_order_release(&x.list[i].order);
 	free(x.list);
 	deal_release(&x.d);
@@ -557,8 +546,9 @@ const struct command cmd_extend = {
 	.summary = "keep nodes for longer",
 	.examples = examples,
 	.description =
-		"The same nodes keep running, with their names and ids. The market extends all nodes of a "
-		"reservation or none. If it cannot, the exit status is 6, and the error shows what would fit. "
+		"The same nodes keep running, with their names and ids. Those that end at different times "
+		"are longer by -d each; the market extends all that end together or none. If it cannot, the exit "
+		"status is 6, and the error shows what would fit. "
 		"With several reservations the command prints the result of each, and the exit status is 10 if "
 		"only some were extended.\n\n"
 		"After a crash or a lost connection run the same command again: nothing is extended twice.\n\n"

@@ -191,7 +191,7 @@ static enum auto_result auto_take(struct auto_extend *a, const struct paid *p, i
 	if (behind)
 		print_warn(a->d->np,
 			"%" PRId64
-			" node%s of '%s' still end%s at %s, and extend cannot reach %s; the others end at %s: "
+			" node%s of '%s' still end%s at %s, and --auto-extend cannot reach %s; the others end at %s: "
 			"%s, %s of %s spent",
 			behind, behind == 1 ? "" : "s", a->e.reservation.name, behind == 1 ? "s" : "", before,
 			behind == 1 ? "it" : "them", when, cost, spent, budget);
@@ -235,9 +235,9 @@ static enum auto_result auto_same(struct auto_extend *a, int64_t behind)
 	if (!behind)
 		return AUTO_ON;
 	auto_hide(a);
-	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and extend cannot reach %s", behind,
-		behind == 1 ? "" : "s", a->e.reservation.name, behind == 1 ? "s" : "", when_local(a->ends, when),
-		behind == 1 ? "it" : "them");
+	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and --auto-extend cannot reach %s",
+		behind, behind == 1 ? "" : "s", a->e.reservation.name, behind == 1 ? "s" : "",
+		when_local(a->ends, when), behind == 1 ? "it" : "them");
 	return AUTO_ON;
 }
 
@@ -259,6 +259,7 @@ static enum auto_result auto_look(struct auto_extend *a)
 	}
 	part = reservation_part(&r, a->e.sku->id);
 	end = part ? part_end(part) : 0;
+	rc = rc || end >= a->ends ? rc : market_clock_again(m, &a->d->args.clock); /* it may have passed since */
 	over = end < a->ends || end < a->sure || end <= extend_auto_now(a);
 	if (!rc && !gone && (over || end > a->ends))
 		rc = auto_sum(a, end, end <= extend_auto_now(a), &p);

@@ -87,6 +87,18 @@ void deal_plan_balance(const struct deal *d, struct plan *p, int64_t cost, int64
  */
 int deal_begin(struct deal *d, struct deal_order *e);
 
+/*
+ * The order that keeps nodes of a reservation, which end together, for longer. Asks what it costs; without -p the limit
+ * becomes the price of the quote: nobody pays more than was shown. 0 or a negative code in m->fail.
+ */
+int extension_ask_quote(struct deal *d, struct deal_order *e);
+
+/* Keeps its request on disk, for what was shown and no more. 0 or a negative code. */
+int extension_keep(struct deal *d, struct deal_order *e);
+
+/* Sends it, as it was kept. left: how much more than its quote it may cost by --max-total. 0 or a negative code. */
+int extension_post(struct deal *d, struct deal_order *e, int64_t left);
+
 /* "cannot buy it: the sum is too large" */
 int deal_too_large(struct deal *d, const char *cannot);
 

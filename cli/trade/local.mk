@@ -8,6 +8,7 @@ libcli_la_SOURCES += \
 	cli/trade/cloudinit.h \
 	cli/trade/deal.c \
 	cli/trade/deal.h \
+	cli/trade/extension.c \
 	cli/trade/ensured.c \
 	cli/trade/ensured.h \
 	cli/trade/giveback.c \

@@ -93,6 +93,14 @@ const char *purchase_kept(const struct purchase *p, const char *name)
 	return p->file ? resume_file_get(p->file, name) : NULL;
 }
 
+int purchase_keep_body(struct purchase *p, const char *step, const struct buf *body)
+{
+	char name[RESUME_FILE_KEY];
+
+	snprintf(name, sizeof name, "%s.body", step);
+	return purchase_kept(p, name) ? 0 : purchase_keep(p, name, buf_text(body));
+}
+
 int purchase_post(struct purchase *p, const char *step, const char *path, const struct buf *body)
 {
 	char name[RESUME_FILE_KEY], key[RESUME_FILE_KEY];
@@ -102,8 +110,7 @@ int purchase_post(struct purchase *p, const char *step, const char *path, const 
 
 	snprintf(name, sizeof name, "%s.body", step);
 	kept = purchase_kept(p, name);
-	if (!kept)
-		rc = purchase_keep(p, name, buf_text(body));
+	rc = purchase_keep_body(p, step, body);
 	if (rc)
 		return rc;
 	buf_init(&again, BODY_MAX);

@@ -49,6 +49,9 @@ int purchase_begin(struct purchase *p, const char *match, const char *command, i
 int purchase_keep(struct purchase *p, const char *name, const char *value);
 const char *purchase_kept(const struct purchase *p, const char *name);
 
+/* Keeps the body that purchase_post() will send in this step, unless one is kept. 0 or a negative code. */
+int purchase_keep_body(struct purchase *p, const char *step, const struct buf *body);
+
 /*
  * Sends a POST. The first body of a step is kept and sent again whenever the step is repeated. 0 or a
  * negative code; the answer is m->doc.

@@ -59,6 +59,27 @@ void reservation_copy(struct reservation *r, const struct model_pool *p)
 	}
 }
 
+void reservation_clone(struct reservation *to, const struct reservation *from)
+{
+	*to = (struct reservation){ .id = trade_reservation_copy(from->id),
+		.name = trade_reservation_copy(from->name),
+		.kind = trade_reservation_copy(from->kind),
+		.created_at = from->created_at,
+		.count = from->count };
+	to->parts = calloc(from->count + 1, sizeof *to->parts);
+	if (!to->parts)
+		command_nomem();
+	for (size_t i = 0; i < from->count; i++) {
+		const struct reservation_part *part = &from->parts[i];
+
+		to->parts[i] = (struct reservation_part){ trade_reservation_copy(part->sku),
+			calloc(part->count + 1, sizeof *part->spans), part->count };
+		if (!to->parts[i].spans)
+			command_nomem();
+		memcpy(to->parts[i].spans, part->spans, part->count * sizeof *part->spans);
+	}
+}
+
 void reservation_release(struct reservation *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
@@ -193,6 +214,24 @@ int64_t part_least(const struct reservation_part *p, int64_t start, int64_t end)
 		at = s->end;
 	}
 	return at < end ? 0 : least;
+}
+
+size_t part_ends(const struct reservation_part *p, int64_t after, struct part_end_at *list, size_t room)
+{
+	int64_t going = 0, at = 0; /* nodes that go on from then on */
+	size_t count = 0;
+
+	for (size_t i = p->count; i-- > 0 && p->spans[i].end > after;) {
+		const struct model_span *s = &p->spans[i];
+		int64_t nodes = s->nodes - (s->end == at ? going : 0);
+
+		if (nodes > 0 && count < room)
+			list[count] = (struct part_end_at){ s->end, nodes };
+		count += nodes > 0;
+		going = s->nodes;
+		at = s->start;
+	}
+	return count;
 }
 
 int64_t part_most(const struct reservation_part *p)

@@ -24,6 +24,7 @@ struct reservation {
 
 void reservation_copy(struct reservation *r, const struct model_pool *p);
 void reservation_release(struct reservation *r);
+void reservation_clone(struct reservation *to, const struct reservation *from);
 
 /* Refuses a name that no reservation has; the nearest one is named. field: the option that gave it, or NULL. */
 int reservation_missing(struct market_link *m, const char *typed, const char *field);
@@ -43,6 +44,13 @@ int64_t part_end(const struct reservation_part *p);                     /* of it
 int64_t part_least(const struct reservation_part *p, int64_t start,
 	int64_t end); /* nodes that it has through the whole window */
 int64_t part_most(const struct reservation_part *p);
+
+struct part_end_at { /* so many nodes end then, while others may go on */
+	int64_t at, nodes;
+};
+
+/* All ends after `after`, the last one first: at most `room` of them. Returns how many there are. */
+size_t part_ends(const struct reservation_part *p, int64_t after, struct part_end_at *list, size_t room);
 
 /* "pending" (not yet its time), "running", or "ended": it holds no more time. */
 const char *reservation_state(const struct reservation *r, int64_t now);

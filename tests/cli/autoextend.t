@@ -167,7 +167,7 @@ auto pair pair -d 1h --auto-extend 1000 -y
 said pair 'again and again'
 looked 1
 run_is 0 "and one for longer" np buy --into pair -t richmond -n 1 -d 5h -p 3.10 -y --no-wait
-said pair "2 nodes of 'pair' still end at .*, and extend cannot reach them; the others end at .*: .* of .1,000.00 spent"
+said pair "2 nodes of 'pair' still end at .*, and --auto-extend cannot reach them; the others end at .*: .* of .1,000.00 spent"
 kill -INT $pid
 ends pair
 unlike "$err" 'now ends at' "nobody is told that they go on"
@@ -198,7 +198,7 @@ for host in $(NANOPOD_URL=$MARKET_URL as "$FOUNDRY" GET /np/v1/hosts | jq -r '.d
 	drained "$host"
 	[ "$(last_has)" = 2 ] || [ -n "${one_less-}" ] || {
 		one_less=$host
-		said fleet "1 node of 'fleet' now ends before .*, and extend cannot reach it"
+		said fleet "1 node of 'fleet' now ends before .*, and --auto-extend cannot reach it"
 	}
 done
 ends fleet

@@ -95,6 +95,29 @@ rules_off
 run_is 0 "the same command" np extend two later -d 1h -p 1.80 -y
 is "$(end_of two) $(end_of later) $(intents)" "$((before + HOUR)) $((FIRST + 14 * HOUR)) 0" "extends neither of them twice"
 
+# Nodes that do not end together: each of them for longer.
+ends_of() { market GET '/v2/pools?limit=200' | jq -r --arg n "$1" '[.data[] | select(.name == $n) | .allocation_schedule.total[] | [.end_at, .node_count]] | tostring'; }
+run_is 0 "a node for an hour" np buy -t richmond -d 1h -s @$((NOW + 120 * HOUR)) -p 1.80 -y --name ragged
+run_is 0 "and two for two" np buy -t richmond -n 2 -d 2h -s @$((NOW + 120 * HOUR)) -p 1.80 -y --into ragged
+AT=$((NOW + 121 * HOUR))
+is "$(ends_of ragged)" "[[$AT,3],[$((AT + HOUR)),2]]" "(one of three ends before the others)"
+before=$(balance_now)
+run_is 0 "the plan" np extend ragged -d 30m --dry-run
+is "$(printf '%s\n' "$err" | grep -Ec '(2 nodes of richmond, .* 10:00 to 10:30|1 node of richmond, .* 09:00 to 09:30)')" 2 "has a line for each end" || diag "$err"
+rule "cut-keyed POST /np/v1/pools/"
+run np extend ragged -d 30m -y
+is "$status $(intents)" "8 2" "the answer is lost, and both orders are remembered" || diag "$err"
+rules_off
+run_is 0 "the same command" np extend ragged -d 30m -y -o json
+is "$(printf '%s' "$out" | jq -c 'map([.nodes, .end]) | sort')" '[[1,"2027-01-20T09:30:00Z"],[2,"2027-01-20T10:30:00Z"]]' "extends all three"
+is "$(ends_of ragged)" "[[$((AT + 1800)),3],[$((AT + HOUR + 1800)),2]]" "by half an hour"
+is "$((before - $(balance_now))) $(intents)" "21600000 0" "once"
+run_is 0 "to one end" np extend ragged -e @$((AT + 2 * HOUR)) -y
+is "$(ends_of ragged)" "[[$((AT + 2 * HOUR)),3]]" "is for those that end before"
+run_is 0 "(one of three ends before again)" np buy -t richmond -d 1h -s @$((AT + 2 * HOUR)) -p 1.80 -y --into ragged
+run_is 0 "to an end that one has" np extend ragged -e @$((AT + 3 * HOUR)) -y
+is "$(ends_of ragged)" "[[$((AT + 3 * HOUR)),3]]" "extends the others alone"
+
 # Not enough money.
 marketd_account poor 60.00
 NANOPOD_TOKEN=$(NANOPOD_URL=$MARKET_URL marketd_token poor)

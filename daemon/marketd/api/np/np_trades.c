@@ -154,12 +154,27 @@ static int post_quote(struct api *api, const struct request *q, struct reply *r)
 struct last {
 	uint64_t sku;
 	int64_t end;
-	int32_t nodes;   /* held in the minute before end */
+	int32_t nodes;   /* that end there */
 	int skus;        /* SKUs that the pool holds, now or later */
 };
 
-/* When the pool's nodes of one SKU (0: the only one) end. 0 or -ENOMEM. */
-static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t sku, struct last *out)
+/* Nodes of these spans that end at that time, while others may go on. */
+static int32_t np_trades_ending(const struct spans *spans, int64_t at)
+{
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct span *s = &spans->list[i], *next = i + 1 < spans->count ? s + 1 : NULL;
+
+		if (s->end == at)
+			return next && next->start == at ? s->nodes - next->nodes : s->nodes;
+	}
+	return 0;
+}
+
+/*
+ * When the pool's nodes of one SKU (0: the only one) end. at: some of them end then (0: the last ones); where none does,
+ * it is about the last ones. 0 or -ENOMEM.
+ */
+static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t sku, int64_t at, struct last *out)
 {
 	const struct sku *s;
 
@@ -170,8 +185,9 @@ static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t s
 
 		if (rc == 0 && spans.count) {
 			out->sku = s->id;
-			out->end = spans.list[spans.count - 1].end;
-			out->nodes = spans.list[spans.count - 1].nodes;
+			out->nodes = at ? np_trades_ending(&spans, at) : 0;
+			out->end = out->nodes > 0 ? at : spans.list[spans.count - 1].end;
+			out->nodes = out->nodes > 0 ? out->nodes : spans.list[spans.count - 1].nodes;
 			out->skus++;
 		}
 		free(spans.list);
@@ -282,11 +298,12 @@ static bool read_extend(struct api *api, const struct request *q, struct reply *
 	const struct engine *e = market_engine(api->market);
 	struct last last;
 	uint64_t sku;
+	int64_t start = 0;
 	const struct pool *p = pool_of(api, q, r, &sku);
 
-	if (!p)
+	if (!p || !body_minute(q, r, q->body, "start_at", &start))
 		return false;
-	if (np_trades_find_last(e, p->id, sku, &last)) {
+	if (np_trades_find_last(e, p->id, sku, start, &last)) {
 		api_refuse(q, r, REASON_INTERNAL, NULL, "out of memory");
 		return false;
 	}
