@@ -424,6 +424,7 @@ struct ring_sum {
 struct ring_reader {
 	const struct ring *r;
 	bool coarse;
+	int64_t most;         /* no more rows are read at once */
 	int64_t first, count; /* places of the band that are in rows */
 	char *rows;
 };
@@ -438,6 +439,7 @@ static const uint16_t *ring_seek(struct ring_reader *b, int64_t step, int *rc)
 	int64_t place = step % band;
 	uint32_t *row;
 
+	most = b->most < most ? b->most : most;
 	if (!ring_reaches(b->r, b->coarse, step))
 		return NULL;
 	if (place < b->first || place >= b->first + b->count) {
@@ -522,7 +524,10 @@ static int ring_read_spans(struct ring_reader *day, struct ring_reader *coarse, 
 static int ring_read_open(const struct ring *r, const struct ring_key *keys, size_t count, const struct ring_span *span,
 	double *mean, double *largest)
 {
-	struct ring_reader day = { .r = r }, coarse = { .r = r, .coarse = true };
+	bool far = span->step >= RING_COARSE_STEP;
+	int64_t rows = (int64_t)span->count * (span->step / (far ? RING_COARSE_STEP : RING_STEP));
+	struct ring_reader day = { .r = r, .most = far ? RING_COARSE_STEP / RING_STEP : rows };
+	struct ring_reader coarse = { .r = r, .coarse = true, .most = rows };
 	uint32_t *columns = calloc(count, sizeof *columns);
 	struct ring_sum *sums = calloc(2 * count, sizeof *sums);
 	int rc;
