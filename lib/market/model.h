@@ -190,6 +190,22 @@ struct model_sample {
 	size_t use_count;
 };
 
+/* A row of GET /np/v1/alerts. */
+struct model_alert {
+	const char *rule, *severity, *unit, *text, *next;
+	const char *kind, *id, *name, *account; /* of what it is about; name and account may be NULL */
+	int64_t since, seconds;                 /* since 0: not known; seconds: for how long it has to hold */
+	double value, threshold;                /* NAN: none */
+};
+
+/* How many things a page of alerts is about, and how many of them could not be judged in full. */
+struct model_alerts_of {
+	int64_t accounts, machines, hosts, nodes; /* 0: none, or the token may not read them */
+	struct {
+		int64_t unheard, machines, machine_gpus, hosts, nodes, node_gpus;
+	} unknown;
+};
+
 struct model_log {
 	uint64_t seq;
 	int64_t at, micros; /* micros: the same in microseconds, from a nanopod market; 0: unknown */

@@ -157,6 +157,9 @@ out=$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 6
 is "$(json .status <<<"$out")" filled "proven again, it is sold again"
 minutes 12
 is "$(verified "$A")" "failed | it did not measure itself again when a lease began | -" "who does not answer fails"
+alert() { as "$FOUNDRY" GET /np/v1/alerts | jq -c '[.data[] | select(.rule == "host_unproven") | [.severity, .subject.name, .text]]'; }
+is "$(alert)" '[["warning","a","what it measured does not reach what its type asks for (it did not measure itself again when a lease began)"]]' \
+	"its owner has an alert"
 minutes 50
 is "$(money "$FOUNDRY" .available_micros)" 0 "and is not paid"
 out=$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00 ',"np_unverified":true')")

@@ -70,11 +70,16 @@ libapi_la_SOURCES += \
 libapi_la_SOURCES += \
 	daemon/marketd/api/np/np.c \
 	daemon/marketd/api/np/np.h \
+	daemon/marketd/api/np/alert_curves.c \
+	daemon/marketd/api/np/alert_curves.h \
+	daemon/marketd/api/np/alerts.c \
+	daemon/marketd/api/np/alerts.h \
 	daemon/marketd/api/np/movements.c \
 	daemon/marketd/api/np/movements.h \
 	daemon/marketd/api/np/np_accounts.c \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
+	daemon/marketd/api/np/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_overview.c \
 	daemon/marketd/api/np/np_proof.c \

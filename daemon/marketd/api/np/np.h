@@ -19,6 +19,7 @@ extern const struct route api_np_work_routes[];     /* np_work.c: an agent's wor
 extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for agents that measure their way here */
 extern const struct route api_np_series_routes[];   /* np_series.c: what machines measured */
 extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of them measured last */
+extern const struct route api_np_alert_routes[];    /* np_alerts.c: what is wrong, or soon will be */
 extern const struct route api_np_report_routes[];   /* np_report.c: money and node time by day */
 extern const struct route api_np_overview_routes[]; /* np_overview.c: the market in numbers */
 extern const struct route api_np_verify_routes[];   /* np_verify.c: what agents measured of hosts */
@@ -144,6 +145,7 @@ extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];
 extern const struct schema schema_np_samples[];
+extern const struct schema schema_np_alerts[];
 extern const struct schema schema_np_report[];
 extern const struct schema schema_np_overview[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is wrong with what an account has, as the market sees it. */
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "market/wire_part.h"
+
+#define OF(name, member) FIELD(model_alerts_of, name, INT, MAY, member)
+
+int wire_alert(struct doc *d, long at, struct model_alert *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_alert, "rule", TEXT, NEEDED, rule),
+		FIELD(model_alert, "severity", TEXT, NEEDED, severity),
+		FIELD(model_alert, "since", INT, MAY, since),
+		FIELD(model_alert, "value", REAL, MAY, value),
+		FIELD(model_alert, "threshold", REAL, MAY, threshold),
+		FIELD(model_alert, "unit", TEXT, MAY, unit),
+		FIELD(model_alert, "for_seconds", INT, MAY, seconds),
+		FIELD(model_alert, "text", TEXT, NEEDED, text),
+		FIELD(model_alert, "next", TEXT, MAY, next),
+		{ 0 },
+	};
+	static const struct wire_field subject[] = {
+		FIELD(model_alert, "kind", TEXT, NEEDED, kind),
+		FIELD(model_alert, "id", TEXT, NEEDED, id),
+		FIELD(model_alert, "name", TEXT, MAY, name),
+		FIELD(model_alert, "account", TEXT, MAY, account),
+		{ 0 },
+	};
+	struct model_alert made = { .value = NAN, .threshold = NAN };
+	struct json_t *o = wire_object(d, at, "an alert", f);
+	int rc = o ? wire_fields(d, o, fields, "an alert", &made, f) : -EPROTO;
+
+	o = rc ? NULL : wire_member(o, "subject");
+	if (!rc)
+		rc = o ? wire_fields(d, o, subject, "an alert", &made, f)
+		       : wire_bad(f, "an alert", "subject", "is missing");
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
+int wire_alerts_of(struct doc *d, struct model_alerts_of *out, struct fail *f)
+{
+	static const struct wire_field looked[] = {
+		OF("accounts", accounts),
+		OF("machines", machines),
+		OF("hosts", hosts),
+		OF("nodes", nodes),
+		{ 0 },
+	};
+	static const struct wire_field unknown[] = {
+		OF("machines_never_heard", unknown.unheard),
+		OF("machines_without_samples", unknown.machines),
+		OF("machines_without_gpu_samples", unknown.machine_gpus),
+		OF("hosts_without_machine", unknown.hosts),
+		OF("nodes_without_samples", unknown.nodes),
+		OF("nodes_without_gpu_samples", unknown.node_gpus),
+		{ 0 },
+	};
+	struct model_alerts_of made = { 0 };
+	struct json_t *o = wire_object(d, WIRE_WHOLE, "alerts", f), *of = o ? wire_member(o, "looked") : NULL;
+	int rc = !o  ? -EPROTO
+		: of ? wire_fields(d, of, looked, "alerts", &made, f)
+		     : wire_bad(f, "alerts", "looked", "is missing");
+
+	of = rc ? NULL : wire_member(o, "unknown");
+	if (!rc)
+		rc = of ? wire_fields(d, of, unknown, "alerts", &made, f)
+			: wire_bad(f, "alerts", "unknown", "is missing");
+	if (!rc)
+		*out = made;
+	return rc;
+}
