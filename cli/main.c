@@ -15,7 +15,7 @@ extern const struct command cmd_types, cmd_balance, cmd_burn, cmd_ledger, cmd_re
 	cmd_login, cmd_whoami, cmd_token, cmd_api;
 extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_kubeconfig;
-extern const struct command cmd_nodes, cmd_top, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
+extern const struct command cmd_nodes, cmd_top, cmd_alerts, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
 extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_shell, cmd_keep, cmd_gateway;
 extern const struct command cmd_ssh_config, cmd_inventory;
 extern const struct command cmd_pdsh, cmd_pdcp, cmd_rpdcp, cmd_clush, cmd_pssh, cmd_pscp;
@@ -45,6 +45,7 @@ static const struct command *const commands[] = {
 	&cmd_statement,
 	&cmd_nodes,
 	&cmd_top,
+	&cmd_alerts,
 	&cmd_run,
 	&cmd_ssh,
 	&cmd_cp,

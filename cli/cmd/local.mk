@@ -1,5 +1,6 @@
 # cli/cmd: one file a command; what has many verbs has a folder.
 nanopod_SOURCES += \
+	cli/cmd/alerts.c \
 	cli/cmd/api.c \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/burn.c \

@@ -281,8 +281,8 @@ enum color rows_state_color(const char *state)
 		const char *words; /* each between blanks */
 	} known[] = {
 		{ COLOR_GREEN, " running ok ready up filled verified " },
-		{ COLOR_YELLOW, " pending starting stopping warn standing resting changed skipped draining " },
-		{ COLOR_RED, " failed fail failing unreachable rejected down broken suspended expired " },
+		{ COLOR_YELLOW, " pending starting stopping warn warning standing resting changed skipped draining " },
+		{ COLOR_RED, " critical failed fail failing unreachable rejected down broken suspended expired " },
 		{ COLOR_DIM, " ended cancelled empty retired stopped " },
 	};
 	size_t len = strlen(state);
