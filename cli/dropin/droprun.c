@@ -259,7 +259,7 @@ void droprun_lines(struct droprun *r, FILE *stream, const char *label, const cha
 
 		if (label)
 			rc |= buf_addf(&b, "%s: ", label);
-		rc |= tty ? group_harmless(&b, p, n) : buf_add(&b, p, n);
+		rc |= tty ? group_shown(&b, p, n) : buf_add(&b, p, n);
 		rc |= buf_addc(&b, '\n');
 		p += nl ? n + 1 : n;
 	}

@@ -8,6 +8,7 @@
 #include "cli/remote/diff.h"
 #include "cli/remote/fanout.h"
 #include "cli/remote/fold.h"
+#include "cli/remote/painted.h"
 #include "cli/frame/print.h"
 #include "cli/remote/select.h"
 
@@ -136,6 +137,22 @@ int group_harmless(struct buf *out, const char *s, size_t len)
 	return rc;
 }
 
+int group_shown(struct buf *out, const char *s, size_t len)
+{
+	struct painted p = { 0 };
+	size_t from = out->len;
+	int rc = group_harmless(out, s, len);
+	bool ended = out->len > from && out->data[out->len - 1] == '\n';
+
+	if (rc || out->len == from)
+		return rc;
+	painted_read(&p, out->data + from, out->len - from);
+	if (!p.on)
+		return 0;
+	buf_cut(out, out->len - ended);
+	return buf_adds(out, ended ? PAINTED_OFF "\n" : PAINTED_OFF);
+}
+
 static void group_emit(struct fanout *f, FILE *stream, const char *text, size_t len)
 {
 	bool tty = stream == f->np->err ? f->np->tty_err : f->np->tty_out;
@@ -145,7 +162,7 @@ static void group_emit(struct fanout *f, FILE *stream, const char *text, size_t 
 		fwrite(text, 1, len, stream);
 	} else {
 		buf_init(&b, text_max);
-		if ((tty ? group_harmless(&b, text, len) : group_last_state(&b, text, len)) != 0)
+		if ((tty ? group_shown(&b, text, len) : group_last_state(&b, text, len)) != 0)
 			command_nomem();
 		fwrite(buf_text(&b), 1, b.len, stream);
 		buf_release(&b);
@@ -241,7 +258,7 @@ static int hunk_line(void *arg, enum diff_side side, size_t number, const char *
 		h->news++, h->new_line++;
 	rc |= buf_adds(&h->text, color);
 	rc |= buf_addc(&h->text, (char)side);
-	rc |= tty ? group_harmless(&h->text, line, n) : group_last_state(&h->text, line, n);
+	rc |= tty ? group_shown(&h->text, line, n) : group_last_state(&h->text, line, n);
 	rc |= buf_adds(&h->text, print_color(h->f->np, h->stream, COLOR_NONE));
 	rc |= buf_adds(&h->text, n == len ? "\n\\ No newline at end of output\n" : "\n");
 	return rc;

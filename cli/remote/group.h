@@ -44,4 +44,7 @@ int group_last_state(struct buf *out, const char *text, size_t len);
  */
 int group_harmless(struct buf *out, const char *text, size_t len);
 
+/* The same, and turns off the colour that the text leaves on. */
+int group_shown(struct buf *out, const char *text, size_t len);
+
 #endif

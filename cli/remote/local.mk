@@ -22,6 +22,8 @@ libcli_la_SOURCES += \
 	cli/remote/openssh.h \
 	cli/remote/outcome.c \
 	cli/remote/outcome.h \
+	cli/remote/painted.c \
+	cli/remote/painted.h \
 	cli/remote/perhost.c \
 	cli/remote/perhost.h \
 	cli/remote/rolling.c \

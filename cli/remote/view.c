@@ -78,6 +78,30 @@ static void add_label(struct view *v, struct buf *b, const struct outcome *o, bo
 	view_need(buf_addc(b, ' '));
 }
 
+/* Without labels each byte passes, so a colour stays until its host turns it off; behind that it must end. */
+static void view_unpaint(struct view *v, bool err)
+{
+	if (!v->painted[err].on)
+		return;
+	v->painted[err] = (struct painted){ 0 };
+	view_need(buf_adds(&v->line, PAINTED_OFF));
+	view_put(v, err ? v->fanout->np->err : v->fanout->np->out);
+}
+
+static void view_plain(struct view *v, const struct pssh_event *ev, bool err)
+{
+	FILE *stream = err ? v->fanout->np->err : v->fanout->np->out;
+
+	view_need(buf_add(&v->line, ev->data, ev->len));
+	if (v->fanout->count > 1 && ev->len && ev->data[ev->len - 1] != '\n')
+		view_need(buf_addc(&v->line, '\n'));
+	if (err ? v->fanout->np->tty_err : v->fanout->np->tty_out)
+		painted_read(&v->painted[err], buf_text(&v->line), v->line.len);
+	view_put(v, stream);
+	if (v->fanout->count > 1)
+		view_unpaint(v, err);
+}
+
 static void view_lines(struct view *v, const struct pssh_event *ev, struct outcome *o, bool err)
 {
 	struct nanopod *np = v->fanout->np;
@@ -86,10 +110,7 @@ static void view_lines(struct view *v, const struct pssh_event *ev, struct outco
 	struct buf label;
 
 	if (!v->labels) {
-		view_need(buf_add(&v->line, ev->data, ev->len));
-		if (v->fanout->count > 1 && ev->len && end[-1] != '\n')
-			view_need(buf_addc(&v->line, '\n'));
-		view_put(v, err ? np->err : np->out);
+		view_plain(v, ev, err);
 		return;
 	}
 	buf_init(&label, 1024);
@@ -100,7 +121,7 @@ static void view_lines(struct view *v, const struct pssh_event *ev, struct outco
 
 		view_need(buf_add(&v->line, label.data, label.len));
 		if (harmless)
-			view_need(group_harmless(&v->line, p, n));
+			view_need(group_shown(&v->line, p, n));
 		else
 			view_need(group_last_state(&v->line, p, n));
 		view_need(buf_addc(&v->line, '\n'));
@@ -351,4 +372,6 @@ void view_end(struct view *v)
 		view_in_order(v, true);
 	else if (v->kind == VIEW_GATHER)
 		group_show(v->fanout, v->diff);
+	view_unpaint(v, false);
+	view_unpaint(v, true);
 }

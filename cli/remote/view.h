@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "cli/remote/fanout.h"
+#include "cli/remote/painted.h"
 
 enum view_kind { VIEW_LINES, VIEW_GATHER, VIEW_ORDER, VIEW_JSONL, VIEW_JSON, VIEW_NONE };
 
@@ -22,6 +23,7 @@ struct view {
 	uint64_t seq;
 	int64_t time_ms;    /* what `time` says */
 	char time[64];
+	struct painted painted[2]; /* without labels: standard output, standard error */
 	size_t next; /* of VIEW_ORDER: the host that is shown next */
 	struct fold *fold;
 	struct buf line;    /* what goes out with one write */

@@ -46,9 +46,25 @@ if [ -x "$PTY" ]; then
 	"$PTY" nothing "$NANOPOD" run --no-color -F "$SSHD_CONFIG" -w n1 -- "$bar" 2>/dev/null | tr -d '\r' | grep '^n1\|n1: ' |
 		sed 's/.*n1: /n1: /' >seen
 	is "$(cat seen)" "$(printf 'n1: done\nn1: plain\nn1: last 2')" "a person sees the same, without the bar's escapes"
+	paint() { # paint ARGUMENT…: what a terminal gets, its escapes as ^
+		"$PTY" nothing "$NANOPOD" run --no-color -F "$SSHD_CONFIG" "$@" 2>/dev/null | tr -d '\r' | tr '\033' '^' |
+			sed 's/.*^\[K//' | grep 'red\|\[0m'
+	}
+	red='printf "\033[31mred\nin red\n"'
+	is "$(paint -w n1 -- "$red")" "n1: ^[31mred^[0m
+n1: in red" "a colour that a host leaves on ends with its line"
+	is "$(paint -w 'n[1-2]' -b -- "$red")" "^[31mred
+in red^[0m" "gathered: with the group's output"
+	is "$(paint -w 'n[1-2]' -L --no-label -- "$red" | grep -c '\[0m')" 2 "without labels: with each host's"
+	is "$(paint -w n1 --no-label -- 'printf "\033[3"; sleep 0.1; printf "1mred"' | grep -c 'red^\[0m')" 1 \
+		"and at the end"
+	is "$(paint -w n1 -- 'printf "\033[31mred\033[0m\033[Kred\033[m\nred\n"')" "n1: ^[31mred^[0mred^[m
+n1: red" "one that the host turns off is not turned off again"
 else
 	skip "tests/lib/pty is not built"
 fi
+run nanopod_run -w n1 -- 'printf "\033[31mred\n"'
+is "$(printf '%s' "$out" | tr '\033' '^')" "n1: ^[31mred" "into a pipe nothing is added"
 
 # ---- Some of them ----
 run nanopod_run -w 'n[1-5]' --pick 2 --no-label -L -- "$here echo n\$here"
