@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the command that the words name: finds it, parses, lays the flags over the settings, checks the output. */
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -271,6 +272,14 @@ static bool asks_json(int argc, char **argv)
 	return false;
 }
 
+/* As types are called: "-t" and the like are none, and such a word needs no quotes. */
+static bool dispatch_may_be_type(const char *word)
+{
+	return isalnum((unsigned char)*word) &&
+		!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")] &&
+		strcmp(word, "help") != 0;
+}
+
 /* A word beyond the last: where the command has -t and none was given, it may be a type. */
 static int dispatch_extra(struct nanopod *np, const struct command *cmd, const struct options *o, const char *usage)
 {
@@ -278,7 +287,7 @@ static int dispatch_extra(struct nanopod *np, const struct command *cmd, const s
 	const struct option *type = cmd->options ? option_find(tables, "type", 4) : NULL;
 	const char *word = option_argv(o)[cmd->max_args];
 
-	if (type && type->letter == 't' && !option_given(o, "type"))
+	if (type && type->letter == 't' && !option_given(o, "type") && dispatch_may_be_type(word))
 		return print_fail(np, STATUS_USAGE, NULL,
 			"unexpected argument '%.60s' (did you mean -t %.60s?); usage: %s", word, word, usage);
 	return print_fail(np, STATUS_USAGE, NULL, "unexpected argument '%.60s'; usage: %s", word, usage);

@@ -15,6 +15,7 @@
 #include "cli/nodes/node.h"
 #include "cli/remote/perhost.h"
 #include "cli/frame/print.h"
+#include "cli/frame/retype.h"
 #include "cli/remote/save.h"
 #include "cli/remote/script.h"
 #include "cli/remote/select.h"
@@ -66,16 +67,36 @@ static int select_failed(struct run *r, struct pssh_list *hosts, char **command)
 	return status ? status : select_nodes(r->np, r->o, hosts);
 }
 
+static int run_needs_hosts(struct run *r, const char *word, bool split)
+{
+	const char *option = select_reservation_size(r->np, word) ? "-r"
+		: nodes_of_host(r->np->nodes, word)               ? "-w"
+								  : NULL;
+	char near[SELECT_HINT];
+	bool slip = split && select_near(r->np, word, near), named = split || option;
+	struct buf hint;
+	int status;
+
+	buf_init(&hint, SCRIPT_MAX);
+	if (buf_addf(&hint, "%s%snanopod run %s", slip ? near : "", slip ? " '" : "", option ? option : "-w"))
+		command_nomem();
+	retype_word(&hint, named ? word : "n[1-64]");
+	if (buf_addf(&hint, " -- COMMAND%s", slip ? "' takes it for a host" : ""))
+		command_nomem();
+	status = print_fail_field(r->np, STATUS_USAGE, "--hosts", buf_text(&hint), "no hosts given");
+	buf_release(&hint);
+	return status;
+}
+
 /* What stands alone before "--" can only be where to run, if it is a node or reservation. */
 static int select_before_split(struct run *r, struct pssh_list *hosts)
 {
 	char **words = option_argv(r->o);
 	bool split = option_split(r->o) == 1;
-	char hint[300 + SELECT_HINT] = "nanopod run -w 'n[1-64]' -- COMMAND", near[SELECT_HINT];
 	int status;
 
 	if (!words[0])
-		return print_fail_field(r->np, STATUS_USAGE, "--hosts", hint, "no hosts given");
+		return run_needs_hosts(r, "n[1-64]", false);
 	nodes_guess(r->np, (const char *[]){ words[0] }, 1, split);
 	if (split && (nodes_of_host(r->np->nodes, words[0]) || select_reservation_size(r->np, words[0]))) {
 		r->hosts_first = true;
@@ -83,12 +104,7 @@ static int select_before_split(struct run *r, struct pssh_list *hosts)
 		status = status ? status : select_exclude(r->np, r->o, hosts);
 		return status ? status : select_nodes(r->np, r->o, hosts);
 	}
-	if (split || select_reservation_size(r->np, words[0]) || nodes_of_host(r->np->nodes, words[0]))
-		snprintf(hint, sizeof hint, "nanopod run %s %.100s -- COMMAND",
-			select_reservation_size(r->np, words[0]) ? "-r" : "-w", words[0]);
-	if (split && select_near(r->np, words[0], near))
-		snprintf(hint, sizeof hint, "%s 'nanopod run -w %.60s -- COMMAND' takes it for a host", near, words[0]);
-	return print_fail_field(r->np, STATUS_USAGE, "--hosts", hint, "no hosts given");
+	return run_needs_hosts(r, words[0], split);
 }
 
 static int select_hosts(struct run *r, struct pssh_list *hosts, char **command)
@@ -349,17 +365,20 @@ static int run_round(struct run *r)
 
 static int run_go(struct run *r)
 {
-	const char *again = NULL;
-	char *line = NULL;
+	struct buf line;
 	int status = run_round(r);
 
 	if (status)
 		return status;
 	view_end(&r->view);
-	if (r->saving && asprintf(&line, "nanopod run --failed-from %s", option_text(r->o, "save")) > 0)
-		again = line;
-	summary_show(&r->fanout, again);
-	free(line);
+	buf_init(&line, SCRIPT_MAX);
+	if (r->saving) {
+		if (buf_adds(&line, "nanopod run --failed-from"))
+			command_nomem();
+		retype_word(&line, option_text(r->o, "save"));
+	}
+	summary_show(&r->fanout, r->saving ? buf_text(&line) : NULL);
+	buf_release(&line);
 	return r->save_broke ? STATUS_FAILURE : summary_status(&r->fanout, option_given(r->o, "largest"));
 }
 

@@ -14,12 +14,17 @@ static void retype_add(struct buf *out, const char *text)
 		command_nomem();
 }
 
-/* Quotes only words that need it: nobody wants to type "'-d' '24h'". */
-static void retype_add_word(struct buf *out, const char *text)
+bool retype_plain(const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:@+,=/%";
 
-	if (*text && !text[strspn(text, plain)])
+	return *text && !text[strspn(text, plain)];
+}
+
+/* Quotes only words that need it: nobody wants to type "'-d' '24h'". */
+static void retype_add_word(struct buf *out, const char *text)
+{
+	if (retype_plain(text))
 		retype_add(out, text);
 	else if (str_quote_sh(out, text))
 		command_nomem();

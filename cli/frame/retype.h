@@ -24,6 +24,9 @@ void retype_words(const struct command *cmd, const struct options *o, char *cons
 /* A blank and one word, quoted where a shell needs it. */
 void retype_word(struct buf *out, const char *text);
 
+/* Does a shell take the word as it is, without quotes? */
+bool retype_plain(const char *text);
+
 /* Does the command have an option for each change? */
 bool retype_can(const struct command *cmd, const struct retype_change *changes);
 

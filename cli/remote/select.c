@@ -14,6 +14,7 @@
 #include "cli/inventory/hostread.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
+#include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/value.h"
 
@@ -85,11 +86,11 @@ bool select_near(const struct nanopod *np, const char *name, char room[SELECT_HI
 static int no_such_reservation(struct nanopod *np, const char *name, const char *field)
 {
 	char hint[300 + SELECT_HINT], near[SELECT_HINT] = "";
-	bool slip = select_near(np, name, near);
+	bool slip = select_near(np, name, near), plain = retype_plain(name);
 
-	snprintf(hint, sizeof hint,
-		"%s%s'nanopod nodes -r %.100s --all' lists ended nodes, 'nanopod reservations' your reservations", near,
-		slip ? " " : "", name);
+	snprintf(hint, sizeof hint, "%s%s%s%.100s%s'nanopod reservations'%s", near, slip ? " " : "",
+		plain ? "'nanopod nodes -r " : "", plain ? name : "", plain ? " --all' lists ended nodes, " : "",
+		plain ? " your reservations" : " lists yours");
 	return print_fail_field(np, STATUS_NOTFOUND, field, hint,
 		"no reservation '%.100s' with a running or pending node", name);
 }

@@ -31,6 +31,16 @@ run_is 2 "run SLIP -- COMMAND" "$NANOPOD" run $WHERE trian-0 -- echo there
 like "$err" "no hosts given; did you mean 'train-0'\? 'nanopod run -w trian-0 -- COMMAND' takes it for a host" "names the nearest"
 run_is 2 "run OTHER -- COMMAND" "$NANOPOD" run $WHERE n1 -- echo there
 like "$err" "no hosts given; nanopod run -w n1 -- COMMAND" "likewise"
+run_is 2 "run RANGE -- COMMAND" "$NANOPOD" run $WHERE 'train-[0-1]' -- echo there
+like "$err" "no hosts given; nanopod run -w 'train-\[0-1\]' -- COMMAND" "is repeated in quotes"
+run_is 3 "run -r RANGE" "$NANOPOD" run $WHERE -r 'train[0-1]' -- echo there
+like "$err" "no reservation 'train\[0-1\]'.*'nanopod reservations' lists yours" "is not repeated in a command"
+run_is 2 "buy TYPE" "$NANOPOD" buy -- h100 extra
+like "$err" "did you mean -t h100" "is taken for a type"
+for word in -t help 'a b'; do
+	run_is 2 "buy -- '$word'" "$NANOPOD" buy -- "$word"
+	unlike "$err" "did you mean" "is not"
+done
 run_is 0 "run -w RESERVATION" "$NANOPOD" run $WHERE -w train -- echo there
 is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "train-0: there train-1: there " "its nodes"
 for way in "-w train -x train-1" "-w train,-train-1" "-w train!train-1" "-x train-1 train"; do

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
+#include "cli/frame/retype.h"
 #include "cli/provision/model/clusteredit.h"
 #include "cli/remote/select.h"
 #include "cli/frame/value.h"
@@ -381,10 +382,11 @@ static int provision_file_take_stacks(struct provision *p, char **stacks)
 /* Two words and no hosts: the first may be meant as a reservation. */
 static int provision_no_hosts(const struct provision *p, char **words)
 {
+	bool plain = retype_plain(words[0]) && retype_plain(words[1]);
 	char hint[200];
 
 	snprintf(hint, sizeof hint, "'nanopod provision -r %.60s %.60s' provisions a reservation, -w other hosts",
-		words[0], words[1]);
+		plain ? words[0] : "RESERVATION", plain ? words[1] : "FILE");
 	return print_fail(p->np, STATUS_USAGE, hint, "unexpected argument '%.60s'", words[1]);
 }
 
