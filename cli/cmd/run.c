@@ -146,6 +146,7 @@ static int build_command(struct run *r, const char *saved)
 	if (script_join(words, &r->command) != 0)
 		return print_fail(r->np, STATUS_USAGE, "'--script FILE' sends a longer one",
 			"the command is longer than %d bytes", COMMAND_MAX);
+	run_options_warn_shell(r->np, words);
 	return STATUS_OK;
 }
 

@@ -66,6 +66,22 @@ fi
 run nanopod_run -w n1 -- 'printf "\033[31mred\n"'
 is "$(printf '%s' "$out" | tr '\033' '^')" "n1: ^[31mred" "into a pipe nothing is added"
 
+# ---- A shell's -c ----
+run nanopod_run -w n1 -- sh -c 'echo a b; echo c'
+like "$err" "^nanopod: warning: words are joined by spaces, so 'sh -c' there runs only 'echo'; leave out 'sh -c', or" \
+	"sh -c 'COMMAND ARGUMENT': a warning"
+is "$(printf '%s\n' "$err" | grep -c warning)" 1 "once"
+run nanopod_run -w n1 -- sudo /bin/bash -lc 'echo a'
+like "$err" "only 'echo'; leave out '/bin/bash -lc', .*bash -lc '[.][.][.]'" "behind sudo too"
+for fine in "sh|-c|id" "sh -c 'echo a'" "sh|-c|'echo a'" "grep|-c|a b" "sh|a b"; do
+	(
+		IFS='|'
+		# shellcheck disable=SC2086
+		timeout 60 "$NANOPOD" run -F "$SSHD_CONFIG" -w n1 --dry-run -- $fine 2>&1 | grep -c warning
+	) >said.shell
+	is "$(cat said.shell)" 0 "none for $fine"
+done
+
 # ---- Some of them ----
 run nanopod_run -w 'n[1-5]' --pick 2 --no-label -L -- "$here echo n\$here"
 is "$(printf '%s\n' "$out" | sort -u | grep -c '^n[1-5]$')" 2 "--pick 2: two hosts"

@@ -187,6 +187,37 @@ static int run_check_watch(struct nanopod *np, const struct options *o)
 	return run_options_every(np, option_text(o, "watch"), &ms);
 }
 
+/* "bash", "/bin/sh" */
+static bool run_is_shell(const char *word)
+{
+	static const char *const names[] = { "sh", "bash", "dash", "zsh", "ksh" };
+	const char *slash = strrchr(word, '/');
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(slash ? slash + 1 : word, names[i]) == 0)
+			return true;
+	return false;
+}
+
+void run_options_warn_shell(struct nanopod *np, char *const *words)
+{
+	static const char quotes[] = "'\"";
+	size_t i = 0;
+
+	while (words[i] && (strcmp(words[i], "sudo") == 0 || strcmp(words[i], "exec") == 0))
+		i++;
+	if (!words[i] || !words[i + 1] || !words[i + 2] || !run_is_shell(words[i]) || *words[i + 1] != '-' ||
+		words[i + 1][strlen(words[i + 1]) - 1] != 'c' || strchr(quotes, *words[i + 2]) ||
+		!strpbrk(words[i + 2], " \t\n"))
+		return;
+	print_warn(np,
+		"words are joined by spaces, so '%.60s %.20s' there runs only '%.*s'; leave out '%.60s %.20s', or "
+		"quote "
+		"all of it as one word: -- \"%.60s %.20s '…'\"",
+		words[i], words[i + 1], (int)strcspn(words[i + 2], " \t\n"), words[i + 2], words[i], words[i + 1],
+		words[i], words[i + 1]);
+}
+
 bool run_options_become(const struct options *o)
 {
 	return option_given(o, "become") || option_given(o, "become-user");

@@ -18,6 +18,9 @@ int run_options_rolling(struct nanopod *np, const struct options *o, struct roll
 
 int run_options_every(struct nanopod *np, const char *text, int64_t *ms); /* of --watch */
 
+/* Warns of `sh -c 'a b'` in words that are joined by spaces: the shell there gets only `a` as its command. */
+void run_options_warn_shell(struct nanopod *np, char *const *words);
+
 bool run_options_become(const struct options *o);
 
 #endif
