@@ -470,8 +470,9 @@ int select_exclude(struct nanopod *np, const struct options *o, struct pssh_list
 
 int select_options(struct nanopod *np, const struct options *o, struct pssh_list *l, bool *given)
 {
-	int status = select_inventories(np, o);
+	int status = select_check(np, o);
 
+	status = status ? status : select_inventories(np, o);
 	*given = select_given(o);
 	for (size_t i = 0; !status && i < option_count(o, "hosts"); i++)
 		status = select_add(np, l, option_at(o, "hosts", i));

@@ -124,10 +124,20 @@ static int selectnodes_only_ready(struct nanopod *np, struct pssh_list *l)
 	return STATUS_OK;
 }
 
+int select_check(struct nanopod *np, const struct options *o)
+{
+	if (!option_given(o, "wait") || !option_given(o, "only-ready"))
+		return STATUS_OK;
+	return print_fail_field(np, STATUS_USAGE, "--only-ready", "choose one",
+		"--only-ready leaves out nodes that do not run yet, and --wait waits for them");
+}
+
 int select_nodes(struct nanopod *np, const struct options *o, struct pssh_list *l)
 {
-	int status = STATUS_OK;
+	int status = select_check(np, o);
 
+	if (status)
+		return status;
 	if (option_given(o, "type") || option_given(o, "zone"))
 		status = selectnodes_filter(np, o, l);
 	if (!status && option_given(o, "wait"))

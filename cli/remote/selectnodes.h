@@ -15,6 +15,9 @@ void select_recognize(struct nanopod *np, const struct pssh_list *l);
 /* Tells people on a terminal, in one line, which reservation of these nodes ends first, where that is soon. */
 void select_tell_end(struct nanopod *np, const struct pssh_list *l);
 
+/* --wait and --only-ready exclude each other; the callees below check it too. An exit status. */
+int select_check(struct nanopod *np, const struct options *o);
+
 /*
  * Applies --type, --zone, --wait and --only-ready to a list from elsewhere; select_options() does it itself. An exit
  * status.

@@ -129,6 +129,11 @@ is "$err" "nanopod: left out 1 node that does not run yet" "too"
 "$NANOPOD" run $WHERE -r train -r late --save "$TMP/saved" -- 'exit 3' >"$TMP/.out" 2>&1
 run_is 10 "with --failed-from" "$NANOPOD" run $WHERE --failed-from "$TMP/saved" --only-ready
 like "$err" "left out 1 node that does not run yet" "too"
+for verb in "run -r train -r late" "ssh-config -r late" "logs -r late"; do
+	# shellcheck disable=SC2086
+	run_is 2 "$verb --only-ready --wait" "$NANOPOD" $verb $WHERE --only-ready --wait -- true
+	like "$err" "--only-ready leaves out nodes that do not run yet, and --wait waits for them; choose one" "is refused"
+done
 run_is 5 "where none runs" "$NANOPOD" run $WHERE -r late --only-ready -- echo there
 run_is 5 "where none runs, without it" "$NANOPOD" run $WHERE -r late -- echo there
 like "$err" "cannot reach 'late-0': pending" "is told"
