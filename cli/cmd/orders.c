@@ -104,27 +104,62 @@ static void orders_remember(const struct market_link *m, const struct listing *l
 
 /* ---- Purchases that were cut off --------------------------------------------------------- */
 
-static bool tell_unfinished(void *arg, const struct resume_file *i)
-{
-	struct nanopod *np = arg;
-	char when[WHEN_TEXT];
+struct unfinished {
+	char *command, *order; /* order: NULL where its answer is not known */
+	int64_t begun;
+};
 
-	print_note(np, "a purchase that began %s is not finished: '%s' continues it",
-		when_relative(resume_file_begun(i), (int64_t)time(NULL), when), resume_file_command(i));
-	return true;
+struct unfinished_list {
+	struct unfinished list[64];
+	size_t count;
+};
+
+static bool unfinished_take(void *arg, const struct resume_file *i)
+{
+	struct unfinished_list *all = arg;
+	struct unfinished *u = &all->list[all->count++];
+	const char *order = resume_file_get(i, "order");
+
+	*u = (struct unfinished){ .command = strdup(resume_file_command(i)),
+		.order = order ? strdup(order) : NULL,
+		.begun = resume_file_begun(i) };
+	if (!u->command || (order && !u->order))
+		command_nomem();
+	return all->count < sizeof all->list / sizeof *all->list;
 }
 
+/* An order that was left in the book on purpose: it is in the list, and nothing can be done before it fills. */
+static bool unfinished_waits(struct market_link *m, const struct unfinished *u)
+{
+	struct order_status p;
+
+	return u->order && !m->explain && order_status_look(m, u->order, &p) == 0 && p.standing &&
+		!order_status_decided(&p) && !p.filled_minutes;
+}
+
+/* Nobody may begin a purchase while the files are listed, so the market is asked afterwards. */
 static void tell_all_unfinished(struct market_link *m)
 {
 	static const char *const verbs[] = { "buy", "extend", "sell", "release" };
-	char *prefix;
+	struct unfinished_list all = { .count = 0 };
+	char *prefix, when[WHEN_TEXT];
 
 	purchase_forget_cancelled(m);
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
 		if (asprintf(&prefix, "%s\n%s\n", verbs[i], m->url) < 0)
 			command_nomem();
-		resume_file_each(prefix, tell_unfinished, m->np);
+		if (all.count < sizeof all.list / sizeof *all.list)
+			resume_file_each(prefix, unfinished_take, &all);
 		free(prefix);
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		struct unfinished *u = &all.list[i];
+
+		if (!unfinished_waits(m, u))
+			print_note(m->np, "a purchase that began %s is not finished: '%s' continues it",
+				when_relative(u->begun, (int64_t)time(NULL), when), u->command);
+		free(u->command);
+		free(u->order);
 	}
 }
 

@@ -186,6 +186,8 @@ run_is 0 "the same command begins anew" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --
 like "$err" "order 'ordr_[^']*' is placed and not filled yet; run the same command again to continue" \
 	"waits for nothing and says how to go on"
 unlike "$err" "$O" "with an order of its own"
+unlike "$("$NANOPOD" orders 2>&1)" 'not finished' "and 'orders' does not call it an unfinished purchase"
+unlike "$("$NANOPOD" orders --side sell 2>&1)" 'not finished' "nor where it is not listed"
 O=$(standing) P=$(pools_count)
 as "$ACME" DELETE "/v2/orders/$O" >/dev/null
 run_is 0 "cancelled from elsewhere" buy -t h100 -n 1 -d 2h -s @$S -p 0.10 --standing -y
