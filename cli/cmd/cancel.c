@@ -7,12 +7,13 @@
 #include "cli/trade/market_link.h"
 #include "cli/trade/order_status.h"
 #include "cli/trade/purchase.h"
+#include "cli/trade/reservation.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/signals.h"
 #include "market/ident.h"
 
-enum { CONFIRM_MS = 60000, WORST = 256 };
+enum { CONFIRM_MS = 60000, NAMED = 3 };
 
 static const struct column columns[] = {
 	{ "order", COLUMN_ID, "its id" },
@@ -25,6 +26,57 @@ static const struct column columns[] = {
 	{ 0 },
 };
 
+struct named_orders {
+	struct buf text;
+	size_t count;
+};
+
+static int cancel_take_name(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct named_orders *n = arg;
+	struct model_order o;
+	int rc = wire_order(d, at, &o, f);
+
+	if (rc)
+		return rc;
+	if (n->count++ < NAMED && buf_addf(&n->text, " %.63s", o.id))
+		command_nomem();
+	return 0;
+}
+
+/* What was typed is no id: where it is a reservation, names its orders. A negative code in m->fail. */
+static int cancel_refuse(struct market_link *m, const char *typed)
+{
+	struct named_orders n = { .count = 0 };
+	struct reservation r = { 0 };
+	struct fail why = { 0 };
+	char path[256];
+	int rc = REASON_INVALID;
+
+	buf_init(&n.text, 4096);
+	if (!m->explain && reservation_check_name(typed, &why) == 0 && reservation_look(m, typed, &r) == 0) {
+		snprintf(path, sizeof path,
+			"/v2/orders?limit=200&pool=%.63s&status=pending&status=standing&status=partially_filled", r.id);
+		if (market_each(m, path, cancel_take_name, &n) == 0)
+			rc = 0;
+	}
+	if (rc)
+		rc = fail_set(&m->fail, REASON_INVALID,
+			"'%.60s' is not the id of an order; 'nanopod orders' lists them", typed);
+	else if (!n.count)
+		rc = fail_set(&m->fail, REASON_INVALID,
+			"it is a reservation, and has no open order; 'nanopod orders' lists yours");
+	else
+		rc = fail_set(&m->fail, REASON_INVALID, "it is a reservation; 'nanopod cancel%s' cancels %s",
+			buf_text(&n.text),
+			n.count == 1               ? "its open order"
+				: n.count <= NAMED ? "its open orders"
+						   : "some of its open orders, and 'nanopod orders' lists them");
+	reservation_release(&r);
+	buf_release(&n.text);
+	return rc;
+}
+
 /* 0 or a negative code in m->fail; *p is what is known of the order. */
 static int cancel_one(struct market_link *m, const char *id, struct order_status *p)
 {
@@ -32,8 +84,7 @@ static int cancel_one(struct market_link *m, const char *id, struct order_status
 	int number = 0, rc;
 
 	if (!ident_looks(IDENT_ORDER, id))
-		return fail_set(&m->fail, REASON_INVALID,
-			"'%.60s' is not the id of an order; 'nanopod orders' lists them", id);
+		return cancel_refuse(m, id);
 	snprintf(path, sizeof path, "/v2/orders/%.60s", id);
 	rc = market_send(m, "DELETE", path, NULL, NULL);
 	if (rc == MARKET_EXPLAINED)
@@ -62,6 +113,7 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 	char **ids = option_argv(o), r1[CELL_TEXT], r2[CELL_TEXT];
 	int status = STATUS_OK, count = option_argc(o), failed = 0, rc;
 	struct rows *r = NULL;
+	bool people;
 
 	if (signals_begin())
 		command_nomem();
@@ -72,6 +124,7 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 		signals_end();
 		return rc;
 	}
+	people = cell_for_people(np);
 	for (int i = 0; i < count; i++) {
 		struct order_status p = { .filled_nodes = 0 };
 
@@ -85,14 +138,15 @@ static int cancel_command(struct nanopod *np, const struct options *o)
 									 : "failed",
 				order_status_cell(np, &p), *p.id ? cell_int(p.nodes, r1) : NULL,
 				*p.id ? cell_int(p.filled_nodes, r2) : NULL, *p.pool_name ? p.pool_name : NULL,
-				rc ? m->fail.text : NULL });
+				rc && !people ? m->fail.text : NULL });
 		if (rc) {
 			failed++;
 			status = market_fail(m, "cannot cancel '%.60s'", ids[i]);
 		}
 	}
 	purchase_forget_cancelled(m);
-	if (m->explain)
+	/* For a person the sentence has said it. */
+	if (m->explain || (people && count == 1 && failed))
 		rows_drop(r);
 	else
 		rows_end(r);

@@ -80,7 +80,14 @@ run_is 3 "what is not there" np show nosuch
 run_is 3 "an order that is not there" np show ordr_zzzzzzzzzzzzz
 run_is 2 "what is no name" np show 'a/b'
 run_is 2 "a cancel of what is no order" np cancel day
-like "$err" "'day' is not the id of an order; 'nanopod orders' lists them" "says where they are"
+is "$out|$err" "|nanopod: cannot cancel 'day': it is a reservation; 'nanopod cancel $SELL' cancels its open order" \
+	"names the order, once"
+run_is 2 "of a reservation without one" np cancel far
+like "$err" "'far': it is a reservation, and has no open order; 'nanopod orders' lists yours" "is told"
+run_is 2 "of what is nothing" np cancel nosuch
+like "$err" "'nosuch' is not the id of an order; 'nanopod orders' lists them" "says where they are"
+run_is 2 "for programs" np cancel day nosuch -o json
+is "$(printf '%s' "$out" | jq -r '.[1].message')" "'nosuch' is not the id of an order; 'nanopod orders' lists them" "why it failed"
 
 # --explain prints the requests and sends none.
 for c in "orders -o json" "ls -o json" "cancel ordr_abc" "show ordr_abc" "show day" "price -t rich -d 1h -o json"; do

@@ -59,7 +59,7 @@ extend train -d 1h -p 0.1 -y	6	costs more than the limit; 'nanopod extend .*' wo
 sell train	2	--price is required, e.g. -p 2.10
 sell train -n 9 -p 1 -y	5	cannot sell 9 nodes of 'train': it has 2
 release tarin -y	3	no reservation 'tarin'; did you mean 'train'
-cancel train	2	not the id of an order; 'nanopod orders' lists them
+cancel train	2	it is a reservation, and has no open order; 'nanopod orders' lists yours
 show nope	3	'nanopod reservations' and 'nanopod orders --all' list yours
 wait nope	3	'nanopod reservations' and 'nanopod nodes' list yours
 ssh	2	an argument is missing; usage: nanopod ssh
