@@ -118,6 +118,25 @@ static bool names_one(const struct nodes *n, const char *name)
 	return false;
 }
 
+/* A name that no node has, and no pattern, is a mistake. */
+static int nodes_no_such(struct nanopod *np, const struct options *o, const struct nodes *n, const char *name)
+{
+	const char *hint = "'nanopod nodes --all' lists all nodes, also ended ones";
+	char of[300];
+
+	if (strcmp(name, "list") == 0 || strcmp(name, "ls") == 0)
+		hint = "'nanopod nodes' alone lists your nodes";
+	for (size_t i = 0; i < n->count; i++) {
+		if (!n->list[i].reservation || strcmp(n->list[i].reservation, name) != 0)
+			continue;
+		snprintf(of, sizeof of, "it is a reservation: 'nanopod nodes -r %.200s' lists its nodes", name);
+		hint = of;
+		break;
+	}
+	return print_fail_field(np, STATUS_NOTFOUND, "NODE", hint, "you have no %s '%.100s'",
+		option_given(o, "all") ? "node" : "running or pending node", name);
+}
+
 static int nodes_print(struct nanopod *np, const struct options *o, const struct nodes *n)
 {
 	size_t shown = 0;
@@ -136,15 +155,9 @@ static int nodes_print(struct nanopod *np, const struct options *o, const struct
 		}
 	rc = rows_end(r);
 	buf_release(&keys);
-	/* A name that matches nothing is a mistake; a pattern may match nothing. */
 	for (int i = 0; !rc && i < option_argc(o); i++)
 		if (!strpbrk(option_argv(o)[i], "*?[") && !names_one(n, option_argv(o)[i]))
-			return print_fail_field(np, STATUS_NOTFOUND, "NODE",
-				strcmp(option_argv(o)[i], "list") == 0 || strcmp(option_argv(o)[i], "ls") == 0
-					? "'nanopod nodes' alone lists your nodes"
-					: "'nanopod nodes --all' lists all nodes, also ended ones",
-				"you have no %s '%.100s'",
-				option_given(o, "all") ? "node" : "running or pending node", option_argv(o)[i]);
+			return nodes_no_such(np, o, n, option_argv(o)[i]);
 	if (!rc && !shown && n->count && cell_for_people(np) && !option_given(o, "quiet"))
 		print_note(np, "no node matches; 'nanopod nodes -o wide' shows type and zone of each");
 	else if (!rc && !shown && cell_for_people(np) && !option_given(o, "quiet"))

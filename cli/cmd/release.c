@@ -412,11 +412,30 @@ static int release_go(struct releasing *r)
 	return rc;
 }
 
+static int release_several(struct nanopod *np, const struct options *o)
+{
+	const char *first = option_argv(o)[0];
+	struct buf hint;
+	int rc;
+
+	buf_init(&hint, BODY_MAX);
+	if (buf_adds(&hint, "'nanopod release"))
+		command_nomem();
+	retype_word(&hint, retype_plain(first) ? first : "NODE");
+	if (buf_adds(&hint, "' first, then the next; 'nanopod release RESERVATION -n N' lets the market choose nodes"))
+		command_nomem();
+	rc = print_fail(np, STATUS_USAGE, buf_text(&hint), "release takes one reservation or node at a time");
+	buf_release(&hint);
+	return rc;
+}
+
 static int release_command(struct nanopod *np, const struct options *o)
 {
 	struct releasing r = { .np = np, .o = o };
 	int rc;
 
+	if (option_argc(o) > 1)
+		return release_several(np, o);
 	if (signals_begin())
 		command_nomem();
 	rc = release_read_from(&r, (int64_t)time(NULL));
@@ -465,7 +484,7 @@ const struct command cmd_release = {
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.min_args = 1,
-	.max_args = 1,
+	.max_args = -1, /* several are refused with what to type */
 	.complete_first = COMPLETE_HOLDING,
 	.run = release_command,
 };

@@ -142,12 +142,36 @@ int reservation_look(struct market_link *m, const char *typed, struct reservatio
 	return rc ? rc : !l.found;
 }
 
+struct reservation_node {
+	const char *typed;
+	char of[256];
+};
+
+static int reservation_match_node(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct reservation_node *n = arg;
+	struct model_instance i;
+	int rc = wire_instance(d, at, &i, f);
+
+	if (rc || !i.name || strcmp(i.name, n->typed) != 0 || !i.pool.name)
+		return rc;
+	snprintf(n->of, sizeof n->of, "%s", i.pool.name);
+	return 1;
+}
+
 int reservation_missing(struct market_link *m, const char *typed, const char *field)
 {
 	char near[REMEMBER_NAME] = "", hint[REMEMBER_NAME + 80];
+	struct reservation_node node = { .typed = typed };
 	size_t far = SIZE_MAX;
-	bool slip = remember_near(REMEMBER_RESERVATIONS, m->where, typed, false, near, &far);
+	bool slip;
 
+	if (!m->explain)
+		market_each(m, "/v2/instances?limit=200", reservation_match_node, &node);
+	if (*node.of)
+		return print_fail_field(m->np, STATUS_NOTFOUND, field, "a reservation is needed here",
+			"no reservation '%.60s': it is a node of '%.200s'", typed, node.of);
+	slip = remember_near(REMEMBER_RESERVATIONS, m->where, typed, false, near, &far);
 	snprintf(hint, sizeof hint, "%s%s%s'nanopod reservations' lists yours", slip ? "did you mean '" : "", near,
 		slip ? "'? " : "");
 	return print_fail_field(m->np, STATUS_NOTFOUND, field, hint, "no reservation '%.60s'", typed);

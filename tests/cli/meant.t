@@ -91,6 +91,15 @@ for line in "nodes -r tarin" "extend tarin -d 1h -p 3 -y" "sell tarin -p 3 -y" "
 	like "$err" "no reservation 'tarin'; did you mean 'train'\? 'nanopod reservations'" "names the nearest"
 done
 
+for verb in "extend train-0 -d 1h -p 3 -y" "sell train-0 -p 3 -y" "orders -r train-0"; do
+	# shellcheck disable=SC2086
+	run_is 3 "$verb" "$NANOPOD" $verb
+	like "$err" "no reservation 'train-0': it is a node of 'train'; a reservation is needed here" "says whose node it is"
+done
+run_is 3 "nodes RESERVATION" "$NANOPOD" nodes train
+like "$err" "no running or pending node 'train'; it is a reservation: 'nanopod nodes -r train' lists" "leads to its nodes"
+run_is 2 "release of several nodes" "$NANOPOD" release train-0 train-1 -y
+like "$err" "release takes one reservation or node at a time; 'nanopod release train-0' first, then" "says what works"
 for verb in wait show; do
 	run_is 3 "$verb tarin" "$NANOPOD" $verb tarin
 	like "$err" "did you mean 'train'\?" "names the nearest"
