@@ -334,6 +334,7 @@ static int extend_prepare(struct extend *x, const char *typed)
 	int rc = reservation_find(x->d.m, typed, &all->order.reservation);
 	size_t count, begun = 0;
 
+	rc = rc ? rc : plan_can_ask(x->d.np, x->d.o); /* after the name: a wrong one is told first */
 	cannot_extend(typed, cannot);
 	all->order.args = x->d.args;
 	rc = rc ? rc : deal_find_part(&x->d, &all->order, cannot, "'nanopod buy' buys new nodes");
@@ -480,7 +481,7 @@ static int extend_check_line(struct extend *x)
 			if (strcmp(option_argv(o)[i], option_argv(o)[k]) == 0)
 				rc = print_fail(x->d.np, STATUS_USAGE, NULL,
 					"cannot extend '%.60s' twice: it is named twice", option_argv(o)[i]);
-	return rc ? rc : plan_can_ask(x->d.np, o);
+	return rc;
 }
 
 static int extend_command(struct nanopod *np, const struct options *o)

@@ -481,6 +481,7 @@ static int auto_find(struct auto_extend *a)
 	char cannot[96];
 	int rc = reservation_find(a->d->m, option_argv(a->d->o)[0], &e->reservation);
 
+	rc = rc ? rc : plan_can_ask(a->d->np, a->d->o);
 	snprintf(cannot, sizeof cannot, "cannot extend '%.60s'", option_argv(a->d->o)[0]);
 	e->args = a->d->args;
 	rc = rc ? rc : deal_find_part(a->d, e, cannot, "'nanopod buy' buys new nodes");

@@ -232,6 +232,7 @@ static int replace_fresh(struct replacing *r, const char *match)
 {
 	int rc = replace_find(r);
 
+	rc = rc ? rc : plan_can_ask(r->np, r->o);
 	if (rc)
 		return rc;
 	replace_show_plan(r);
@@ -258,9 +259,11 @@ static int replace_go(struct replacing *r)
 		purchase_find(&r->purchase, buf_text(&match), NULL)) {
 		rc = print_fail(r->np, STATUS_FAILURE, NULL, "%s", r->m->fail.text);
 	} else if (replace_resume(r)) {
-		print_note(r->np, "continues the unfinished replacement of '%.100s' by this command",
-			option_argv(r->o)[0]);
-		rc = replace_carry_out(r);
+		rc = plan_can_ask(r->np, r->o);
+		if (!rc)
+			print_note(r->np, "continues the unfinished replacement of '%.100s' by this command",
+				option_argv(r->o)[0]);
+		rc = rc ? rc : replace_carry_out(r);
 	} else {
 		rc = replace_fresh(r, buf_text(&match));
 	}
@@ -277,7 +280,6 @@ static int replace_command(struct nanopod *np, const struct options *o)
 	if (!rows_check(np, o, columns, &rc))
 		return rc;
 	rc = order_args_check_wait(np, o);
-	rc = rc ? rc : plan_can_ask(np, o);
 	if (rc)
 		return rc;
 	if (signals_begin())

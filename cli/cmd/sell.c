@@ -262,6 +262,7 @@ static int sell_go(struct sell *s)
 	snprintf(cannot, sizeof cannot, "cannot sell '%.60s'", option_argv(s->d.o)[0]);
 	rc = deal_open(&s->d, cannot);
 	rc = rc ? rc : reservation_find(s->d.m, option_argv(s->d.o)[0], &e->reservation);
+	rc = rc ? rc : plan_can_ask(s->d.np, s->d.o);
 	e->args = s->d.args;
 	rc = rc ? rc : deal_find_part(&s->d, e, cannot, NULL);
 	rc = rc ? rc : order_args_price(s->d.np, s->d.o, e->sku, &e->args);
@@ -303,7 +304,7 @@ static int sell_check_line(struct sell *s)
 	if (window_parse(&words, (int64_t)time(NULL), &window, &field, &f))
 		return print_fail_field(np, STATUS_USAGE, field, NULL, "%s", f.text);
 	rc = order_args_check_wait(np, o);
-	return rc ? rc : plan_can_ask(np, o);
+	return rc;
 }
 
 static int sell_command(struct nanopod *np, const struct options *o)

@@ -96,6 +96,16 @@ for verb in "extend train-0 -d 1h -p 3 -y" "sell train-0 -p 3 -y" "orders -r tra
 	run_is 3 "$verb" "$NANOPOD" $verb
 	like "$err" "no reservation 'train-0': it is a node of 'train'; a reservation is needed here" "says whose node it is"
 done
+for verb in "extend nosuch -d 1h" "extend nosuch -d 1h --auto-extend 10" "sell nosuch -p 3" "replace nosuch"; do
+	# shellcheck disable=SC2086
+	run_is 3 "$verb, where nobody can be asked" "$NANOPOD" $verb
+	like "$err" "'nosuch'" "names what is missing first"
+done
+for verb in "extend train -d 1h" "sell train -p 3" "replace train-0"; do
+	# shellcheck disable=SC2086
+	run_is 2 "$verb, where nobody can be asked" "$NANOPOD" $verb
+	like "$err" "not a terminal; '-y' answers yes" "is refused"
+done
 run_is 3 "nodes RESERVATION" "$NANOPOD" nodes train
 like "$err" "no running or pending node 'train'; it is a reservation: 'nanopod nodes -r train' lists" "leads to its nodes"
 run_is 2 "release of several nodes" "$NANOPOD" release train-0 train-1 -y
