@@ -43,7 +43,7 @@ static const struct column columns[] = {
 	{ "start", COLUMN_WIDE, "start" },
 	{ "end", 0, "end" },
 	{ "burn", COLUMN_RIGHT, "dollars an hour now" },
-	{ "started", COLUMN_RAW | COLUMN_RIGHT | COLUMN_MINOR, "nodes that run or are starting" },
+	{ "started", COLUMN_RAW | COLUMN_RIGHT | COLUMN_WIDE, "nodes that run or are starting" },
 	{ "created", COLUMN_WIDE, "when it was made" },
 	{ "burn_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in millionths of a dollar" },
 	{ "schedule", COLUMN_RAW | COLUMN_HIDDEN, "nodes over time" },
@@ -80,13 +80,16 @@ static struct item *item_of(struct listing *l, const char *id)
 
 static int reservations_take_instance(void *arg, struct doc *d, long at, struct fail *f)
 {
+	struct listing *l = arg;
 	struct model_instance i;
 	struct item *item;
 	int rc = wire_instance(d, at, &i, f);
+	/* Our market tells the end of a node's time as soon as it has a host: without one it does not start yet. */
+	bool starts = !rc && i.status == MODEL_INSTANCE_AWAITING && (i.shutdown_at || !l->ours);
 
-	if (rc || (i.status != MODEL_INSTANCE_AWAITING && i.status != MODEL_INSTANCE_RUNNING))
+	if (rc || (!starts && i.status != MODEL_INSTANCE_RUNNING))
 		return rc;
-	item = item_of(arg, i.pool.id);
+	item = item_of(l, i.pool.id);
 	if (item)
 		item->instances++;
 	return 0;

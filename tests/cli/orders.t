@@ -21,7 +21,7 @@ run_is 0 "quietly" np ls -q
 is "$out$err" "" "it is not"
 
 np buy -t richmond -n 2 -d 24h -p 2.10 -y --name day >/dev/null 2>&1
-np buy -t richmond -d 1h -s +48h -p 2.10 -y --name far --no-instances >/dev/null 2>&1
+np buy -t richmond -d 1h -s +48h -p 2.10 -y --name far >/dev/null 2>&1
 np buy -t richmond -d 1h -s +48h -p 1.20 -y --name wait --standing --no-wait >/dev/null 2>&1
 SELL=$(np sell day -n 1 --last 2h -p 3.00 -y 2>/dev/null)
 BUY=$(market GET '/v2/orders?status=standing&side=buy' | jq -r '.data[0].id')
@@ -48,14 +48,19 @@ is "$out" "$(printf 'order,nodes\n%s,1' "$SELL")" "with those fields"
 
 clock $((NOW + 120))
 run_is 0 "reservations" np reservations
-like "$out" '^day +running +richmond +2 +Sat 16 Jan 08:01 UTC \(in 23h 59m\) +\$28\.80 +2$' "state, type, nodes, end, burn, instances"
-like "$out" '^far +pending +richmond +1 .* \$0\.00 +0$' "what is to come costs nothing yet"
+like "$out" '^day +running +richmond +2 +Sat 16 Jan 08:01 UTC \(in 23h 59m\) +\$28\.80$' "state, type, nodes, end, burn"
+like "$out" '^far +pending +richmond +1 .* \$0\.00$' "what is to come costs nothing yet"
 unlike "$out" '^wait' "what has nothing is not listed"
 run_is 0 "ls is the same" np ls -a -q
 is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "day far wait " "and with -a it is"
 run_is 0 "in JSON" np ls -o json
 is "$(printf '%s' "$out" | jq -c '.[] | select(.reservation == "day") | [.nodes, .burn, .burn_micros, .end, (.schedule | length)]')" \
 	'[2,"28.800000",28800000,"2027-01-16T08:01:00Z",1]' "exact"
+
+is "$(printf '%s' "$out" | jq -cS 'map({(.reservation): .started}) | add')" '{"day":2,"far":0}' \
+	"a node whose time is to come has not started"
+run_is 0 "for wide terminals" np ls -o wide
+like "$out" " BURN +STARTED " "nodes that started"
 
 run_is 0 "show a reservation" np show day
 like "$out" '^has +2 nodes of richmond, ' "what it has"
