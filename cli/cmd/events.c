@@ -122,7 +122,10 @@ static const char *event_names_of(struct event_names *n, const struct doc *d, co
 
 /* ---- Sentences ------------------------------------------------------------------------------ */
 
-/* %o: the order's reservation; %c: the lease's; %n: the node; %h, %p, %a: ids of host, procurement, agent; $: money. */
+/*
+ * %o: the order's reservation; %c: the lease's, in quotes; %n: the node; %h, %p, %a: ids of host, procurement, agent;
+ * $: money.
+ */
 static const struct event_text {
 	const char *type, *text;
 } event_texts[] = {
@@ -130,12 +133,12 @@ static const struct event_text {
 	{ "order.filled", "order for '%o' filled for $" },
 	{ "order.closed", "order for '%o' closed: %s" },
 	{ "capacity.sold", "time of '%o' sold" },
-	{ "capacity.released", "time of '%c' released, $ refunded" },
-	{ "capacity.interrupted", "the market takes nodes of '%c' away" },
-	{ "lease.ended", "time of '%c' ended" },
+	{ "capacity.released", "time of %c released, $ refunded" },
+	{ "capacity.interrupted", "the market takes nodes of %c away" },
+	{ "lease.ended", "time of %c ended" },
 	{ "lease.settled", "$ earned for time that was used" },
-	{ "lease.refunded", "$ refunded for '%c'" },
-	{ "lease.shortened", "'%c' ends early: its host goes out of service; $ refunded" },
+	{ "lease.refunded", "$ refunded for %c" },
+	{ "lease.shortened", "%c ends early: its host goes out of service; $ refunded" },
 	{ "account.credited", "$ credited" },
 	{ "account.state", "the account is %s" },
 	{ "instance.created", "node %n created" },
@@ -191,6 +194,15 @@ static void event_put_part(FILE *out, const struct doc *d, struct event_names *n
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
 		if (members[i].letter == part)
 			name = event_names_of(n, d, members[i].member);
+	/* A release makes leases of its own, which no list has and no other event names. */
+	if (part == 'c' && name) {
+		bool known = !n->m || strcmp(name, doc_text(d, "contract")) != 0;
+
+		fputs(known ? "'" : "a reservation", out);
+		print_safe_line(out, known ? name : "");
+		fputs(known ? "'" : "", out);
+		return;
+	}
 	/* Who rents a host hears of the lease in its place. */
 	if (!name && part == 'h' && (name = event_names_of(n, d, "contract")))
 		fputs("of ", out);
@@ -261,17 +273,39 @@ static void event_put_row(FILE *out, const struct doc *d, const struct model_eve
 	free(text);
 }
 
-/* For people: time and sentence. */
-static void event_put_line(struct nanopod *np, const struct doc *d, const struct model_event *e, struct event_names *n)
-{
-	char *text = event_sentence(d, e, n), when[WHEN_TEXT];
-	size_t at;
+/* A line for people. Without -f it waits for the next one, to count those that say the same. */
+struct event_line {
+	char *text, when[WHEN_TEXT];
+	size_t times;
+};
 
-	when_local(e->at, when);
-	fprintf(np->out, "%s  ", when);
-	at = print_width(when) + 2;
-	print_rest(np, np->out, text, at, at);
-	free(text);
+static void event_line_put(struct nanopod *np, struct event_line *l)
+{
+	char *counted = NULL;
+	size_t at = print_width(l->when) + 2;
+
+	if (!l->text)
+		return;
+	if (l->times > 1 && asprintf(&counted, "%s (%zu times)", l->text, l->times) < 0)
+		command_nomem();
+	fprintf(np->out, "%s  ", l->when);
+	print_rest(np, np->out, counted ? counted : l->text, at, at);
+	free(counted);
+	free(l->text);
+	*l = (struct event_line){ .text = NULL };
+}
+
+static void event_line_add(struct nanopod *np, struct event_line *l, int64_t at, char *text)
+{
+	char when[WHEN_TEXT];
+
+	when_local(at, when);
+	if (l->text && (strcmp(l->when, when) != 0 || strcmp(l->text, text) != 0))
+		event_line_put(np, l);
+	free(l->text);
+	l->text = text;
+	memcpy(l->when, when, sizeof when);
+	l->times++;
 }
 
 /* ---- The stream ----------------------------------------------------------------------------- */
@@ -285,6 +319,7 @@ struct follow {
 	bool forever, lost;
 	bool any; /* printed */
 	struct event_names names;
+	struct event_line line; /* not printed yet */
 	int64_t pause_ms;
 };
 
@@ -321,7 +356,9 @@ static void events_put(struct follow *s, const char *line, size_t len, const str
 		events_put_line(out, line, len, d, e->at);
 		break;
 	default:
-		event_put_line(s->m->np, d, e, &s->names);
+		event_line_add(s->m->np, &s->line, e->at, event_sentence(d, e, &s->names));
+		if (s->forever)
+			event_line_put(s->m->np, &s->line);
 	}
 	s->any = true;
 }
@@ -477,6 +514,7 @@ static int events_command(struct nanopod *np, const struct options *o)
 		if (np->format == FORMAT_CSV && !s.m->explain)
 			fputs("seq,time,type,event\n", np->out);
 		failed = events_follow(&s);
+		event_line_put(np, &s.line);
 		if (np->format == FORMAT_JSON && !s.m->explain && (s.any || !failed))
 			fputs(s.any ? "]\n" : "[]\n", np->out);
 		if (failed == CLIENT_STOPPED) {

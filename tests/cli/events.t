@@ -98,4 +98,17 @@ ok "(the operator follows an account)" wait_for 20 grep -q later "$TMP/theirs"
 kill -INT $pid
 wait $pid
 like "$(cat "$TMP/theirs.err")" "'nanopod events -f --since-seq [0-9]+ --account acme -o csv' continues from here" "and hears how to go on with it"
+
+# ---- A release cuts time off, under an id that nothing names ----
+"$NANOPOD" buy -t richmond -d 2h -s +20h -p 3.10 -y --name cut >/dev/null 2>&1
+"$NANOPOD" release cut --from +21h -y >/dev/null 2>&1
+run_is 0 "part of a reservation was given back" "$NANOPOD" events
+like "$out" "  time of (a reservation|'cut') released, " "it is told"
+unlike "$out" "(ordr|inst|cont|pool)_" "without an id"
+is "$(printf '%s\n' "$out" | uniq -d)" "" "no line is printed twice"
+credit 8.00
+credit 8.00
+run_is 0 "the same twice" "$NANOPOD" events
+like "$out" '  \$8\.00 credited \(2 times\)$' "is one line that counts"
+is "$("$NANOPOD" events -o csv | grep -c ',account.credited,[$]8.00 credited$')" 2 "for programs it is two"
 done_testing
