@@ -364,14 +364,15 @@ static int reservations_list(struct market_link *m, const struct options *o)
 {
 	struct listing l = { .now = 0 };
 	struct skus skus = { 0 };
-	int rc = skus_load(m, &skus);
+	bool watched = option_given(o, "watch");
+	int rc = 0;
 
-	if (!rc && option_given(o, "watch")) {
-		rc = reservations_watch(m, o, &skus);
-	} else if (!rc) {
-		rc = listing_load(m, &l) ? market_fail(m, "cannot list the reservations") : 0;
-		rc = rc ? rc : listing_print(m, o, &skus, &l);
-	}
+	/* First, so that a failure is about what was asked for. */
+	if (!watched && listing_load(m, &l))
+		rc = market_fail(m, "cannot list the reservations");
+	rc = rc ? rc : skus_load(m, &skus);
+	if (!rc)
+		rc = watched ? reservations_watch(m, o, &skus) : listing_print(m, o, &skus, &l);
 	listing_release(&l);
 	skus_release(&skus);
 	return rc;

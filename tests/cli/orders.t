@@ -120,4 +120,5 @@ NANOPOD_URL=http://127.0.0.1:9
 is "$(complete extend d)" "" "another market's names are not offered"
 NANOPOD_URL=$live
 run_is 8 "a list of a market that is away" np ls
+like "$err" "^nanopod: cannot list the reservations: " "says what it could not list"
 done_testing
