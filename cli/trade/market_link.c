@@ -391,6 +391,12 @@ static bool market_wants_account(const struct market_link *m)
 		!m->np->account && m->np->running;
 }
 
+/* The API's word; people know it as a reservation, except where it holds the hosts of a seller. */
+static bool market_says_pool(const struct market_link *m)
+{
+	return str_starts(m->fail.text, "pool '") && !strstr(m->fail.text, "for hosts");
+}
+
 int market_fail(struct market_link *m, const char *fmt, ...)
 {
 	int code = m->fail.code;
@@ -427,7 +433,8 @@ int market_fail(struct market_link *m, const char *fmt, ...)
 	else if (code == REASON_INTERNAL && p.request_id)
 		print_problem(m->np, &p, "%s: %s (request %s)", what, m->fail.text, p.request_id);
 	else
-		print_problem(m->np, &p, "%s: %s", what, m->fail.text);
+		print_problem(m->np, &p, "%s: %s%s", what, market_says_pool(m) ? "reservation" : "",
+			m->fail.text + (market_says_pool(m) ? strlen("pool") : 0));
 	free(what);
 	buf_release(&whose);
 	return p.status;

@@ -108,6 +108,8 @@ for verb in "extend train -d 1h" "sell train -p 3" "replace train-0"; do
 done
 run_is 3 "nodes RESERVATION" "$NANOPOD" nodes train
 like "$err" "no running or pending node 'train'; it is a reservation: 'nanopod nodes -r train' lists" "leads to its nodes"
+run_is 5 "release of too many nodes" "$NANOPOD" release train -n 9 -y
+like "$err" "^nanopod: cannot release 'train': reservation 'train' has only 2 nodes from then on" "speaks of the reservation"
 run_is 2 "release of several nodes" "$NANOPOD" release train-0 train-1 -y
 like "$err" "release takes one reservation or node at a time; 'nanopod release train-0' first, then" "says what works"
 for verb in wait show; do
