@@ -515,10 +515,30 @@ static const struct action actions[] = {
 	{ 0 },
 };
 
+/* An option of another action must not be ignored: 'stop --dry-run' would stop. */
+static int local_check_options(struct nanopod *np, const struct options *o)
+{
+	static const struct {
+		const char *option, *action;
+	} only[] = { { "dry-run", "reset" }, { "nodes", "start" }, { "driver", "start" } };
+	const char *action = option_argc(o) ? option_argv(o)[0] : "status";
+	char name[32];
+
+	for (size_t i = 0; i < sizeof only / sizeof *only; i++) {
+		if (!option_given(o, only[i].option) || strcmp(action, only[i].action) == 0)
+			continue;
+		snprintf(name, sizeof name, "--%s", only[i].option);
+		return print_fail_field(np, STATUS_USAGE, name, NULL,
+			"cannot run 'local %.40s' with %s: only 'local %s' takes it", action, name, only[i].action);
+	}
+	return 0;
+}
+
 static int local_verb(struct nanopod *np, const struct options *o)
 {
-	int rc = action_run(np, o, "local", actions, "status");
+	int rc = local_check_options(np, o);
 
+	rc = rc ? rc : action_run(np, o, "local", actions, "status");
 	settings_clear(np->settings, LAYER_LINE);
 	return rc;
 }

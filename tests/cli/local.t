@@ -34,6 +34,8 @@ run_is 0 "stop of nothing" lo stop
 run_is 0 "reset of nothing" lo reset -y
 run_is 2 "an action that is none" lo begin
 run_is 2 "a driver that is none" lo start --driver none --nodes 2
+run_is 2 "start --dry-run" lo start --dry-run
+like "$err" "cannot run 'local start' with --dry-run: only 'local reset' takes it" "is refused"
 run_is 2 "the market commands know no market" "$NANOPOD" balance
 lo reset -y >/dev/null 2>&1
 
@@ -69,6 +71,8 @@ like "$err" "'nanopod local reset' starts over" "is not taken"
 run_is 5 "another number of nodes" lo start --nodes 3
 run_is 0 "status" lo
 like "$out" "state +running" "is what is shown without a word"
+for wrong in "stop --dry-run" "stop --nodes 1" "--dry-run"; do run_is 2 "$wrong is refused" lo $wrong; done
+is "$(field market_pid) $(field agent_pid)" "$MARKET $AGENT" "and all runs on"
 
 # ---- A node that this machine cannot run ----
 run_is 0 "(a node is bought)" "$NANOPOD" buy -t cpu -n 1 -d 1h -p 1 --name broken --wait -y
