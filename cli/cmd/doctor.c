@@ -366,8 +366,13 @@ static void check_market(struct doctor *d)
 	struct market_link *m = NULL;
 	struct client_call q = { .method = "GET", .path = "/np/v1/whoami" };
 
-	if (!url)
+	if (!url) {
+		doctor_mend(doctor_find(d, "market", STATE_WARN,
+				    market_local_stopped() ? "none is set: the local market is stopped"
+							   : "none is set, and buying nodes needs one"),
+			"nanopod local start");
 		return;
+	}
 	if (market_sign_in(d->np, NULL, MARKET_BRIEFLY | MARKET_TOKEN_OPTIONAL, &m)) {
 		doctor_find(d, "market", STATE_FAIL, "'%s' does not answer", url);
 		return;
@@ -505,7 +510,7 @@ const struct command cmd_doctor = {
 	.summary = "check this machine and tell how to fix it",
 	.examples = examples,
 	.description = "Checks the settings, ~/.ssh, ssh_config, the agent, keys, known hosts, the limit of open "
-		       "files, the terminal, and whether the market answers, where one is set. It contacts no other "
+		       "files, the terminal, and whether a market is set and answers. It contacts no other "
 		       "host. The exit status is 11 where a check failed; warnings do not count.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",

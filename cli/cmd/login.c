@@ -97,9 +97,7 @@ static int login_command(struct nanopod *np, const struct options *o)
 	int rc;
 
 	if (!settings_text(np->settings, SETTING_ID_URL)) /* before a secret is typed */
-		return print_fail_field(np, STATUS_USAGE, "url",
-			"'nanopod config set url URL' sets it; --url sets it for one command",
-			"cannot sign in: no market is set");
+		return market_no_url(np, "sign in");
 	if (strncmp(settings_text(np->settings, SETTING_ID_URL), "unix:", 5) == 0)
 		return print_fail(np, STATUS_USAGE, "whoever may open the socket is the operator",
 			"cannot sign in: a unix socket takes no token");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -24,11 +25,25 @@ enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20, BRIEF_MS = 2000 };
 
 /* ---- Signing in ------------------------------------------------------------------------ */
 
-static int no_url(struct nanopod *np)
+bool market_local_stopped(void)
 {
+	char *state = settings_local_path("state");
+	bool had = state && access(state, F_OK) == 0;
+
+	free(state);
+	return had;
+}
+
+int market_no_url(struct nanopod *np, const char *what)
+{
+	if (market_local_stopped())
+		return print_fail_field(np, STATUS_USAGE, "url",
+			"start it with 'nanopod local start', or set another with 'nanopod config set url URL'",
+			"cannot %s: the local market is stopped, and no market is set", what);
 	return print_fail_field(np, STATUS_USAGE, "url",
-		"set it with 'nanopod config set url URL', or once with --url or NANOPOD_URL",
-		"cannot ask the market: no market is set");
+		"'nanopod local start' runs one on this machine, to try it; 'nanopod config set url URL' sets yours, "
+		"--url once",
+		"cannot %s: no market is set", what);
 }
 
 /* 0, or an exit status. */
@@ -56,7 +71,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 
 	*out = NULL;
 	if (!url)
-		return no_url(np);
+		return market_no_url(np, "ask the market");
 	m = calloc(1, sizeof *m);
 	if (!m)
 		command_nomem();

@@ -54,6 +54,12 @@ struct market_link {
 int market_sign_in(struct nanopod *np, const struct options *o, unsigned flags, struct market_link **out);
 void market_sign_out(struct market_link *m); /* NULL too */
 
+/* Without a URL: was the local market set up, so that starting it again sets one? */
+bool market_local_stopped(void);
+
+/* STATUS_USAGE after "cannot <what>: no market is set" and what to type. */
+int market_no_url(struct nanopod *np, const char *what);
+
 /* With a token that is not stored yet; where: what errors call it. */
 int market_sign_in_by(struct nanopod *np, const struct options *o, const char *token, const char *where, unsigned flags,
 	struct market_link **out);

@@ -19,6 +19,7 @@ finds warn keys "none under their usual names" "no keys"
 finds ok known-hosts "does not exist yet" "no known hosts is fine"
 finds ok descriptors "files may be open" "descriptors"
 finds ok settings "no file of your own" "settings"
+finds warn market "none is set.*nanopod local start" "no market"
 
 doctor --fix
 is "$status" 0 "--fix"

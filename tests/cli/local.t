@@ -188,6 +188,7 @@ ok "no process is left" wait_for 20 none_left || diag "$(processes)"
 not_ok "nor a setting" test -e "$DIR/config.yaml"
 run_is 3 "status" lo status
 run_is 2 "commands know no market any more" "$NANOPOD" balance
+like "$err" "the local market is stopped.*start it with 'nanopod local start'" "and say how to start it"
 run_is 0 "stop again" lo stop
 rm "$DIR/agent/lock" && mkdir "$DIR/agent/lock" && : >"$DIR/market.log"
 cannot "a start whose agent ends at once"

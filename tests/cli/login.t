@@ -15,7 +15,13 @@ chmod 600 "$TMP/acme" "$TMP/foundry" "$TMP/wrong"
 run_is 4 "without a token" "$NANOPOD" whoami
 like "$err" "sign in with 'nanopod login'" "says what to type"
 NANOPOD_URL='' run_is 2 "without a market" "$NANOPOD" login
-like "$err" 'no market is set.*config set url' "says how to name one"
+like "$err" "cannot sign in: no market is set; 'nanopod local start'.*config set url" "says how to try one, or name one"
+NANOPOD_URL='' run_is 2 "what needs one" "$NANOPOD" ls
+like "$err" "no market is set; 'nanopod local start'.*config set url" "says the same"
+mkdir -p -m 700 "$HOME/.local/share/nanopod/local" && : >"$HOME/.local/share/nanopod/local/state"
+NANOPOD_URL='' run_is 2 "after 'local stop'" "$NANOPOD" ls
+like "$err" "the local market is stopped, and no market is set; start it with 'nanopod local start'" "says how to go on"
+rm -r "$HOME/.local"
 
 run_stdin "$TMP/acme" "$NANOPOD" login
 is "$status" 0 "a token by standard input"
