@@ -48,6 +48,7 @@ struct local {
 	struct localagent agent;
 	bool did; /* start had something to do */
 	bool began_market, began_agent; /* this command started it */
+	bool silent;                    /* the market runs and does not answer */
 	bool joined;                    /* this command made the agent's identity: there were no nodes before */
 };
 
@@ -258,7 +259,8 @@ static int local_put_status(struct local *l, bool *runs, bool *bought)
 	struct localstatus st;
 
 	localstatus_look(l->np, &l->s, &st);
-	*runs = st.market_runs && st.agent_runs;
+	*runs = st.market_runs && st.agent_runs && !st.silent;
+	l->silent = st.silent;
 	*bought = st.known && st.running > 0;
 	localstatus_print(l->np, &l->s, &st);
 	return STATUS_OK;
@@ -306,7 +308,11 @@ static int local_status(struct nanopod *np, const struct options *o, char **word
 		rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' creates one", "there is no local market");
 	} else {
 		rc = local_put_status(&l, &runs, &bought);
-		if (!rc && !runs)
+		if (!rc && l.silent)
+			rc = print_fail(np, STATUS_NOTFOUND,
+				"'nanopod local stop' and 'nanopod local start' start it again; its nodes stay",
+				"the local market does not answer; its log is '%s'", l.s.market_log);
+		else if (!rc && !runs)
 			rc = print_fail(np, STATUS_NOTFOUND, "'nanopod local start' starts what is missing",
 				"the local market is not running");
 		else if (!rc && cell_for_people(np))

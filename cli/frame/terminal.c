@@ -167,6 +167,11 @@ static void terminal_stopped(int number)
 	terminal_continued(SIGCONT);
 }
 
+bool terminal_on_screen(void)
+{
+	return screen_out >= 0;
+}
+
 void terminal_screen(int in, int out)
 {
 	struct sigaction stop = { .sa_handler = terminal_stopped, .sa_flags = SA_RESTART };

@@ -33,13 +33,18 @@ static int say_url(struct nanopod *np, const struct localstate *s, struct fail *
 	return rc;
 }
 
-int localmarket_open(struct nanopod *np, const struct localstate *s, struct market_link **out)
+int localmarket_open_by(struct nanopod *np, const struct localstate *s, unsigned flags, struct market_link **out)
 {
 	struct fail f = { 0 };
 
 	if (say_url(np, s, &f))
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
-	return market_sign_in(np, NULL, 0, out);
+	return market_sign_in(np, NULL, flags, out);
+}
+
+int localmarket_open(struct nanopod *np, const struct localstate *s, struct market_link **out)
+{
+	return localmarket_open_by(np, s, 0, out);
 }
 
 bool localmarket_answers(struct nanopod *np, const struct localstate *s)

@@ -26,6 +26,8 @@ void localmarket_size(struct localtype *t, const struct model_sizes *has, long n
 
 /* A link to the market as its operator; market_sign_out() ends it. An exit status. */
 int localmarket_open(struct nanopod *np, const struct localstate *s, struct market_link **out);
+/* flags: enum market_flags. */
+int localmarket_open_by(struct nanopod *np, const struct localstate *s, unsigned flags, struct market_link **out);
 
 /* Does it answer? Prints nothing. */
 bool localmarket_answers(struct nanopod *np, const struct localstate *s);

@@ -43,8 +43,14 @@ void localstatus_look(struct nanopod *np, const struct localstate *s, struct loc
 	*st = (struct localstatus){ .available = MODEL_NONE };
 	st->market_runs = localproc_runs(s->market_pid, &st->market);
 	st->agent_runs = localproc_runs(s->agent_pid, &st->agent);
-	if (!st->market_runs || !localmarket_answers(np, s) || localmarket_open(np, s, &m))
+	/* Briefly: a market that hangs is what the command is to show. */
+	if (!st->market_runs || localmarket_open_by(np, s, MARKET_BRIEFLY, &m))
 		return;
+	st->silent = market_get(m, "/np/v1") != 0;
+	if (st->silent) {
+		market_sign_out(m);
+		return;
+	}
 	localstatus_count(m, st);
 	if (market_each(m, "/v2/instances?limit=200&status=running&account=" LOCAL_BUYER, localstatus_take_node,
 		    &st->running))
@@ -54,7 +60,7 @@ void localstatus_look(struct nanopod *np, const struct localstate *s, struct loc
 
 static const char *localstatus_word(const struct localstatus *st)
 {
-	if (st->market_runs && st->agent_runs)
+	if (st->market_runs && st->agent_runs && !st->silent)
 		return "running";
 	return st->market_runs || st->agent_runs ? "broken" : "stopped";
 }
@@ -119,8 +125,9 @@ static void localstatus_text(struct nanopod *np, const struct localstate *s, con
 
 	localstatus_line(np, "state", "%s", localstatus_word(st));
 	if (st->market_runs)
-		localstatus_line(np, "market", "http://127.0.0.1:%ld, started %s (process %ld)",
-			localstate_number(s, "port"), when_relative(st->market.since, now, room), (long)st->market.pid);
+		localstatus_line(np, "market", "http://127.0.0.1:%ld, %sstarted %s (process %ld)",
+			localstate_number(s, "port"), st->silent ? "does not answer, " : "",
+			when_relative(st->market.since, now, room), (long)st->market.pid);
 	else
 		localstatus_line(np, "market", "not running; its log is '%s'", s->market_log);
 	if (st->agent_runs)

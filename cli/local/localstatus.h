@@ -9,6 +9,7 @@
 struct localstatus {
 	struct localproc market, agent;
 	bool market_runs, agent_runs;
+	bool silent; /* the market runs and does not answer */
 	bool known; /* the market answered: what follows is true */
 	struct localhosts hosts;
 	size_t running;    /* nodes */

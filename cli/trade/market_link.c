@@ -14,14 +14,17 @@
 #include "base/table.h"
 #include "cli/trade/resume_file.h"
 #include "cli/frame/print.h"
+#include "cli/frame/progress.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
+#include "cli/frame/terminal.h"
+#include "cli/frame/wrap.h"
 #include "cli/trade/tokenfile.h"
 #include "market/money.h"
 #include "market/when.h"
 
-enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20, BRIEF_MS = 2000 };
+enum { PAGES_MAX = 100000, BODY_TEXT_MAX = 1 << 20, BRIEF_MS = 2000, READS_MS = 15000, SLOW_MS = 2000 };
 
 /* ---- Signing in ------------------------------------------------------------------------ */
 
@@ -44,6 +47,23 @@ int market_no_url(struct nanopod *np, const char *what)
 		"'nanopod local start' runs one on this machine, to try it; 'nanopod config set url URL' sets yours, "
 		"--url once",
 		"cannot %s: no market is set", what);
+}
+
+/* A market that keeps a person waiting must not look like a command that hangs. */
+static void market_say_slow(void *arg, bool waits)
+{
+	struct nanopod *np = arg;
+	char text[60];
+
+	if (terminal_on_screen())
+		return;
+	if (waits) {
+		snprintf(text, sizeof text, "waiting for the market %s", wrap_dots());
+		progress_line(np, text, "");
+	} else {
+		fputs("\r\033[K", np->err);
+		fflush(np->err);
+	}
 }
 
 /* 0, or an exit status. */
@@ -95,7 +115,11 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 			.stop_fd = signals_fd(),
 			.connect_ms = flags & MARKET_BRIEFLY ? BRIEF_MS : 0,
 			.whole_ms = flags & MARKET_BRIEFLY ? 2 * BRIEF_MS : 0,
-			.tries = flags & MARKET_BRIEFLY ? 1 : 0 };
+			.tries = flags & MARKET_BRIEFLY ? 1 : 0,
+			.reads_ms = READS_MS,
+			.slow_ms = SLOW_MS,
+			.slow = np->tty_err && !np->errors_json ? market_say_slow : NULL,
+			.slow_arg = np };
 
 		if (client_new(&setup, &m->client, &m->fail))
 			rc = print_fail_field(np, STATUS_USAGE, "url", NULL, "cannot ask the market: %s", m->fail.text);

@@ -38,6 +38,10 @@ int client_new(const struct client_setup *setup, struct client **out, struct fai
 	c->pin = setup->pin ? strdup(setup->pin) : NULL;
 	c->connect_ms = setup->connect_ms > 0 ? setup->connect_ms : CONNECT_MS;
 	c->whole_ms = setup->whole_ms > 0 ? setup->whole_ms : WHOLE_MS;
+	c->reads_ms = setup->reads_ms;
+	c->slow_ms = setup->slow_ms;
+	c->slow = setup->slow;
+	c->slow_arg = setup->slow_arg;
 	c->tries = setup->tries > 0 && setup->tries <= TRIES_MAX ? setup->tries : TRIES;
 	c->stop_fd = setup->stop_fd > 0 ? setup->stop_fd : -1;
 	if (!rc && (!c->url || (setup->token && !c->token) || (setup->ca && !c->ca) || (setup->pin && !c->pin)))
@@ -75,6 +79,7 @@ void client_free(struct client *c)
 static int send_once(struct client *c, const struct client_call *q, struct client_answer *a, struct fail *f)
 {
 	struct transfer t = { .answer = a };
+	int64_t patience;
 	int rc;
 
 	client_clear(a);
@@ -85,8 +90,8 @@ static int send_once(struct client *c, const struct client_call *q, struct clien
 	rc = client_begin(c, &t, q, f);
 	if (!rc)
 		c->curl.easy_setopt(t.easy, CURLOPT_PRIVATE, (void *)&t);
-	while (!rc && !t.done)
-		rc = client_turn(c, &t, -1, f);
+	while (!rc && !t.done && (patience = client_patience(c, &t)))
+		rc = client_turn(c, &t, patience, f);
 	if (rc == CLIENT_STOPPED && client_was_sent(c, &t))
 		a->sent = CLIENT_MAYBE;
 	if (!rc)
@@ -110,14 +115,16 @@ static int64_t pause_before_next(const struct client_call *q, const struct clien
 	return ms <= PAUSE_MAX_MS ? ms : -1;
 }
 
-static int client_rest(const struct client *c, int64_t ms, struct fail *f)
+static int client_rest(struct client *c, int64_t ms, struct fail *f)
 {
 	struct pollfd stop = { .fd = c->stop_fd, .events = POLLIN };
-	int64_t until = clock_ms() + ms, left;
+	int64_t until = clock_ms() + ms, left, slow;
 
-	while ((left = until - clock_ms()) > 0)
-		if (poll(&stop, c->stop_fd > 0, (int)left) > 0)
+	while ((left = until - clock_ms()) > 0) {
+		slow = client_slow(c);
+		if (poll(&stop, c->stop_fd > 0, (int)(slow > 0 && slow < left ? slow : left)) > 0)
 			return fail_set(f, CLIENT_STOPPED, "interrupted");
+	}
 	return 0;
 }
 
@@ -130,6 +137,7 @@ int client_send(struct client *c, const struct client_call *q, struct client_ans
 
 	client_clear(a);
 	a->tries = 0;
+	client_patience_begin(c, q);
 	rc = client_check_path(q->path, f);
 	rc = rc ? rc : client_ready(c, f);
 	while (!rc && ms >= 0) {
@@ -139,11 +147,14 @@ int client_send(struct client *c, const struct client_call *q, struct client_ans
 		if (a->sent == CLIENT_MAYBE)
 			sent = CLIENT_MAYBE;
 		ms = rc && a->tries < c->tries ? pause_before_next(q, a, rc, a->tries) : -1;
+		if (c->give_up_at && clock_ms() + ms >= c->give_up_at)
+			ms = -1;
 		if (ms >= 0 && client_rest(c, ms, &stopped) == 0)
 			rc = 0;
 		else
 			ms = -1;
 	}
+	client_patience_end(c);
 	if (a->sent == CLIENT_NOT_SENT)
 		a->sent = sent;
 	if (rc && sent == CLIENT_MAYBE && a->sent == CLIENT_ANSWERED && client_refused_try(rc) &&

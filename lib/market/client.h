@@ -53,6 +53,10 @@ struct client_setup {
 			 /* signed its certificate; NULL */
 	bool plain;                /* the token may also go over http:// to other machines */
 	int64_t connect_ms, whole_ms; /* 10 s and 60 s */
+	int64_t reads_ms; /* a GET whose answer has not begun by then, all tries together, has none; 0: no such limit */
+	int64_t slow_ms;  /* after so long without an answer slow(arg, true), after it slow(arg, false) */
+	void (*slow)(void *arg, bool waits); /* NULL: none */
+	void *slow_arg;
 	int tries;                 /* up to, if repeating is safe; 4 */
 	int stop_fd;               /* readable: give up; below 1: none */
 };

@@ -46,6 +46,7 @@ struct transfer {
 	bool added, done, paused, too_large;
 	bool cut;                   /* what follows is not the last header block's body */
 	CURLcode result;
+	int64_t limit_ms; /* what ended it, where that was not whole_ms; 0 */
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -55,6 +56,11 @@ struct client {
 	char *token, *ca, *pin;
 	bool secure, loopback;      /* https; this machine */
 	int64_t connect_ms, whole_ms;
+	int64_t reads_ms, slow_ms;
+	void (*slow)(void *arg, bool waits);
+	void *slow_arg;
+	bool slow_said;
+	int64_t slow_at, give_up_at; /* of the request under way, on clock_ms(); 0: never */
 	int tries, stop_fd;
 	struct curl_calls curl;     /* all NULL until the first request */
 	CURLM *multi;
@@ -74,6 +80,14 @@ int client_begin(struct client *c, struct transfer *t, const struct client_call 
 void client_end(struct client *c, struct transfer *t);
 /* Runs until something happened, up to so many ms (-1: no limit). 0 or CLIENT_STOPPED. */
 int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f);
+/*
+ * Around a request with all its tries: says that the market is slow, and says so no more. Between them client_patience()
+ * is the longest time to wait at once (-1: any), 0 after it ended *t because the market gave no answer in time.
+ */
+void client_patience_begin(struct client *c, const struct client_call *q);
+int64_t client_patience(struct client *c, struct transfer *t);
+void client_patience_end(struct client *c);
+int64_t client_slow(struct client *c); /* says it when it is due; ms until then, -1: it is said, or never will be */
 /* The result after the end: 0, a reason or a client_failure. */
 int client_verdict(const struct client *c, struct transfer *t, const struct client_call *q, struct fail *f);
 

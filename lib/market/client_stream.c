@@ -22,12 +22,12 @@ void client_stream_close(struct client *c)
 static int wait_for_begin(struct client *c, struct fail *f)
 {
 	struct transfer *t = &c->stream;
-	int64_t until = clock_ms() + c->whole_ms;
+	int64_t until = clock_ms() + c->whole_ms, patience;
 	long status = 0;
 	int rc = 0;
 
-	while (!rc && !t->done && !t->begun) {
-		rc = client_turn(c, t, 1000, f);
+	while (!rc && !t->done && !t->begun && (patience = client_patience(c, t))) {
+		rc = client_turn(c, t, patience < 0 || patience > 1000 ? 1000 : patience, f);
 		c->curl.easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 		if (status >= 200 && status < 300 && t->answer->headers.len > 4 &&
 		    memcmp(t->answer->headers.data + t->answer->headers.len - 4, "\r\n\r\n", 4) == 0)
@@ -52,7 +52,9 @@ int client_stream_open(struct client *c, const struct client_call *q, struct cli
 	*t = (struct transfer){ .answer = a, .stream = true, .easy = c->curl.easy_init() };
 	buf_init(&t->lines, LINE_MAX_BYTES + STREAM_FULL);
 	rc = t->easy ? client_begin(c, t, q, f) : fail_set(f, CLIENT_NO_HTTP, "out of memory");
+	client_patience_begin(c, q);
 	rc = rc ? rc : wait_for_begin(c, f);
+	client_patience_end(c);
 	if (!rc && t->done && !t->begun)
 		rc = client_verdict(c, t, q, f);
 	else if (!rc)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "market/client_part.h"
 #include "market/wire.h"
@@ -275,6 +276,50 @@ int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f
 	return 0;
 }
 
+/* ---- Patience -------------------------------------------------------------------------- */
+
+void client_patience_begin(struct client *c, const struct client_call *q)
+{
+	bool polls = strstr(q->path, "?wait=") || strstr(q->path, "&wait="); /* the market answers late on purpose */
+
+	c->slow_said = false;
+	c->slow_at = c->slow && !polls ? clock_ms() + c->slow_ms : 0;
+	c->give_up_at = c->reads_ms > 0 && !polls && strcmp(q->method, "GET") == 0 ? clock_ms() + c->reads_ms : 0;
+}
+
+int64_t client_slow(struct client *c)
+{
+	if (!c->slow_at || c->slow_said)
+		return -1;
+	if (clock_ms() < c->slow_at)
+		return c->slow_at - clock_ms() + 1;
+	c->slow_said = true;
+	c->slow(c->slow_arg, true);
+	return -1;
+}
+
+int64_t client_patience(struct client *c, struct transfer *t)
+{
+	int64_t ms = client_slow(c), left = c->give_up_at - clock_ms();
+
+	if (!c->give_up_at || t->answer->headers.len)
+		return ms;
+	if (left > 0)
+		return ms < 0 || left < ms ? left : ms;
+	t->done = true;
+	t->result = CURLE_OPERATION_TIMEDOUT;
+	t->limit_ms = c->reads_ms;
+	return 0;
+}
+
+void client_patience_end(struct client *c)
+{
+	if (c->slow_said)
+		c->slow(c->slow_arg, false);
+	c->slow_said = false;
+	c->slow_at = c->give_up_at = 0;
+}
+
 /* ---- What came of it ------------------------------------------------------------------- */
 
 bool client_was_sent(const struct client *c, const struct transfer *t)
@@ -310,7 +355,7 @@ static int client_transfer_lost(const struct client *c, struct transfer *t, cons
 	t->answer->sent = CLIENT_MAYBE;
 	if (t->result == CURLE_OPERATION_TIMEDOUT)
 		return fail_set(f, CLIENT_LOST, "'%.200s' got the request but did not answer within %lld s%s", c->url,
-			(long long)(c->whole_ms / 1000), harm);
+			(long long)((t->limit_ms ? t->limit_ms : c->whole_ms) / 1000), harm);
 	return fail_set(f, CLIENT_LOST, "the connection to '%.200s' was lost before the answer%s", c->url, harm);
 }
 

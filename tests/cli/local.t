@@ -71,6 +71,10 @@ like "$err" "'nanopod local reset' starts over" "is not taken"
 run_is 5 "another number of nodes" lo start --nodes 3
 run_is 0 "status" lo
 like "$out" "state +running" "is what is shown without a word"
+kill -STOP "$MARKET"
+run_is 3 "status of a market that hangs" lo
+kill -CONT "$MARKET"
+like "$out$err" "market .*does not answer" "says so, and does not wait for it"
 for wrong in "stop --dry-run" "stop --nodes 1" "--dry-run"; do run_is 2 "$wrong is refused" lo $wrong; done
 is "$(field market_pid) $(field agent_pid)" "$MARKET $AGENT" "and all runs on"
 

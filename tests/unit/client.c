@@ -82,7 +82,7 @@ static bool serve(int fd, const char *path, int hit)
 		return say(fd, "HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\n{\"a\":"), false;
 	if (strcmp(path, "/garbage") == 0)
 		return say(fd, "SSH-2.0-OpenSSH\r\n"), false;
-	if (strcmp(path, "/slow") == 0)
+	if (strcmp(path, "/slow") == 0 || strcmp(path, "/slow?wait=30") == 0)
 		return read(fd, (char[1]){ 0 }, 1) > 0; /* until the client goes away */
 	if (strcmp(path, "/much") == 0)
 		return send_much(fd), false;
@@ -304,6 +304,39 @@ static void time_and_place(const char *url)
 	ok(client_status(REASON_FUNDS) == 7 && !client_retryable(REASON_FUNDS), "as the market's reasons have");
 }
 
+static char slow_seen[8];
+
+static void slow_note(void *arg, bool waits)
+{
+	size_t len = strlen(slow_seen);
+
+	(void)arg;
+	if (len + 1 < sizeof slow_seen)
+		slow_seen[len] = waits ? 'w' : 'e';
+}
+
+/* Limits that a busy machine does not reach by itself: what they end never answers. */
+static void patience(const char *url)
+{
+	const struct client_setup setup = { .url = url, .reads_ms = 1500, .slow_ms = 1, .slow = slow_note };
+	struct client *c = NULL;
+
+	client_new(&setup, &c, &f);
+	is_int(call(c, "GET", "/slow", NULL, NULL), CLIENT_LOST, "a read gives up after its own time: %s", f.text);
+	ok(a.tries == 1 && a.sent == CLIENT_MAYBE, "for all tries together");
+	is_str(slow_seen, "we", "whoever waits is told, and told that it is over");
+	client_free(c);
+	memset(slow_seen, 0, sizeof slow_seen);
+	c = make(url, NULL, 300);
+	is_int(call(c, "GET", "/slow", NULL, NULL), CLIENT_LOST, "without it: %s", f.text);
+	ok(a.tries == 4 && !*slow_seen, "as long as for all tries");
+	client_free(c);
+	client_new(&(struct client_setup){ .url = url, .reads_ms = 1, .whole_ms = 1000, .tries = 1 }, &c, &f);
+	is_int(call(c, "GET", "/slow?wait=30", NULL, NULL), CLIENT_LOST, "who asks the market to answer late");
+	has_str(f.text, "within 1 s", "waits for it");
+	client_free(c);
+}
+
 static void streams(struct client *c)
 {
 	const struct client_call q = { .method = "GET", .path = "/lines" },
@@ -404,6 +437,7 @@ int main(void)
 	lacks_str(seen->head, "Authorization", "without a token");
 	client_free(c);
 	time_and_place(url);
+	patience(url);
 	setups();
 	client_answer_release(&a);
 	kill(tcp, SIGKILL);
