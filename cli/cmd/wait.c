@@ -84,6 +84,7 @@ static int wait_find(struct wait *w)
 static int wait_names(struct wait *w, struct nodes **all, const char ***names, size_t *count)
 {
 	int rc = nodes_load(w->m, w->r.id, false, all);
+	char hint[160];
 
 	if (rc)
 		return market_fail(w->m, "cannot list the nodes of '%.100s'", w->typed);
@@ -95,8 +96,9 @@ static int wait_names(struct wait *w, struct nodes **all, const char ***names, s
 			(*names)[(*count)++] = (*all)->list[i].id;
 	if (*count)
 		return 0;
-	return print_fail(w->np, STATUS_CONFLICT, "'nanopod show' says what it has",
-		"cannot wait for '%.100s': it has no pending or running node", w->typed);
+	snprintf(hint, sizeof hint, "'nanopod show %.100s' says what it has", w->typed);
+	return print_fail(w->np, STATUS_CONFLICT, hint, "cannot wait for '%.100s': it has no pending or running node",
+		w->typed);
 }
 
 static int wait_running(struct wait *w)

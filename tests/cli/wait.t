@@ -96,6 +96,10 @@ run_is 0 "(all of it is given back)" np release now -y
 run_is 0 "what its owner gave back" np ls
 like "$out" "^now .*\(in 1m\)" "is listed until it ends"
 unlike "$err" "extend" "and nobody is told to keep it"
+clock $((NOW + 51 * 60 + 30))
+run_is 5 "a reservation whose nodes have ended" np wait now
+like "$err" "it has no pending or running node; 'nanopod show now' says what it has" "says what to type"
+run_is 0 "which works" np show now
 
 # ---- The list, watched ----
 "$NANOPOD" ls --watch >"$TMP/watched" 2>&1 &
