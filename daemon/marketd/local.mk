@@ -3,6 +3,7 @@ include daemon/marketd/engine/local.mk
 include daemon/marketd/store/local.mk
 include daemon/marketd/series/local.mk
 include daemon/marketd/api/local.mk
+include daemon/marketd/web/local.mk
 include daemon/marketd/http/local.mk
 
 # The program's own: options, the loop, and the tables that name all routes and schemas.

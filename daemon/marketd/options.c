@@ -19,6 +19,7 @@ enum opt {
 	OPT_NEXT_KEY,
 	OPT_NAME,
 	OPT_INSECURE,
+	OPT_PRIVATE,
 	OPT_TEST_CLOCK,
 	OPT_SNAPSHOT,
 	OPT_LEVEL,
@@ -42,6 +43,7 @@ static const struct option rows[] = {
 	{ "tls-next-key", required_argument, NULL, OPT_NEXT_KEY },
 	{ "name", required_argument, NULL, OPT_NAME },
 	{ "insecure", no_argument, NULL, OPT_INSECURE },
+	{ "private", no_argument, NULL, OPT_PRIVATE },
 	{ "test-clock", optional_argument, NULL, OPT_TEST_CLOCK },
 	{ "snapshot-every", required_argument, NULL, OPT_SNAPSHOT },
 	{ "log-level", required_argument, NULL, OPT_LEVEL },
@@ -72,6 +74,7 @@ static const char help[] =
 	"  --tls-key FILE      key in PEM\n"
 	"  --tls-next-key FILE the next key or certificate, which agents that pin the key hear of\n"
 	"  --insecure          allow a public address without TLS, behind a proxy with TLS\n"
+	"  --private           show what is for sale to customers alone: no page, and no prices without a token\n"
 	"  --name NAME         the market's name (default: nanopod)\n"
 	"  --connections N     up to N connections (default: 4096)\n"
 	"  --connections-per-address N\n"
@@ -168,6 +171,9 @@ static int read_option(struct options *o, int opt, const char *text)
 		return -1;
 	case OPT_NAME: o->name = text; return -1;
 	case OPT_INSECURE: o->insecure = true; return -1;
+	case OPT_PRIVATE:
+		o->private_book = true;
+		return -1;
 	case OPT_FORCE: o->force = true; return -1;
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)

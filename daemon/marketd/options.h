@@ -24,7 +24,7 @@ struct options {
 	const char *socket;            /* NULL: "socket" in data */
 	const char *tls_cert, *tls_key, *tls_next;
 	const char *name;
-	bool insecure, test_clock;
+	bool insecure, test_clock, private_book;
 	int64_t test_start;            /* --test-clock=UNIX: when a new market begins; 0: now */
 	long snapshot_every;           /* -1: the market's default */
 	long agent_silent, node_wait;  /* seconds; 0: the watch's default */

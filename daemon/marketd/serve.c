@@ -148,6 +148,7 @@ static int open_market(struct server *s, struct fail *f)
 	s->api = (struct api){ .market = s->market,
 		.name = s->o->name,
 		.test_clock = s->o->test_clock,
+		.private_book = s->o->private_book,
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
@@ -179,6 +180,7 @@ static int open_http(struct server *s, struct fail *f)
 		.connections = (int)s->o->connections,
 		.connections_per_address = (int)s->o->connections_per_address,
 		.rate = s->o->rate,
+		.no_pages = s->o->private_book,
 	};
 	const char *cert = NULL, *key = NULL;
 	struct certificate c;
@@ -404,6 +406,7 @@ static void serve_drain(struct server *s)
 static void close_all(struct server *s)
 {
 	http_free(s->http);
+	np_public_close(&s->api);
 	api_close(&s->api);
 	quotas_free(s->api.quotas);
 	series_close(s->api.series);

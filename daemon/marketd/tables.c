@@ -30,6 +30,7 @@ const struct route *const api_tables[] = {
 	api_np_alert_routes,
 	api_np_report_routes,
 	api_np_overview_routes,
+	api_np_public_routes,
 	api_np_verify_routes,
 	api_np_proof_routes,
 	api_np_node_routes,
@@ -59,6 +60,7 @@ const struct schema *const schema_tables[] = {
 	schema_np_alerts,
 	schema_np_report,
 	schema_np_overview,
+	schema_np_public,
 	schema_old,
 	NULL,
 };

@@ -45,7 +45,7 @@ EXTRA_DIST += tests/daemon/oplog.t tests/daemon/store.t tests/daemon/upgrade.t t
 
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t \
-	tests/daemon/nptrade.t tests/daemon/overview.t tests/daemon/report.t \
+	tests/daemon/nptrade.t tests/daemon/overview.t tests/daemon/page.t tests/daemon/report.t \
 	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/promise.t tests/daemon/proof.t \
 	tests/daemon/sampled.t tests/daemon/sdk.t tests/daemon/series.t tests/daemon/stranger.t \
 	tests/daemon/undelivered.t \
@@ -56,7 +56,8 @@ tests/daemon/proof.log: tests/daemon/answer$(EXEEXT)
 check_PROGRAMS += tests/daemon/answer
 tests_daemon_answer_SOURCES = tests/daemon/answer.c
 tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
-EXTRA_DIST += $(daemon_tests_np) tests/daemon/report.py tests/daemon/sdk.mjs tests/lib/npagent.sh tests/lib/told.sh
+EXTRA_DIST += $(daemon_tests_np) tests/daemon/pagetext.mjs tests/daemon/report.py tests/daemon/sdk.mjs \
+	tests/lib/npagent.sh tests/lib/told.sh
 
 # What every driver of agentd promises.
 daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \

@@ -48,6 +48,7 @@ struct request {
 };
 
 struct nonces;
+struct public_view;
 struct series;
 struct takings;
 struct watch;
@@ -78,6 +79,9 @@ struct api {
 	struct quotas *quotas;         /* what an account may take; NULL: all */
 	struct series *series;         /* what machines measured; NULL: nothing is kept */
 	struct nonces *nonces;         /* what agents that measure were given; NULL: none was */
+	struct public_view *public_view; /* np_public.c: what strangers see; NULL: nobody asked yet */
+	bool private_book;               /* strangers see nothing of what is for sale */
+	uint64_t undone;                 /* commits that failed: what was read before may not be so */
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */

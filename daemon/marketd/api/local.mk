@@ -82,6 +82,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_overview.c \
+	daemon/marketd/api/np/np_public.c \
 	daemon/marketd/api/np/np_proof.c \
 	daemon/marketd/api/np/np_recheck.c \
 	daemon/marketd/api/np/np_report.c \
@@ -100,6 +101,10 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_speed.c \
 	daemon/marketd/api/np/overview.c \
 	daemon/marketd/api/np/overview.h \
+	daemon/marketd/api/np/price_week.c \
+	daemon/marketd/api/np/price_week.h \
+	daemon/marketd/api/np/public_book.c \
+	daemon/marketd/api/np/public_book.h \
 	daemon/marketd/api/np/np_work.c
 libapi_la_SOURCES += \
 	daemon/marketd/api/old/old_pick.c \

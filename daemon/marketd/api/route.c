@@ -296,6 +296,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r)
 void api_committed(struct api *api, bool failed)
 {
 	auditlog_committed(api, failed);
+	api->undone += failed;
 	if (failed)
 		quotas_undone(api->quotas);
 	if (api->routes)

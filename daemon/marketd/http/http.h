@@ -27,6 +27,7 @@ struct http_settings {
 	int64_t request_ms;           /* for a whole request, and for the client to take its answer [30 s] */
 	int64_t idle_ms;              /* between two requests [75 s] */
 	int64_t heartbeat_ms;         /* of event streams [15 s] */
+	bool no_pages;                /* the API alone, no page for people */
 };
 
 enum { HTTP_BODY_MAX = 1 << 20, HTTP_HEAD_MAX = 32 * 1024 };

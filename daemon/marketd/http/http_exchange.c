@@ -69,6 +69,7 @@ void exchange_free(struct exchange *x)
 
 void exchange_refuse(struct exchange *x, int reason, const char *text)
 {
+	x->file = NULL;
 	x->r.wait = x->r.stream = x->r.steady = x->r.replayed = x->r.changed = false;
 	x->r.type = NULL;
 	if ((reason == REASON_UNAVAILABLE || reason == REASON_RATE) && !x->r.retry_after)
@@ -240,6 +241,8 @@ void exchange_ask(struct exchange *x)
 	if (!first)
 		auth_again(market_engine(h->api->market), market_now(h->api->market), &x->q);
 	if (first && !x->q.local && too_often(x, h->rate, exchange_owner(x)))
+		return;
+	if (first && webpage_answer(x))
 		return;
 	if (first && !parse_body(x))
 		return;

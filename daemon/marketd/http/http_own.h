@@ -10,6 +10,8 @@
 
 struct MHD_Connection;
 struct MHD_Daemon;
+struct MHD_Response;
+struct web_file;
 
 enum {
 	LISTENERS_MAX = 16,
@@ -79,6 +81,8 @@ struct exchange {
 	char id[REQUEST_ID];
 	struct request q;
 	struct reply r;
+	const struct web_file *file; /* a file of the page instead of an answer of the API; NULL */
+	bool packed;                 /* its compressed form */
 	int64_t started_us, deadline;
 	int counted;                     /* counts as waiting until it is gone: COUNTED_… */
 
@@ -117,6 +121,11 @@ struct http {
 void conn_state_set(struct conn *c, enum conn_state state);
 void conn_shut(struct conn *c);
 void conn_known(struct conn *c);                                 /* an agent's */
+
+/* http_page.c */
+bool webpage_answer(struct exchange *x); /* false: the request is for the API */
+struct MHD_Response *webpage_response(const struct exchange *x);
+void webpage_headers(const struct exchange *x, struct MHD_Response *response);
 
 /* http_exchange.c */
 void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd);

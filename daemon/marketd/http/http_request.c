@@ -83,8 +83,12 @@ static void add_headers(const struct exchange *x, struct MHD_Response *response)
 
 	MHD_add_response_header(response, "X-Request-Id", x->id);
 	MHD_add_response_header(response, "Nanopod-Market", "1");
-	MHD_add_response_header(response, "Cache-Control", "no-store");
-	if (x->r.status != 204)
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (x->file)
+		webpage_headers(x, response);
+	else
+		MHD_add_response_header(response, "Cache-Control", "no-store");
+	if (x->r.status != 204 && x->r.status != 304)
 		MHD_add_response_header(response, "Content-Type", x->r.type ? x->r.type : "application/json");
 	if (x->r.retry_after) {
 		snprintf(number, sizeof number, "%d", x->r.retry_after);
@@ -143,7 +147,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 	metrics_request(h->metrics, x->r.route, x->r.status, clock_us() - x->started_us);
 	if (h->tells)
 		tell_request(x);
-	response = x->r.stream ? stream_response(x) : blob_response(x);
+	response = x->file ? webpage_response(x) : x->r.stream ? stream_response(x) : blob_response(x);
 	if (!response)
 		return MHD_NO;
 	x->state = EXCHANGE_SENT;

@@ -8,6 +8,7 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/http_head.c \
 	daemon/marketd/http/http_hooks.h \
 	daemon/marketd/http/http_own.h \
+	daemon/marketd/http/http_page.c \
 	daemon/marketd/http/http_request.c \
 	daemon/marketd/http/http_stream.c \
 	daemon/marketd/http/http_upload.c \
@@ -17,4 +18,5 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/listen.h \
 	daemon/marketd/http/uri.c \
 	daemon/marketd/http/uri.h
+libmarkethttp_la_LIBADD = libmarketweb.la
 libmarkethttp_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(CRYPTO_CFLAGS)

@@ -22,6 +22,7 @@ extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of
 extern const struct route api_np_alert_routes[];    /* np_alerts.c: what is wrong, or soon will be */
 extern const struct route api_np_report_routes[];   /* np_report.c: money and node time by day */
 extern const struct route api_np_overview_routes[]; /* np_overview.c: the market in numbers */
+extern const struct route api_np_public_routes[];   /* np_public.c: what is for sale, for strangers */
 extern const struct route api_np_verify_routes[];   /* np_verify.c: what agents measured of hosts */
 extern const struct route api_np_proof_routes[];    /* np_proof.c: what is on sale, and how proven it is */
 extern const struct route api_np_node_routes[];     /* np_nodes.c: a buyer's nodes */
@@ -40,6 +41,9 @@ extern const struct route api_v0_routes[];          /* api_v0.c: zones, me, toke
  * 0 or a reason.
  */
 int old_minute(struct api *api, struct fail *f); /* v0.c */
+
+/* Call before api_close(): frees what GET /np/v1/public keeps. */
+void np_public_close(struct api *api);
 
 /* A token of any kind. */
 #define NP_ANY (SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN)
@@ -148,6 +152,7 @@ extern const struct schema schema_np_samples[];
 extern const struct schema schema_np_alerts[];
 extern const struct schema schema_np_report[];
 extern const struct schema schema_np_overview[];
+extern const struct schema schema_np_public[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif
