@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod extend, in the stages of cli/trade/deal.h: the same nodes for longer. Those of a reservation that end together
- * are one order, which is filled in full or not at all; where that fails, the error names what would fit.
+ * nanopod extend, in the stages of cli/trade/deal.h: the same nodes for longer. Those of a reservation that end
+ * together are one order, which is filled in full or not at all; where that fails, the error names what would fit.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -392,7 +392,7 @@ static int extend_overall(const struct extend *x)
 	return good && good < x->count ? STATUS_PARTLY : worst;
 }
 
-/* All of them are on disk before the first is sent, with their bodies: the same command sends them again as they are. */
+/* All of them are on disk before the first is sent, with their bodies: the same command sends them as they are. */
 static int extend_begin(struct extend *x)
 {
 	bool alone = extend_new(x) == 1;

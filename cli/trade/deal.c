@@ -121,9 +121,11 @@ void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible)
 {
 	unsigned bps = d->ours ? (unsigned)d->m->about.policy.release_bps : 0;
 
-	if (bps > 0)
-		plan_add(p, "refund", "'nanopod release' refunds %u.%02u %% of what you paid for time not yet begun%s",
-			bps / 100, bps % 100, interruptible ? "; interrupted time is refunded in full" : "");
+	if (d->ours && interruptible)
+		plan_add(p, "refund", "'nanopod release' and an interruption refund all time that is not used");
+	else if (bps > 0)
+		plan_add(p, "refund", "'nanopod release' refunds %u.%02u %% of what you paid for time not yet begun",
+			bps / 100, bps % 100);
 	else
 		plan_add(p, "refund", "No refund for unused time; resell it with 'nanopod sell'");
 }
@@ -138,6 +140,8 @@ void deal_plan_balance(const struct deal *d, struct plan *p, int64_t cost, int64
 	deal_about(d->available - cost, a);
 	if (most == cost)
 		plan_add(p, "balance", "%s now, %s afterwards", c, a);
+	else if (most > d->available && cost <= d->available) /* the market sells nothing that is not covered */
+		plan_add(p, "balance", "%s now, %s afterwards; your limit may take all of it", c, a);
 	else
 		plan_add(p, "balance", "%s now, %s afterwards, at least %s at your limit", c, a,
 			deal_about(d->available - most, e));

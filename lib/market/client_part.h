@@ -81,8 +81,9 @@ void client_end(struct client *c, struct transfer *t);
 /* Runs until something happened, up to so many ms (-1: no limit). 0 or CLIENT_STOPPED. */
 int client_turn(struct client *c, struct transfer *t, int64_t ms, struct fail *f);
 /*
- * Around a request with all its tries: says that the market is slow, and says so no more. Between them client_patience()
- * is the longest time to wait at once (-1: any), 0 after it ended *t because the market gave no answer in time.
+ * Around a request with all its tries: says that the market is slow, and says so no more. Between them
+ * client_patience() is the longest time to wait at once (-1: any), 0 after it ended *t because the market gave no
+ * answer in time.
  */
 void client_patience_begin(struct client *c, const struct client_call *q);
 int64_t client_patience(struct client *c, struct transfer *t);

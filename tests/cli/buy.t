@@ -161,6 +161,8 @@ like "$err" "spend-max" "counts where it is smaller"
 marketd_account poor 10.00
 run_is 7 "not enough money" env NANOPOD_TOKEN="$(marketd_token poor)" "$NANOPOD" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 -y
 is "$(intents)" 0 "nothing is left unfinished"
+run_is 0 "a limit beyond the balance" env NANOPOD_TOKEN="$(marketd_token poor)" "$NANOPOD" buy -t cpu -d 1h -p 20 --dry-run
+like "$err" 'balance +\$10\.00 now, \$9\.40 afterwards; your limit may take all of it' "takes no more than there is: no balance below zero is shown"
 
 # ---- Standing ----
 S=$((FIRST + 200 * HOUR))
@@ -222,7 +224,7 @@ is "$(($(orders_count) - before)) $(instances_of atonce) $(intents)" "1 1 0" "an
 run_is 0 "per node" buy -t richmond -d 1h -s @$((FIRST + 60 * HOUR)) -p 16.80 --per node -y
 like "$err" 'limit \$16\.80 per node-hour' "all prices are"
 run_is 0 "interruptible" buy -t richmond -d 1h -s @$((FIRST + 62 * HOUR)) -p 2.10 --interruptible -y
-like "$err" 'interruptible' "is said"
+like "$err" "refund +'nanopod release' and an interruption refund all time that is not used" "is said, with its refund"
 sku richland 8 '{"accelerator":"h200"}' >/dev/null
 run_is 2 "the beginning of two types" buy -t rich -d 1h -p 2 -y
 like "$err" 'richmond, richland|richland, richmond' "names both"

@@ -171,8 +171,8 @@ static int32_t np_trades_ending(const struct spans *spans, int64_t at)
 }
 
 /*
- * When the pool's nodes of one SKU (0: the only one) end. at: some of them end then (0: the last ones); where none does,
- * it is about the last ones. 0 or -ENOMEM.
+ * When the pool's nodes of one SKU (0: the only one) end. at: some of them end then (0: the last ones); where none
+ * does, it is about the last ones. 0 or -ENOMEM.
  */
 static int np_trades_find_last(const struct engine *e, uint64_t pool, uint64_t sku, int64_t at, struct last *out)
 {
