@@ -65,8 +65,10 @@ static enum auto_result auto_trouble(struct auto_extend *a, int status, const ch
 {
 	char text[sizeof a->trouble];
 
-	snprintf(text, sizeof text, "%s: %.300s", what, why);
 	a->retry_ms = clock_ms() + (a->d->args.clock.stands ? TEST_MS : LOOK_MS);
+	if (!what)
+		return AUTO_ON;
+	snprintf(text, sizeof text, "%s: %.300s", what, why);
 	a->status = status;
 	if (strcmp(text, a->trouble) == 0)
 		return AUTO_ON;
@@ -159,15 +161,15 @@ static int auto_sum(struct auto_extend *a, int64_t end, bool over, struct paid *
 static void auto_add_row(struct auto_extend *a, const struct paid *p, int64_t end)
 {
 	const struct deal_order *e = &a->e;
-	struct nanopod *np = a->d->np;
 	int64_t cost = p->sum - a->paid;
 	char r[6][CELL_TEXT];
 
 	rows_add(a->rows,
 		(const char *[]){ e->reservation.name, "extended", cell_int(e->args.nodes, r[0]),
-			cell_time(np, a->ends, r[1]), cell_time(np, end, r[2]),
+			cell_time(a->d->np, a->ends, r[1]), cell_time(a->d->np, end, r[2]),
 			cell_price(p->minutes ? p->cost / p->minutes : 0, order_args_gpus(&e->args, e->sku), r[3]),
-			cell_money(np, cost, r[4]), *p->order ? p->order : NULL, NULL, cell_int(cost, r[5]), "false" });
+			cell_money(a->d->np, cost, r[4]), *p->order ? p->order : NULL, NULL, cell_int(cost, r[5]),
+			"false" });
 }
 
 /* The reservation ends later than it did, whoever did it: it counts. */
@@ -230,14 +232,10 @@ static void auto_answers(struct auto_extend *a)
 
 static enum auto_result auto_same(struct auto_extend *a, int64_t behind)
 {
-	char when[WHEN_TEXT];
-
-	if (!behind)
-		return AUTO_ON;
-	auto_hide(a);
-	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and --auto-extend cannot reach %s",
-		behind, behind == 1 ? "" : "s", a->e.reservation.name, behind == 1 ? "s" : "",
-		when_local(a->ends, when), behind == 1 ? "it" : "them");
+	if (behind) {
+		auto_hide(a);
+		extend_auto_warn_behind(a, behind);
+	}
 	return AUTO_ON;
 }
 
@@ -324,6 +322,8 @@ static enum auto_result auto_refused(struct auto_extend *a, int rc)
 	buf_clear(&a->body);
 	if (rc == REASON_OVER_MAX_TOTAL)
 		return AUTO_SPENT;
+	if (rc == REASON_NOT_OWNED || rc == REASON_WRONG_STATE) /* it ended since the last look: the next one says so */
+		return auto_trouble(a, 0, NULL, NULL);
 	snprintf(what, sizeof what, "cannot extend '%.60s' now", a->e.reservation.name);
 	return auto_trouble(a, reason_row(rc)->status, what, a->d->m->fail.text);
 }

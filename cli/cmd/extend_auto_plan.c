@@ -51,6 +51,15 @@ int64_t extend_auto_behind(const struct auto_extend *a, const struct reservation
 	return keeps < had ? had - keeps : 0;
 }
 
+void extend_auto_warn_behind(const struct auto_extend *a, int64_t behind)
+{
+	const char *s = behind == 1 ? "" : "s", *ends = behind == 1 ? "s" : "", *it = behind == 1 ? "it" : "them";
+	char when[WHEN_TEXT];
+
+	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and --auto-extend cannot reach %s",
+		behind, s, a->e.reservation.name, ends, when_local(a->ends, when), it);
+}
+
 int extend_auto_taken_back(struct auto_extend *a, bool *yes)
 {
 	struct nodes *n = NULL;

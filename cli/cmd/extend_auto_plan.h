@@ -40,6 +40,9 @@ int64_t extend_auto_behind(const struct auto_extend *a, const struct reservation
 /* Sets *yes where a host takes the end of one of its nodes back. 0, or a negative code in d->m->fail. */
 int extend_auto_taken_back(struct auto_extend *a, bool *yes);
 
+/* Some of its nodes now end before the others, which are extended alone. */
+void extend_auto_warn_behind(const struct auto_extend *a, int64_t behind);
+
 /* The same command with a budget that has room for as much again. */
 const char *extend_auto_more(const struct auto_extend *a, struct buf *out);
 

@@ -199,6 +199,6 @@ python3 late.py "$NANOPOD_URL" & late=$!
 at_exit "kill $late 2>/dev/null"
 wait_for 20 test -s late.port
 run_is 5 "a node that ends meanwhile" env NANOPOD_URL="http://127.0.0.1:$(cat late.port)" "$NANOPOD" release trio-0 -y
-like "$err" "cannot release 'trio-0': it has just ended" "is told"
+like "$err" "cannot release 'trio-0': it has ended" "is told"
 is "$(schedule_of trio | jq -c '.[-1][2]')" 2 "and the others stay"
 done_testing
