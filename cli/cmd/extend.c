@@ -368,6 +368,11 @@ static int extend_prepare(struct extend *x, const char *typed)
 		extend_swap(&x->list[x->count], &all[i]);
 		rc = extend_price(x, &x->list[x->count++], cannot);
 	}
+	for (struct extension *left = &x->list[x->count]; left < all + ENDS_MAX;
+		left++) { /* the next one begins there */
+		deal_order_release(&left->order);
+		deal_order_init(&left->order);
+	}
 	return rc;
 }
 
