@@ -128,7 +128,7 @@ if have ssh-agent && have ssh-add; then
 	if [ "$status" -ne 0 ]; then
 		like "$err" "does not forward agents.*ssh --openssh -A HOST" "run -A: what to type instead"
 	else
-		like "$out" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "run -A forwards it"
+		is "$(printf '%s\n' "$out" | cut -d' ' -f3)" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "run -A forwards it"
 	fi
 	run timeout 60 "$NANOPOD" ssh --openssh -F agent_config -A n1 ssh-add -l
 	is "$(cut -d' ' -f2 "$TMP/.out")" "$(ssh-keygen -lf "$SSHD_KEY.pub" | cut -d' ' -f2)" "-A through the system's ssh"
