@@ -368,8 +368,8 @@ static int extend_prepare(struct extend *x, const char *typed)
 		extend_swap(&x->list[x->count], &all[i]);
 		rc = extend_price(x, &x->list[x->count++], cannot);
 	}
-	for (struct extension *left = &x->list[x->count]; left < all + ENDS_MAX;
-		left++) { /* the next one begins there */
+	/* The next reservation begins in the slots that are left. */
+	for (struct extension *left = &x->list[x->count]; left < all + ENDS_MAX; left++) {
 		deal_order_release(&left->order);
 		deal_order_init(&left->order);
 	}

@@ -11,28 +11,14 @@ for name in metrics.txt .prom folder/.prom ''; do
 	like "$err" "'--metrics $name' is invalid; use a file whose name ends in .prom" "is refused, as node_exporter would not read it"
 done
 agentd_market --agent-silent 600
-export FAKE_NVML=good FAKE_NVML_STATE=$TMP/state
-mkdir "$FAKE_NVML_STATE"
-ROOT=$TMP/root
-put() { mkdir -p "$(dirname "$ROOT/$1")" && printf '%s\n' "$2" >"$ROOT/$1"; }
-for file in proc/cpuinfo proc/meminfo proc/stat proc/sys/kernel/osrelease sys/devices/system/cpu/online; do put $file "$(cat /$file)"; done
-for bus in 01 02; do
-	at=sys/bus/pci/devices/0000:$bus:00.0
-	put $at/vendor 0x10de; put $at/device 0x2684; put $at/class 0x030000
-	ln -s ../../drivers/nvidia "$ROOT/$at/driver"
-	: >"$ROOT/$at/reset"
-	put proc/driver/nvidia/gpus/0000:$bus:00.0/information "$(printf 'Model: \t NVIDIA GeForce RTX 4090\nDevice Minor: \t %d' $((bus - 1)))"
-done
+. "$(dirname "$0")/../lib/gputree.sh"
+gputree 01 02
+put proc/stat "$(cat /proc/stat)"
 # And one of AMD, whose kernel tells the rest.
 at=sys/bus/pci/devices/0000:03:00.0
 put $at/vendor 0x1002; put $at/device 0x744c; put $at/class 0x030000
 ln -s ../../drivers/amdgpu "$ROOT/$at/driver"
 put $at/hwmon/hwmon3/power1_average 40000000; put $at/hwmon/hwmon3/temp1_input 65000; put $at/gpu_busy_percent 25
-mkdir -p "$ROOT/lib" "$ROOT/sys/bus/pci/drivers/nvidia"
-ln -s "$BUILD/tests/lib/.libs/fakenvml.so" "$ROOT/lib/libnvidia-ml.so.1"
-: >"$ROOT/sys/bus/pci/drivers/nvidia/unbind"
-: >"$ROOT/sys/bus/pci/drivers/nvidia/bind"
-export FAKE_BUS=$ROOT
 SKU=$(operator POST /np/v1/skus '{"alias":"whole","gpus":1,"properties":{"accelerator":"rtx4090"}}' | json .id)
 FILE=$TMP/collected/nanopod.prom
 RUNS=(--driver fakegpu --sysfs-root "$ROOT" --metrics "$FILE" --first-port $PORTS)

@@ -7,25 +7,8 @@
 TEST_AGENTD=$BUILD/tests/lib/agentfake
 . "$(dirname "$0")/../lib/agentd.sh"
 agentd_market --agent-silent 600
-export FAKE_NVML=good FAKE_NVML_STATE=$TMP/state
-mkdir "$FAKE_NVML_STATE"
-
-ROOT=$TMP/root
-put() { mkdir -p "$(dirname "$ROOT/$1")" && printf '%s\n' "$2" >"$ROOT/$1"; }
-for file in proc/cpuinfo proc/meminfo proc/sys/kernel/osrelease sys/devices/system/cpu/online; do put $file "$(cat /$file)"; done
-for bus in 01 02; do
-	at=sys/bus/pci/devices/0000:$bus:00.0
-	put $at/vendor 0x10de; put $at/device 0x2684; put $at/class 0x030000
-	ln -s ../../drivers/nvidia "$ROOT/$at/driver"
-	: >"$ROOT/$at/reset"
-	put proc/driver/nvidia/gpus/0000:$bus:00.0/information "$(printf 'Model: \t NVIDIA GeForce RTX 4090\nDevice Minor: \t %d' $((bus - 1)))"
-done
-mkdir -p "$ROOT/lib" "$ROOT/sys/bus/pci/drivers/nvidia"
-ln -s "$BUILD/tests/lib/.libs/fakenvml.so" "$ROOT/lib/libnvidia-ml.so.1"
-# Its driver leaves and takes a GPU as it is told.
-: >"$ROOT/sys/bus/pci/drivers/nvidia/unbind"
-: >"$ROOT/sys/bus/pci/drivers/nvidia/bind"
-export FAKE_BUS=$ROOT
+. "$(dirname "$0")/../lib/gputree.sh"
+gputree 01 02
 operator POST /np/v1/skus '{"alias":"half","gpus":1,"properties":{"accelerator":"rtx4090","requires":{"share":"1/2"}}}' >"$TMP/.half"
 operator POST /np/v1/skus '{"alias":"whole","gpus":1,"properties":{"accelerator":"rtx4090"}}' >"$TMP/.whole"
 SKU=$(json .id <"$TMP/.half")

@@ -99,7 +99,7 @@ TESTS += $(daemon_tests_agent)
 $(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT) \
 	tests/lib/between$(EXEEXT)
 tests/daemon/liar.log: tests/lib/fakecuda.la
-tests/daemon/gpuscatter.log: tests/lib/fakenvml.la
+tests/daemon/exported.log tests/daemon/gpuscatter.log: tests/lib/fakenvml.la
 EXTRA_DIST += $(daemon_tests_agent)
 
 # From end to end: market, agent and real nodes; each as whoever runs the tests, and on nodes of the driver ns, which

@@ -1,8 +1,8 @@
 # tests/lib: what tests share.
 EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh \
 	tests/lib/agentd.sh tests/lib/debian13 tests/lib/failed tests/lib/life.sh tests/lib/lsan.supp \
-	tests/lib/guide.sh tests/lib/nodes.sh tests/lib/ports.sh tests/lib/powertree.sh tests/lib/promise.sh \
-	tests/lib/timed tests/lib/trade.sh
+	tests/lib/gputree.sh tests/lib/guide.sh tests/lib/nodes.sh tests/lib/ports.sh tests/lib/powertree.sh \
+	tests/lib/promise.sh tests/lib/timed tests/lib/trade.sh
 
 # A light server for load and faults. Tests that want it are skipped where libssh is not there.
 if HAVE_LIBSSH
