@@ -76,6 +76,8 @@ libpssh_all_la_SOURCES = \
 	lib/pssh/copy/copytree.h \
 	lib/pssh/copy/digest.c \
 	lib/pssh/copy/digest.h \
+	lib/pssh/copy/pace.c \
+	lib/pssh/copy/pace.h \
 	lib/pssh/copy/sftp.c \
 	lib/pssh/copy/sftp.h \
 	lib/pssh/session/algorithm.c \

@@ -15,12 +15,10 @@
 #include "pssh/pssh_types.h"
 
 enum {
-	COPY_JOBS = 32,        /* jobs at once */
-	COPY_BLOCKS = 256,     /* blocks of data outstanding, over all files: CHAN_WINDOW_FILES */
-	COPY_BLOCKS_NEAR = 64, /* from a host that answers within COPY_NEAR_US: more only make its queues long */
-	COPY_NEAR_US = 5000,   /* 2 MiB in 5 ms: 400 MB/s, more than one connection encrypts */
-	COPY_WINDOW = 8 << 20, /* bytes from a file's earliest outstanding block to its latest */
-	COPY_QUEUE = 2000,     /* how many listed names may wait; above it no directory is listed */
+	COPY_JOBS = 32,          /* jobs at once */
+	COPY_BLOCKS = PACE_MOST, /* blocks of data outstanding, over all files */
+	COPY_WINDOW = 8 << 20,   /* bytes from a file's earliest outstanding block to its latest */
+	COPY_QUEUE = 2000,       /* how many listed names may wait; above it no directory is listed */
 	COPY_NOTES = 64,
 	COPY_SHARED = 16 << 20, /* streams carry files of at least this size */
 };

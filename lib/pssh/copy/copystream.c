@@ -179,9 +179,7 @@ uint64_t stream_oldest(const struct job *j)
 
 unsigned stream_blocks(const struct copy *c)
 {
-	unsigned n = c->sftp.trip_us && c->sftp.trip_us <= COPY_NEAR_US ? COPY_BLOCKS_NEAR : COPY_BLOCKS;
-
-	return c->streams > 2 ? n * 2 / c->streams : n;
+	return c->streams > 2 ? c->sftp.pace.ahead * 2 / c->streams : c->sftp.pace.ahead;
 }
 
 /* ---- Sending --------------------------------------------------------------------------- */

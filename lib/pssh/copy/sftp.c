@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "pssh/pssh_types.h"
 
 /* Message numbers that sftp.h does not name. */
@@ -64,6 +63,7 @@ int sftp_init(struct sftp *s)
 	if (!s->out)
 		return PSSH_ENOMEM;
 	buf_init(&s->in, SFTP_MESSAGE + 4);
+	pace_init(&s->pace);
 	sftp_put32(s->out, 5);
 	s->out[4] = INIT;
 	sftp_put32(s->out + 5, 3);
@@ -94,10 +94,7 @@ static struct sftp_slot *take_slot(struct sftp *s, struct sftp_asker *who, int o
 	while (s->slots[s->next % SFTP_SLOTS].who)
 		s->next++;
 	slot = &s->slots[s->next % SFTP_SLOTS];
-	if (!s->used) {
-		s->alone = slot;
-		s->asked_us = clock_us();
-	}
+	pace_asked(&s->pace, slot, s->used);
 	*slot = (struct sftp_slot){ .who = who, .id = s->next++, .op = (uint8_t)op, .type = type };
 	who->waiting++;
 	s->used++;
@@ -368,13 +365,7 @@ static struct sftp_slot *find_slot(struct sftp *s, uint32_t id, unsigned type)
 
 static void sftp_free_slot(struct sftp *s, struct sftp_slot *slot)
 {
-	int64_t trip;
-
-	if (slot == s->alone) {
-		trip = clock_us() - s->asked_us + 1;
-		s->trip_us = s->trip_us && s->trip_us < trip ? s->trip_us : trip;
-		s->alone = NULL;
-	}
+	pace_answered(&s->pace, slot, slot->type == READ || slot->type == WRITE);
 	assert(slot->who && slot->who->waiting > 0 && s->used > 0);
 	slot->who->waiting--;
 	slot->who = NULL;

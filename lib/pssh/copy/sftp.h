@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "pssh/copy/pace.h"
 #include "pssh/keys/sshwire.h"
 
 enum {
@@ -79,8 +80,7 @@ struct sftp {
 	uint32_t data_left, data_total; /* of the data message that is passed on now */
 	struct sftp_slot *data_slot;
 	struct sftp_slot slots[SFTP_SLOTS];
-	const struct sftp_slot *alone; /* a request that met no other; asked_us: when it was made */
-	int64_t asked_us, trip_us;     /* trip_us: the shortest that such a request took; 0: not known yet */
+	struct pace pace;
 	unsigned used;
 	uint32_t next;
 	unsigned features;         /* SFTP_HAS_* */
