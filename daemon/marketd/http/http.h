@@ -40,9 +40,9 @@ void http_free(struct http *h);
 /* Takes fd. cert and key: PEM texts, both NULL without TLS. local: a unix socket, whose clients are the operator. */
 int http_listen(struct http *h, int fd, bool local, const char *cert, const char *key, struct fail *f);
 
-/* New connections of TLS listeners get this certificate; open ones keep the old one. */
 /* Logs each request from now on, or no longer. With the level debug it does from the start. */
 void http_tell_requests(struct http *h);
+/* New connections of TLS listeners get this certificate; open ones keep the old one. */
 int http_new_certificate(struct http *h, const char *cert, const char *key, struct fail *f);
 
 bool http_watches(const struct http *h, const struct loop_watch *w);  /* is this due watch one of ours? */
