@@ -5,6 +5,8 @@ nanopod_SOURCES += \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/burn.c \
 	cli/cmd/buy/buy.c \
+	cli/cmd/buy/buy_name.c \
+	cli/cmd/buy/buy_name.h \
 	cli/cmd/buy/buy_plan.c \
 	cli/cmd/buy/buy_plan.h \
 	cli/cmd/buy/buy_result.c \

@@ -123,6 +123,16 @@ is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .status, .nodes, .start,
 like "$err" '"SSH keys":"~/.ssh/id_ed25519.pub"' "with the key in ~/.ssh"
 is "$(market GET '/v2/instances' | jq -r '.data[] | select(.name == "eve-0") | .cloud_init_user_data_used')" true "which the node gets"
 run_is 5 "a name that is taken" buy -t richmond -d 1h -p 2.10 -y --name eve
+run_is 5 "the name of a node that lives" buy -t richmond -d 1h -p 2.10 --dry-run --name eve-0
+like "$err" "cannot buy as 'eve-0': a node of 'eve' has that name; '--into' " "is taken, too, and a dry run says so"
+for name in localhost all 127.0.0.1 10.1 pool_x vm_1; do
+	run_is 2 "the name '$name'" buy -t richmond -d 1h -p 2.10 --dry-run --name "$name"
+	like "$err" "cannot use '--name': .*'$name'" "means something else"
+done
+LONG=$(printf '%058d' 0)
+run_is 2 "a name that is too long for host names" buy -t richmond -d 1h -p 2.10 --dry-run --name "${LONG}0"
+like "$err" "'0{20}\.\.\.' has 59 characters, and a new reservation's name has at most 58" "says how long it may be"
+run_is 0 "one that is not" buy -t richmond -d 1h -p 2.10 --dry-run --name "$LONG"
 is "$(intents)" 0 "is an answer: nothing is left unfinished"
 run_is 0 "into it" buy -t richmond -d 90m -s @$((FIRST + 2 * HOUR)) -p 3 -y --into eve -q
 is "$out $(instances_of eve)" "eve 2" "adds a node to it"

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "cli/cmd/buy/buy_name.h"
 #include "cli/cmd/buy/buy_plan.h"
 #include "cli/cmd/buy/buy_result.h"
 #include "cli/frame/print.h"
@@ -398,6 +399,9 @@ static int check_first(struct buy *b)
 	}
 	if (!ensure && rc < 0)
 		return market_fail(b->d.m, "cannot look for '%s'", name);
+	rc = name ? buy_name_free(b->d.m, name) : 0;
+	if (rc)
+		return rc;
 	if (!option_given(b->d.o, "no-instances") && purchase_check_image(&b->order.purchase, image))
 		return market_fail(b->d.m, "cannot start nodes, so nothing was bought");
 	return 0;

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "base/str.h"
+#include "cli/cmd/buy/buy_name.h"
 #include "cli/cmd/buy/buy_result.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
@@ -16,7 +17,7 @@
 
 static int buy_check_names(struct buy *b)
 {
-	static const char *const options[] = { "name", "into" };
+	const char *name = option_text(b->d.o, "name"), *into = option_text(b->d.o, "into");
 	struct fail f = { 0 };
 
 	if (option_given(b->d.o, "ensure") && !option_given(b->d.o, "name"))
@@ -27,10 +28,9 @@ static int buy_check_names(struct buy *b)
 		return print_fail_field(b->d.np, STATUS_USAGE, "--name", NULL,
 			"cannot use '--name' and '--into' together: '--into' adds nodes to a reservation that has a "
 			"name");
-	for (size_t i = 0; i < 2; i++)
-		if (option_given(b->d.o, options[i]) && reservation_check_name(option_text(b->d.o, options[i]), &f))
-			return print_fail_field(b->d.np, STATUS_USAGE, options[i], NULL, "cannot use '--%s': %s",
-				options[i], f.text);
+	if ((name && buy_name_check(name, &f)) || (into && reservation_check_name(into, &f)))
+		return print_fail_field(b->d.np, STATUS_USAGE, name ? "--name" : "--into", NULL, "cannot use '%s': %s",
+			name ? "--name" : "--into", f.text);
 	return 0;
 }
 
