@@ -28,7 +28,9 @@ static int ensured_judge(struct deal *d, const struct deal_order *want, const st
 {
 	int64_t now = market_clock_now(&d->args.clock), nodes = part_nodes_at(&r->parts[0], now);
 	const char *state = reservation_state(r, now);
-	char has[200], wants[DEAL_NODES], end[WHEN_TEXT], relative[WHEN_TEXT];
+	int64_t begins = part_begins(&r->parts[0], now);
+	bool waits = option_given(d->o, "wait");
+	char has[200], wants[DEAL_NODES], end[WHEN_TEXT], relative[WHEN_TEXT], begin[WHEN_TEXT];
 
 	nodes = nodes ? nodes : part_most(&r->parts[0]);
 	if (strcmp(state, "ended") == 0)
@@ -41,9 +43,15 @@ static int ensured_judge(struct deal *d, const struct deal_order *want, const st
 			"cannot ensure '%s': it has %s, not %s of %s", r->name,
 			ensured_text(d, r, now, has, sizeof has), deal_nodes(want->args.nodes, wants),
 			want->sku->alias ? want->sku->alias : want->sku->id);
-	print_note(d->np, "you have '%s' already: %s, %s until %s (%s); nothing was bought", r->name,
-		ensured_text(d, r, now, has, sizeof has), state, when_local(part_end(&r->parts[0]), end),
-		when_relative(part_end(&r->parts[0]), now, relative));
+	when_local(part_end(&r->parts[0]), end);
+	ensured_text(d, r, now, has, sizeof has);
+	if (begins > now)
+		print_note(d->np, "you have '%s' already: %s, %s from %s (%s) until %s; nothing was bought%s%s%s",
+			r->name, has, state, when_local(begins, begin), when_relative(begins, now, relative), end,
+			waits ? "" : "; 'nanopod wait ", waits ? "" : r->name, waits ? "" : "' waits for it");
+	else
+		print_note(d->np, "you have '%s' already: %s, %s until %s (%s); nothing was bought", r->name, has,
+			state, end, when_relative(part_end(&r->parts[0]), now, relative));
 	return 0;
 }
 

@@ -216,6 +216,14 @@ int64_t part_start(const struct reservation_part *p)
 	return p->spans[0].start;
 }
 
+int64_t part_begins(const struct reservation_part *p, int64_t now)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->spans[i].end > now)
+			return p->spans[i].start > now ? p->spans[i].start : now;
+	return now;
+}
+
 int64_t part_end(const struct reservation_part *p)
 {
 	return p->spans[p->count - 1].end;

@@ -40,6 +40,7 @@ const struct reservation_part *reservation_part(const struct reservation *r, con
 
 int64_t part_nodes_at(const struct reservation_part *p, int64_t at);
 int64_t part_start(const struct reservation_part *p);
+int64_t part_begins(const struct reservation_part *p, int64_t now);     /* `now` where it runs, else its next start */
 int64_t part_end(const struct reservation_part *p);                     /* of its last span */
 int64_t part_least(const struct reservation_part *p, int64_t start,
 	int64_t end); /* nodes that it has through the whole window */

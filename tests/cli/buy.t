@@ -164,6 +164,10 @@ is "$(printf '%s' "$out" | jq -c '.[0] | [.nodes, (.node_names | length)]')" '[3
 # ---- Money ----
 run_is 7 "--max-total" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 --max-total 100 -y
 like "$err" "costs \\\$144\.00, and '--max-total' is \\\$100\.00" "is held to"
+run_is 6 "--max-total where nothing is on sale" buy -t h100 -n 9 -d 10h -p 2 --max-total 100 -y
+like "$err" "not enough is on sale" "is not the reason"
+run_is 6 "nor where what is on sale costs more than the limit" buy -t h100 -n 1 -d 10h -s @$((FIRST + 60 * HOUR)) -p 1.70 --max-total 100 -y
+like "$err" "costs more than the limit" "the limit is"
 "$NANOPOD" config set spend-max 50
 run_is 7 "spend-max" buy -t h100 -d 10h -s @$((FIRST + 60 * HOUR)) -p 2 --max-total 1000 -y
 like "$err" "spend-max" "counts where it is smaller"
@@ -217,8 +221,10 @@ before=$(orders_count)
 run_is 0 "again" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .order, .status, .nodes, .type]')" '["once",null,"pending",2,"richmond"]' "is there already"
 run_is 0 "again for people" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once
-like "$err" "you have 'once' already: 2 nodes of richmond, pending until .*; nothing was bought" "is said"
+like "$err" "you have 'once' already: 2 nodes of richmond, pending from .* \(in .*\) until .*; nothing was bought; 'nanopod wait once' waits for it" "is said, with when"
 is "$out" once "with the name for scripts"
+run_is 0 "with --wait, too short for its start" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once --wait=1s
+like "$err" "the nodes of 'once' start in .*h" "it says so and does not wait"
 run_is 5 "other nodes" buy -t h100 -n 3 -d 1h -s @$E -p 2.10 -y --ensure --name once
 like "$err" "cannot ensure 'once': it has 2 nodes of richmond, not 3 nodes of richmond" "is what differs"
 is "$(orders_count)" "$before" "nothing was bought by these"
@@ -314,4 +320,13 @@ is "$(intents)" $((left + 1)) "is an unfinished purchase"
 clock $((NOW + 7200))
 unlike "$("$NANOPOD" orders 2>&1)" "not finished.*--name past" "until its time has passed"
 is "$(intents) $(market GET /v2/pools | jq '[.data[] | select(.name == "past")] | length')" "$left 0" "nothing of it is left"
+
+# ---- --ensure waits as a purchase does ----
+run_is 0 "a node that nobody starts" buy -t h100 -d 1h -s @$((NOW + 20 * HOUR)) -p 3 -y --name asleep
+clock $((NOW + 20 * HOUR + 60))
+run_is 9 "its --ensure with --wait" buy -t h100 -d 1h -p 3 -y --name asleep --ensure --wait=1s
+like "$err" "you have 'asleep' already: 1 node of richmond, running until .*" "has it"
+like "$err" "timed out while waiting: .*'nanopod nodes -r asleep' shows its state" "and tells that it does not run"
+is "$out" asleep "with the name for scripts"
+run_is 0 "without --wait" buy -t h100 -d 1h -p 3 -y --name asleep --ensure
 done_testing

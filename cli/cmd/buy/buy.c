@@ -84,12 +84,15 @@ static int buy_not_filled(struct buy *b)
 	return rc;
 }
 
-/* A standing order may be placed where the quote says that nothing fills now. */
-static bool may_go_on(const struct buy *b)
+/* Why it cannot be bought: that nothing is on sale counts before what it may cost. 0, or an exit status. */
+static int buy_judge(struct buy *b)
 {
-	bool capacity = b->order.quote.reason == REASON_NO_CAPACITY || b->order.quote.reason == REASON_PRICE_TOO_LOW;
+	bool sold_out = b->order.quote.reason == REASON_NO_CAPACITY || b->order.quote.reason == REASON_PRICE_TOO_LOW;
+	/* A standing order may be placed where the quote says that nothing fills now. */
+	bool fills = b->order.quote.fills || (sold_out && option_given(b->d.o, "standing"));
+	int rc = !fills && sold_out ? 0 : buy_check_money(b);
 
-	return b->order.quote.fills || (capacity && option_given(b->d.o, "standing"));
+	return rc ? rc : fills ? 0 : buy_not_filled(b);
 }
 
 /* ---- Agreement -------------------------------------------------------------------------- */
@@ -136,7 +139,7 @@ static int buy_agree(struct buy *b)
 			return print_fail_field(b->d.np, STATUS_USAGE, "--start", NULL,
 				"cannot buy that any more: its start has passed");
 		rc = buy_ask_quote(b);
-		rc = rc ? rc : !may_go_on(b) ? buy_not_filled(b) : buy_check_money(b);
+		rc = rc ? rc : buy_judge(b);
 		if (rc)
 			return rc;
 		if (e->args.window.start != start)
@@ -332,14 +335,18 @@ static int buy_settle(struct buy *b)
 /* --ensure: prints the reservation that is there already. ENSURED_BUY: there is none; BUY_STOP: printed. */
 static int buy_ensure(struct buy *b, const char *name)
 {
+	int64_t now, wait_ms = order_args_wait(b->d.o, b->d.np->tty_err ? WAIT_MS : 0);
 	struct reservation r;
-	int rc = ensured_find(&b->d, &b->order, name, &r);
+	int rc = ensured_find(&b->d, &b->order, name, &r), waited = 0;
 
 	if (rc)
 		return rc;
+	now = market_clock_now(&b->order.args.clock);
+	if (!option_given(b->d.o, "no-instances") && !option_given(b->d.o, "dry-run") && !b->d.explain)
+		waited = buy_result_wait_have(b->d.m, &r, wait_ms, now);
 	rc = buy_result_print_have(b->d.np, b->d.o, &r, b->order.sku, market_clock_now(&b->order.args.clock));
 	reservation_release(&r);
-	return rc ? rc : BUY_STOP;
+	return rc ? rc : waited ? waited : BUY_STOP;
 }
 
 /* Another command took the name in the same moment. */
@@ -419,9 +426,7 @@ static int buy_fresh(struct buy *b)
 	int rc = check_first(b);
 
 	rc = rc ? rc : buy_ask_quote(b);
-	rc = rc ? rc : buy_check_money(b);
-	if (!rc && !may_go_on(b))
-		rc = buy_not_filled(b);
+	rc = rc ? rc : buy_judge(b);
 	rc = rc ? rc : buy_agree(b);
 	if (rc)
 		return rc;

@@ -6,6 +6,7 @@
 
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
+#include "cli/nodes/node.h"
 #include "cli/nodes/nodewait.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
@@ -104,23 +105,62 @@ int buy_result_print(struct nanopod *np, const struct options *o, const struct p
 	return rc ? rc : status;
 }
 
-int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now)
+/* Nodes of a reservation, called `name`, whose time begins at `start`. */
+struct buy_result_nodes {
+	const char *name, *pool;
+	const char *const *list;
+	size_t count;
+	int64_t start;
+};
+
+static int buy_result_await(struct market_link *m, const struct buy_result_nodes *n, int64_t wait_ms, int64_t now)
 {
 	char when[WHEN_TEXT], hint[400];
 	int rc, number = 0;
 
-	if (!wait_ms || !p->node_count)
+	if (!wait_ms || !n->count)
 		return 0;
-	if (wait_ms > 0 && (p->order.filled_start - now) * 1000 > wait_ms) {
-		print_note(p->m->np, "the nodes of '%s' start %s", p->name,
-			when_relative(p->order.filled_start, now, when));
+	if (wait_ms > 0 && (n->start - now) * 1000 > wait_ms) {
+		print_note(m->np, "the nodes of '%s' start %s", n->name, when_relative(n->start, now, when));
 		return 0;
 	}
 	snprintf(hint, sizeof hint, "you have it and it continues to start; 'nanopod nodes -r %.200s' shows its state",
-		p->name);
-	rc = nodewait_by(p->m, p->pool, (const char *const *)p->nodes, p->node_count, p->order.filled_start, now,
-		wait_ms, &number);
-	return nodewait_told(p->m, rc, number, hint);
+		n->name);
+	rc = nodewait_by(m, n->pool, n->list, n->count, n->start, now, wait_ms, &number);
+	return nodewait_told(m, rc, number, hint);
+}
+
+int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now)
+{
+	struct buy_result_nodes n = { p->name, p->pool, (const char *const *)p->nodes, p->node_count,
+		p->order.filled_start };
+
+	return buy_result_await(p->m, &n, wait_ms, now);
+}
+
+int buy_result_wait_have(struct market_link *m, const struct reservation *r, int64_t wait_ms, int64_t now)
+{
+	struct buy_result_nodes wanted = { .name = r->name, .pool = r->id, .start = part_begins(&r->parts[0], now) };
+	struct nodes *n = NULL;
+	const char **names;
+	int rc;
+
+	if (!wait_ms)
+		return 0;
+	if (nodes_load(m, r->id, false, &n))
+		return market_fail(m, "cannot list the nodes of '%s'", r->name);
+	names = calloc(n->count + 1, sizeof *names);
+	if (!names)
+		command_nomem();
+	/* Not those of a later time of it. */
+	for (size_t i = 0; i < n->count; i++)
+		if (n->list[i].start <= wanted.start)
+			names[wanted.count++] = n->list[i].id;
+	wanted.list = names;
+	rc = buy_result_await(m, &wanted, wait_ms, now);
+	free(names);
+	nodes_free(n);
+	return rc;
 }
 
 int buy_result_print_have(struct nanopod *np, const struct options *o, const struct reservation *r,

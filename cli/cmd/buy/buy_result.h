@@ -17,7 +17,10 @@ int buy_result_print(struct nanopod *np, const struct options *o, const struct p
 /* Waits until its nodes run, unless they start later than that. 0, or an exit status after saying why. */
 int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now);
 
-/* The row of a reservation that was there before. */
+/* The same for a reservation that was there before. */
+int buy_result_wait_have(struct market_link *m, const struct reservation *r, int64_t wait_ms, int64_t now);
+
+/* Its row. */
 int buy_result_print_have(struct nanopod *np, const struct options *o, const struct reservation *r,
 	const struct sku *sku, int64_t now);
 
