@@ -293,13 +293,13 @@ static void tunnel_broke(struct tunnel *t, const struct way *w, const struct pss
 	/* The host may hold a port for the lost connection until it notices that loss. */
 	bool held = w->kind == WAY_BACK && ev->status == PSSH_EREFUSED;
 	bool passing = t->ever && (pssh_retryable(ev->status) || held) && ev->status != PSSH_ELOCAL;
-	char text[600];
+	char text[600], room[SELECT_HINT];
 
 	if (t->again_at || t->status)
 		return;
 	if (!passing) {
 		const char *hint = ev->status == PSSH_ELOCAL ? "try another port; '0:PORT' takes any free one"
-							     : summary_hint(ev->status);
+							     : summary_hint_about(t->np, t->name, ev->status, room);
 
 		if (ev->status == PSSH_EHOSTKEY && nodes_of_host(t->np->nodes, t->name))
 			hint = "the market knows this node's key, and this is another: nothing was sent";

@@ -227,11 +227,13 @@ static bool final_error(int code)
 static void logtail_ended(struct feed *f, const struct pssh_event *ev)
 {
 	const struct log_want *w = &f->t->want;
+	char room[SELECT_HINT];
 
 	if (ev->type == PSSH_EV_ERROR && w->follow && (f->good || !final_error(ev->status))) {
 		logtail_later(f, ev->text);
 	} else if (ev->type == PSSH_EV_ERROR) {
-		print_fail(f->t->np, STATUS_UNREACHABLE, summary_hint(ev->status), "%s: %s", f->label, ev->text);
+		print_fail(f->t->np, STATUS_UNREACHABLE, summary_hint_about(f->t->np, f->label, ev->status, room),
+			"%s: %s", f->label, ev->text);
 		logtail_over(f, STATUS_UNREACHABLE);
 	} else if (ev->type == PSSH_EV_EXIT && (ev->status == 0 || f->source.kind == LOG_COMMAND)) {
 		if (w->follow && (f->source.kind == LOG_JOURNAL || f->source.kind == LOG_POD))

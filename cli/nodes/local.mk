@@ -12,6 +12,8 @@ libcli_la_SOURCES += \
 	cli/nodes/nodecache.h \
 	cli/nodes/nodedata.c \
 	cli/nodes/nodedata.h \
+	cli/nodes/nodeended.c \
+	cli/nodes/nodeended.h \
 	cli/nodes/nodestart.c \
 	cli/nodes/nodestart.h \
 	cli/nodes/nodewait.c \

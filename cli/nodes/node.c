@@ -446,7 +446,7 @@ static const char *node_bare(const char *host)
 	return at ? at + 1 : host;
 }
 
-static bool can_ask(const struct nanopod *np)
+bool nodes_can_ask(const struct nanopod *np)
 {
 	const char *url = settings_text(np->settings, SETTING_ID_URL);
 	char *token = NULL, *where = NULL;
@@ -495,7 +495,7 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 	struct market_link *m;
 	struct table told;
 
-	if (!count || np->nodes_kept || !can_ask(np))
+	if (!count || np->nodes_kept || !nodes_can_ask(np))
 		return;
 	table_init(&told);
 	remember_each(REMEMBER_NODES, settings_text(np->settings, SETTING_ID_URL), note_name, &told);

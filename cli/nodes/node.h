@@ -60,6 +60,9 @@ void nodes_guess(struct nanopod *np, const char *const *names, size_t count, boo
 /* The same for one host; asks where neither ssh_config nor known_hosts knows it. */
 void nodes_guess_host(struct nanopod *np, const char *host);
 
+/* Is there a market and a token, and was it not asked yet? */
+bool nodes_can_ask(const struct nanopod *np);
+
 /* Has ssh_config or known_hosts that host, or is it an address? */
 bool nodes_host_known(const struct nanopod *np, const char *host);
 

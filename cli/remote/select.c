@@ -86,8 +86,22 @@ bool select_near(const struct nanopod *np, const char *name, char room[SELECT_HI
 static int no_such_reservation(struct nanopod *np, const char *name, const char *field)
 {
 	char hint[300 + SELECT_HINT], near[SELECT_HINT] = "";
-	bool slip = select_near(np, name, near), plain = retype_plain(name);
+	bool slip, plain = retype_plain(name);
+	const struct node *n = nodes_find(np->nodes, name);
+	const char *comma = strchr(name, ',');
 
+	if (n) {
+		snprintf(hint, sizeof hint, "'-w %.100s' takes the node, '-r %.100s' all of its reservation", name,
+			n->reservation);
+		return print_fail_field(np, STATUS_NOTFOUND, field, hint, "no reservation '%.100s': it is a node",
+			name);
+	}
+	if (plain && comma && comma > name && comma[1]) {
+		snprintf(hint, sizeof hint, "'-r %.*s -r %.100s' names several", (int)(comma - name), name, comma + 1);
+		return print_fail_field(np, STATUS_USAGE, field, hint,
+			"'-r' takes one reservation at a time, not '%.100s'", name);
+	}
+	slip = select_near(np, name, near);
 	snprintf(hint, sizeof hint, "%s%s%s%.100s%s'nanopod reservations'%s", near, slip ? " " : "",
 		plain ? "'nanopod nodes -r " : "", plain ? name : "", plain ? " --all' lists ended nodes, " : "",
 		plain ? " your reservations" : " lists yours");

@@ -10,6 +10,7 @@
 #include "cli/remote/become.h"
 #include "cli/remote/group.h"
 #include "cli/nodes/node.h"
+#include "cli/nodes/nodeended.h"
 #include "cli/frame/print.h"
 #include "cli/remote/select.h"
 
@@ -50,6 +51,13 @@ const char *summary_hint(int code)
 	}
 }
 
+const char *summary_hint_about(struct nanopod *np, const char *host, int code, char room[SELECT_HINT])
+{
+	if (code == PSSH_ERESOLVE && (node_ended_told(np, host, room, SELECT_HINT) || select_near(np, host, room)))
+		return room;
+	return summary_hint(code);
+}
+
 static const char *summary_hint_for(const struct fanout *f, const struct outcome *o, char room[SELECT_HINT])
 {
 	const struct node *n = nodes_of_host(f->np->nodes, o->name);
@@ -60,8 +68,6 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 		return "'--wait' waits for nodes that do not run yet, '--only-ready' leaves them out";
 	if (o->status == PSSH_EHOSTNEW && n)
 		return "'nanopod replace NODE' makes another one";
-	if (o->status == PSSH_ERESOLVE && select_near(f->np, o->name, room))
-		return room;
 	if (o->status == PSSH_EHOSTKEY && n)
 		return "the market knows this node's key, and this is another: nothing was sent; 'nanopod "
 		       "console NODE' shows "
@@ -72,7 +78,7 @@ static const char *summary_hint_for(const struct fanout *f, const struct outcome
 		return "'nanopod ssh --openssh HOST' runs the system's ssh, which may be able to";
 	if (o->status == PSSH_ETIMEOUT && o->begun)
 		return "'--timeout' allows more time";
-	return summary_hint(o->status);
+	return summary_hint_about(f->np, o->name, o->status, room);
 }
 
 /* Length of a host's own name or address at s, or 0. */

@@ -4,6 +4,7 @@
 #define CLI_REMOTE_SUMMARY_H
 
 #include "cli/remote/fanout.h"
+#include "cli/remote/select.h"
 
 /*
  * Prints to standard error. again: the command that repeats it for the failed hosts, or NULL. Prints nothing where
@@ -16,5 +17,8 @@ int summary_status(const struct fanout *f, bool largest);
 
 /* The hint for a PSSH_E… code; NULL: none. */
 const char *summary_hint(int code);
+
+/* The same for what became of a host, as typed: a name that is not there may be a node that ended, or a slip. */
+const char *summary_hint_about(struct nanopod *np, const char *host, int code, char room[SELECT_HINT]);
 
 #endif

@@ -33,6 +33,10 @@ run_is 2 "run OTHER -- COMMAND" "$NANOPOD" run $WHERE n1 -- echo there
 like "$err" "no hosts given; nanopod run -w n1 -- COMMAND" "likewise"
 run_is 2 "run RANGE -- COMMAND" "$NANOPOD" run $WHERE 'train-[0-1]' -- echo there
 like "$err" "no hosts given; nanopod run -w 'train-\[0-1\]' -- COMMAND" "is repeated in quotes"
+run_is 3 "run -r NODE" "$NANOPOD" run $WHERE -r train-0 -- echo there
+like "$err" "no reservation 'train-0': it is a node; '-w train-0' takes the node, '-r train' all" "says what takes it"
+run_is 2 "run -r A,B" "$NANOPOD" run $WHERE -r train,one -- echo there
+like "$err" "'-r train -r one' names several" "says how"
 run_is 3 "run -r RANGE" "$NANOPOD" run $WHERE -r 'train[0-1]' -- echo there
 like "$err" "no reservation 'train\[0-1\]'.*'nanopod reservations' lists yours" "is not repeated in a command"
 run_is 2 "buy TYPE" "$NANOPOD" buy -- h100 extra
@@ -165,5 +169,13 @@ is "$out" "one-0:  text" "reads the others"
 like "$err" "cannot reach 'late-0': pending" "and names it"
 run_is 0 "logs of a pending node" "$NANOPOD" logs $WHERE late-0
 like "$err" "'late-0' is pending: its console is empty until it starts" "say why there are none"
+
+# ---- Nodes that ended ----
+clock $((NOW + 3 * HOUR))
+for verb in "ssh one-0" "run -w one-0 true" "logs one-0" "cp $TMP/file one-0:" "ssh-config one-0"; do
+	# shellcheck disable=SC2086
+	run "$NANOPOD" ${verb%% *} $WHERE ${verb#* }
+	like "$err" "node 'one-0' ended Fri 15 Jan 1[01]:.*; 'nanopod console one-0' shows its last output" "$verb says that it ended"
+done
 
 done_testing

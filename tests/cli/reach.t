@@ -37,6 +37,11 @@ run_is 2 "no name" "$NANOPOD" ssh-config
 like "$err" "name a reservation, a node or hosts" "is refused with what to type"
 run_is 3 "a reservation that is none" "$NANOPOD" ssh-config -r trian
 like "$err" "did you mean 'train'" "with the nearest"
+for verb in ssh-config inventory; do
+	run_is 3 "$verb of what is no reservation, node or host" "$NANOPOD" $verb -F none trian
+	like "$err" "no reservation, node or host 'trian'; did you mean 'train(-0)?'" "names the nearest"
+	run_is 0 "$verb of a host that other machines may know" "$NANOPOD" $verb -F none n9
+done
 
 # ---- inventory ----
 run_is 0 "inventory" "$NANOPOD" inventory $WHERE train

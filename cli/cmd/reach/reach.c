@@ -2,11 +2,13 @@
 #include "cli/cmd/reach/reach.h"
 
 #include <ctype.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "cli/frame/print.h"
+#include "cli/nodes/nodeended.h"
 #include "cli/nodes/nodestart.h"
 #include "cli/remote/select.h"
 
@@ -27,6 +29,31 @@ static char *reach_bare(const char *spec)
 			return NULL;
 		}
 	return name;
+}
+
+/* No file names it, no jump host is asked for it, and it has no address. */
+static bool reach_unknown(const struct nanopod *np, const struct reach_host *h)
+{
+	struct addrinfo *found = NULL, wanted = { .ai_socktype = SOCK_STREAM };
+	int rc;
+
+	if (np->hostbook || *pssh_host_jump(h->host) || strcmp(pssh_host_address(h->host), h->name) != 0 ||
+		nodes_host_known(np, h->name))
+		return false;
+	rc = getaddrinfo(h->name, NULL, &wanted, &found);
+	if (!rc)
+		freeaddrinfo(found);
+	return rc == EAI_NONAME; /* without an answer it may have one */
+}
+
+/* A host may have a name that only other machines know; a slip, or a node that ended, is none. */
+static int reach_doubt(struct nanopod *np, const char *spec)
+{
+	char hint[SELECT_HINT];
+
+	if (!node_ended_told(np, spec, hint, sizeof hint) && !select_near(np, spec, hint))
+		return 0;
+	return print_fail(np, STATUS_NOTFOUND, hint, "no reservation, node or host '%.100s'", spec);
 }
 
 static int reach_add(struct nanopod *np, struct reach *r, const char *spec)
@@ -51,6 +78,8 @@ static int reach_add(struct nanopod *np, struct reach *r, const char *spec)
 	r->count++;
 	h->node = n;
 	status = connect_host(np, r->connect, spec, &h->host);
+	if (!status && !n && reach_unknown(np, h))
+		status = reach_doubt(np, spec);
 	h->user = !status && *pssh_host_user(h->host) ? pssh_host_user(h->host) : NULL;
 	return status || !n ? status : connect_key_file(np, n, &h->key_file);
 }
