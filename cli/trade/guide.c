@@ -27,6 +27,7 @@ struct guiding {
 	struct skus skus;
 	const struct sku *sku;
 	long nodes;
+	int64_t start; /* 0: now */
 	char duration[ANSWER_MAX], price[ANSWER_MAX];
 	struct quote quote;
 };
@@ -64,10 +65,10 @@ static int guide_line(struct guiding *g, const char *question, const char *fallb
 	return 0;
 }
 
-/* What so many nodes cost for so long from now on. 0 or a negative code in m->fail. */
+/* What so many nodes cost for so long, from the chosen start on. 0 or a negative code in m->fail. */
 static int guide_quote(struct guiding *g, const struct sku *sku, int64_t nodes, int64_t seconds, struct quote *q)
 {
-	int64_t start = window_first(market_clock_now(&g->clock));
+	int64_t first = window_first(market_clock_now(&g->clock)), start = g->start > first ? g->start : first;
 	struct model_order_new order = { .sku = sku->id,
 		.nodes = nodes,
 		.start = start,
@@ -190,24 +191,54 @@ static int guide_ask_time(struct guiding *g, int64_t *seconds)
 	return rc;
 }
 
+/* Where a later start would fill: asks whether to take it. 0: taken; 1: not; or an exit status. */
+static int guide_ask_start(struct guiding *g)
+{
+	char answer[ANSWER_MAX], at[WHEN_TEXT], in[WHEN_TEXT], question[2 * WHEN_TEXT + 40];
+	int64_t start = 0;
+	int rc;
+
+	for (size_t i = 0; i < g->quote.alternative_count; i++)
+		if (strcmp(g->quote.alternatives[i].kind, "start") == 0)
+			start = g->quote.alternatives[i].start;
+	if (!start)
+		return 1;
+	snprintf(question, sizeof question, "Start %s instead (%s)?", when_local(start, at),
+		when_relative(start, market_clock_now(&g->clock), in));
+	rc = guide_line(g, question, "yes", answer);
+	if (rc || (*answer != 'y' && *answer != 'Y'))
+		return rc ? rc : 1;
+	g->start = start;
+	return 0;
+}
+
 /* 0; 1 where the market does not have that now, so that the person is asked again; or an exit status (above 1: all). */
 static int guide_show_price(struct guiding *g, int64_t seconds)
 {
 	struct quote *q = &g->quote;
-	char rate[PLAN_RATE], total[MONEY_TEXT];
+	char rate[PLAN_RATE], total[MONEY_TEXT], at[WHEN_TEXT];
 	FILE *err = g->np->err;
+	int rc = 0;
 
-	if (guide_quote(g, g->sku, g->nodes, seconds, q))
-		return market_fail(g->m, "cannot price '%s'", guide_type(g->sku));
-	if (!guide_on_sale(q)) {
-		fprintf(err, "Not available now: ");
+	g->start = 0;
+	do {
+		if (guide_quote(g, g->sku, g->nodes, seconds, q))
+			return market_fail(g->m, "cannot price '%s'", guide_type(g->sku));
+		if (guide_on_sale(q))
+			break;
+		fprintf(err, "Not available %s: ", g->start ? "then" : "now");
 		print_safe_line(err, q->message);
-		fputs(". Fewer nodes or less time may be.\n", err);
-		return 1;
-	}
+		fputs(".\n", err);
+		rc = guide_ask_start(g);
+		if (rc == 1)
+			fputs("Fewer nodes or less time may be available; Ctrl-C ends.\n", err);
+	} while (!rc);
+	if (rc)
+		return rc;
 	fprintf(err, "%ld node%s of ", g->nodes, g->nodes == 1 ? "" : "s");
 	print_safe_line(err, guide_type(g->sku));
-	fprintf(err, " for %s: %s in total now, %s\n", g->duration, money_text(q->cost, total),
+	fprintf(err, " for %s%s%s: %s in total%s, %s\n", g->duration, g->start ? " from " : "",
+		g->start ? when_local(g->start, at) : "", money_text(q->cost, total), g->start ? "" : " now",
 		plan_rate(quote_average(q), g->sku->gpus, rate));
 	return 0;
 }
@@ -288,13 +319,15 @@ static void guide_write(const struct guiding *g, struct guide *out)
 {
 	const struct option *row;
 	const char *text;
-	char nodes[32], name[80];
+	char nodes[32], name[80], at[WHEN_TEXT];
 
 	snprintf(nodes, sizeof nodes, "%ld", g->nodes);
 	guide_add(out, "buy", "");
 	guide_add(out, "-t", guide_type(g->sku));
 	guide_add(out, "-n", nodes);
 	guide_add(out, "-d", g->duration);
+	if (g->start)
+		guide_add(out, "-s", when_iso(g->start, at));
 	guide_add(out, "-p", g->price);
 	for (size_t i = 0; option_typed(g->o, i, &row, &text); i++) {
 		snprintf(name, sizeof name, "--%s", row->name);

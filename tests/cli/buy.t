@@ -217,6 +217,7 @@ is "$(intents)" 0 "for good"
 E=$((FIRST + 210 * HOUR))
 run_is 2 "--ensure without a name" buy -t h100 -d 1h -p 2.10 -y --ensure
 run_is 0 "ensured" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once
+like "$err" "next: 'nanopod wait once', 'nanopod show once', 'nanopod extend once -d 12h'" "what to type next is to wait"
 before=$(orders_count)
 run_is 0 "again" buy -t h100 -n 2 -d 1h -s @$E -p 2.10 -y --ensure --name once -o json
 is "$(printf '%s' "$out" | jq -c '.[0] | [.reservation, .order, .status, .nodes, .type]')" '["once",null,"pending",2,"richmond"]' "is there already"
@@ -264,6 +265,11 @@ if [ -x "$PTY" ]; then
 	run "$PTY" stop "$NANOPOD" buy -t richmond -d 1h -s @$((FIRST + 70 * HOUR)) -p 0.20 --standing --wait -y
 	is "$status $(market GET '/v2/orders?status=standing' | jq '.data | length')" "130 1" "Ctrl-C while waiting: the order stays"
 	before=$(orders_count)
+	printf 'expect Type\nsend richmond\\n\nexpect Nodes\nsend 4\\n\nexpect Hours\nsend 4\\n\nexpect Start \nsend no\\n\nexpect Ctrl-C ends\nexpect Nodes\nsend 4\\n\nexpect Hours\nsend 4\\n\nexpect Start \nsend \\n\nexpect fills now\nexpect Limit\nsend 3.5\\n\nexpect Buy it?\nsend no\\n\n' >guided
+	run "$PTY" guided "$NANOPOD" buy --no-wait
+	is "$status" 1 "what is sold out now is offered for later, until it is taken"
+	like "$out" "Start [A-Z].* instead [(]in .*[)]" "with the time"
+	like "$(printf '%s' "$out" | tr -d '\r\n')" "buy -t richmond -n 4 -d 4h -s +2027-01-1[0-9T:]*00Z -p 3.5" "and in the words of the command line"
 	printf 'expect 1  richmond\nexpect Type\nsend richmond\\n\nexpect Nodes\nsend 99\\n\nexpect Hours\nsend 2\\n\nexpect Not available now\nexpect Nodes\nsend 1\\n\nexpect Hours\nsend 90m\\n\nexpect for 90m: \nexpect Limit\nsend 3.5\\n\nexpect Buy it?\nsend yes\\n\n' >guided
 	run "$PTY" guided "$NANOPOD" buy --name led --no-wait
 	is "$status $(($(orders_count) - before)) $(instances_of led)" "0 1 1" "without options it asks, and buys what was answered"
