@@ -114,7 +114,7 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 	const char *text = option_text(l->o, name);
 	int64_t now = time(NULL), seconds;
 	struct fail f = { 0 };
-	char field[32];
+	char field[32], iso[WHEN_TEXT], hint[160];
 
 	*out = 0;
 	if (!text)
@@ -140,9 +140,10 @@ static int read_time(struct logs *l, const char *name, int64_t *out)
 		return STATUS_OK;
 	}
 	snprintf(field, sizeof field, "--%s", name);
-	return print_fail_field(l->np, STATUS_USAGE, field,
-		"'2h' is two hours ago; '2026-11-21 09:00', '@1795204800' are times", "cannot understand the time '%s'",
-		text);
+	/* An hour ago. */
+	snprintf(hint, sizeof hint, "'2h' is two hours ago; '%s', '@%" PRId64 "' are times", when_iso(now - 3600, iso),
+		now - 3600);
+	return print_fail_field(l->np, STATUS_USAGE, field, hint, "cannot understand the time '%s'", text);
 }
 
 static int read_want(struct logs *l)

@@ -11,8 +11,21 @@
 enum { MINUTE = 60, HOUR = 3600, DAY = 86400, YEARS_MAX = 10 };
 
 static const char duration_forms[] = "try 90m, 24h, 1.5h, 1d12h or 2w";
-static const char start_forms[] = "try now, +3h, 18:00, tomorrow 09:00, 2026-11-21T09:00Z or @1795204800";
-static const char end_forms[] = "try +3h, 18:00, tomorrow 09:00, 2026-11-21T09:00Z or @1795204800";
+
+/* How times are typed, with one to come as the example. */
+enum { FORMS_TEXT = 160 };
+static const char *when_forms(bool start, int64_t now, char room[FORMS_TEXT])
+{
+	time_t t = (time_t)((now / DAY + 1) * DAY + 9 * HOUR);
+	char iso[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&t, &tm))
+		strftime(iso, sizeof iso, "%Y-%m-%dT%H:%MZ", &tm);
+	snprintf(room, FORMS_TEXT, "try %s+3h, 18:00, tomorrow 09:00, %s or @%" PRId64, start ? "now, " : "", iso,
+		(int64_t)t);
+	return room;
+}
 
 /* ---- Durations ------------------------------------------------------------------------- */
 
@@ -219,8 +232,34 @@ static bool when_read_zone(const char **s, int64_t *east)
 	return true;
 }
 
+static int when_past(const char *text, int64_t now, struct fail *f)
+{
+	char room[WHEN_TEXT];
+
+	if (strchr(text, ':') && strlen(text) <= 5) /* a bare time of day: what was meant is told */
+		return fail_set(f, -EINVAL, "'%.60s' is past (it is %s): try 'tomorrow %.60s'", text,
+			when_local(now, room), text);
+	return fail_set(f, -EINVAL, "'%.60s' is past (it is %s)", text, when_local(now, room));
+}
+
+/* A date alone; the time of day in the example is to come. */
+static int when_no_time(struct civil *c, const char *text, int64_t now, struct fail *f)
+{
+	int64_t morning = INT64_MAX, last = INT64_MAX;
+
+	c->hour = 9;
+	if (when_possible(c) && from_local(c, text, &morning, NULL) == 0 && morning < now) {
+		c->hour = 23;
+		c->minute = 59;
+		if (from_local(c, text, &last, NULL) == 0 && last < now)
+			return when_past(text, now, f);
+	}
+	return fail_set(f, -EINVAL, "'%.60s' has no time of day: try '%.60s %s'", text, text,
+		morning < now ? "23:59" : "09:00");
+}
+
 /* 1: another form. */
-static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
+static int when_read_date(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 {
 	const char *s = text;
 	struct civil c = { 0 };
@@ -231,7 +270,7 @@ static int when_read_date(const char *text, int64_t *seconds, struct fail *f)
 		!when_take(&s, '-') || !when_digits(&s, 2, &c.day))
 		return 1;
 	if (!*s)
-		return fail_set(f, -EINVAL, "'%.60s' has no time of day: try '%.60s 09:00'", text, text);
+		return when_no_time(&c, text, now, f);
 	if (!when_take(&s, ' ') && !when_take(&s, 'T') && !when_take(&s, 't'))
 		return 1;
 	if (!read_clock(&s, &c))
@@ -326,41 +365,32 @@ static int read_unix(const char *text, int64_t *seconds)
 	return 0;
 }
 
-static int read_point(const char *text, int64_t now, int64_t *seconds, const char *forms, struct fail *f)
+static int read_point(const char *text, int64_t now, int64_t *seconds, bool start, struct fail *f)
 {
+	char forms[FORMS_TEXT];
 	int64_t at;
 	int rc = read_later(text, now, &at);
 
 	if (rc == 1)
 		rc = read_unix(text, &at);
 	if (rc == 1)
-		rc = when_read_date(text, &at, f);
+		rc = when_read_date(text, now, &at, f);
 	if (rc == 1)
 		rc = read_day(text, now, &at, f);
 	if (rc == 1)
-		return fail_set(f, -EINVAL, "'%.60s' is not a time: %s", text, forms);
+		return fail_set(f, -EINVAL, "'%.60s' is not a time: %s", text, when_forms(start, now, forms));
 	if (rc)
 		return rc;
 	if (at > now + (int64_t)YEARS_MAX * 366 * DAY)
-		return fail_set(f, -EINVAL, "'%.60s' is too far away: %s", text, forms);
+		return fail_set(f, -EINVAL, "'%.60s' is too far away: %s", text, when_forms(start, now, forms));
 	*seconds = at;
 	return 0;
-}
-
-static int when_past(const char *text, int64_t now, struct fail *f)
-{
-	char room[WHEN_TEXT];
-
-	if (strchr(text, ':') && strlen(text) <= 5) /* a bare time of day: what was meant is told */
-		return fail_set(f, -EINVAL, "'%.60s' is past (it is %s): try 'tomorrow %.60s'", text,
-			when_local(now, room), text);
-	return fail_set(f, -EINVAL, "'%.60s' is past (it is %s)", text, when_local(now, room));
 }
 
 int when_start(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 {
 	int64_t at = now;
-	int rc = strcmp(text, "now") == 0 ? 0 : read_point(text, now, &at, start_forms, f);
+	int rc = strcmp(text, "now") == 0 ? 0 : read_point(text, now, &at, true, f);
 
 	if (rc)
 		return rc;
@@ -372,12 +402,13 @@ int when_start(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 
 int when_end(const char *text, int64_t now, int64_t *seconds, struct fail *f)
 {
+	char forms[FORMS_TEXT];
 	int64_t at;
 	int rc;
 
 	if (strcmp(text, "now") == 0)
-		return fail_set(f, -EINVAL, "the end cannot be 'now': %s", end_forms);
-	rc = read_point(text, now, &at, end_forms, f);
+		return fail_set(f, -EINVAL, "the end cannot be 'now': %s", when_forms(false, now, forms));
+	rc = read_point(text, now, &at, false, f);
 	if (rc)
 		return rc;
 	if (at <= now)

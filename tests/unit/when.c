@@ -98,6 +98,12 @@ static void starts(void)
 	}
 	has_str((when_start("19:00", NOW, &n, &f), f.text), "tomorrow 19:00",
 		"a time of day that is past says what may be meant");
+	has_str((when_start("soon", NOW, &n, &f), f.text), "tomorrow 09:00, 2026-11-21T09:00Z or @1795251600",
+		"examples are times to come");
+	has_str((when_start("2020-01-01", NOW, &n, &f), f.text), "'2020-01-01' is past",
+		"a day that is past is no example of a time");
+	has_str((when_start("2026-11-20", NOW, &n, &f), f.text), "try '2026-11-20 23:59'", "today has one to come");
+	has_str((when_start("2026-11-22", NOW, &n, &f), f.text), "try '2026-11-22 09:00'", "a day needs a time");
 	is_int(when_end("now", NOW, &n, &f), -EINVAL, "nothing ends now");
 	ok(when_end("+1h", NOW, &n, &f) == 0 && n == NOW + 3600, "ends are told in the same forms");
 	is_int(when_end("@1795204810", NOW, &n, &f), -EINVAL, "an end is later than now");

@@ -197,7 +197,7 @@ static int buy_begin(struct buy *b)
 static int buy_print(struct buy *b, int status)
 {
 	return buy_result_print(b->d.np, b->d.o, &b->order.purchase, b->order.sku,
-		order_args_gpus(&b->order.args, b->order.sku), status);
+		order_args_gpus(&b->order.args, b->order.sku), market_clock_now(&b->order.args.clock), status);
 }
 
 /* The hint with the command as it was typed; valid until the next call. */

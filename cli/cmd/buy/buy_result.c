@@ -12,6 +12,9 @@
 #include "cli/frame/remember.h"
 #include "market/when.h"
 
+/* What starts later is waited for first. */
+enum { BUY_RESULT_SOON = 3 * 60 };
+
 const struct column buy_result_columns[] = {
 	{ "reservation", COLUMN_ID, "its name" },
 	{ "id", COLUMN_WIDE, "its id" },
@@ -50,7 +53,7 @@ static void buy_result_nodes_text(const struct purchase *p, struct buf *out)
 			command_nomem();
 }
 
-static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku)
+static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku, int64_t now)
 {
 	char total[MONEY_TEXT];
 
@@ -59,7 +62,10 @@ static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, 
 	print_note(np, "bought %" PRId64 " node%s of %s for %s as '%s'%s", p->order.filled_nodes,
 		p->order.filled_nodes == 1 ? "" : "s", sku->alias ? sku->alias : sku->id,
 		money_text(p->order.total, total), p->name, p->replayed ? " (replayed)" : "");
-	if (p->node_count)
+	if (p->node_count && p->order.filled_start - now > BUY_RESULT_SOON)
+		print_note(np, "next: 'nanopod wait %s', 'nanopod show %s', 'nanopod extend %s -d 12h'", p->name,
+			p->name, p->name);
+	else if (p->node_count)
 		print_note(np,
 			"next: 'nanopod ssh %s', 'nanopod run -r %s -- COMMAND', 'nanopod extend %s -d 12h', 'nanopod "
 			"show %s'",
@@ -71,7 +77,7 @@ static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, 
 }
 
 int buy_result_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
-	unsigned gpus, int status)
+	unsigned gpus, int64_t now, int status)
 {
 	const struct order_status *d = &p->order;
 	char rooms[8][CELL_TEXT];
@@ -101,7 +107,7 @@ int buy_result_print(struct nanopod *np, const struct options *o, const struct p
 			buf_text(&nodes), p->replayed ? "true" : "false" });
 	rc = rows_end(r);
 	buf_release(&nodes);
-	buy_result_next_steps(np, p, sku);
+	buy_result_next_steps(np, p, sku, now);
 	return rc ? rc : status;
 }
 

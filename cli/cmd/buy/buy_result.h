@@ -10,9 +10,9 @@
 
 extern const struct column buy_result_columns[];
 
-/* gpus: as order_args_gpus(). Returns status, or the exit status of a failure to print. */
+/* gpus: as order_args_gpus(). now: of the market. Returns status, or the exit status of a failure to print. */
 int buy_result_print(struct nanopod *np, const struct options *o, const struct purchase *p, const struct sku *sku,
-	unsigned gpus, int status);
+	unsigned gpus, int64_t now, int status);
 
 /* Waits until its nodes run, unless they start later than that. 0, or an exit status after saying why. */
 int buy_result_wait(struct purchase *p, int64_t wait_ms, int64_t now);

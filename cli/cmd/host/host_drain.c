@@ -65,7 +65,7 @@ int host_list(struct nanopod *np, const struct options *o, char **words)
 {
 	struct rows_list hosts = { .command = "host",
 		.what = "the hosts",
-		.none = "you have no hosts; 'nanopod host join' makes this machine one",
+		.none = "you have no hosts; 'nanopod host join URL' makes this machine one",
 		.columns = host_list_columns,
 		.add = add_host };
 	struct buf path;

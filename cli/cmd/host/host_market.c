@@ -169,7 +169,8 @@ static int show_market(struct shown *s, const struct options *o)
 		if (failed)
 			rc = market_fail(m, "cannot list the machines");
 		else if (none)
-			print_note(s->np, "you have no machines in this market; 'nanopod host join' joins this one");
+			print_note(s->np,
+				"you have no machines in this market; 'nanopod host join URL' joins this one");
 	}
 	market_sign_out(m);
 	return rc;
@@ -182,7 +183,7 @@ static int show_alone(struct shown *s, const struct options *o, const struct doc
 
 	if (!d)
 		return print_fail(s->np, STATUS_NOTFOUND,
-			"'nanopod host join' joins this machine, 'nanopod login' signs in to see yours",
+			"'nanopod host join URL' joins this machine, 'nanopod login' signs in to see yours",
 			"no machine to show: this one has joined no market, and you are not signed in");
 	s->rows = rows_new(s->np, o, columns, &rc);
 	if (!s->rows)
