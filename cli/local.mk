@@ -12,6 +12,7 @@ include cli/tree/local.mk
 include cli/via/local.mk
 include cli/logs/local.mk
 include cli/top/local.mk
+include cli/alerts/local.mk
 include cli/local/local.mk
 include cli/provision/local.mk
 libcli_la_LIBADD = libconf.la libmarket.la libbase.la

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alerts/alertlist.h"
+#include "cli/alerts/alertwatch.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/trade/market_link.h"
 
-enum { PAGES_MOST = 1000, NOTE_BYTES = 2000 };
-
-static const char *const severities[] = { "critical", "warning", "info" };
+enum { NOTE_BYTES = 2000, EVERY_LEAST_MS = 100 };
 
 static const struct column columns[] = {
 	{ "severity", COLUMN_STATE, "critical, warning or info" },
@@ -32,102 +32,6 @@ static const struct column columns[] = {
 };
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
-
-struct alerts {
-	struct doc **docs; /* the rows are in them */
-	size_t doc_count;
-	struct model_alert *list;
-	size_t count;
-	struct model_alerts_of of;
-};
-
-static void alerts_release(struct alerts *a)
-{
-	for (size_t i = 0; i < a->doc_count; i++)
-		doc_free(a->docs[i]);
-	free(a->docs);
-	free(a->list);
-}
-
-/* ---- Asking ---------------------------------------------------------------------------- */
-
-static int severity_rank(const char *word)
-{
-	int i = 0;
-
-	while (i < 3 && strcmp(severities[i], word) != 0)
-		i++;
-	return i;
-}
-
-/* The most severe first, of those the oldest. */
-static int alerts_order(const void *a, const void *b)
-{
-	const struct model_alert *x = a, *y = b;
-	int rank = severity_rank(x->severity) - severity_rank(y->severity);
-
-	if (rank)
-		return rank;
-	if (x->since != y->since)
-		return !x->since ? 1 : !y->since ? -1 : x->since < y->since ? -1 : 1;
-	rank = strcmp(x->name ? x->name : x->id, y->name ? y->name : y->id);
-	return rank ? rank : strcmp(x->rule, y->rule);
-}
-
-static void alerts_sum(struct model_alerts_of *sum, const struct model_alerts_of *of)
-{
-	sum->accounts += of->accounts;
-	sum->machines += of->machines;
-	sum->hosts += of->hosts;
-	sum->nodes += of->nodes;
-	sum->unknown.unheard += of->unknown.unheard;
-	sum->unknown.machines += of->unknown.machines;
-	sum->unknown.machine_gpus += of->unknown.machine_gpus;
-	sum->unknown.hosts += of->unknown.hosts;
-	sum->unknown.nodes += of->unknown.nodes;
-	sum->unknown.node_gpus += of->unknown.node_gpus;
-}
-
-/* Takes the document. least: the rank of the least severe that is wanted. */
-static int alerts_take(struct alerts *a, struct doc *d, int least, struct fail *f)
-{
-	struct model_alerts_of of;
-	size_t count = doc_count(d);
-	int rc = wire_alerts_of(d, &of, f);
-
-	a->docs = reallocarray(a->docs, a->doc_count + 1, sizeof *a->docs);
-	a->list = reallocarray(a->list, a->count + count + 1, sizeof *a->list);
-	if (!a->docs || !a->list)
-		command_nomem();
-	a->docs[a->doc_count++] = d;
-	if (!rc)
-		alerts_sum(&a->of, &of);
-	for (size_t i = 0; i < count && !rc; i++) {
-		rc = wire_alert(d, (long)i, &a->list[a->count], f);
-		a->count += !rc && severity_rank(a->list[a->count].severity) <= least;
-	}
-	return rc;
-}
-
-static int alerts_ask(struct market_link *m, int least, struct alerts *a)
-{
-	const char *cursor = NULL;
-	int rc = 0;
-
-	for (int page = 0; !rc && (!page || cursor); page++) {
-		struct doc *d;
-
-		rc = page == PAGES_MOST ? fail_set(&m->fail, CLIENT_BAD_ANSWER, "the list of alerts does not end")
-			: cursor        ? market_get(m, "/np/v1/alerts?starting_after=%.64s", cursor)
-					: market_get(m, "/np/v1/alerts");
-		rc = rc ? rc : doc_parse(buf_text(&m->answer.body), m->answer.body.len, &d, &m->fail);
-		rc = rc ? rc : alerts_take(a, d, least, &m->fail);
-		rc = rc ? rc : doc_next(a->docs[a->doc_count - 1], &cursor, &m->fail);
-	}
-	if (!rc && a->count)
-		qsort(a->list, a->count, sizeof *a->list, alerts_order);
-	return rc;
-}
 
 /* ---- Showing --------------------------------------------------------------------------- */
 
@@ -169,8 +73,8 @@ static void alerts_note_none(struct nanopod *np, const struct alerts *a, const c
 	alerts_count(&b, of->hosts - of->unknown.hosts, "host");
 	if (of->accounts)
 		buf_addf(&b, "%s%s", b.len ? " and " : "", of->accounts > 1 ? "all balances" : "the balance");
-	if (severity_rank(severity) < 2)
-		print_note(np, "no alert is %s%s", severity, severity_rank(severity) ? " or worse" : "");
+	if (alerts_rank(severity) < 2)
+		print_note(np, "no alert is %s%s", severity, alerts_rank(severity) ? " or worse" : "");
 	else if (b.len)
 		print_note(np, "nothing is wrong with %s", buf_text(&b));
 	else
@@ -236,22 +140,64 @@ static int alerts_show(struct market_link *m, const struct options *o, const str
 
 /* ---- The command ----------------------------------------------------------------------- */
 
+/* Options that only make sense together. */
+static int alerts_check(struct nanopod *np, const struct options *o)
+{
+	static const char *const alone[] = { "watch", "every", "secret-file", "state" };
+	const char *silence;
+
+	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+		if (option_given(o, alone[i]) && !option_given(o, "to"))
+			return print_fail_field(np, STATUS_USAGE, "--to", "e.g. --to mail:ops@example.org",
+				"--%s needs --to", alone[i]);
+	if (option_given(o, "to") && option_given(o, "fail"))
+		return print_fail_field(np, STATUS_USAGE, "--fail", NULL, "--fail and --to exclude each other");
+	if (option_ms(o, "every") < EVERY_LEAST_MS)
+		return print_fail_field(np, STATUS_USAGE, "--every", NULL, "--every is %dms at least", EVERY_LEAST_MS);
+	for (size_t i = 0; (silence = option_at(o, "silence", i)); i++)
+		if (!strcspn(silence, ":") || strcspn(silence, ":") > 63)
+			return print_fail_field(np, STATUS_USAGE, "--silence", "e.g. --silence node_idle:train-*",
+				"'%.60s' names no rule", silence);
+	return 0;
+}
+
+/* Takes silenced ones out. How many they were. */
+static size_t alerts_silence(struct alerts *a, const struct options *o)
+{
+	size_t kept = 0, count = a->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (!alerts_silenced(o, &a->list[i]))
+			a->list[kept++] = a->list[i];
+	a->count = kept;
+	return count - kept;
+}
+
 static int alerts_command(struct nanopod *np, const struct options *o)
 {
 	struct alerts a = { .count = 0 };
 	struct market_link *m;
-	int rc;
+	size_t silenced = 0;
+	int rc = alerts_check(np, o);
 
+	if (rc)
+		return rc;
+	if (option_given(o, "to"))
+		return alert_watch(np, o);
 	if (!rows_check(np, o, columns, &rc))
 		return rc;
 	rc = market_sign_in(np, o, 0, &m);
 	if (rc)
 		return rc;
 	rc = market_need_ours(m, "alerts");
-	if (!rc && alerts_ask(m, severity_rank(option_text(o, "severity")), &a))
+	if (!rc && alerts_ask(m, alerts_rank(option_text(o, "severity")), &a))
 		rc = market_fail(m, "cannot list alerts");
-	else if (!rc)
+	else if (!rc) {
+		silenced = alerts_silence(&a, o);
 		rc = alerts_show(m, o, &a);
+	}
+	if (!rc && silenced && !option_given(o, "quiet"))
+		print_note(np, "%zu silenced", silenced);
 	market_sign_out(m);
 	if (!rc && a.count && option_given(o, "fail"))
 		rc = STATUS_CHECK;
@@ -259,10 +205,25 @@ static int alerts_command(struct nanopod *np, const struct options *o)
 	return rc;
 }
 
+#define DELIVERY "Delivery"
+
 static const struct option options[] = {
 	{ "severity", 's', OPTION_ENUM, "LEVEL", .fallback = "info", .values = "critical|warning|info",
 		.help = "minimum severity", .complete = COMPLETE_VALUES },
 	{ "fail", 0, OPTION_FLAG, .help = "exit with 11 if there is any such alert" },
+	{ "silence", 0, OPTION_LIST, "RULE[:THING]",
+		.help = "leave out a rule, or it for a name or id; both may have * and ?; repeatable" },
+	{ "to", 0, OPTION_LIST, "RECEIVER", .section = DELIVERY,
+		.help = "tell what began and what ended instead of listing it: https://…, mail:ADDRESS, "
+			"alertmanager:URL, or @FILE that has one of them; repeatable" },
+	{ "watch", 0, OPTION_FLAG, .help = "go on until a signal", .section = DELIVERY },
+	{ "every", 0, OPTION_DURATION, "DURATION", .fallback = "30s", .help = "from one look to the next",
+		.section = DELIVERY },
+	{ "secret-file", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE, .section = DELIVERY,
+		.help = "what signs webhooks; default: NANOPOD_ALERT_SECRET" },
+	{ "state", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE, .section = DELIVERY,
+		.help = "what was told to whom; default: a file in ~/.local/state/nanopod/alerts for each market, "
+			"profile and account" },
 	{ 0 },
 };
 
@@ -270,6 +231,7 @@ static const struct example examples[] = {
 	{ "nanopod alerts", "show what is wrong, or soon will be, the most severe first" },
 	{ "nanopod alerts --severity critical --fail -q", "for cron and CI: names, and 11 if there are any" },
 	{ "nanopod alerts -o jsonl | jq -r .next", "what to type next about each" },
+	{ "nanopod alerts --watch --to mail:ops@example.org --silence node_idle", "mail what begins and what ends" },
 	{ 0 },
 };
 
@@ -278,12 +240,17 @@ const struct command cmd_alerts = {
 	.args = "",
 	.summary = "show what is wrong, or soon will be",
 	.examples = examples,
-	.description = "The market looks at your nodes, balance and leases, and at your machines and hosts if you rent "
-		       "them out: silence, heat, throttling, errors of GPU memory, memory and disks that are nearly "
-		       "full, nodes that idle while you pay for them, leases that end soon, a balance that does not "
-		       "pay for a day more.\n\n"
-		       "It asks anew each time and stores nothing. What it could not judge it counts below the list: "
-		       "no alert about a node that sends no samples does not mean that the node is well.",
+	.description =
+		"The market looks at your nodes, balance and leases, and at your machines and hosts if you rent "
+		"them out: silence, heat, throttling, errors of GPU memory, memory and disks that are nearly "
+		"full, nodes that idle while you pay for them, leases that end soon, a balance that does not "
+		"pay for a day more.\n\n"
+		"The market judges anew each time and stores nothing. What it could not judge it counts below the "
+		"list: "
+		"no alert about a node that sends no samples does not mean that the node is well.\n\n"
+		"With --to it delivers instead: each alert that begins and each that ends is an event with an id, "
+		"told to every receiver in order and until it accepts, also after a crash: once at least, so a "
+		"receiver should know ids again.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,

@@ -70,6 +70,10 @@ int client_check_token_text(const char *token, struct fail *f);
 int client_check_url(const char *url, struct fail *f);
 int client_check_pin(const char *pin, struct fail *f);
 
+struct client_header {
+	const char *name, *value;
+};
+
 struct client_call {
 	const char *method;        /* "GET" */
 	const char *path;          /* "/v2/orders?limit=50", appended to the URL; it is checked */
@@ -78,6 +82,7 @@ struct client_call {
 	const char *key;           /* Idempotency-Key: makes a POST repeatable; NULL: none */
 	const char *accept;        /* NULL: application/json */
 	bool once;                 /* no second try, whatever happens */
+	const struct client_header *headers; /* further ones, ends with { 0 }; NULL: none */
 };
 
 /*

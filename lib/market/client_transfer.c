@@ -188,6 +188,8 @@ static int set_request(struct client *c, struct transfer *t, CURL *e, const stru
 	bad |= q->key ? client_transfer_add_header(c, t, "Idempotency-Key", q->key) : 0;
 	bad |= client_transfer_add_header(c, t, "Expect", "") ||
 		(q->body && client_transfer_add_header(c, t, "Content-Type", "application/json"));
+	for (const struct client_header *h = q->headers; h && h->name; h++)
+		bad |= client_transfer_add_header(c, t, h->name, h->value);
 	if (bearer)
 		explicit_bzero(bearer, strlen(bearer));
 	free(bearer);

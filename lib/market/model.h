@@ -200,6 +200,9 @@ struct model_alert {
 
 /* How many things a page of alerts is about, and how many of them could not be judged in full. */
 struct model_alerts_of {
+	int64_t now;                 /* the market's clock; 0: an earlier version */
+	const char *const *unjudged; /* ids of machines and nodes that could not be judged in full */
+	size_t unjudged_count;
 	int64_t accounts, machines, hosts, nodes; /* 0: none, or the token may not read them */
 	struct {
 		int64_t unheard, machines, machine_gpus, hosts, nodes, node_gpus;

@@ -60,9 +60,16 @@ int wire_alerts_of(struct doc *d, struct model_alerts_of *out, struct fail *f)
 		OF("nodes_without_gpu_samples", unknown.node_gpus),
 		{ 0 },
 	};
+	static const struct wire_field whole[] = {
+		OF("now", now),
+		FIELD(model_alerts_of, "unjudged", TEXTS, MAY, unjudged),
+		{ 0 },
+	};
 	struct model_alerts_of made = { 0 };
 	struct json_t *o = wire_object(d, WIRE_WHOLE, "alerts", f), *of = o ? wire_member(o, "looked") : NULL;
-	int rc = !o  ? -EPROTO
+	int rc = !o ? -EPROTO : wire_fields(d, o, whole, "alerts", &made, f);
+
+	rc = rc      ? rc
 		: of ? wire_fields(d, of, looked, "alerts", &made, f)
 		     : wire_bad(f, "alerts", "looked", "is missing");
 

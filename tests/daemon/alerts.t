@@ -42,6 +42,8 @@ is "$(unknown "$ACME")" '{"accounts":1,"machines":null,"hosts":null,"nodes":1,"n
 	"but of one node nothing was measured, and no machine was asked about"
 is "$(unknown "$FOUNDRY")" '{"accounts":1,"machines":1,"hosts":2,"machines_without_samples":1}' "nor of the machine"
 
+is "$(look "$ACME" | jq -c .unjudged)$(look "$FOUNDRY" | jq -c '.unjudged | map(.[0:4])')" "[\"$INST\"][\"agt_\"]" "each by its id"
+
 # feed FROM TO NODE MACHINE [GPU]: samples every minute, from one time after $BEGIN to another, of what a node's GPUs measure, a
 # machine, and its GPU. The clock is then at TO.
 feed() {

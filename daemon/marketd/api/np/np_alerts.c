@@ -23,7 +23,7 @@ struct np_alerts {
 	enum ident kind;   /* of the last thing that was looked at */
 	uint64_t last;     /* 0: none yet */
 	bool more;
-	json_t *data;
+	json_t *data, *unjudged;
 	uint32_t of_machine[ALERT_METRICS], of_node[ALERT_METRICS];
 	struct {
 		int64_t accounts, machines, hosts, nodes;
@@ -175,11 +175,17 @@ static bool np_alerts_has_gpus(const struct engine *e, const struct agent *a)
 	return false;
 }
 
+/* So that who saw an alert of it before does not take its absence for an end. */
+static void np_alerts_not_judged(struct np_alerts *l, enum ident kind, uint64_t id)
+{
+	json_array_append_new(l->unjudged, render_id(kind, id));
+}
+
 static int np_alerts_machine(struct np_alerts *l, const struct agent *a)
 {
 	struct alert_subject s = { .api = l->api, .of = ALERT_OF_MACHINE, .account = a->account, .agent = a };
 	struct alert_curves c;
-	int64_t since;
+	int64_t since, before = l->unknown.machines + l->unknown.machine_gpus + l->unknown.unheard;
 	int rc = alert_curves_read(&c, l->api->series, a->id, 0, l->of_machine, 0, l->now, &l->why);
 
 	if (!rc) {
@@ -190,6 +196,8 @@ static int np_alerts_machine(struct np_alerts *l, const struct agent *a)
 			l->unknown.machines++;
 		else if (!alert_curves_known(&c, METRIC_MACHINE_HEAT) && np_alerts_has_gpus(l->e, a))
 			l->unknown.machine_gpus++;
+		if (before < l->unknown.machines + l->unknown.machine_gpus + l->unknown.unheard)
+			np_alerts_not_judged(l, IDENT_AGENT, a->id);
 		alert_look(&s, l->data);
 	}
 	alert_curves_release(&c);
@@ -212,6 +220,7 @@ static int np_alerts_node(struct np_alerts *l, const struct instance *i)
 	const struct sku *k = engine_sku(l->e, i->sku);
 	struct alert_subject s = { .api = l->api, .of = ALERT_OF_NODE, .account = i->account, .node = i, .host = h };
 	struct alert_curves c = { 0 };
+	int64_t before = l->unknown.nodes + l->unknown.node_gpus;
 	int rc = 0;
 
 	if (h && h->agent) {
@@ -226,6 +235,8 @@ static int np_alerts_node(struct np_alerts *l, const struct instance *i)
 			l->unknown.nodes++;
 		else if (!alert_curves_known(&c, METRIC_NODE_USE))
 			l->unknown.node_gpus += k && k->gpus > 0;
+		if (before < l->unknown.nodes + l->unknown.node_gpus)
+			np_alerts_not_judged(l, IDENT_INSTANCE, i->id);
 		alert_look(&s, l->data);
 	}
 	alert_curves_release(&c);
@@ -280,6 +291,7 @@ static json_t *np_alerts_answer(struct np_alerts *l, bool owner, bool buyer)
 			(json_int_t)l->unknown.machine_gpus, "hosts_without_machine", (json_int_t)l->unknown.hosts,
 			"nodes_without_samples", (json_int_t)l->unknown.nodes, "nodes_without_gpu_samples",
 			(json_int_t)l->unknown.node_gpus));
+	json_object_set_new(list, "unjudged", l->unjudged);
 	return list;
 }
 
@@ -314,12 +326,14 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 	alert_metrics(ALERT_OF_MACHINE, l.of_machine);
 	alert_metrics(ALERT_OF_NODE, l.of_node);
 	l.data = json_array();
+	l.unjudged = json_array();
 	if (buyer && !l.last)
 		rc = np_alerts_accounts(&l);
 	rc = rc ? rc : np_alerts_things(&l, owner, buyer);
 	if (!rc)
 		return api_json(q, r, 200, np_alerts_answer(&l, owner, buyer));
 	json_decref(l.data);
+	json_decref(l.unjudged);
 	return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s", l.why.text);
 }
 
@@ -386,6 +400,8 @@ static const struct schema_field np_alerts_list[] = {
 	{ "looked", SCHEMA_REF, FIELD_REQUIRED, "np.AlertsLooked", 0, 0, "how many things this page is about" },
 	{ "unknown", SCHEMA_REF, FIELD_REQUIRED, "np.AlertsUnknown", 0, 0,
 		"how many of them could not be judged in full" },
+	{ "unjudged", SCHEMA_ARRAY, FIELD_REQUIRED, "string", 0, 0,
+		"ids of these machines and nodes: that one of their alerts is missing does not mean that it ended" },
 	{ 0 },
 };
 
