@@ -88,6 +88,27 @@ like "$out" '^2027-01-31  Closing balance' "and closes with its last day"
 run_is 0 "the next month" "$NANOPOD" statement 2027-02 -o json
 is "$(printf '%s' "$out" | jq -c '[.opening_micros, .closing_micros, (.entries | length)]')" "[99578000000,99578000000,0]" "begins where it ended"
 
+# Money back for a reservation.
+NANOPOD_URL=$SOCKET run_is 0 "a refund" "$NANOPOD" admin refund acme train 5 --reason 'slow disk'
+like "$out" '^\$5\.00 to acme; \$99,583\.00 is available' "the account has it"
+run "$NANOPOD" statement 2027-02
+like "$out" '^2027-02-04  Refund: train, slow disk +\$5\.00 +\$99,583\.00$' "is no mere credit"
+like "$out" '^Refunds +\$5\.00$' "and has a sum of its own"
+run "$NANOPOD" statement 2027-02 -o json
+is "$(printf '%s' "$out" | jq -c '[.entries[] | [.kind, .of, .reason, .amount_micros]], [.sums.refund_micros, .sums.credit_micros]')" \
+	'[["refund","train","slow disk",5000000]]
+[5000000,0]' "in JSON, too"
+TRAIN=$(as "$ACME" GET '/np/v1/report?from=1801440000&to=1803859200' | jq -r '.data[] | select(.kind == "credit") | .pool')
+NANOPOD_URL=$SOCKET run_is 0 "(by id, and taken back)" "$NANOPOD" admin refund acme "$TRAIN" 1 --reason 'again'
+NANOPOD_URL=$SOCKET run_is 0 "(it)" "$NANOPOD" admin credit acme 6 --take-back
+NANOPOD_URL=$SOCKET run_is 3 "a refund for a reservation that there is not" "$NANOPOD" admin refund acme nothing 5 --reason x
+NANOPOD_URL=$SOCKET run_is 3 "for another's" "$NANOPOD" admin refund foundry "$TRAIN" 5 --reason x
+NANOPOD_URL=$SOCKET run_is 2 "without a reason" "$NANOPOD" admin refund acme train 5
+run_is 4 "by who gets it" "$NANOPOD" admin refund acme train 5 --reason x
+operator POST /np/v1/accounts/acme/credits '{"amount_dollars":"-1","reservation":"train","reason":"x"}' >/dev/null
+is "$(http_status)" 422 "below zero"
+like "$(cat "$MARKETD_LOG")" 'refund of \$5\.00 to account .*acme.* for pool_' "the log says what it was"
+
 # Nodes that nobody started: their buyer has the money back, and had no time.
 LATER=$((NOW + 20 * 24 * HOUR))
 as "$FOUNDRY" POST "/np/v1/hosts/$(host late "$SKU")/offers" \
@@ -104,7 +125,7 @@ run "$NANOPOD" events
 like "$out" '\$12\.50 credited: goodwill for the outage' "an event has the reason"
 like "$out" '\$2\.50 taken back: too much' "and says what was taken back"
 run "$NANOPOD" ledger -o json
-is "$(printf '%s' "$out" | jq -c '[.[] | .reason | select(. != null)]')" '["goodwill for the outage","too much"]' "the ledger has them"
+is "$(printf '%s' "$out" | jq -c '[.[] | .reason | select(. != null)]')" '["goodwill for the outage","too much","slow disk","again"]' "the ledger has them"
 run_is 0 "ledger verify" "$NANOPOD" ledger verify
 NANOPOD_URL=$SOCKET run_is 0 "suspend with a reason" "$NANOPOD" admin account suspend acme --reason 'unpaid since May'
 run "$NANOPOD" events

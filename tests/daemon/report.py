@@ -118,13 +118,21 @@ def credit():
         {"amount_dollars": "%s%d.%06d" % (rnd.choice(["", "", "-"]), rnd.randrange(50), rnd.randrange(1, 10**6))}, False)
 
 
+def refund():
+    who, micros = rnd.choice(buyers), rnd.randrange(1, 50 * 10**6)
+    ask("POST", "/np/v1/accounts/%s/credits" % who, {
+        "amount_dollars": "%d.%06d" % divmod(micros, 10**6), "reservation": "%s-%s" % (who, rnd.choice(["small", "big"])), "reason": "slow"})
+    given[who, month_of(now)] = given.get((who, month_of(now)), 0) + micros
+
+
 def trouble():
     owner, host = rnd.choice(hosts)
     ask("PATCH", "/np/v1/hosts/%s?account=%s" % (host, owner), {"down": rnd.random() < .5}, False)
 
 
+given = {}
 watched = seed % 4 == 3  # the overview is asked now and then, or only at the end
-deeds = [offer, offer, buy, buy, buy, sell, extend, release, credit, trouble]
+deeds = [offer, offer, buy, buy, buy, sell, extend, release, credit, refund, trouble]
 first, late = month_of(now), rnd.randrange(20, 28)  # it ends within a month
 while (month_of(now)[0] * 12 + month_of(now)[1]) - (first[0] * 12 + first[1]) < months or now % begin(*month_of(now)) < late * 86400:
     for _ in range(rnd.randrange(1, 5)):
@@ -195,6 +203,8 @@ for account in buyers + sellers + ["idle"]:
             last = [p["balance"] for p in rows if p["asset"] == "0" and p["book"] == book and p["at"] < b]
             check(after[book] == (last[-1] if last else 0), "%s %d: %s closes wrong" % (account, a, book))
         credits = sum(p["amount"] for p in mine if p["subject"] == "0")
+        check(sum(r["amount_micros"] for r in got if r["kind"] == "credit" and r["pool"]) == given.get((account, month_of(a)), 0),
+              "%s %d: refunds with a reason" % (account, a))
         check(kinds.get("credit", 0) + kinds.get("debit", 0) == credits, "%s %d: credits" % (account, a))
         keys = {(p["seq"], p["transfer"]): 0 for p in mine}
         for p in mine:

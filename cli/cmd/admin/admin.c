@@ -204,7 +204,9 @@ static int show_credit(struct market_link *m, const char *account, int64_t micro
 	return STATUS_OK;
 }
 
-static int admin_credit(struct nanopod *np, const struct options *o, char **words)
+/* reservation: the money is a refund for it; NULL: it is not. */
+static int admin_give(struct nanopod *np, const struct options *o, const char *account, const char *reservation,
+	const char *text)
 {
 	struct market_link *m = NULL;
 	struct buf body, path;
@@ -214,9 +216,9 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 	int64_t micros;
 	int rc;
 
-	if (money_parse(words[1], &micros, &why) || !micros)
-		return print_fail(np, STATUS_USAGE, NULL, "cannot credit '%s': %s", words[0],
-			*why.text ? why.text : "the amount is zero");
+	if (money_parse(text, &micros, &why) || !micros)
+		return print_fail(np, STATUS_USAGE, NULL, "cannot %s '%s': %s", reservation ? "refund" : "credit",
+			account, *why.text ? why.text : "the amount is zero");
 	if (option_given(o, "take-back"))
 		micros = -micros;
 	buf_init(&body, BODY_MAX);
@@ -226,19 +228,37 @@ static int admin_credit(struct nanopod *np, const struct options *o, char **word
 	json_text(&j, "amount_dollars", money_wire(micros, room));
 	if (option_given(o, "reason"))
 		json_text(&j, "reason", option_text(o, "reason"));
+	if (reservation)
+		json_text(&j, "reservation", reservation);
 	json_end(&j);
-	if (j.error || buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, words[0]) ||
+	if (j.error || buf_adds(&path, "/np/v1/accounts/") || client_quote(&path, account) ||
 		buf_adds(&path, "/credits"))
 		command_nomem();
 	rc = admin_begin(np, o, &m);
 	if (!rc)
 		rc = market_make(m, buf_text(&path), &body, buf_text(&body))
-			? market_fail(m, "cannot credit '%s'", words[0])
-			: show_credit(m, words[0], micros);
+			? market_fail(m, "cannot %s '%s'", reservation ? "refund" : "credit", account)
+			: show_credit(m, account, micros);
 	buf_release(&body);
 	buf_release(&path);
 	market_sign_out(m);
 	return rc;
+}
+
+static int admin_credit(struct nanopod *np, const struct options *o, char **words)
+{
+	return admin_give(np, o, words[0], NULL, words[1]);
+}
+
+static int admin_refund(struct nanopod *np, const struct options *o, char **words)
+{
+	if (!option_given(o, "reason") || !*option_text(o, "reason"))
+		return print_fail_field(np, STATUS_USAGE, "--reason", "e.g. --reason 'host down on 14 October'",
+			"a refund needs a reason, which the account sees");
+	if (option_given(o, "take-back"))
+		return print_fail_field(np, STATUS_USAGE, "--take-back", "'nanopod admin credit' takes money back",
+			"a refund cannot be taken back by another one");
+	return admin_give(np, o, words[0], words[1], words[2]);
 }
 
 static int admin_token(struct nanopod *np, const struct options *o, char **words)
@@ -384,6 +404,7 @@ static const struct action actions[] = {
 	{ "account open", "ACCOUNT [--reason TEXT]", 1, 1, account_open },
 	{ "account set", "ACCOUNT --floor AMOUNT [--reason TEXT]", 1, 1, account_set },
 	{ "credit", "ACCOUNT AMOUNT [--take-back] [--reason TEXT]", 2, 2, admin_credit },
+	{ "refund", "ACCOUNT RESERVATION AMOUNT --reason TEXT", 3, 3, admin_refund },
 	{ "token list", "[--account ACCOUNT]", 0, 0, admin_token_list },
 	{ "token revoke", "ID...", 1, 100, admin_token_revoke },
 	{ "token", "ACCOUNT NAME [--scope LIST] [--expires DURATION]", 2, 2, admin_token },
@@ -430,8 +451,8 @@ static const struct option options[] = {
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
 	{ "reason", 0, OPTION_STRING, "TEXT",
-		.help = "host down: why; its buyers see it; credit, account suspend, open, set: why; the account sees "
-			"it" },
+		.help = "host down: why; its buyers see it; credit, refund, account suspend, open, set: why; the "
+			"account sees it" },
 	{ "yes", 'y', OPTION_FLAG, .help = "host down: do not ask; the plan is still printed" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan" },
 	{ 0 },
@@ -441,6 +462,8 @@ static const struct example examples[] = {
 	{ "nanopod admin overview", "accounts, hosts, what is sold, what the market earns, who is silent" },
 	{ "nanopod admin account add alice && nanopod admin credit alice 100", "a new account with a hundred dollars" },
 	{ "nanopod admin credit alice 12.50 --reason 'goodwill for 14 October'", "what she reads on her statement" },
+	{ "nanopod admin refund alice train 5 --reason 'slow disk'",
+		"money back for a reservation, on her statement as that" },
 	{ "nanopod admin token alice laptop", "a token for her, shown once" },
 	{ "nanopod admin sku add h100 --gpus 8 --property accelerator=h100 --property memory=2TiB", "a type of node" },
 	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that type, for her to sell" },
@@ -458,6 +481,7 @@ const struct command cmd_admin = {
 	.positional = "overview  the market on one screen\n"
 		      "account   list, add, show, suspend, open, set\n"
 		      "credit    ACCOUNT AMOUNT: put money in\n"
+		      "refund    ACCOUNT RESERVATION AMOUNT: give money back, with a reason\n"
 		      "token     ACCOUNT NAME: create a token for an account; list, revoke\n"
 		      "sku       list, add, set: types of nodes\n"
 		      "host      list, add, down, up, retire\n"
@@ -473,6 +497,6 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|token|sku|host|offer|policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|policy",
 	.run = admin_command,
 };

@@ -21,13 +21,14 @@ static const struct statement_kind {
 	const char *kind, *entry, *sum;
 } kinds[] = {
 	{ "credit", "Credit", "Credits" },
+	{ "refund", "Refund", "Refunds" },
 	{ "debit", "Taken back", "Taken back" },
 	{ "earning", "Earned", "Earned by selling" },
 	{ "usage", "Node time", "Node time" },
 	{ "forfeit", "Released, not refunded", "Not refunded" },
 };
 
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, KIND_CREDIT = 0, KIND_REFUND = 1 };
 
 struct entry_line {
 	int64_t at, amount, seconds;
@@ -70,10 +71,14 @@ static int statement_add(void *arg, const struct model_report_row *row, struct f
 	struct entry_line *e = NULL;
 	size_t kind = 0;
 
+	if (strcmp(row->kind, "refund") == 0)
+		return 0; /* of time that is paid ahead: it changes no balance, as that is a part of it */
 	while (kind < KINDS && strcmp(kinds[kind].kind, row->kind) != 0)
 		kind++;
 	if (kind == KINDS)
-		return 0; /* refunds change no balance, as what is paid ahead is a part of it */
+		return 0;
+	if (kind == KIND_CREDIT && row->pool)
+		kind = KIND_REFUND;
 	for (size_t i = s->count; !e && row->type && i-- > 0 && s->list[i].at == row->at;)
 		if (s->list[i].kind == kind && statement_same(s->list[i].type, type) &&
 			statement_same(s->list[i].thing, thing))
@@ -143,9 +148,9 @@ static char *entry_text(const struct entry_line *e)
 
 	if (e->seconds)
 		snprintf(hours, sizeof hours, ", %.1f node-hours", (double)e->seconds / 3600);
-	if (asprintf(&text, "%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
+	if (asprintf(&text, "%s%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
 		    e->thing ? e->thing : "", e->thing && e->type ? ", " : "", e->type ? e->type : "", hours,
-		    e->reason ? e->reason : "") < 0)
+		    e->reason && (e->thing || e->type) ? ", " : "", e->reason ? e->reason : "") < 0)
 		command_nomem();
 	return text;
 }
@@ -291,7 +296,7 @@ static int statement_table(const struct statement *s)
 
 static const struct column statement_columns[] = {
 	{ "date", 0, "when, in UTC; of node time: the day" },
-	{ "kind", COLUMN_ID, "opening, credit, debit, earning, usage, forfeit or closing" },
+	{ "kind", COLUMN_ID, "opening, credit, refund, debit, earning, usage, forfeit or closing" },
 	{ "type", 0, "type of node" },
 	{ "of", 0, "reservation, or host" },
 	{ "text", COLUMN_TEXT, "the entry as people read it" },

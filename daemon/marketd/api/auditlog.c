@@ -74,8 +74,9 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 		audit_account_state(ev, audit_account(e, ev->account, whose), room, size);
 		return true;
 	case EVENT_CREDIT:
-		snprintf(room, size, "credit of %s to account %s", money_text(ev->u.credit.micros, money),
-			audit_account(e, ev->account, whose));
+		snprintf(room, size, "%s of %s to account %s%s%.64s", ev->name ? "refund" : "credit",
+			money_text(ev->u.credit.micros, money), audit_account(e, ev->account, whose),
+			ev->name ? " for " : "", ev->name ? ev->name : "");
 		return true;
 	case EVENT_TOKEN:
 		snprintf(room, size, "token %s made for account %s%s", ident_text(IDENT_TOKEN, made, id),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "market/ident.h"
 #include "market/reason.h"
 
 /* A transfer has at most so many postings, with numbers that follow each other. */
@@ -434,4 +435,23 @@ const char *movement_why(struct api *api, uint64_t seq, char room[MOVEMENT_WHY])
 	*room = '\0';
 	s->calls->events(s, seq - 1, take_why, room, NULL);
 	return room;
+}
+
+static int take_refunded(void *arg, uint64_t seq, const struct event *ev)
+{
+	uint64_t *pool = arg;
+
+	(void)seq;
+	if (ev->kind == EVENT_CREDIT && ev->name && !ident_parse(IDENT_POOL, ev->name, pool))
+		*pool = 0;
+	return 1;
+}
+
+uint64_t movement_refunds(struct api *api, uint64_t seq)
+{
+	struct store *s = market_store(api->market);
+	uint64_t pool = 0;
+
+	s->calls->events(s, seq - 1, take_refunded, &pool, NULL);
+	return pool;
 }

@@ -69,4 +69,7 @@ const char *movement_name(enum movement_kind kind);
 enum { MOVEMENT_WHY = WHY_BYTES + 1 };
 const char *movement_why(struct api *api, uint64_t seq, char room[MOVEMENT_WHY]);
 
+/* The pool that event `seq`, a credit, is a refund for; 0: it is none. */
+uint64_t movement_refunds(struct api *api, uint64_t seq);
+
 #endif

@@ -131,18 +131,29 @@ static int post_credit(struct api *api, const struct request *q, struct reply *r
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = account_of(api, q, r);
+	const char *of = body_text(q->body, "reservation");
 	struct event ev = { .kind = EVENT_CREDIT, .text = body_text(q->body, "reason") };
+	const struct pool *p = a && of ? find_pool(e, a->id, of) : NULL;
 	struct fail why = { 0 };
+	char id[IDENT_TEXT];
 	json_t *o;
 	int rc;
 
 	if (!a)
 		return r->status;
 	ev.account = ev.subject = a->id;
+	if (of && !p)
+		return api_refuse(q, r, REASON_NOT_FOUND, "reservation", "account '%.255s' has no reservation '%.255s'",
+			a->name, of);
+	if (p) /* a name changes, this does not */
+		ev.name = ident_text(IDENT_POOL, p->id, id);
 	if (money_parse_wire(body_text(q->body, "amount_dollars"), true, &ev.u.credit.micros) != 0)
 		return api_refuse(q, r, REASON_INVALID, "amount_dollars",
 			"'amount_dollars' is a decimal with up to six places, such as \"100.00\"; \"-100.00\" takes it "
 			"back");
+	if (p && (ev.u.credit.micros < 0 || !ev.text))
+		return api_refuse(q, r, REASON_INVALID, ev.text ? "amount_dollars" : "reason", "%s",
+			ev.text ? "a refund is above zero" : "a refund needs a reason; the account sees it");
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, "amount_dollars", &why);

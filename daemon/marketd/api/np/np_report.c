@@ -74,6 +74,7 @@ static json_t *report_row(struct api *api, const struct movement *m, bool operat
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, m->account);
+	struct movement x = *m;
 	char why[MOVEMENT_WHY] = "";
 	json_t *o = json_pack("{s:I, s:s, s:o, s:o, s:I, s:I}", "at", (json_int_t)m->at, "kind", movement_name(m->kind),
 		"account", report_id(IDENT_ACCOUNT, m->account), "account_name", a ? render_text(a->name) : json_null(),
@@ -82,7 +83,8 @@ static json_t *report_row(struct api *api, const struct movement *m, bool operat
 	if (m->seq)
 		movement_why(api, m->seq, why);
 	json_object_set_new(o, "reason", *why ? render_text(why) : json_null());
-	report_put_node(o, e, m, operator);
+	x.pool = m->kind == MOVEMENT_CREDIT ? movement_refunds(api, m->seq) : m->pool;
+	report_put_node(o, e, &x, operator);
 	render_money(o, "amount", m->amount);
 	render_money(o, "gross", m->gross);
 	render_money(o, "fee", m->fee);
@@ -170,7 +172,7 @@ static const struct schema_field np_report_row[] = {
 	REPORT_TEXT("instance_sku", NULL),
 	REPORT_TEXT("type", NULL),
 	{ "gpus", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of a node" },
-	REPORT_TEXT("pool", "the buyer's"),
+	REPORT_TEXT("pool", "the buyer's; of a credit: the one that it is a refund for"),
 	REPORT_TEXT("reservation", NULL),
 	REPORT_TEXT("host", "the seller's own"),
 	REPORT_TEXT("host_name", NULL),

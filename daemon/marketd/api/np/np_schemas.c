@@ -169,6 +169,8 @@ static const struct schema_field account[] = {
 static const struct schema_field create_credit[] = {
 	{ "amount_dollars", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "below zero takes money out" },
 	{ "reason", SCHEMA_STRING, FIELD_NULL, NULL, 1, WHY_BYTES, "why; the account sees it" },
+	{ "reservation", SCHEMA_STRING, FIELD_NULL, NULL, 1, 1024,
+		"one of the account's pools, by id or name: the money is a refund for it, and needs a reason" },
 	{ 0 },
 };
 
