@@ -19,6 +19,7 @@ const struct route *const api_tables[] = {
 	api_v2_account,
 	api_np_routes,
 	api_np_token_routes,
+	api_np_session_routes,
 	api_np_account_routes,
 	api_np_host_routes,
 	api_np_drain_routes,
@@ -61,6 +62,7 @@ const struct schema *const schema_tables[] = {
 	schema_np_report,
 	schema_np_overview,
 	schema_np_public,
+	schema_np_session,
 	schema_old,
 	NULL,
 };

@@ -18,7 +18,7 @@
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PATCH = 4, METHOD_PUT = 8, METHOD_DELETE = 16 };
 
-enum { PATH_PARTS = 3, QUERY_MAX = 64 };
+enum { PATH_PARTS = 3, QUERY_MAX = 64, SESSION_TEXT = 96 };
 
 struct request {
 	enum method method;
@@ -34,6 +34,7 @@ struct request {
 	uint64_t account, token;
 	int32_t scopes;
 	bool local;                    /* came through the unix socket: the operator */
+	bool cookie;                   /* the token is that of the page's cookie, not of a header */
 	int refused;                   /* why the token was refused (enum reason); 0 */
 	uint64_t joined;               /* account of a used join token, whose answer may have been lost; 0 */
 	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */
@@ -64,6 +65,8 @@ struct reply {
 	bool steady; /* with stream: the next piece depends on nothing, so ask at once */
 	uint64_t resume;               /* seq of the last thing in body, passed back in the next request; 0: none yet */
 	uint64_t version; /* with wait, for an agent: ask again when engine_agent_version() differs */
+	char session[SESSION_TEXT];    /* the token that a browser keeps as its cookie */
+	int64_t session_life;          /* of that, in seconds; -1: the browser forgets its cookie; 0: neither */
 	bool changed;                  /* route.c: it staged something, so it must wait for the commit */
 	bool replayed;                 /* route.c: this answer was stored under its key */
 	int allow;                     /* route.c: methods of this path, for a 405 */

@@ -67,11 +67,18 @@ static void take_session(const struct engine *e, const char *text, const uint8_t
 		q->refused = REASON_FENCED;
 }
 
+static bool auth_hash(const char *text, uint8_t hash[TOKEN_HASH])
+{
+	unsigned len = 0;
+
+	return strlen(text) <= AUTH_TEXT_MAX && EVP_Digest(text, strlen(text), hash, &len, EVP_sha256(), NULL) == 1 &&
+		len == TOKEN_HASH;
+}
+
 void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q)
 {
 	uint8_t hash[TOKEN_HASH];
 	const char *text;
-	unsigned len = 0;
 	bool session;
 
 	q->refused = REASON_UNAUTHENTICATED;
@@ -80,13 +87,21 @@ void auth_header(const struct engine *e, const char *header, int64_t now, struct
 	for (text = header + 7; *text == ' '; text++)
 		;
 	session = str_starts(text, AUTH_SESSION);
-	if ((!session && !str_starts(text, AUTH_PREFIX)) || strlen(text) > AUTH_TEXT_MAX)
-		return;
-	if (EVP_Digest(text, strlen(text), hash, &len, EVP_sha256(), NULL) != 1 || len != TOKEN_HASH)
+	if ((!session && !str_starts(text, AUTH_PREFIX)) || !auth_hash(text, hash))
 		return;
 	if (session)
 		take_session(e, text, hash, q);
 	else
+		auth_take(engine_token_hashed(e, hash), now, q);
+}
+
+void auth_cookie(const struct engine *e, const char *text, int64_t now, struct request *q)
+{
+	uint8_t hash[TOKEN_HASH];
+
+	q->cookie = true;
+	q->refused = REASON_UNAUTHENTICATED;
+	if (str_starts(text, AUTH_PREFIX) && auth_hash(text, hash))
 		auth_take(engine_token_hashed(e, hash), now, q);
 }
 

@@ -18,6 +18,9 @@ enum {
 /* Fills account, token or agent, and scopes from "Bearer npk_…" or "Bearer nps_agt_…" (NULL: none); or refused. */
 void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q);
 
+/* The same for the token in a browser's cookie, which is never an agent's session. */
+void auth_cookie(const struct engine *e, const char *text, int64_t now, struct request *q);
+
 /* Whether the token or session of a request that waits is still good; else as above. The operator always is. */
 void auth_again(const struct engine *e, int64_t now, struct request *q);
 

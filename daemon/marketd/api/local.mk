@@ -94,6 +94,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_nodes.c \
 	daemon/marketd/api/np/np_schemas.c \
 	daemon/marketd/api/np/np_schemas.h \
+	daemon/marketd/api/np/np_session.c \
 	daemon/marketd/api/np/np_tokens.c \
 	daemon/marketd/api/np/np_trades.c \
 	daemon/marketd/api/np/np_samples.c \

@@ -62,6 +62,7 @@ void exchange_free(struct exchange *x)
 	json_decref(x->q.body);
 	upload_release(x);
 	buf_release(&x->r.body);
+	explicit_bzero(x->r.session, sizeof x->r.session);
 	uri_release(&x->uri);
 	free(x->target);
 	free(x);
@@ -72,6 +73,7 @@ void exchange_refuse(struct exchange *x, int reason, const char *text)
 	x->file = NULL;
 	x->r.wait = x->r.stream = x->r.steady = x->r.replayed = x->r.changed = false;
 	x->r.type = NULL;
+	x->r.session_life = 0;
 	if ((reason == REASON_UNAVAILABLE || reason == REASON_RATE) && !x->r.retry_after)
 		x->r.retry_after = 1;
 	api_refuse(&x->q, &x->r, reason, NULL, "%s", text ? text : reason_row(reason)->text);
@@ -167,10 +169,7 @@ bool exchange_head(struct exchange *x)
 	q->accept = exchange_header(x, "Accept");
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
 	q->local = x->conn->listener->local;
-	if (!q->local)
-		auth_header(market_engine(x->http->api->market), exchange_header(x, "Authorization"),
-			market_now(x->http->api->market), q);
-	return true;
+	return q->local || cookie_take(x);
 }
 
 static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)

@@ -137,6 +137,10 @@ void exchange_ask(struct exchange *x);                           /* lets the API
 void exchange_ready(struct exchange *x);                         /* it may leave: takes it off its list and wakes it */
 void exchange_refuse(struct exchange *x, int reason, const char *text);
 
+/* http_cookie.c */
+bool cookie_take(struct exchange *x); /* who asks, by its header or its cookie; false: refused */
+void cookie_header(const struct exchange *x, struct MHD_Response *response);
+
 /* http_head.c */
 bool head_plain(const struct exchange *x, const char *method, const char *version);
 

@@ -96,6 +96,8 @@ static void add_headers(const struct exchange *x, struct MHD_Response *response)
 	}
 	if (x->r.replayed)
 		MHD_add_response_header(response, "Idempotent-Replayed", "true");
+	if (x->r.session_life)
+		cookie_header(x, response);
 	if (x->r.status == 401)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	if (x->r.status == 405)

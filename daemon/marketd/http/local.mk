@@ -4,6 +4,7 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/http.c \
 	daemon/marketd/http/http.h \
 	daemon/marketd/http/http_conn.c \
+	daemon/marketd/http/http_cookie.c \
 	daemon/marketd/http/http_exchange.c \
 	daemon/marketd/http/http_head.c \
 	daemon/marketd/http/http_hooks.h \

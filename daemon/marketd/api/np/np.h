@@ -11,6 +11,7 @@
 
 extern const struct route api_np_routes[];          /* np.c: the market, whoami, policy, clock */
 extern const struct route api_np_token_routes[];    /* np_tokens.c */
+extern const struct route api_np_session_routes[];  /* np_session.c: browsers that sign in */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
@@ -74,6 +75,9 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 /* The same without the answer: name, scopes and expires are in ev. NULL: refused. */
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r); /* the route's {id} */
+
+/* Ends the sessions of browsers that this token signed in. */
+void np_session_revoke(struct api *api, const struct request *q, uint64_t account, uint64_t token);
 
 /* ---- Hosts and agents --------------------------------------------------------------------- */
 
@@ -153,6 +157,7 @@ extern const struct schema schema_np_alerts[];
 extern const struct schema schema_np_report[];
 extern const struct schema schema_np_overview[];
 extern const struct schema schema_np_public[];
+extern const struct schema schema_np_session[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

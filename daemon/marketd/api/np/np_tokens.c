@@ -161,7 +161,10 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 	if (!t || t->account != ev.account || t->revoked)
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no token '%s'", q->parts[0]);
 	rc = api_apply(api, q, &ev, NULL, &why);
-	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	np_session_revoke(api, q, ev.account, ev.subject);
+	return api_nothing(r);
 }
 
 const struct route api_np_token_routes[] = {
