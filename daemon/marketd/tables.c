@@ -37,6 +37,7 @@ const struct route *const api_tables[] = {
 	api_np_node_routes,
 	api_np_trade_routes,
 	api_np_list_routes,
+	api_np_live_routes,
 	api_v1_node_routes,
 	api_v1_routes,
 	api_v0_order_routes,

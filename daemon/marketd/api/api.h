@@ -45,6 +45,7 @@ struct request {
 	uint64_t resume; /* asked again: continue after this seq, whatever query and headers say; 0: first time */
 	uint64_t waited;               /* an agent's reply.version when it began to wait */
 	int64_t dropped;               /* bytes of the body, where its route drops them */
+	bool tick;                     /* a stream: what comes by time is due, as tick_ms passed, or it is new */
 	bool last_ask;                 /* the wait is over: answer with what there is, even nothing */
 };
 
@@ -63,6 +64,8 @@ struct reply {
 	int64_t wait_ms;
 	bool stream; /* stays open: send the body so far, ask again after each commit */
 	bool steady; /* with stream: the next piece depends on nothing, so ask at once */
+	int64_t tick_ms; /* with stream: ask again after so long, though nothing happened; 0: only after a commit */
+	int64_t pace;    /* with stream: bytes per second at most; 0: as fast as its reader takes them */
 	uint64_t resume;               /* seq of the last thing in body, passed back in the next request; 0: none yet */
 	uint64_t version; /* with wait, for an agent: ask again when engine_agent_version() differs */
 	char session[SESSION_TEXT];    /* the token that a browser keeps as its cookie */

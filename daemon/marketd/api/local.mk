@@ -91,6 +91,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_health.c \
 	daemon/marketd/api/np/np_hosts.c \
 	daemon/marketd/api/np/np_lists.c \
+	daemon/marketd/api/np/np_live.c \
 	daemon/marketd/api/np/np_nodes.c \
 	daemon/marketd/api/np/np_schemas.c \
 	daemon/marketd/api/np/np_schemas.h \

@@ -47,6 +47,7 @@ void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
 	x->target_at = target;
 	x->started_us = clock_us();
 	x->deadline = INT64_MAX;
+	x->q.tick = true;
 	buf_init(&x->upload, HTTP_BODY_MAX);
 	buf_init(&x->r.body, ANSWER_MAX);
 	make_id(c->http, x->id);

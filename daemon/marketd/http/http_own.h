@@ -90,6 +90,8 @@ struct exchange {
 	size_t taken;                    /* bytes of the request's body that came; streams: of r.body that left */
 	uint64_t seen;                   /* http->commits at the last ask */
 	int64_t beat;                    /* when a heartbeat is due */
+	int64_t tick;                    /* when r.tick_ms is over; INT64_MAX: never */
+	int64_t paced;                   /* no next piece before this; 0: at any time */
 	bool over;
 };
 

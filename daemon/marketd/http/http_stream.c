@@ -85,19 +85,33 @@ struct list *waiting_place(struct exchange *x)
 
 /* ---- Streams ---------------------------------------------------------------------------- */
 
+/* It may have something to say, and its pace allows that. */
+static bool stream_due(const struct exchange *x)
+{
+	return x->paced <= x->http->now_ms && (x->seen != x->http->commits || x->tick <= x->http->now_ms);
+}
+
 /*
  * Asks for the next piece after one that was not empty, and after each commit. Not while something is
  * staged: the store would show it although its commit can still fail.
  */
 static void next_piece(struct exchange *x)
 {
+	int64_t now = x->http->now_ms;
+
 	if (x->r.body.len > 0)
 		x->seen = UINT64_MAX;
+	if (x->r.body.len > 0 && x->r.pace)
+		x->paced = now + (int64_t)x->r.body.len * 1000 / x->r.pace;
 	x->taken = 0;
 	buf_clear(&x->r.body);
-	if (!x->r.steady && (x->seen == x->http->commits || market_dirty(x->http->api->market)))
+	if (!x->r.steady && (!stream_due(x) || market_dirty(x->http->api->market)))
 		return;
+	x->paced = 0;
+	x->q.tick = x->tick <= now;
 	exchange_ask(x);
+	if (x->q.tick)
+		x->tick = x->r.tick_ms ? now + x->r.tick_ms : INT64_MAX;
 	if (x->r.status != 200 || !x->r.stream) {
 		x->over = true; /* its token or the market has ended */
 		buf_clear(&x->r.body);
@@ -140,6 +154,7 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *room, size_t max)
 struct MHD_Response *stream_response(struct exchange *x)
 {
 	x->beat = x->http->now_ms + x->http->set.heartbeat_ms;
+	x->tick = x->r.tick_ms ? x->http->now_ms + x->r.tick_ms : INT64_MAX;
 	list_remove(&x->link);
 	list_append(&x->http->streams, &x->link);
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read_stream, x, NULL);
@@ -156,6 +171,15 @@ static void wake_stream(struct exchange *x)
 	x->http->resumed = true;
 	conn_state_set(x->conn, CONN_STREAM);
 	MHD_resume_connection(x->conn->mhd);
+}
+
+/* When it has something to do, though nothing happens. */
+static int64_t stream_wakes(const struct exchange *x)
+{
+	bool more = x->paced && x->seen != x->http->commits; /* there may be, once its pace allows that */
+	int64_t at = more || x->tick < x->paced ? x->paced : x->tick;
+
+	return at < x->beat ? at : x->beat;
 }
 
 /* ---- Turns ------------------------------------------------------------------------------ */
@@ -213,7 +237,7 @@ void waiting_turn(struct http *h)
 	list_each(at, tmp, &h->streams) {
 		struct exchange *x = list_entry(at, struct exchange, link);
 
-		if (wake || x->beat <= h->now_ms)
+		if (wake || stream_wakes(x) <= h->now_ms)
 			wake_stream(x);
 	}
 	if (wake) {
@@ -252,8 +276,8 @@ int64_t waiting_deadline(const struct http *h)
 	list_each(at, tmp, &h->streams) {
 		const struct exchange *x = list_entry(at, struct exchange, link);
 
-		if (x->suspended && x->beat < first)
-			first = x->beat;
+		if (x->suspended && stream_wakes(x) < first)
+			first = stream_wakes(x);
 	}
 	if (due && (!list_empty(&h->parked) || !list_empty(&h->streams)) && h->last_wake + WAKE_MS < first)
 		first = h->last_wake + WAKE_MS;

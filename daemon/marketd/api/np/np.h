@@ -29,6 +29,7 @@ extern const struct route api_np_proof_routes[];    /* np_proof.c: what is on sa
 extern const struct route api_np_node_routes[];     /* np_nodes.c: a buyer's nodes */
 extern const struct route api_np_trade_routes[];    /* np_trades.c: extend, release, quote */
 extern const struct route api_np_list_routes[];     /* np_lists.c: ledger, events, leases */
+extern const struct route api_np_live_routes[];     /* np_live.c: events and samples, for pages */
 extern const struct route api_v1_node_routes[];     /* v1_node.c */
 extern const struct route api_v1_routes[];          /* v1.c: balances, images, account */
 extern const struct route api_v0_order_routes[];    /* v0_order.c: orders, quote */
@@ -140,6 +141,17 @@ bool np_node_lives_too(const struct engine *e, const struct instance *i, struct 
 
 /* The minute in which the time begins that a node without a host waits for; -1: it has a host, or there is none. */
 int64_t np_node_start(const struct engine *e, const struct instance *i);
+
+/* ---- Events and samples -------------------------------------------------------------------- */
+
+/* Where a stream is: after what it sent, else by the client's header or query, else 0. false: refused. */
+bool np_events_since(const struct request *q, struct reply *r, uint64_t *since);
+uint64_t np_events_end(struct api *api); /* not before any event that there is */
+/* Appends the events after *last, as server-sent events, up to about so many bytes; *last is then the last of them. */
+int np_events_append(struct api *api, uint64_t account, size_t bytes, uint64_t *last, struct buf *out,
+	struct fail *why);
+/* {"at", "nodes": {ID: [CPU CORES, MEMORY, [USE OF EACH GPU]]}, "more"}: as many live nodes as fit. NULL: no memory. */
+json_t *np_samples_brief(struct api *api, uint64_t account, size_t bytes);
 
 /* ---- Time and trade ------------------------------------------------------------------------ */
 

@@ -111,7 +111,7 @@ struct events {
 	struct api *api;
 	struct buf *out;
 	uint64_t last;
-	size_t count, limit;
+	size_t count, limit, bytes;
 	bool sse;
 };
 
@@ -242,7 +242,7 @@ static int notice_row(void *arg, const struct notice_row *row)
 	char *line;
 	int failed;
 
-	if (ev->count == ev->limit || ev->out->len > EVENT_BYTES)
+	if (ev->count == ev->limit || ev->out->len > ev->bytes)
 		return 0;
 	o = notice_json(ev->api, row);
 	line = json_dumps(o, JSON_COMPACT);
@@ -263,7 +263,7 @@ static int notice_row(void *arg, const struct notice_row *row)
 }
 
 /* Where to continue: after what this stream sent, else the client's header, else the query. false: refused. */
-static bool np_lists_read_since(const struct request *q, struct reply *r, uint64_t *since)
+bool np_events_since(const struct request *q, struct reply *r, uint64_t *since)
 {
 	const char *text = q->last_event_id ? q->last_event_id : api_query(q, "since_seq");
 	char *end;
@@ -280,23 +280,45 @@ static bool np_lists_read_since(const struct request *q, struct reply *r, uint64
 	return false;
 }
 
-static int get_events(struct api *api, const struct request *q, struct reply *r)
+uint64_t np_events_end(struct api *api)
+{
+	return engine_count(market_engine(api->market)) << SEQ_SHIFT | ((1u << SEQ_SHIFT) - 1);
+}
+
+static int np_lists_read_events(struct api *api, uint64_t account, uint64_t since, struct events *ev, struct fail *why)
 {
 	struct store *store = market_store(api->market);
+
+	return store->calls->notices(store, account, since >> SEQ_SHIFT, since & ((1u << SEQ_SHIFT) - 1), ev->limit,
+		notice_row, ev, why);
+}
+
+int np_events_append(struct api *api, uint64_t account, size_t bytes, uint64_t *last, struct buf *out, struct fail *why)
+{
+	struct events ev = { .api = api, .out = out, .sse = true, .limit = 1000, .bytes = bytes, .last = *last };
+	int rc = np_lists_read_events(api, account, *last, &ev, why);
+
+	if (!rc)
+		*last = ev.last;
+	return rc;
+}
+
+static int get_events(struct api *api, const struct request *q, struct reply *r)
+{
 	struct events ev = { .api = api, .out = &r->body, .sse = q->accept && strstr(q->accept, "text/event-stream") };
 	struct fail why = { 0 };
 	int64_t limit, wait;
 	uint64_t since;
 	int rc;
 
-	if (!np_lists_read_since(q, r, &since) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit) ||
-	    !api_query_int(q, r, "wait", 0, WAIT_MAX, 0, &wait))
+	if (!np_events_since(q, r, &since) || !api_query_int(q, r, "limit", 1, 1000, 1000, &limit) ||
+		!api_query_int(q, r, "wait", 0, WAIT_MAX, 0, &wait))
 		return r->status;
 	ev.limit = (size_t)limit;
+	ev.bytes = EVENT_BYTES;
 	ev.last = since;
 	buf_clear(&r->body);
-	rc = store->calls->notices(store, q->account, since >> SEQ_SHIFT, since & ((1u << SEQ_SHIFT) - 1), ev.limit,
-		notice_row, &ev, &why);
+	rc = np_lists_read_events(api, q->account, since, &ev, &why);
 	if (rc)
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	r->type = ev.sse ? "text/event-stream" : "application/x-ndjson";

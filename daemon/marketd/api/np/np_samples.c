@@ -302,6 +302,68 @@ static int get_samples(struct api *api, const struct request *q, struct reply *r
 	return api_query(q, "node") ? np_samples_named(&l, q, r) : np_samples_nodes(&l, q, r, limit);
 }
 
+/* ---- In brief ---------------------------------------------------------------------------------- */
+
+enum { BRIEF_BYTES = 64, BRIEF_GPU_BYTES = 8 }; /* of a node's row, and of each of its GPUs, at most */
+
+static void np_sampled_brief(const struct np_sampled *s, json_t *row)
+{
+	json_t *use = json_array();
+
+	json_array_append_new(row, json_null());
+	json_array_append_new(row, json_null());
+	json_array_append_new(row, use);
+	for (size_t i = 0; i < s->gpus; i++)
+		json_array_append_new(use, json_null());
+	for (size_t k = 0; k < s->count; k++) {
+		const struct metric *m = metric_numbered(s->keys[k].metric);
+		double value = np_sampled_last(s, k);
+
+		if (isnan(value))
+			continue;
+		if (np_sampled_gpu(m) && strcmp(m->name, "use") == 0)
+			json_array_set_new(use, s->keys[k].index, np_sampled_point(value));
+		else if (!np_sampled_gpu(m) && strcmp(m->name, "cpu") == 0)
+			json_array_set_new(row, 0, np_sampled_point(value));
+		else if (!np_sampled_gpu(m) && strcmp(m->name, "memory") == 0)
+			json_array_set_new(row, 1, json_integer((json_int_t)value));
+	}
+}
+
+json_t *np_samples_brief(struct api *api, uint64_t account, size_t bytes)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t now = market_now(api->market);
+	json_t *nodes = json_object();
+	struct np_lives lives = { 0 };
+	char id[IDENT_TEXT];
+	size_t used = 0;
+	int64_t more = 0;
+
+	for (const struct instance *i = engine_instance_after(e, account, 0); i;
+		i = engine_instance_after(e, account, i->id)) {
+		const struct host *h = i->host ? engine_host(e, i->host) : NULL;
+		struct np_sampled s = { .span = { .from = now / RING_STEP * RING_STEP - (TOGETHER - 1) * RING_STEP,
+						.step = RING_STEP,
+						.count = TOGETHER } };
+		json_t *row;
+
+		if (!h || !np_node_lives_too(e, i, &lives))
+			continue;
+		if (used + BRIEF_BYTES > bytes) {
+			more++;
+			continue;
+		}
+		if (np_sampled_read(api, h->agent, h->id, i->placed_at ? i->placed_at : i->created_at, &s, NULL) == 0) {
+			json_object_set_new(nodes, ident_text(IDENT_INSTANCE, i->id, id), row = json_array());
+			np_sampled_brief(&s, row);
+			used += BRIEF_BYTES + s.gpus * BRIEF_GPU_BYTES;
+		}
+		np_sampled_release(&s);
+	}
+	return json_pack("{s:I, s:o, s:I}", "at", (json_int_t)now, "nodes", nodes, "more", (json_int_t)more);
+}
+
 /* ---- Tables ------------------------------------------------------------------------------------ */
 
 static const struct schema_field np_samples_row[] = {
