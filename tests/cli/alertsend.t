@@ -99,6 +99,8 @@ is "$(awk '{ print $2, $4, $5, $6 }' all | sort -u | grep -c .)" "$(grep -c . id
 mode hang
 "$NANOPOD" alerts --watch --every 200ms --to "$HOOK" --to mail:ops@example.org 2>watch.err & watch=$!
 at_exit "kill $watch 2>/dev/null"
+locked() { for lock in "$HOME"/.local/state/nanopod/alerts/*.lock; do ! flock -n "$lock" true || return; done; }
+ok "(it watches)" wait_for 60 locked
 run_is 5 "another one" send
 like "$err" "another command delivers" "keeps away"
 mkdir bin
@@ -199,7 +201,8 @@ like "$err" "is damaged" "is not taken for an empty one"
 # ---- Alertmanager -----------------------------------------------------------------------------------------------------------
 if command -v prometheus-alertmanager >/dev/null; then
 	printf 'route: {receiver: none}\nreceivers: [{name: none}]\n' >am.yml
-	am_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	. "$SRC/tests/lib/ports.sh"
+	am_port=$PORTS
 	prometheus-alertmanager --config.file=am.yml --storage.path=am --cluster.listen-address= --web.listen-address=127.0.0.1:$am_port 2>am.err & am=$!
 	at_exit "kill $am"
 	AM=http://127.0.0.1:$am_port
