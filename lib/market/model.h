@@ -352,6 +352,7 @@ struct model_lease {
 	const char *id;
 	struct model_ref pool, sku;
 	int64_t start, end, price, cost, nodes;
+	int64_t settled; /* its time before this is booked; 0: not told */
 	bool interruptible;
 };
 

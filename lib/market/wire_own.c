@@ -391,6 +391,7 @@ int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f)
 		FIELD(model_lease, "instance_sku", REF, MAY, sku),
 		FIELD(model_lease, "start_at", INT, NEEDED, start),
 		FIELD(model_lease, "end_at", INT, NEEDED, end),
+		FIELD(model_lease, "settled_at", INT, MAY, settled),
 		FIELD(model_lease, "price_dollars_per_node_hour", PRICE, MAY, price),
 		FIELD(model_lease, "cost_dollars", MONEY, MAY, cost),
 		FIELD(model_lease, "node_count", INT, MAY, nodes),

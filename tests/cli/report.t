@@ -14,6 +14,15 @@ run_is 0 "(and one taken back)" env NANOPOD_URL=$SOCKET "$NANOPOD" admin credit 
 as "$ACME" POST /v2/pools '{"name":"train","workspace":"default"}' >/dev/null
 as "$ACME" POST /v2/orders "{\"pool\":\"sfc:pool:acme:default:train\",\"side\":\"buy\",\"instance_sku\":\"$SKU\",\"allocation_schedule_delta\":[{\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + 72060)),\"node_count\":2}],\"limit_price_dollars_per_node_hour\":\"14.400000\"}" >"$TMP/order"
 is "$(jq -r .status <"$TMP/order")" filled "(two nodes for twenty hours)"
+clock $((NOW + 60 + 1200))
+run_is 0 "report spend while nodes run" "$NANOPOD" report spend --by reservation
+like "$err" '\$0\.00 in all, and \$9\.60 so far of what runs now, which is booked each hour' "says what they have cost so far"
+like "$out" '^train ' "and has them"
+is "$("$NANOPOD" report usage -o json | jq -c '.[0] | [.node_seconds, .so_far_seconds]')" '[0,2400]' "apart from what is booked"
+run_is 0 "(for the operator)" env NANOPOD_URL=$SOCKET "$NANOPOD" report spend
+clock $((NOW + 60 + HOUR + 1800))
+run_is 0 "report spend after an hour" "$NANOPOD" report spend --by reservation
+like "$err" '\$28\.80 in all, and \$14\.40 so far' "has each minute once"
 clock $((NOW + 10 * HOUR))
 as "$ACME" POST /np/v1/pools/train/release '{}' >/dev/null
 clock $((NOW + 24 * HOUR))

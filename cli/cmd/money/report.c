@@ -49,6 +49,8 @@ enum sum {
 	SUM_NET,
 	SUM_HOSTS,
 	SUM_OFFERED,
+	SUM_SO_FAR,
+	SUM_SO_FAR_SECONDS,
 	SUM_KINDS
 };
 enum sum_form { FORM_MONEY, FORM_HOURS, FORM_COUNT };
@@ -78,6 +80,14 @@ static const struct sum_column {
 		{ "net_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
 	[SUM_HOSTS] = { FORM_COUNT, { "hosts", COLUMN_RIGHT | COLUMN_RAW | COLUMN_MINOR, "hosts that are registered" },
 		{ 0 } },
+	[SUM_SO_FAR] = { FORM_MONEY,
+		{ "so_far", COLUMN_RIGHT | COLUMN_HIDDEN,
+			"what runs now has cost since the market booked it last; not in the total" },
+		{ "so_far_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
+	[SUM_SO_FAR_SECONDS] = { FORM_HOURS,
+		{ "so_far", COLUMN_RIGHT | COLUMN_HIDDEN,
+			"node-hours of what runs now since the market booked it last" },
+		{ "so_far_seconds", COLUMN_RAW | COLUMN_HIDDEN, "the same in seconds" } },
 	[SUM_OFFERED] = { FORM_HOURS,
 		{ "hours", COLUMN_RIGHT | COLUMN_MINOR, "node-hours that they have in this time" },
 		{ "seconds", COLUMN_RAW | COLUMN_HIDDEN, "the same in seconds" } },
@@ -94,10 +104,11 @@ static const struct report {
 	const char *nothing;
 } reports[] = {
 	{ "usage", 1 << PART_TYPE | 1 << PART_RESERVATION | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
-		{ SUM_SECONDS, SUM_GPU_SECONDS, SUM_KINDS }, false, SUM_SECONDS, "no node time was used" },
+		{ SUM_SECONDS, SUM_GPU_SECONDS, SUM_SO_FAR_SECONDS, SUM_KINDS }, false, SUM_SECONDS,
+		"no node time was used" },
 	{ "spend", 1 << PART_TYPE | 1 << PART_RESERVATION | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
-		{ SUM_SECONDS, SUM_USED, SUM_FORFEITED, SUM_TOTAL, SUM_REFUNDED, SUM_KINDS }, false, SUM_TOTAL,
-		"nothing was spent" },
+		{ SUM_SECONDS, SUM_USED, SUM_FORFEITED, SUM_TOTAL, SUM_REFUNDED, SUM_SO_FAR, SUM_KINDS }, false,
+		SUM_TOTAL, "nothing was spent" },
 	{ "earnings", 1 << PART_TYPE | 1 << PART_HOST | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
 		{ SUM_SECONDS, SUM_GROSS, SUM_FEE, SUM_NET, SUM_KINDS }, false, SUM_NET, "nothing was earned" },
 	{ "fleet", 1 << PART_TYPE | 1 << PART_HOST,
@@ -120,6 +131,8 @@ struct summary {
 	enum part by[PART_KINDS];
 	size_t by_count;
 	struct period period;
+	int64_t now;
+	const char *account; /* whose it is; NULL: not known */
 	struct table index; /* of groups, by what their parts say together */
 	struct group **list;
 	size_t count;
@@ -203,6 +216,34 @@ static int report_add_row(void *arg, const struct model_report_row *row, struct 
 		rc = rc ? rc : report_count(g, SUM_NET, row->amount, f);
 	}
 	return rc;
+}
+
+/* What runs now is booked each hour, or at its end: until then it is told apart. */
+static int report_add_lease(void *arg, struct doc *d, long at, struct fail *f)
+{
+	struct summary *s = arg;
+	char day[PERIOD_TEXT], month[PERIOD_TEXT];
+	struct model_lease l;
+	int64_t from, to, cost;
+	int rc = wire_lease(d, at, &l, f);
+	struct group *g;
+
+	if (rc || !l.settled)
+		return rc;
+	from = l.settled > s->period.from ? l.settled : s->period.from;
+	to = l.end < s->now ? l.end : s->now;
+	if (to - from < 60)
+		return 0;
+	if (money_cost(l.price, l.nodes, (to - from) / 60, &cost))
+		return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
+	g = report_group(s,
+		(const char *const[PART_KINDS]){ [PART_TYPE] = l.sku.name ? l.sku.name : l.sku.id,
+			[PART_RESERVATION] = l.pool.name ? l.pool.name : l.pool.id,
+			[PART_ACCOUNT] = s->account,
+			[PART_DAY] = period_day(s->now, day),
+			[PART_MONTH] = period_month(s->now, month) });
+	rc = report_count(g, SUM_SO_FAR, cost, f);
+	return rc ? rc : report_count(g, SUM_SO_FAR_SECONDS, (to - from) / 60 * 60 * l.nodes, f);
 }
 
 /* What a host has of the period. */
@@ -310,25 +351,37 @@ static void report_put_group(const struct summary *s, struct rows *r, const stru
 	rows_add(r, cells);
 }
 
+/* 0: it is too large to count. */
+static int64_t report_sum(const struct summary *s, enum sum sum)
+{
+	int64_t total = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (money_add(total, s->list[i]->sums[sum], &total))
+			return 0;
+	return total;
+}
+
 /* The sum of all lines, for people. */
 static void report_tell(const struct summary *s)
 {
-	enum sum sum = s->report->total;
-	char from[PERIOD_TEXT], to[PERIOD_TEXT], room[CELL_TEXT];
-	int64_t total = 0;
+	enum sum sum = s->report->total, so_far = sum == SUM_SECONDS ? SUM_SO_FAR_SECONDS : SUM_SO_FAR;
+	const char *unit = sum_columns[sum].form == FORM_HOURS ? " node-hours" : "";
+	int64_t running = report_sum(s, so_far);
+	char from[PERIOD_TEXT], to[PERIOD_TEXT], room[CELL_TEXT], more[CELL_TEXT];
 
 	period_day(s->period.from, from);
 	period_day(s->period.to > s->period.from ? s->period.to - 1 : s->period.to, to);
-	for (size_t i = 0; i < s->count; i++)
-		if (money_add(total, s->list[i]->sums[sum], &total))
-			return;
 	if (!s->count)
 		print_note(s->np, "%s from %s to %s (UTC)", s->report->nothing, from, to);
+	else if (running)
+		print_note(s->np,
+			"from %s to %s (UTC): %s%s in all, and %s%s so far of what runs now, which is booked each hour",
+			from, to, report_cell(s->np, sum, report_sum(s, sum), room), unit,
+			report_cell(s->np, so_far, running, more), unit);
 	else
-		print_note(s->np, "from %s to %s (UTC): %s%s in all", from, to, report_cell(s->np, sum, total, room),
-			sum_columns[sum].form == FORM_HOURS ? " node-hours"
-				: sum == SUM_NET            ? " net"
-							    : "");
+		print_note(s->np, "from %s to %s (UTC): %s%s in all", from, to,
+			report_cell(s->np, sum, report_sum(s, sum), room), sum == SUM_NET ? " net" : unit);
 }
 
 static int report_show(struct summary *s, const struct options *o)
@@ -417,6 +470,10 @@ static int report_read_market(struct market_link *m, struct summary *s)
 {
 	int rc = account_report_read(m, &s->period, NULL, report_add_row, s);
 
+	if (!rc && s->report->parts & 1 << PART_RESERVATION && s->period.to > s->now) {
+		rc = market_each(m, "/np/v1/leases?active=true&limit=1000", report_add_lease, s);
+		rc = rc == REASON_INVALID ? 0 : rc; /* an operator without --account has none */
+	}
 	if (!rc && s->report == &reports[FLEET])
 		rc = market_each(m, "/np/v1/hosts", report_add_host, s);
 	return rc;
@@ -443,7 +500,11 @@ static int report_run(struct nanopod *np, const struct options *o, struct summar
 	rc = market_need_ours(m, "report");
 	if (!rc && market_clock_read(m, &clock) < 0)
 		rc = market_fail(m, "cannot report");
-	rc = rc ? rc : report_period(np, o, market_clock_now(&clock), &s->period);
+	if (!rc && market_whoami(m))
+		rc = market_fail(m, "cannot report");
+	s->account = np->account ? np->account : m->who.account;
+	s->now = rc ? 0 : market_clock_now(&clock);
+	rc = rc ? rc : report_period(np, o, s->now, &s->period);
 	if (!rc && option_given(o, "focus"))
 		rc = report_focus(m, o, &s->period);
 	else if (!rc)
@@ -502,7 +563,8 @@ const struct command cmd_report = {
 		      "fleet     your hosts: how much of their time was sold",
 	.description = "The market sums up its ledger, so the sums are exact: -o json and -o csv have each amount as a "
 		       "decimal, and in micro-dollars by --fields. A day is one in UTC, and what the market booked on "
-		       "it: a node's time is booked each hour. Money that waits in orders, or is paid for time to "
+		       "it: a node's time is booked each hour. What runs now is told apart until then. Money that "
+		       "waits in orders, or is paid for time to "
 		       "come, is not spent yet.\n\nAn operator without --account gets everybody's.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",

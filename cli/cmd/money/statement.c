@@ -147,7 +147,8 @@ static char *entry_text(const struct entry_line *e)
 	char hours[64] = "", *text;
 
 	if (e->seconds)
-		snprintf(hours, sizeof hours, ", %.1f node-hours", (double)e->seconds / 3600);
+		snprintf(hours, sizeof hours, e->seconds < 3600 ? ", %.0f node-minutes" : ", %.1f node-hours",
+			(double)e->seconds / (e->seconds < 3600 ? 60 : 3600));
 	if (asprintf(&text, "%s%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
 		    e->thing ? e->thing : "", e->thing && e->type ? ", " : "", e->type ? e->type : "", hours,
 		    e->reason && (e->thing || e->type) ? ", " : "", e->reason ? e->reason : "") < 0)

@@ -339,13 +339,13 @@ static json_t *lease_json(const struct engine *e, const struct lease *l)
 	json_t *o;
 
 	money_cost(l->price, 1, l->paid_end - l->start, &cost);
-	o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:I, s:o, s:o, s:b, s:b, s:I, s:s}", "object", "lease",
-		"id", render_id(IDENT_CONTRACT, l->id), "order", render_id(IDENT_ORDER, l->order),
-		"pool", render_pool_summary(e, l->pool), "instance_sku", render_sku_summary(e, l->sku), "node_count", 1,
-		"start_at", (json_int_t)l->start * 60, "end_at", render_minute(l->end),
-		"price_dollars_per_node_hour", render_price(l->price), "interruptible", (int)l->interruptible,
-		"sold_on", (int)l->sold_on, "filled_at", (json_int_t)l->filled_at,
-		"state", l->start <= engine_minute(e) ? "running" : "coming");
+	o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:I, s:o, s:I, s:o, s:b, s:b, s:I, s:s}", "object", "lease", "id",
+		render_id(IDENT_CONTRACT, l->id), "order", render_id(IDENT_ORDER, l->order), "pool",
+		render_pool_summary(e, l->pool), "instance_sku", render_sku_summary(e, l->sku), "node_count", 1,
+		"start_at", (json_int_t)l->start * 60, "end_at", render_minute(l->end), "settled_at",
+		(json_int_t)l->settled * 60, "price_dollars_per_node_hour", render_price(l->price), "interruptible",
+		(int)l->interruptible, "sold_on", (int)l->sold_on, "filled_at", (json_int_t)l->filled_at, "state",
+		l->start <= engine_minute(e) ? "running" : "coming");
 	render_money(o, "cost", cost);
 	return o;
 }

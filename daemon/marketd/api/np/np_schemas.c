@@ -462,19 +462,23 @@ static const struct schema_field event_line[] = {
 };
 
 static const struct schema_field lease[] = {
-	OBJECT_IS("lease"), ID_OF("cont"),
+	OBJECT_IS("lease"),
+	ID_OF("cont"),
 	{ "order", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "pool", SCHEMA_REF, FIELD_REQUIRED, "np.Named", 0, 0, NULL },
 	{ "instance_sku", SCHEMA_REF, FIELD_REQUIRED, "InstanceSkuSummary", 0, 0, NULL },
 	{ "node_count", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	TIME("start_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "settled_at", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0,
+		"its time before this is booked: a report and the ledger have it" },
 	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 0, 0, NULL },
 	{ "interruptible", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "sold_on", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	TIME("filled_at", FIELD_REQUIRED),
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "running|coming", 0, 0, NULL },
-	AMOUNT("cost", 0), { 0 },
+	AMOUNT("cost", 0),
+	{ 0 },
 };
 
 #define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
