@@ -30,6 +30,7 @@ nanopod_SOURCES += \
 	cli/cmd/hosts.c \
 	cli/cmd/keep.c \
 	cli/cmd/kubeconfig.c \
+	cli/cmd/money/invoice.c \
 	cli/cmd/money/ledger.c \
 	cli/cmd/local.c \
 	cli/cmd/login.c \

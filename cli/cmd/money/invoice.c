@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nanopod invoice: what the market charged an account for a month that is over, from the ledger, as one total. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "cli/frame/cell.h"
+#include "cli/frame/json.h"
+#include "cli/frame/print.h"
+#include "cli/frame/rows.h"
+#include "cli/frame/wrap.h"
+#include "cli/trade/account_report.h"
+#include "cli/trade/market_clock.h"
+#include "market/money.h"
+#include "market/when.h"
+
+enum { INVOICE_BYTES = 64 << 20, PAGE_COLUMNS = 80, TEXT_LEAST = 12, LABEL = 12 };
+
+/* In the order in which they are shown. */
+enum invoice_kind { INVOICE_USAGE, INVOICE_FORFEIT, INVOICE_FEE, INVOICE_REFUND, INVOICE_KINDS };
+
+static const struct {
+	const char *kind, *text;
+} invoice_kinds[INVOICE_KINDS] = {
+	{ "usage", "Node time" },
+	{ "forfeit", "Released, not refunded" },
+	{ "fee", "Market's fee on sales" },
+	{ "refund", "Refund" },
+};
+
+struct invoice_line {
+	enum invoice_kind kind;
+	char *type, *thing, *reason; /* thing: the reservation, or the host; each NULL: none */
+	int64_t amount, seconds;
+};
+
+struct invoice {
+	struct nanopod *np;
+	struct market_link *m;
+	struct period month;
+	struct invoice_line *list;
+	size_t count, cap;
+	int64_t total, sums[INVOICE_KINDS];
+	char *account, *account_id, number[STATEMENT_NUMBER];
+};
+
+static char *invoice_copy(const char *text)
+{
+	char *made = text ? strdup(text) : NULL;
+
+	if (text && !made)
+		command_nomem();
+	return made;
+}
+
+static bool invoice_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* ---- Lines -------------------------------------------------------------------------------- */
+
+/* The row's line and what it costs. False: it charges nothing. */
+static bool invoice_reads(const struct model_report_row *row, struct invoice_line *e)
+{
+	*e = (struct invoice_line){ .kind = INVOICE_KINDS };
+	if (strcmp(row->kind, "usage") == 0 || strcmp(row->kind, "forfeit") == 0) {
+		e->kind = *row->kind == 'u' ? INVOICE_USAGE : INVOICE_FORFEIT;
+		e->amount = -row->amount;
+		e->seconds = row->seconds;
+	} else if (strcmp(row->kind, "earning") == 0 && row->fee) {
+		e->kind = INVOICE_FEE;
+		e->amount = row->fee;
+	} else if (strcmp(row->kind, "credit") == 0 && row->pool) {
+		e->kind = INVOICE_REFUND;
+		e->amount = -row->amount;
+	}
+	return e->kind != INVOICE_KINDS;
+}
+
+static int invoice_add(void *arg, const struct model_report_row *row, struct fail *f)
+{
+	const char *type = row->type ? row->type : row->sku;
+	const char *thing = row->reservation ? row->reservation : row->pool ? row->pool : row->host_name;
+	struct invoice *s = arg;
+	struct invoice_line made, *e = NULL;
+
+	if (!invoice_reads(row, &made))
+		return 0;
+	for (size_t i = 0; i < s->count && !e && made.kind != INVOICE_REFUND; i++)
+		if (s->list[i].kind == made.kind && invoice_same(s->list[i].type, type) &&
+			invoice_same(s->list[i].thing, thing))
+			e = &s->list[i];
+	if (!e) {
+		if (s->count == s->cap) {
+			s->cap = s->cap ? 2 * s->cap : 64;
+			s->list = reallocarray(s->list, s->cap, sizeof *s->list);
+			if (!s->list)
+				command_nomem();
+		}
+		e = &s->list[s->count++];
+		*e = (struct invoice_line){ .kind = made.kind,
+			.type = invoice_copy(type),
+			.thing = invoice_copy(thing),
+			.reason = made.kind == INVOICE_REFUND ? invoice_copy(row->reason) : NULL };
+	}
+	if (money_add(e->amount, made.amount, &e->amount) || money_add(e->seconds, made.seconds, &e->seconds) ||
+		money_add(s->total, made.amount, &s->total) ||
+		money_add(s->sums[made.kind], made.amount, &s->sums[made.kind]))
+		return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
+	return 0;
+}
+
+static int invoice_compare(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+static int invoice_order(const void *x, const void *y)
+{
+	const struct invoice_line *a = x, *b = y;
+	int rc = a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : invoice_compare(a->thing, b->thing);
+
+	rc = rc ? rc : invoice_compare(a->type, b->type);
+	return rc ? rc : invoice_compare(a->reason, b->reason);
+}
+
+/* "Node time: train, h100"; free() it. */
+static char *invoice_text(const struct invoice_line *e)
+{
+	const char *parts[] = { e->thing, e->type, e->reason };
+	struct buf text;
+	bool first = true;
+
+	buf_init(&text, INVOICE_BYTES);
+	buf_adds(&text, invoice_kinds[e->kind].text);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!parts[i] || !*parts[i])
+			continue;
+		buf_addf(&text, "%s%s", first ? ": " : ", ", parts[i]);
+		first = false;
+	}
+	return buf_steal(&text);
+}
+
+static const char *invoice_hours(const struct invoice_line *e, char room[CELL_TEXT])
+{
+	*room = '\0';
+	if (e->seconds)
+		snprintf(room, CELL_TEXT, "%.1f", (double)e->seconds / 3600);
+	return room;
+}
+
+static void invoice_month(const struct invoice *s, char *room, size_t size)
+{
+	char title[PERIOD_TEXT], from[PERIOD_TEXT], to[PERIOD_TEXT];
+
+	snprintf(room, size, "%s, %s to %s (UTC)", period_title(s->month.from, title), period_day(s->month.from, from),
+		period_day(s->month.to - 1, to));
+}
+
+static const char *invoice_market(const struct invoice *s)
+{
+	return s->m->about.name ? s->m->about.name : s->m->url;
+}
+
+/* ---- For people ----------------------------------------------------------------------------- */
+
+/* hours, amount: their widths. */
+static void invoice_line(const struct invoice *s, const char *text, const char *hours, const char *amount,
+	const size_t width[3])
+{
+	FILE *out = s->np->out;
+	size_t skip, len = wrap_line(text, width[0], &skip), cells;
+	char *line = strndup(text, len);
+
+	if (!line)
+		command_nomem();
+	print_safe_line(out, line);
+	cells = print_width(line);
+	free(line);
+	fprintf(out, "%*s  %*s  %*s\n", (int)(cells < width[0] ? width[0] - cells : 0), "", (int)width[1], hours,
+		(int)width[2], amount);
+	for (text += skip; *text; text += skip) {
+		len = wrap_line(text, width[0] - 2, &skip);
+		line = strndup(text, len);
+		if (!line)
+			command_nomem();
+		fputs("  ", out);
+		print_safe_line(out, line);
+		putc('\n', out);
+		free(line);
+	}
+}
+
+static void invoice_label(const struct invoice *s, const char *label, const char *text)
+{
+	print_labelled(s->np, s->np->out, label, LABEL, text);
+}
+
+static void invoice_head(const struct invoice *s)
+{
+	char text[200], day[PERIOD_TEXT];
+
+	invoice_label(s, "Invoice", s->number);
+	invoice_label(s, "Market", invoice_market(s));
+	invoice_label(s, "Account", s->account);
+	invoice_label(s, "Account id", s->account_id);
+	invoice_month(s, text, sizeof text);
+	invoice_label(s, "Month", text);
+	invoice_label(s, "Date", period_day(s->month.to, day));
+	putc('\n', s->np->out);
+}
+
+static int invoice_table(const struct invoice *s)
+{
+	size_t columns = s->np->tty_out ? print_columns(s->np->out) : PAGE_COLUMNS, width[3] = { 0, 5, 6 };
+	char hours[CELL_TEXT], amount[MONEY_TEXT];
+
+	columns = columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
+	for (size_t i = 0; i <= s->count; i++) {
+		size_t wide = strlen(money_text(i < s->count ? s->list[i].amount : s->total, amount));
+
+		width[2] = wide > width[2] ? wide : width[2];
+		wide = i < s->count ? strlen(invoice_hours(&s->list[i], hours)) : 0;
+		width[1] = wide > width[1] ? wide : width[1];
+	}
+	width[0] = columns > width[1] + width[2] + 4 + TEXT_LEAST ? columns - width[1] - width[2] - 4 : TEXT_LEAST;
+	invoice_head(s);
+	fputs(print_color(s->np, s->np->out, COLOR_BOLD), s->np->out);
+	invoice_line(s, "ITEM", "HOURS", "AMOUNT", width);
+	fputs(print_color(s->np, s->np->out, COLOR_NONE), s->np->out);
+	for (size_t i = 0; i < s->count; i++) {
+		char *text = invoice_text(&s->list[i]);
+
+		invoice_line(s, text ? text : "", invoice_hours(&s->list[i], hours),
+			money_text(s->list[i].amount, amount), width);
+		free(text);
+	}
+	invoice_line(s, "Total", "", money_text(s->total, amount), width);
+	putc('\n', s->np->out);
+	print_fill(s->np->out, "Paid from the account's balance when it was booked.", 0, (unsigned)columns);
+	return STATUS_OK;
+}
+
+/* ---- For a browser -------------------------------------------------------------------------- */
+
+/* Words of others, as text and nothing else. */
+static void invoice_html(struct buf *out, const char *text)
+{
+	char *clean = strdup(text);
+
+	if (!clean)
+		command_nomem();
+	utf8_clean(clean);
+	for (const char *p = clean; *p; p++) {
+		if (*p == '&')
+			buf_adds(out, "&amp;");
+		else if (*p == '<')
+			buf_adds(out, "&lt;");
+		else if (*p == '>')
+			buf_adds(out, "&gt;");
+		else if (*p == '"')
+			buf_adds(out, "&quot;");
+		else
+			buf_addc(out, *p);
+	}
+	free(clean);
+}
+
+static void invoice_html_pair(struct buf *out, const char *name, const char *text)
+{
+	buf_addf(out, "<tr><th>%s</th><td>", name);
+	invoice_html(out, text);
+	buf_adds(out, "</td></tr>\n");
+}
+
+static void invoice_html_row(struct buf *out, const char *text, const char *hours, const char *amount)
+{
+	buf_adds(out, "<tr><td>");
+	invoice_html(out, text);
+	buf_addf(out, "</td><td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", hours, amount);
+}
+
+static void invoice_html_head(const struct invoice *s, struct buf *out)
+{
+	char text[200], day[PERIOD_TEXT];
+
+	buf_adds(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Invoice ");
+	invoice_html(out, s->number);
+	buf_adds(out,
+		"</title>\n<style>\nbody { font: 11pt sans-serif; max-width: 48em; margin: 2em auto; padding: 0 1em; "
+		"}\n"
+		"table { border-collapse: collapse; margin-bottom: 2em; }\n"
+		"th, td { text-align: left; vertical-align: top; padding: .25em 1.5em .25em 0; }\n"
+		".lines { width: 100%; }\n.lines td, .lines th { border-bottom: 1px solid #bbb; }\n"
+		".n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; padding-right: 0; }\n"
+		"tfoot td { font-weight: bold; }\n</style>\n</head>\n<body>\n<h1>Invoice</h1>\n<table>\n");
+	invoice_html_pair(out, "Number", s->number);
+	invoice_html_pair(out, "Market", invoice_market(s));
+	invoice_html_pair(out, "Account", s->account);
+	invoice_html_pair(out, "Account id", s->account_id);
+	invoice_month(s, text, sizeof text);
+	invoice_html_pair(out, "Month", text);
+	invoice_html_pair(out, "Date", period_day(s->month.to, day));
+	buf_adds(out,
+		"</table>\n<table class=\"lines\">\n<thead><tr><th>Item</th><th class=\"n\">Hours</th>"
+		"<th class=\"n\">Amount</th></tr></thead>\n<tbody>\n");
+}
+
+static int invoice_page(const struct invoice *s)
+{
+	char hours[CELL_TEXT], amount[MONEY_TEXT];
+	struct buf out;
+
+	buf_init(&out, INVOICE_BYTES);
+	invoice_html_head(s, &out);
+	for (size_t i = 0; i < s->count; i++) {
+		char *text = invoice_text(&s->list[i]);
+
+		invoice_html_row(&out, text ? text : "", invoice_hours(&s->list[i], hours),
+			money_text(s->list[i].amount, amount));
+		free(text);
+	}
+	buf_adds(&out, "</tbody>\n<tfoot>\n");
+	invoice_html_row(&out, "Total", "", money_text(s->total, amount));
+	if (buf_adds(&out,
+		    "</tfoot>\n</table>\n<p>Paid from the account's balance when it was "
+		    "booked.</p>\n</body>\n</html>\n"))
+		command_nomem();
+	fputs(buf_text(&out), s->np->out);
+	buf_release(&out);
+	return STATUS_OK;
+}
+
+/* ---- For programs --------------------------------------------------------------------------- */
+
+static const struct column invoice_columns[] = {
+	{ "number", COLUMN_WIDE, "of the invoice" },
+	{ "kind", COLUMN_ID, "usage, forfeit, fee, refund or total" },
+	{ "of", 0, "reservation, or host" },
+	{ "type", 0, "type of node" },
+	{ "text", COLUMN_TEXT, "the item as people read it" },
+	{ "node_seconds", COLUMN_RAW | COLUMN_HIDDEN, "node time" },
+	{ "node_hours", COLUMN_RIGHT, "the same in hours" },
+	{ "amount", COLUMN_RIGHT, "what it costs" },
+	{ "amount_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ 0 },
+};
+
+static int invoice_rows(const struct invoice *s, const struct options *o)
+{
+	char seconds[CELL_TEXT], hours[CELL_TEXT], amount[CELL_TEXT], micros[CELL_TEXT];
+	struct rows *r;
+	int rc;
+
+	r = rows_new(s->np, o, invoice_columns, &rc);
+	if (!r)
+		return rc;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct invoice_line *e = &s->list[i];
+		char *text = invoice_text(e);
+
+		rows_add(r,
+			(const char *[]){ s->number, invoice_kinds[e->kind].kind, e->thing, e->type, text,
+				cell_int(e->seconds, seconds), invoice_hours(e, hours),
+				cell_money(s->np, e->amount, amount), cell_micros(e->amount, micros) });
+		free(text);
+	}
+	rows_add(r,
+		(const char *[]){ s->number, "total", NULL, NULL, "Total", NULL, NULL,
+			cell_money(s->np, s->total, amount), cell_micros(s->total, micros) });
+	return rows_end(r);
+}
+
+static void invoice_json_money(struct json *j, const char *name, int64_t micros)
+{
+	char room[MONEY_TEXT], key[64];
+
+	json_text(j, name, money_wire(micros, room));
+	snprintf(key, sizeof key, "%s_micros", name);
+	json_int(j, key, micros);
+}
+
+static int invoice_json(const struct invoice *s)
+{
+	char month[PERIOD_TEXT], when[WHEN_TEXT];
+	struct buf text;
+	struct json j;
+
+	buf_init(&text, INVOICE_BYTES);
+	j = json_to(&text);
+	json_begin_object(&j, NULL);
+	json_text(&j, "number", s->number);
+	json_text(&j, "market", s->m->about.name);
+	json_text(&j, "account", s->account);
+	json_text(&j, "account_id", s->account_id);
+	json_text(&j, "month", period_month(s->month.from, month));
+	json_text(&j, "from", when_iso(s->month.from, when));
+	json_text(&j, "to", when_iso(s->month.to, when));
+	json_begin_array(&j, "lines");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct invoice_line *e = &s->list[i];
+
+		json_begin_object(&j, NULL);
+		json_text(&j, "kind", invoice_kinds[e->kind].kind);
+		json_text(&j, "of", e->thing);
+		json_text(&j, "type", e->type);
+		json_text(&j, "reason", e->reason);
+		json_int(&j, "node_seconds", e->seconds);
+		invoice_json_money(&j, "amount", e->amount);
+		json_end(&j);
+	}
+	json_end(&j);
+	json_begin_object(&j, "sums");
+	for (size_t i = 0; i < INVOICE_KINDS; i++)
+		invoice_json_money(&j, invoice_kinds[i].kind, s->sums[i]);
+	json_end(&j);
+	invoice_json_money(&j, "total", s->total);
+	json_end(&j);
+	if (j.error)
+		command_nomem();
+	fprintf(s->np->out, "%s\n", buf_text(&text));
+	buf_release(&text);
+	return STATUS_OK;
+}
+
+/* ---- The command ---------------------------------------------------------------------------- */
+
+static void invoice_release(struct invoice *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->list[i].type);
+		free(s->list[i].thing);
+		free(s->list[i].reason);
+	}
+	free(s->list);
+	free(s->account);
+	free(s->account_id);
+}
+
+/* Whose it is; with --explain of nobody. 0 or a negative code. */
+static int invoice_whose(struct invoice *s)
+{
+	int rc = market_get(s->m, "/np/v1/whoami");
+	struct model_whoami who = { 0 };
+
+	rc = rc ? rc : wire_whoami(s->m->doc, WIRE_WHOLE, &who, &s->m->fail);
+	if (!rc && !who.account_id) {
+		snprintf(s->m->answer.field, sizeof s->m->answer.field, "account");
+		return fail_set(&s->m->fail, REASON_INVALID, "the operator has no account");
+	}
+	if (rc)
+		return rc;
+	s->account_id = invoice_copy(who.account_id);
+	s->account = invoice_copy(who.account ? who.account : who.account_id);
+	statement_number(s->account_id, s->month.from, s->number);
+	return 0;
+}
+
+/* What is booked in a month stays; until it is over, there is more to come. */
+static int invoice_read(struct invoice *s, const char *month)
+{
+	char title[PERIOD_TEXT], day[PERIOD_TEXT], word[PERIOD_TEXT], hint[120];
+	struct market_clock clock;
+	struct fail why = { 0 };
+	int64_t now;
+	int rc;
+
+	if (period_read_month(month, &s->month, &why))
+		return print_fail(s->np, STATUS_USAGE, NULL, "cannot print the invoice: %s", why.text);
+	if (market_clock_read(s->m, &clock) < 0)
+		return market_fail(s->m, "cannot print the invoice");
+	now = market_clock_now(&clock);
+	if (!s->m->explain && now < s->month.to) {
+		snprintf(hint, sizeof hint, "'nanopod statement %s' shows what was booked so far",
+			period_month(s->month.from, word));
+		return print_fail(s->np, STATUS_CONFLICT, s->month.from <= now ? hint : NULL,
+			"cannot print the invoice: %s ends on %s", period_title(s->month.from, title),
+			period_day(s->month.to - 1, day));
+	}
+	rc = invoice_whose(s);
+	rc = rc ? rc : account_report_read(s->m, &s->month, NULL, invoice_add, s);
+	if (!rc && s->count)
+		qsort(s->list, s->count, sizeof *s->list, invoice_order);
+	return rc ? market_fail(s->m, "cannot print the invoice") : 0;
+}
+
+static int invoice_command(struct nanopod *np, const struct options *o)
+{
+	struct invoice s = { .np = np };
+	bool rows; /* lines instead of a page or an object */
+	int rc;
+
+	if (!rows_check(np, o, invoice_columns, &rc))
+		return rc;
+	rc = market_sign_in(np, o, 0, &s.m);
+	if (rc)
+		return rc;
+	rc = market_need_ours(s.m, "invoice");
+	rc = rc ? rc : invoice_read(&s, option_argv(o)[0]);
+	rows = option_given(o, "fields") || option_given(o, "quiet");
+	if (!rc && !s.m->explain)
+		rc = option_given(o, "html")                  ? invoice_page(&s)
+			: np->format == FORMAT_JSON && !rows  ? invoice_json(&s)
+			: np->format == FORMAT_TABLE && !rows ? invoice_table(&s)
+							      : invoice_rows(&s, o);
+	invoice_release(&s);
+	market_sign_out(s.m);
+	return rc;
+}
+
+static const struct option options[] = {
+	{ "html", 0, OPTION_FLAG, .help = "one page for a browser or a printer" },
+	{ 0 },
+};
+
+static const struct example examples[] = {
+	{ "nanopod invoice 2026-10", "what October 2026 cost" },
+	{ "nanopod invoice 2026-10 --html >october.html", "to print, or to send" },
+	{ "nanopod invoice 2026-10 --account alice -o json", "for the operator: of a customer" },
+	{ 0 },
+};
+
+const struct command cmd_invoice = {
+	.name = "invoice",
+	.args = "MONTH",
+	.summary = "print what a month that is over cost",
+	.examples = examples,
+	.positional = "MONTH  such as 2026-10, in UTC; it must be over",
+	.description = "An invoice has what the market charged: node time that passed, what was paid for time that was "
+		       "released and not refunded, the market's fee on what the account sold, and, below zero, refunds "
+		       "that the operator gave for reservations. It is of the market's ledger, as 'nanopod statement' "
+		       "is, and its total agrees with that.\n\nIts number consists of the month and the account's id: "
+		       "there is one for each month, none twice, and printing it again changes nothing.",
+	.options = options,
+	.formats = "table|wide|json|jsonl|csv|name|yaml",
+	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
+	.min_args = 1,
+	.max_args = 1,
+	.run = invoice_command,
+};
