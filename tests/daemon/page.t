@@ -59,8 +59,9 @@ is "$(http_status) $(http_header Content-Type) $(jq -r .error.code "$TMP/.body")
 
 # What it loads.
 assets=$(grep -o '"/assets/[^"]*"' "$TMP/index.html" | tr -d '"' | sort)
-is "$(printf '%s\n' $assets | sed 's/-[0-9a-f]*\././' | sort)" "$(printf '%s\n' /assets/icon.svg /assets/page.css /assets/page.js)" "it names three files"
-all=0
+is "$(printf '%s\n' $assets | sed 's/-[0-9a-f]*\././' | sort | tr '\n' ' ')" \
+	"/assets/frame.js /assets/icon.svg /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js " "it names six files"
+all=0 first=0
 for path in / $assets; do
 	stranger "$path"
 	cp "$TMP/.body" "$TMP/plain"
@@ -81,10 +82,12 @@ for path in / $assets; do
 	gzip -dc <"$TMP/.body" >"$TMP/unpacked"
 	ok "and the same within" cmp "$TMP/plain" "$TMP/unpacked"
 	all=$((all + $(wc -c <"$TMP/.body")))
+	case $name in nodes*|money*) ;; *) first=$((first + $(wc -c <"$TMP/.body"))) ;; esac
 	stranger "$path" -H 'Accept-Encoding: gzip;q=0, *;q=0'
 	is "$(http_header Content-Encoding)" "" "and not for who refuses it"
 done
-ok "all of it weighs at most 12 kB ($all bytes)" test "$all" -le 12000
+ok "the first view weighs at most 40 kB ($first bytes)" test "$first" -le 40000
+ok "all of it at most 120 kB ($all bytes)" test "$all" -le 120000
 stranger /assets/page-00000000.js
 is "$(http_status)" 404 "another version's file is not there"
 stranger /assets/../index.html --path-as-is
@@ -109,9 +112,9 @@ END
 is "$(python3 "$TMP/look.py" "$TMP/index.html")" "" "no script, style or handler within, and nothing from elsewhere"
 echo '<p onclick=x style=y><script>1</script><img src="//evil.example/x">' >"$TMP/bad.html"
 isnt "$(python3 "$TMP/look.py" "$TMP/bad.html")" "" "(the check finds what is bad)"
-is "$(grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|localStorage|sessionStorage|document\.cookie' "$FILES/page.js")" "" \
-	"the script makes text of what it gets, keeps nothing and runs no text"
-is "$(grep -nE '(https?:)?//[a-z]' "$FILES/page.js" "$FILES/page.css" "$FILES/index.html" | grep -vE "^[^:]*:[0-9]+:(// |.*'http://www.w3.org/2000/svg')")" "" "no file names another machine"
+is "$(grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|localStorage|sessionStorage|document\.cookie' "$FILES"/*.js)" "" \
+	"the scripts make text of what they get, keep nothing and run no text"
+is "$(grep -nE '(https?:)?//[a-z]' "$FILES"/*.js "$FILES/page.css" "$FILES/index.html" | grep -vE "^[^:]*:[0-9]+:(// |.*'http://www.w3.org/2000/svg')")" "" "no file names another machine"
 
 # On the unix socket and with TLS, too.
 operator GET / >/dev/null
@@ -205,15 +208,15 @@ ok "that is less than 100 kB" test "$(wc -c <"$TMP/.body")" -le 100000
 
 # ---- Texts of the page ---------------------------------------------------------------------------------
 if have node; then
-	ok "page.js is JavaScript" node --check "$FILES/page.js"
-	node "$SRC/tests/daemon/pagetext.mjs" "$FILES/page.js" >"$TMP/said" 2>"$TMP/err" || fail "its functions run: $(head -n 3 "$TMP/err")"
+	for script in "$FILES"/*.js; do ok "${script##*/} is JavaScript" node --check "$script"; done
+	node "$SRC/tests/daemon/pagetext.mjs" "$FILES" >"$TMP/said" 2>"$TMP/err" || fail "its functions run: $(head -n 3 "$TMP/err")"
 	while read -r line; do
 		case $line in
 		ok\ *) pass "${line#ok }" ;;
 		*) fail "${line#not ok }" ;;
 		esac
 	done <"$TMP/said"
-	ok "all of them" test "$(wc -l <"$TMP/said")" -ge 25
+	ok "all of them" test "$(wc -l <"$TMP/said")" -ge 40
 else
 	skip "'node' is not installed"
 fi

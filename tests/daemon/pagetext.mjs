@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of marketd's page: the functions of page.js that need no browser. Says "ok …" or "not ok …" a line.
+// The texts of marketd's page: the functions of its scripts that need no browser. Says "ok …" or "not ok …" a line.
 import { createRequire } from 'node:module';
 
-const page = createRequire(import.meta.url)(process.argv[2]);
+const load = (name) => createRequire(import.meta.url)(process.argv[2] + '/' + name);
+const page = load('page.js'), frame = load('frame.js');
+
+// In a browser the scripts share their functions.
+Object.assign(globalThis, page, frame);
+const nodes = load('nodes.js'), money = load('money.js');
 
 function is(got, want, text) {
 	const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
@@ -52,3 +57,37 @@ for (const bad of [null, {}, [], { object: 'public' }, { object: 'public', types
 	is(said, 'the answer is not one of a market', 'refused as data: ' + JSON.stringify(bad).slice(0, 40));
 }
 is(page.checked({ object: 'public', types: [type({})] }).types.length, 1, 'a good answer is not');
+
+// ---- Who is signed in ----------------------------------------------------------------------------
+is(['1234567.899999', '-0.019000', '0.000000', '', undefined].map(frame.cash), ['$1,234,567.89', '−$0.01', '$0.00', '–', '–'],
+	'nobody is told that he has more than he has');
+is([59, 3600, 5400, 90000, 266400, -5].map(frame.span), ['1 min', '1 h', '1 h 30 min', '25 h', '3 days 2 h', '0 min'], 'how long');
+is(['90m', '24h', '7d', '2w', ' 1h ', '1', 'h', '1h30m', '-1h'].map(frame.seconds), [5400, 86400, 604800, 1209600, 3600, 0, 0, 0, 0], 'durations as the command takes them');
+is(['web', "a'b; rm -rf ~", '$(x)', '\u202eexe', ''].map(frame.word), ['web', `'a'\\''b; rm -rf ~'`, "'$(x)'", "'<202E>exe'", "''"], 'a word of a shell is one word');
+is([frame.may('trade', { token: { scopes: ['read'] } }), frame.may('trade', { token: { scopes: ['admin'] } }), frame.may('read', null)], [false, true, false], 'who may what');
+is(frame.events('id: 7\nevent: a.b\ndata: {"x":1}\n\n:\n\nid: 8\nevent: c'), [[{ id: '7', event: 'a.b', data: '{"x":1}' }], 'id: 8\nevent: c'], 'events of a stream, and the piece that is not whole');
+is(frame.events('data: a: b\n\n'), [[{ data: 'a: b' }], ''], 'a colon in the data');
+process.env.TZ = 'Europe/Berlin';
+is(/^Fri,? 15 Jan,? 09:00 CET$/.test(frame.when(1800000000, 1700000000)), true, 'a time has its zone');
+is(frame.when(1800000000, 1800000300), '09:00 CET', 'today needs no day');
+const node = (more) => ({ status: 'running', ssh: {}, host_down: false, start_at: null, ...more });
+is([node({}), node({ ssh: null }), node({ host_down: true }), node({ status: 'awaiting_allocation' }), node({ status: 'awaiting_allocation', start_at: 9 }),
+	node({ status: 'failed' }), node({ status: 'terminated' })].map(nodes.stateOf),
+	['running', 'starting', 'host down', 'starting', 'pending', 'failed', 'ended'], 'states as the command names them');
+const fails = (f, text) => {
+	try {
+		f();
+		return false;
+	} catch (e) {
+		return text.test(e.message);
+	}
+};
+is([nodes.nodePrice('1.80', 8), nodes.nodePrice('0.6', 0)], ['14.400000', '0.600000'], 'a price of a GPU-hour is one of a node');
+is(['', '0', '-1', '1e3', 'x', '1,5'].map((p) => fails(() => nodes.nodePrice(p, 1), /give a price/)), Array(6).fill(true), 'what is no price is refused');
+is(atob(nodes.userData('ssh-ed25519 AAAA me\n\n')), '#cloud-config\nssh_authorized_keys: ["ssh-ed25519 AAAA me"]\n', 'keys as nodes take them');
+is(fails(() => nodes.userData('-----BEGIN OPENSSH PRIVATE KEY-----'), /private key/), true, 'a private key does not leave');
+is([fails(() => nodes.userData(''), /nobody can sign in/), fails(() => nodes.userData('hello'), /not a public/)], [true, true], 'nor is a node bought that nobody reaches');
+is(nodes.linesOf({ timestamp_realtime: 1800000000, data: btoa('\u001b[31mred\u001b[0m\r\n<b>\n') }).map((l) => l.slice(8)), ['  red', '  <b>'], 'lines of a console are text');
+is(money.sums([{ kind: 'lease', amount_micros: -5 }, { kind: 'credit', amount_micros: 9 }, { kind: 'lease', amount_micros: -2 }, { kind: 'fee', amount_micros: 0 }]),
+	[['lease', -7], ['credit', 9]], 'what was paid, by kind');
+is([money.micros(-1234567), money.micros(0)], ['−$1.23', '$0.00'], 'amounts');

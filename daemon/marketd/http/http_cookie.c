@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "market/reason.h"
 #include "marketd/api/authorize.h"
 #include "marketd/http/http_own.h"
 
@@ -18,6 +17,11 @@
 #define COOKIE_NAME "__Host-nanopod"
 #define COOKIE_GUARDS "; Path=/; Secure; HttpOnly; SameSite=Strict"
 #define COOKIE_PROOF "Nanopod-Page" /* no page of another origin may send it, as this market never allows that */
+
+static const char *cookie_asked(const struct exchange *x, const char *name)
+{
+	return MHD_lookup_connection_value(x->conn->mhd, MHD_HEADER_KIND, name);
+}
 
 static bool cookie_origin_is(const char *origin, const char *host)
 {
@@ -29,19 +33,19 @@ static bool cookie_origin_is(const char *origin, const char *host)
 /* Browsers say where a request comes from, with a header that no script can set. */
 static bool cookie_same_origin(const struct exchange *x)
 {
-	const char *site = exchange_header(x, "Sec-Fetch-Site"), *origin = exchange_header(x, "Origin");
+	const char *site = cookie_asked(x, "Sec-Fetch-Site"), *origin = cookie_asked(x, "Origin");
 	bool reads = x->q.method == METHOD_GET;
 
-	if (!reads && !exchange_header(x, COOKIE_PROOF))
+	if (!reads && !cookie_asked(x, COOKIE_PROOF))
 		return false;
 	if (site) /* none: typed by a person */
 		return strcmp(site, "same-origin") == 0 || (reads && strcmp(site, "none") == 0);
-	return !origin || cookie_origin_is(origin, exchange_header(x, "Host"));
+	return !origin || cookie_origin_is(origin, cookie_asked(x, "Host"));
 }
 
 bool cookie_take(struct exchange *x)
 {
-	const char *header = exchange_header(x, "Authorization"), *cookie = NULL;
+	const char *header = cookie_asked(x, "Authorization"), *cookie = NULL;
 	const struct market *m = x->http->api->market;
 
 	if (!header && !x->http->set.no_pages)
@@ -50,11 +54,8 @@ bool cookie_take(struct exchange *x)
 		auth_header(market_engine(m), header, market_now(m), &x->q);
 		return true;
 	}
-	if (!cookie_same_origin(x)) {
-		exchange_refuse(x, REASON_FORBIDDEN,
-			"another page sent this with the cookie of this market's page; nothing was done");
+	if (!cookie_same_origin(x))
 		return false;
-	}
 	auth_cookie(market_engine(m), cookie, market_now(m), &x->q);
 	return true;
 }

@@ -170,7 +170,11 @@ bool exchange_head(struct exchange *x)
 	q->accept = exchange_header(x, "Accept");
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
 	q->local = x->conn->listener->local;
-	return q->local || cookie_take(x);
+	if (q->local || cookie_take(x))
+		return true;
+	exchange_refuse(x, REASON_FORBIDDEN,
+		"another page sent this with the cookie of this market's page; nothing was done");
+	return false;
 }
 
 static bool too_often(struct exchange *x, struct limit *limit, uint64_t key)

@@ -140,7 +140,8 @@ void exchange_ready(struct exchange *x);                         /* it may leave
 void exchange_refuse(struct exchange *x, int reason, const char *text);
 
 /* http_cookie.c */
-bool cookie_take(struct exchange *x); /* who asks, by its header or its cookie; false: refused */
+bool cookie_take(
+	struct exchange *x); /* who asks, by its header or its cookie; false: another page made its browser ask */
 void cookie_header(const struct exchange *x, struct MHD_Response *response);
 
 /* http_head.c */

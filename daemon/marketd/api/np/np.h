@@ -77,8 +77,8 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r); /* the route's {id} */
 
-/* Ends the sessions of browsers that this token signed in. */
-void np_session_revoke(struct api *api, const struct request *q, uint64_t account, uint64_t token);
+/* The name of a browser's session, with the id of the token that made it: it ends with that. */
+#define NP_SESSION_NAME "browser, signed in by "
 
 /* ---- Hosts and agents --------------------------------------------------------------------- */
 

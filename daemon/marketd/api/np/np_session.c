@@ -7,15 +7,12 @@
 #include "marketd/api/np/np.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
-
-#define SESSION_NAME "browser, signed in by "
 
 enum { SESSION_LIFE = 12 * 3600, SESSION_CLEARED = 16 /* old ones revoked with each new one */ };
 
@@ -37,23 +34,8 @@ static void session_clear_old(struct api *api, const struct request *q, uint64_t
 
 	for (const struct token *t; cleared < SESSION_CLEARED && (t = engine_token_after(e, account, last));) {
 		last = t->id;
-		if (!t->revoked && t->expires && t->expires <= now && t->name && str_starts(t->name, SESSION_NAME))
+		if (!t->revoked && t->expires && t->expires <= now && t->name && str_starts(t->name, NP_SESSION_NAME))
 			cleared += session_revoke(api, q, t, &why);
-	}
-}
-
-void np_session_revoke(struct api *api, const struct request *q, uint64_t account, uint64_t token)
-{
-	const struct engine *e = market_engine(api->market);
-	char name[sizeof SESSION_NAME + IDENT_TEXT], id[IDENT_TEXT];
-	struct fail why = { 0 };
-	uint64_t last = 0;
-
-	snprintf(name, sizeof name, "%s%s", SESSION_NAME, ident_text(IDENT_TOKEN, token, id));
-	for (const struct token *t; (t = engine_token_after(e, account, last));) {
-		last = t->id;
-		if (!t->revoked && t->name && strcmp(t->name, name) == 0)
-			session_revoke(api, q, t, &why);
 	}
 }
 
@@ -88,7 +70,7 @@ static int post_session(struct api *api, const struct request *q, struct reply *
 {
 	const struct token *t = engine_token(market_engine(api->market), q->token);
 	int64_t now = market_now(api->market);
-	char name[sizeof SESSION_NAME + IDENT_TEXT], id[IDENT_TEXT];
+	char name[sizeof NP_SESSION_NAME + IDENT_TEXT], id[IDENT_TEXT];
 	struct event ev = { .name = name };
 	struct request as = *q;
 	json_t *made;
@@ -101,7 +83,7 @@ static int post_session(struct api *api, const struct request *q, struct reply *
 			"a session begins with a token, as 'Authorization: Bearer npk_…'");
 	ev.u.token.scopes = t->scopes;
 	ev.u.token.expires = t->expires && t->expires < now + SESSION_LIFE ? t->expires : now + SESSION_LIFE;
-	snprintf(name, sizeof name, "%s%s", SESSION_NAME, ident_text(IDENT_TOKEN, t->id, id));
+	snprintf(name, sizeof name, "%s%s", NP_SESSION_NAME, ident_text(IDENT_TOKEN, t->id, id));
 	session_clear_old(api, q, t->account);
 	made = np_token_make(api, q, r, t->account, &ev);
 	if (!made)

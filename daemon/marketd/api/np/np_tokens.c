@@ -7,6 +7,7 @@
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -144,6 +145,23 @@ static int np_tokens_list_tokens(struct api *api, const struct request *q, struc
 	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_TOKEN, last) : NULL, t != NULL));
 }
 
+/* Whoever had the token may have signed browsers in. */
+static void np_tokens_end_sessions(struct api *api, const struct request *q, uint64_t account, uint64_t token)
+{
+	const struct engine *e = market_engine(api->market);
+	char name[sizeof NP_SESSION_NAME + IDENT_TEXT], id[IDENT_TEXT];
+	struct event ev = { .kind = EVENT_TOKEN_REVOKE, .account = account };
+	struct fail why = { 0 };
+	const struct token *t;
+
+	snprintf(name, sizeof name, "%s%s", NP_SESSION_NAME, ident_text(IDENT_TOKEN, token, id));
+	while ((t = engine_token_after(e, account, ev.subject))) {
+		ev.subject = t->id;
+		if (!t->revoked && t->name && strcmp(t->name, name) == 0)
+			api_apply(api, q, &ev, NULL, &why);
+	}
+}
+
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -163,7 +181,7 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 	rc = api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, NULL, &why);
-	np_session_revoke(api, q, ev.account, ev.subject);
+	np_tokens_end_sessions(api, q, ev.account, ev.subject);
 	return api_nothing(r);
 }
 

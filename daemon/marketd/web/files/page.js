@@ -166,12 +166,12 @@ function checked(data) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { plain, dollars, perUnit, bytes, facts, command, headline, ago, pause, levels, curve,
-		checked };
+	module.exports = { plain, dollars, perUnit, unitOf, count, clock, bytes, facts, command, headline, ago, pause,
+		levels, curve, checked };
 
 // ---- What is on the page ------------------------------------------------------------------------
 
-const state = { data: null, at: 0, failures: 0, why: '', since: 0, open: '', span: 1, timer: 0, busy: false };
+const state = { data: null, at: 0, failures: 0, why: '', since: 0, open: '', span: 1, timer: 0, busy: false, on: true };
 const rows = new Map();
 const by = (id) => document.getElementById(id);
 
@@ -293,7 +293,8 @@ function makeMore(r, type) {
 	r.week = make('div');
 	r.code = make('code', { id: code });
 	r.type = make('div', { class: 'type' }, r.code, copyButton(code));
-	r.do = make('div', { class: 'card do' }, make('h2', {}, 'Type this instead'), r.type);
+	r.buy = make('button', { type: 'button', class: 'main buy', 'data-sku': r.id }, 'Buy …');
+	r.do = make('div', { class: 'card do' }, make('h2', {}, 'Type this instead'), r.type, r.buy);
 	r.more.replaceChildren(make('td', { colspan: '7' }, make('div', { class: 'cards' },
 		make('div', { class: 'card' }, spanChoice(r, type), r.asksTitle, r.asks),
 		make('div', { class: 'card' }, r.weekTitle, r.week),
@@ -350,6 +351,7 @@ function updateMore(r, type) {
 	showAsks(r, type);
 	showWeek(r, type);
 	put(r.code, text);
+	r.buy.dataset.span = state.span;
 	r.do.hidden = !text;
 }
 
@@ -407,7 +409,7 @@ function showData(data) {
 	const name = plain(data.name);
 
 	put(by('name'), name);
-	document.title = name + ': nodes for sale';
+	document.title = state.on ? name + ': nodes for sale' : name;
 	put(by('sum'), headline(data));
 	by('wait').hidden = true;
 	by('how').hidden = false;
@@ -419,6 +421,8 @@ function showState() {
 	const kind = lost ? old ? 'lost' : 'error' : old ? 'fresh' : 'loading';
 	const before = by('state').dataset.is;
 
+	if (!state.on)
+		return;
 	by('state').dataset.is = kind;
 	document.body.classList.toggle('old', kind === 'lost');
 	put(by('read'), kind === 'loading' ? 'Loading' : kind === 'error' ? 'No data' :
@@ -458,7 +462,7 @@ async function read() {
 }
 
 async function turn() {
-	if (state.busy)
+	if (state.busy || !state.on)
 		return;
 	clearTimeout(state.timer);
 	state.busy = true;
@@ -476,8 +480,18 @@ async function turn() {
 	}
 	state.busy = false;
 	showState();
-	if (!document.hidden)
+	if (!document.hidden && state.on)
 		state.timer = setTimeout(turn, pause(state.failures, Math.random()));
+}
+
+// frame.js: the book is what is seen, or another view is.
+function shown(on) {
+	clearTimeout(state.timer);
+	state.on = on;
+	if (on) {
+		showState();
+		turn();
+	}
 }
 
 // Up, Down, Home and End go from type to type; Enter and the space bar open one, as they do with any button.
@@ -521,7 +535,7 @@ function begin() {
 			turn();
 	});
 	setInterval(() => {
-		if (!document.hidden && state.data)
+		if (!document.hidden && state.data && state.on)
 			showState();
 	}, 1000);
 	turn();
