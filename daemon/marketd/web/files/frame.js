@@ -420,7 +420,7 @@ function action(spec) {
 		{ class: 'trouble' });
 	const instead = make('div', { class: 'instead' }), go = button('', act, { class: 'main' });
 	const head = make('h2', { id: 'deed-title' }, ...[spec.title].flat());
-	let turn = 0, key = newKey(), timer = 0, busy = false;
+	let turn = 0, key = newKey(), timer = 0, busy = false, refused = false;
 	const values = () => Object.fromEntries(Object.entries(inputs).map(([k, e]) => [k, e.value.trim()]));
 
 	function field(f) {
@@ -448,6 +448,7 @@ function action(spec) {
 		const mine = ++turn;
 		let p;
 
+		refused = false;
 		put(go, 'Asking the market …');
 		try {
 			p = await spec.plan(values());
@@ -473,6 +474,10 @@ function action(spec) {
 	async function act() {
 		if (busy)
 			return;
+		if (refused) {
+			plan();
+			return;
+		}
 		busy = go.disabled = true;
 		put(go, 'Doing it …');
 		try {
@@ -487,11 +492,10 @@ function action(spec) {
 		} catch (e) {
 			why.hidden = false;
 			put(why, e.message[0].toUpperCase() + e.message.slice(1) + '.');
-			put(go, spec.go);
 			/* Without an answer nobody knows what was done: the same key finds out. */
-			go.disabled = Boolean(e.status);
-			if (e.status)
-				timer = setTimeout(plan, 2500);
+			refused = Boolean(e.status);
+			put(go, refused ? 'Ask again' : spec.go);
+			go.disabled = false;
 		}
 		busy = false;
 	}
