@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli/frame/action.h"
 #include "cli/frame/command.h"
 #include "cli/inventory/hostbook.h"
 #include "cli/nodes/node.h"
@@ -296,15 +297,15 @@ static int dispatch_extra(struct nanopod *np, const struct command *cmd, const s
 static int dispatch_check_count(struct nanopod *np, const struct command *cmd, const struct options *o)
 {
 	int n = option_argc(o);
-	char *usage;
+	char *usage, room[ACTION_MISSING];
 	int rc;
 
 	if (n >= cmd->min_args && (cmd->max_args < 0 || n <= cmd->max_args))
 		return 0;
 	usage = command_usage(cmd);
 	if (n < cmd->min_args)
-		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing; usage: %s", cmd->name,
-			usage);
+		rc = print_fail(np, STATUS_USAGE, NULL, "cannot run '%s': an argument is missing%s; usage: %s",
+			cmd->name, action_missing(cmd->args, n, room), usage);
 	else
 		rc = dispatch_extra(np, cmd, o, usage);
 	free(usage);

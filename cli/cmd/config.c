@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "cli/frame/action.h"
 #include "cli/frame/command.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
@@ -376,6 +377,7 @@ static const struct {
 static int config_command(struct nanopod *np, const struct options *o)
 {
 	const char *action = option_argc(o) ? option_argv(o)[0] : NULL;
+	char room[ACTION_MISSING];
 
 	if (!action)
 		return config_list(np, o);
@@ -384,8 +386,10 @@ static int config_command(struct nanopod *np, const struct options *o)
 			continue;
 		if (option_argc(o) >= actions[i].min && option_argc(o) <= actions[i].max)
 			return actions[i].run(np, o);
-		return print_fail(np, STATUS_USAGE, NULL, "cannot run 'config %s': %s; usage: %s", action,
+		return print_fail(np, STATUS_USAGE, NULL, "cannot run 'config %s': %s%s; usage: %s", action,
 			option_argc(o) < actions[i].min ? "an argument is missing" : "too many arguments",
+			option_argc(o) < actions[i].min ? action_missing(actions[i].usage, option_argc(o) + 2, room)
+							: "",
 			actions[i].usage);
 	}
 	return print_fail(np, STATUS_USAGE, "available: list, get, set, unset and path",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/frame/action.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -61,11 +62,41 @@ static int action_unknown(struct nanopod *np, const char *command, const struct 
 	return rc;
 }
 
+const char *action_missing(const char *usage, int n, char room[ACTION_MISSING])
+{
+	int depth = 0;
+
+	*room = '\0';
+	for (const char *s = usage; *s && !*room; s += strspn(s, " ")) {
+		size_t len = strcspn(s, " ");
+
+		for (size_t i = 0; i < len; i++)
+			depth += s[i] == '[' ? 1 : 0;
+		if (!depth && n-- == 0)
+			snprintf(room, ACTION_MISSING, ": %.*s",
+				(int)(len > 3 && strncmp(s + len - 3, "...", 3) == 0 ? len - 3 : len), s);
+		for (size_t i = 0; i < len; i++)
+			depth -= s[i] == ']' ? 1 : 0;
+		s += len;
+	}
+	return room;
+}
+
+/* One a line, in the groups of the list: `nanopod admin` alone. */
+static int action_list(struct nanopod *np, const char *command, const struct action *actions)
+{
+	int rc = print_fail(np, STATUS_USAGE, NULL, "no action given; nanopod %s and one of these:", command);
+
+	for (const struct action *a = actions; a->name; a++)
+		fprintf(np->err, "  %s%s%s\n", a->name, *a->usage ? " " : "", a->usage);
+	return rc;
+}
+
 int action_run(struct nanopod *np, const struct options *o, const char *command, const struct action *actions,
 	const char *fallback)
 {
 	int count = option_argc(o), left;
-	char **words = option_argv(o);
+	char **words = option_argv(o), room[ACTION_MISSING] = "";
 
 	for (const struct action *a = actions; a->name; a++) {
 		int n = count                                        ? action_fits(a->name, words, count)
@@ -77,9 +108,12 @@ int action_run(struct nanopod *np, const struct options *o, const char *command,
 		left = n < 0 ? 0 : count - n;
 		if (left >= a->min && left <= a->max)
 			return a->run(np, o, words + (n < 0 ? 0 : n));
-		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s; usage: nanopod %s %s%s%s", command,
-			a->name, left < a->min ? "an argument is missing" : "too many arguments", command, a->name,
+		return print_fail(np, STATUS_USAGE, NULL, "cannot run '%s %s': %s%s; usage: nanopod %s %s%s%s", command,
+			a->name, left < a->min ? "an argument is missing" : "too many arguments",
+			left < a->min ? action_missing(a->usage, left, room) : "", command, a->name,
 			*a->usage ? " " : "", a->usage);
 	}
+	if (!count && !np->errors_json)
+		return action_list(np, command, actions);
 	return action_unknown(np, command, actions, words, count);
 }

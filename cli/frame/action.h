@@ -17,4 +17,8 @@ struct action {
 int action_run(struct nanopod *np, const struct options *o, const char *command, const struct action *actions,
 	const char *fallback);
 
+/* ": URL", the argument that a usage such as "URL [--name NAME]" has at n, from 0 on; "" where it has none. */
+enum { ACTION_MISSING = 80 };
+const char *action_missing(const char *usage, int n, char room[ACTION_MISSING]);
+
 #endif

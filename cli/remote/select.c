@@ -215,10 +215,11 @@ int select_new(struct nanopod *np, struct pssh_list **out)
 
 static const char *select_hint_for(const char *text)
 {
-	return text[0] == '^'       ? NULL
-		: text[0] == '@'    ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
-		: strchr(text, '/') ? "to filter names: nanopod hosts 'n[1-9]' | grep -v '5$' | nanopod run -w - ..."
-				    : "'nanopod help hosts' shows how hosts are written";
+	return text[0] == '^'        ? NULL
+		: text[0] == '@'     ? "'nanopod config' shows the groups, 'nanopod reservations' the reservations"
+		: strstr(text, ":/") ? "'nanopod cp' takes HOST:PATH, other commands HOST"
+		: strchr(text, '/')  ? "to filter names: nanopod hosts 'n[1-9]' | grep -v '5$' | nanopod run -w - ..."
+				     : "'nanopod help hosts' shows how hosts are written";
 }
 
 static int select_refused(struct nanopod *np, const struct pssh_list *l, int rc, const char *text)

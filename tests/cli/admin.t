@@ -111,4 +111,6 @@ run_is 8 "a credit that never arrived" admin credit bob 7
 rules_off
 run admin credit bob 7
 is "$out" "\$7.00 to bob; \$207.00 is available" "arrives with the next try, once"
+run_is 2 "admin alone" "$NANOPOD" admin
+like "$err" "^  account add NAME" "lists its actions, one a line"
 done_testing

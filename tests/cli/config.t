@@ -170,4 +170,6 @@ printf '%s\n' "$out" | sed -n '2,$s/,/ /p' | grep -v ' $' | sort >"$TMP/known"
 awk '/^\.It Li/ { key = $3 } /^The default is/ { getline; print key, $2 }' "$SRC/man/nanopod.yaml.5" | sort >"$TMP/told"
 is "$(cat "$TMP/told")" "$(cat "$TMP/known")" "and their defaults"
 
+run_is 2 "set without a value" "$NANOPOD" config set url
+like "$err" "an argument is missing: VALUE; usage: nanopod config set KEY VALUE" "says which argument is missing"
 done_testing

@@ -62,7 +62,8 @@ release tarin -y	3	no reservation 'tarin'; did you mean 'train'
 cancel train	2	it is a reservation, and has no open order; 'nanopod orders' lists yours
 show nope	3	'nanopod reservations' and 'nanopod orders --all' list yours
 wait nope	3	'nanopod reservations' and 'nanopod nodes' list yours
-ssh	2	an argument is missing; usage: nanopod ssh
+ssh n1:/tmp	2	a name cannot have '/'; 'nanopod cp' takes HOST:PATH, other commands HOST
+ssh	2	an argument is missing: HOST; usage: nanopod ssh
 ssh train	2	a reservation of 2 nodes, and ssh takes one; .*'nanopod run -r train -- COMMAND'
 ssh train-0 -L 8080:localhost:80	2	options stand before HOST; 'nanopod tunnel HOST PORT'
 ssh -i nokey train-0 true	2	cannot read 'nokey': No such file
@@ -75,7 +76,7 @@ run -w @nogroup uptime	3	no group '@nogroup'; 'nanopod config' shows the groups
 run -g train uptime	2	'-w @GROUP' or '-r RESERVATION' chooses a group
 run -r train --timeout 10 -- uptime	2	'10' has no unit: try 90s, 15m
 run --sudo -r train uptime	2	'--become' runs the command with sudo
-cp file	2	an argument is missing; usage: nanopod cp
+cp file	2	an argument is missing: TARGET; usage: nanopod cp
 cp file train-0	2	a place on a host has a colon: 'nanopod cp FILE HOST:/dir/'
 cp folder train-0:/tmp	2	'folder' is a directory; '-r' copies it
 cp nofile train-0:/tmp	3	cannot read 'nofile': No such file
@@ -92,7 +93,7 @@ provision -r train nostack	3	no stack 'nostack'; 'nanopod provision stacks' list
 config set colour blue	2	no such setting; did you mean 'color'
 help nope	2	no such command; 'nanopod help' lists the commands
 completion powershell	2	'powershell' is not one of bash.zsh.fish
-token create	2	an argument is missing; usage: nanopod token create NAME
+token create	2	an argument is missing: NAME; usage: nanopod token create NAME
 events --since yesterday	2	did you mean '--since-seq'
 replace nope-0 -y	3	no running or pending node 'nope-0'; 'nanopod nodes --all'
 kubeconfig nope	3	no cluster 'nope' here; 'nanopod provision list'

@@ -164,7 +164,7 @@ static int check_byte(struct parser *in, const char *s, bool strict)
 	if ((unsigned char)*s < ' ' || *s == 127)
 		return parse_fail(in, PSSH_ESYNTAX, s, "a control character in a name");
 	if (strict && *s == '/')
-		return parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have '/'; regular expressions are not supported");
+		return parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have '/'");
 	if (strchr("*?{}()<>|;&^`\"'", *s) || (strict && strchr("$~#\\", *s)))
 		return parse_fail(in, PSSH_ESYNTAX, s, "a name cannot have '%c'", *s);
 	return 0;
