@@ -377,10 +377,11 @@ function makeGroup(id) {
 	g.acts = make('span', { class: 'acts' }, button('Extend …', () => extend(g)), button('Sell …', () => sell(g)),
 		button('Release …', () => release(g)));
 	g.box = make('section', { class: 'group' }, make('header', {}, make('h2', {}, g.title), g.text,
-		may('trade', me.who) ? g.acts : ''), make('table', { class: 'nodes' }, make('thead',
-			{ class: 'unseen' }, make('tr', {},
-		...['State', 'Node', 'Use', 'Now', 'Memory', 'Address', 'Do'].map((t) => make('th', { scope: 'col' },
-			t)))), g.body));
+		may('trade', me.who) ? g.acts : ''), make('table', { class: 'nodes' },
+		make('colgroup', {}, ...['state', 'name', 'curve', 'n', 'n', 'address', 'acts'].map((kind) =>
+			make('col', { class: 'of-' + kind }))),
+		make('thead', { class: 'unseen' }, make('tr', {}, ...['State', 'Node', 'Use', 'Now', 'Memory', 'Address',
+			'Do'].map((text) => make('th', { scope: 'col' }, text)))), g.body));
 	return g;
 }
 
@@ -391,7 +392,7 @@ function updateGroup(g, samples) {
 
 	put(g.title, plain(g.name));
 	put(g.text, [g.nodes.length ? `${running} of ${count(g.nodes.length, 'node')} running` : 'no nodes',
-		l ? plain(l.instance_sku.alias) : '', l ? (l.start_at > now ? `from ${when(l.start_at, now)}, ` : '') +
+		l ? plain(l.instance_sku.alias) : '', l ? (!active.length ? `from ${when(l.start_at, now)}, ` : '') +
 		`until ${when(l.end_at, now)}, ${span(l.end_at - now)} left` : 'its time is over', burn ?
 			`${dollars(burn)} per hour` : '']
 		.filter(Boolean).join(' · '));
