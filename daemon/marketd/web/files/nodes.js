@@ -332,7 +332,7 @@ function makeNode() {
 }
 
 function drawUse(r) {
-	const last = r.points.at(-1), known = r.points.filter((v) => v !== null), most = r.gpus ? 1 : Math.max(1,
+	const last = r.points.at(-1) ?? r.points.at(-2), known = r.points.filter((v) => v !== null), most = r.gpus ? 1 : Math.max(1,
 		...known);
 	const text = last === null || last === undefined ? '–' : r.gpus ? Math.round(last * 100) + ' %' :
 		last.toFixed(2);
@@ -471,7 +471,11 @@ function samples(root, data) {
 		for (const [id, r] of g.rows) {
 			const s = data.nodes[id];
 
-			r.points = [...r.points, s ? (s[2].length ? meanOf(s[2]) : s[0]) : null].slice(-CURVE);
+			/* A point is 30 seconds: three samples. */
+			r.beat = ((r.beat ?? 0) + 1) % 3;
+			if (r.beat === 0)
+				r.points = [...r.points, null].slice(-CURVE);
+			r.points[r.points.length - 1] = (s ? (s[2].length ? meanOf(s[2]) : s[0]) : null) ?? r.points.at(-1);
 			if (s) {
 				r.gpus = s[2].length;
 				r.bytes = s[1];
