@@ -494,27 +494,32 @@ static int cp_put(struct copy *c)
 static int cp_get(struct copy *c)
 {
 	struct step *steps = calloc(c->count, sizeof *steps);
-	struct pssh_list *all, *hosts;
+	struct pssh_list *all, *hosts = NULL;
 	char *to = NULL;
 	int status = STATUS_OK, worst = STATUS_OK;
-	bool some = false;
+	bool some = false, whole;
 
 	if (!steps)
 		command_nomem();
 	select_new(c->np, &all);
 	for (size_t i = 0; !status && i + 1 < c->count; i++)
-		status = cp_hosts_of(c, &c->places[i], all);
+		if (!i || strcmp(c->places[i].hosts, c->places[i - 1].hosts) != 0)
+			status = cp_hosts_of(c, &c->places[i], all);
 	c->one = one_host(c, all);
 	if (!status)
 		status = get_target(c, all, &to);
 	for (size_t i = 0, n; !status && i + 1 < c->count; i += n) {
 		for (n = 0; i + n + 1 < c->count && strcmp(c->places[i + n].hosts, c->places[i].hosts) == 0; n++)
 			steps[n] = (struct step){ c->places[i + n].path, to };
-		select_new(c->np, &hosts);
-		status = cp_hosts_of(c, &c->places[i], hosts);
+		/* Asked once, who is asked for, as that waits for nodes and tells of those that are left out. */
+		whole = n + 1 == c->count;
+		if (!whole)
+			select_new(c->np, &hosts);
+		status = whole ? STATUS_OK : cp_hosts_of(c, &c->places[i], hosts);
 		if (!status)
-			status = cp_on_hosts(c, hosts, steps, n);
-		pssh_list_free(hosts);
+			status = cp_on_hosts(c, whole ? all : hosts, steps, n);
+		if (!whole)
+			pssh_list_free(hosts);
 		some |= status == STATUS_OK;
 		/* A source that one set of hosts cannot give does not keep the others from being asked. */
 		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_TRANSPORT ||

@@ -151,6 +151,8 @@ run_is 0 "--only-ready" "$NANOPOD" run $WHERE -r train -r late --only-ready -- e
 is "$err" "nanopod: left out 1 node that does not run yet" "leaves it out, and one line says so"
 run_is 0 "with reservations by their names" "$NANOPOD" run $WHERE -w train,late --only-ready -- echo there
 is "$err" "nanopod: left out 1 node that does not run yet" "too"
+run_is 0 "cp from hosts" "$NANOPOD" cp $WHERE --only-ready "train,late:$TMP/file" "$TMP/left/"
+is "$(printf '%s\n' "$err" | grep -c 'left out')" 1 "says so once"
 "$NANOPOD" run $WHERE -r train -r late --save "$TMP/saved" -- 'exit 3' >"$TMP/.out" 2>&1
 run_is 10 "with --failed-from" "$NANOPOD" run $WHERE --failed-from "$TMP/saved" --only-ready
 like "$err" "left out 1 node that does not run yet" "too"

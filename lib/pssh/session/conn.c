@@ -313,10 +313,10 @@ static void hello_warn(struct conn *c, const char *agreed)
 	if (algorithms_quantum_safe(theirs.lists[PSSH_ALG_KEX][0], name)) {
 		c->shared->warn_weak = false;
 		log_at(&c->shared->log, LOG_WARN,
-			"whoever records the connection to '%s' may decrypt it once there are quantum computers: the "
-			"server offers %s, libssh2 %s here agreed on %s; 'nanopod ssh --openssh' can do better, "
-			"'WarnWeakCrypto no' in ssh_config stops this warning",
-			c->plan->name, name, libssh2_version(0), agreed);
+			"a recording of the connection to '%s' can be decrypted once there are quantum computers: "
+			"libssh2 %s lacks %.*s ('nanopod ssh --openssh' has it; 'WarnWeakCrypto no' in ssh_config: no "
+			"warning)",
+			c->plan->name, libssh2_version(0), (int)strcspn(name, "@"), name);
 	}
 	kexinit_release(&theirs);
 }
