@@ -133,7 +133,7 @@ static const char *top_cell(const struct toppage *p, const struct toprow *r, enu
 	case TOP_LEFT:
 		return top_left(r, p->wish.now, room);
 	case TOP_COST:
-		return r->cost < 0 ? NULL : money_text(r->cost, room) + 1;
+		return r->cost < 0 ? NULL : money_cents(r->cost, room) + 1;
 	case TOP_GPU_MEMORY:
 		return top_part(g->memory, g->memory_total, room);
 	case TOP_WATTS:
@@ -351,12 +351,12 @@ static void toppage_totals(const struct toppage *p, const struct toptotals *t, s
 	else if (t->gpus)
 		topline_add(&l, COLOR_BOLD, "%zu/%zu GPUs busy", t->busy, t->gpus);
 	if (!p->wish.machines && !t->overflow)
-		topline_add(&l, COLOR_BOLD, "%s/h", money_text(t->cost, room));
+		topline_add(&l, COLOR_BOLD, "%s/h", money_cents(t->cost, room));
 	if (b->available != MODEL_NONE && b->burn > 0 && b->available > 0)
-		topline_add(&l, COLOR_NONE, "balance %s, lasts %s", money_text(b->available, room),
+		topline_add(&l, COLOR_NONE, "balance %s, lasts %s", money_cents(b->available, room),
 			toppage_lasts(b, span));
 	else if (b->available != MODEL_NONE)
-		topline_add(&l, COLOR_NONE, "balance %s", money_text(b->available, room));
+		topline_add(&l, COLOR_NONE, "balance %s", money_cents(b->available, room));
 	topline_end(&l);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MICROS = 1000000, DECIMALS = 6, STEP = 60 }; /* STEP: a micro-dollar per minute is 60 per hour */
+enum { MICROS = 1000000, DECIMALS = 6, STEP = 60, CENT = 10000 }; /* STEP: a micro-dollar per minute is 60 per hour */
 
 int money_add(int64_t a, int64_t b, int64_t *out)
 {
@@ -204,6 +204,16 @@ const char *money_text(int64_t micros, char room[MONEY_TEXT])
 	snprintf(out, (size_t)(room + MONEY_TEXT - out), ".%06" PRIu64, n % MICROS);
 	money_trim(room);
 	return room;
+}
+
+const char *money_cents(int64_t micros, char room[MONEY_TEXT])
+{
+	uint64_t n = money_magnitude(micros), part = n % CENT;
+
+	if (n < CENT || n > INT64_MAX - CENT)
+		return money_text(micros, room);
+	n += part >= CENT / 2 ? CENT - part : 0 - part;
+	return money_text(micros < 0 ? -(int64_t)n : (int64_t)n, room);
 }
 
 const char *price_wire(int64_t price, char room[MONEY_TEXT])

@@ -58,6 +58,11 @@ static void wire(void)
 	is_int(money_parse_wire("--1.0", true, &n), -EINVAL, "two signs");
 	is_str(money_text(1234500000, room), "$1,234.50", "for people");
 	is_str(money_text(-60, room), "-$0.00006", "more than cents where there is more");
+	is_str(money_cents(998944999, room), "$998.94", "to the nearest cent");
+	is_str(money_cents(-998945000, room), "-$998.95", "below zero too");
+	is_str(money_cents(83300, room), "$0.08", "of little");
+	is_str(money_cents(9999, room), "$0.009999", "less than a cent is not nothing");
+	is_str(money_cents(INT64_MIN, room), "-$9,223,372,036,854.775808", "the least");
 	is_str(money_text(INT64_MAX, room), "$9,223,372,036,854.775807", "the largest");
 	is_str(money_text(999000000, room), "$999.00", "no comma before the first digit");
 }
