@@ -62,15 +62,19 @@ static json_t *public_windows_json(const struct public_type *t)
 	return list;
 }
 
-static json_t *public_week_json(const struct price_week *w, const struct week_type *t)
+static json_t *public_week_json(const struct price_week *w, struct week_type *t)
 {
+	int64_t cost, minutes;
 	json_t *list;
 
 	if (!w->counted)
 		return json_null();
 	list = json_array();
-	for (int64_t n = w->step - WEEK_STEPS + 1; t && n <= w->step; n++)
-		json_array_append_new(list, render_average(t->cost[n % WEEK_STEPS], t->minutes[n % WEEK_STEPS]));
+	for (int64_t n = w->step - WEEK_STEPS + 1; t && n <= w->step; n++) {
+		if (!price_week_index(&t->steps[n % WEEK_STEPS], &cost, &minutes))
+			cost = minutes = 0;
+		json_array_append_new(list, render_average(cost, minutes));
+	}
 	return list;
 }
 
@@ -84,7 +88,7 @@ static json_t *public_last_json(const struct price_week *w, const struct week_ty
 
 static json_t *public_type_json(const struct public_type *t, const struct price_week *w)
 {
-	const struct week_type *week = price_week_of(w, t->sku->id);
+	struct week_type *week = price_week_of(w, t->sku->id);
 
 	return json_pack("{s:o, s:o, s:i, s:b, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "instance_sku",
 		render_id(IDENT_SKU, t->sku->id), "type", render_text(t->sku->alias), "gpus", (int)t->sku->gpus,
@@ -206,8 +210,9 @@ static const struct schema_field public_type_fields[] = {
 		"an hour, a day, a week" },
 	{ "last_trade", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.PublicTrade", 0, 0, "of the last seven days" },
 	{ "week", SCHEMA_ARRAY, FIELD_REQUIRED | FIELD_NULL, "any", 0, WEEK_STEPS,
-		"dollars per node-hour that were paid in each step, the mean of all trades weighted by node-hours; "
-		"null where there was none; empty: none in all of them; null: they are being counted, ask again" },
+		"dollars per node-hour that were paid in each step: the median of what pairs of buyer and seller paid, "
+		"weighted by node-hours, none by more than a third of all; of fewer than three pairs the mean; null "
+		"where there was none; empty: none in all of them; null: they are being counted, ask again" },
 	{ 0 },
 };
 
