@@ -104,6 +104,11 @@ struct driver {
 	int (*start)(const struct node_spec *n, struct fail *f);
 	/* Replaces authorized_keys by n->keys, running or not. */
 	int (*rekey)(const struct node_spec *n, struct fail *f);
+	/*
+	 * Bytes in use of the disk that a running node has for itself, and its size; the spec needs setup, id and dir.
+	 * -ENOENT: it has none, or does not run. NULL: nobody can tell from outside.
+	 */
+	int (*disk_use)(const struct node_spec *n, int64_t *used, int64_t *size);
 	/* Binds a node, running or not, to the spec's cores. NULL: they count from its next start. */
 	int (*rebind)(const struct node_spec *n, struct fail *f);
 	/* Ends all that runs of it: asks first, kills after grace_ms. 0 also if nothing runs. Its files stay. */

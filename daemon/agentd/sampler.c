@@ -84,11 +84,19 @@ static bool sampler_own_network(long pid)
 
 static void sampler_read_node(const struct sampler *s, const struct node *n, struct gauges_node *out)
 {
-	const struct node_spec spec = { .setup = s->workers->setup, .id = n->id };
+	const struct driver *d = s->workers->driver;
+	char dir[PATH_MAX];
+	const struct node_spec spec = { .setup = s->workers->setup, .id = n->id, .dir = dir };
 	struct cgroup_use use;
 	pid_t pid;
 
-	*out = (struct gauges_node){ .network_in = GAUGE_UNKNOWN, .network_out = GAUGE_UNKNOWN };
+	*out = (struct gauges_node){ .disk = GAUGE_UNKNOWN,
+		.disk_total = GAUGE_UNKNOWN,
+		.network_in = GAUGE_UNKNOWN,
+		.network_out = GAUGE_UNKNOWN };
+	snprintf(dir, sizeof dir, "%s/nodes/%s", s->workers->setup->data, n->id);
+	if (d->disk_use)
+		d->disk_use(&spec, &out->disk, &out->disk_total);
 	snprintf(out->id, sizeof out->id, "%s", n->id);
 	cgroup_use(&spec, &use);
 	out->cpu_us = use.cpu_us;

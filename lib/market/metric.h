@@ -41,6 +41,8 @@ enum metric_of {
 	X(42, NODE, "processes", "count", "and threads") \
 	X(43, NODE, "network_in", "bytes_per_second", "received") \
 	X(44, NODE, "network_out", "bytes_per_second", "sent") \
+	X(45, NODE, "disk", "bytes", "in use of its own disk") \
+	X(46, NODE, "disk_total", "bytes", "size of that disk") \
 	X(60, NODE_GPU, "use", "ratio", "time in which a kernel ran") \
 	X(61, NODE_GPU, "memory", "bytes", "memory in use") \
 	X(62, NODE_GPU, "memory_total", "bytes", "memory that there is") \

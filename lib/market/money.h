@@ -25,7 +25,7 @@ int money_parse(const char *text, int64_t *micros, struct fail *f);
 int money_parse_wire(const char *text, bool negative, int64_t *micros);
 const char *money_wire(int64_t micros, char room[MONEY_TEXT]); /* "-12.500000" */
 const char *money_text(int64_t micros, char room[MONEY_TEXT]); /* "$1,234.50"; more than cents if needed */
-const char *money_cents(int64_t micros, char room[MONEY_TEXT]); /* to the nearest cent; what is less than one, as above */
+const char *money_cents(int64_t micros, char room[MONEY_TEXT]); /* to the nearest cent, if it is one at least */
 
 /* Dollars per node-hour on the wire; rounded to the nearest step; *exact: it was one. */
 int price_parse_wire(const char *text, int64_t *price, bool *exact);

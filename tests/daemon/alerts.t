@@ -45,14 +45,15 @@ is "$(unknown "$FOUNDRY")" '{"accounts":1,"machines":1,"hosts":2,"machines_witho
 is "$(look "$ACME" | jq -c .unjudged)$(look "$FOUNDRY" | jq -c '.unjudged | map(.[0:4])')" "[\"$INST\"][\"agt_\"]" "each by its id"
 
 # feed FROM TO NODE MACHINE [GPU]: samples every minute, from one time after $BEGIN to another, of what a node's GPUs measure, a
-# machine, and its GPU. The clock is then at TO.
+# machine, and its GPU; $node_disk: of the node's. The clock is then at TO.
+node_disk=100
 feed() {
 	v2_clock $((BEGIN + $2))
 	for ((feed_at = $1; feed_at < $2; feed_at += 3000)); do
 		jq -nc --argjson a $((BEGIN + feed_at)) --argjson z $((BEGIN + (feed_at + 3000 < $2 ? feed_at + 3000 : $2))) --arg i "$INST" \
 			"{samples: [range(\$a; \$z; 60) | {at: ., machine: {cpu: 0.5, memory_total: 1000, disk_total: 1000, $4},
 			gpus: [{use: 0.5, ${5:-temperature: 50}}],
-			nodes: [{id: \$i, measures: {cpu: 1}, gpus: [{use: 0.5, memory_total: 1000, temperature: 50} + {$3}, {use: 0.5, temperature: 50}]}]}]}" >"$TMP/samples"
+			nodes: [{id: \$i, measures: {cpu: 1, disk_total: 1000, disk: $node_disk}, gpus: [{use: 0.5, memory_total: 1000, temperature: 50} + {$3}, {use: 0.5, temperature: 50}]}]}]}" >"$TMP/samples"
 		as "$AGENT" POST /np/v1/agent/samples "$(cat "$TMP/samples")" >/dev/null
 		[ "$(http_status)" = 204 ] || fail "(samples are taken: $(cat "$TMP/.body"))"
 	done
@@ -60,7 +61,9 @@ feed() {
 GOOD='memory: 100, disk: 100'
 
 # ---- Heat, memory, disk: from the threshold and the time on --------------------------------------------------------
+node_disk=890
 feed 0 1800 'memory: 940, temperature: 86' 'memory: 940, disk: 890' 'temperature: 86'
+node_disk=100
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "just below its threshold no rule tells anything"
 is "$(unknown "$ACME") $(unknown "$FOUNDRY")" '{"accounts":1,"machines":null,"hosts":null,"nodes":1} {"accounts":1,"machines":1,"hosts":2}' \
 	"and all of it was judged"
@@ -76,10 +79,13 @@ is "$(one "$ACME" node_gpu_hot '[.severity, (.value | round), .threshold, .unit,
 	"with what, how much, a sentence and what to type"
 feed 2110 2170 'temperature: 60' "$GOOD" 'temperature: 60'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "and no longer when it has cooled down"
+node_disk=920
 feed 2170 2760 'memory: 960' 'memory: 960, disk: 910'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "memory and disk may be full for less than ten minutes"
 feed 2760 2820 'memory: 960' 'memory: 960, disk: 910'
-is "$(alerts "$ACME")" '[["node_gpu_memory","train-0",2170]]' "the memory of its GPU"
+is "$(alerts "$ACME" | jq -c sort)" '[["node_disk","train-0",2170],["node_gpu_memory","train-0",2170]]' "its disk, and the memory of its GPU"
+is "$(one "$ACME" node_disk '[.text, .next]')" '["92 % of its disk is in use; 90 % or more for 10m 50s","nanopod run -w train-0 -- df -h"]' "with where to look"
+node_disk=100
 is "$(alerts "$FOUNDRY" | jq -c sort)" '[["machine_disk","rack1",2170],["machine_memory","rack1",2170]]' "disk and memory of the machine"
 is "$(one "$FOUNDRY" machine_disk .text)" '"91 % of the disk that nodes are on is in use; 90 % or more for 10m 50s"' "in a sentence"
 v2_clock $((BEGIN + 2900))

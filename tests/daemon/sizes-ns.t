@@ -51,6 +51,8 @@ isnt $tried 0 "30 GiB are refused"
 like "$(cat "$TMP/.ssh")" "No space left on device" "since its disk is full"
 in_it 'rm -f /root/big; dd if=/dev/zero of=/root/full bs=1M count=3000 2>/dev/null; sync'
 ok "a full disk in it takes nothing from the machine" test $((before - $(free_now))) -lt 300
+full() { as "$ACME" GET /np/v1/samples | jq -e --arg i "$I" '.data[] | select(.node == $i) | .measures | .disk / .disk_total > 0.99' >/dev/null; }
+ok "the market hears that it is full" wait_for 60 full
 in_it 'rm /root/full; sync'
 made=$(in_it 'mkdir /root/many && cd /root/many && (seq 60000 | xargs touch) 2>/dev/null; ls | wc -l')
 ok "60,000 files do not fit ($made do)" test "${made:-0}" -gt 10000 -a "${made:-0}" -lt 60000

@@ -239,6 +239,8 @@ static json_t *gauges_node_json(const struct gauges *g, const struct gauges_node
 	}
 	gauges_set_number(measures, "memory", n->memory, 1);
 	gauges_set_number(measures, "processes", n->processes, 1);
+	gauges_set_number(measures, "disk", n->disk, 1);
+	gauges_set_number(measures, "disk_total", n->disk_total, 1);
 	for (size_t i = 0; i < n->gpu_count; i++)
 		if (n->gpus[i] < g->gpu_count)
 			json_array_append_new(gpus, gauges_gpu_json(&g->gpus[n->gpus[i]]));

@@ -30,7 +30,7 @@ struct gauges_gpu {
 struct gauges_node {
 	char id[GAUGES_ID];
 	int64_t cpu_us; /* microseconds of a processor, since its group was made */
-	int64_t memory, processes;
+	int64_t memory, processes, disk, disk_total;
 	int64_t network_in, network_out; /* bytes since it has its network */
 	unsigned gpus[GAUGES_NODE_GPUS]; /* indices of the machine's */
 	size_t gpu_count;

@@ -6,14 +6,19 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "agentd/ns/ns.h"
+#include "agentd/os/cgroup.h"
 #include "agentd/os/disk.h"
 #include "agentd/os/mount.h"
 #include "agentd/os/spawn.h"
 
-enum { COMMAND_MS = 60000 };
+enum { COMMAND_MS = 60000, NODE_DISK_PIDS = 64 };
 
 static int node_disk_make(const struct node_spec *n, const char *path, struct fail *f)
 {
@@ -58,4 +63,41 @@ int ns_disk(const struct node_spec *n, struct fail *f)
 	if (rc)
 		return n->disk_taken ? rc : 0;
 	return node_disk_make(n, path, f);
+}
+
+/* ---- How full it is -------------------------------------------------------------------------- */
+
+/* In our process namespace, as systemd-nspawn is: what it sees no tenant has put there. */
+static bool node_disk_outside(pid_t pid)
+{
+	char path[64], ours[64] = "", theirs[64] = "";
+
+	snprintf(path, sizeof path, "/proc/%ld/ns/pid", (long)pid);
+	return readlink("/proc/self/ns/pid", ours, sizeof ours - 1) > 0 &&
+		readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
+}
+
+/* The disk is mounted for systemd-nspawn alone, so it is looked at through that. */
+int ns_disk_use(const struct node_spec *n, int64_t *used, int64_t *size)
+{
+	char path[NS_PATH], seen[NS_PATH + 32];
+	pid_t pids[NODE_DISK_PIDS];
+	struct stat folder, disk;
+	struct statvfs v;
+	size_t count;
+
+	if (ns_path(n, "disk", path, NULL) || stat(path, &folder) != 0)
+		return -ENOENT;
+	count = cgroup_pids(n, CGROUP_NODE, pids, NODE_DISK_PIDS);
+	for (size_t i = 0; i < count && i < NODE_DISK_PIDS; i++) {
+		if (!node_disk_outside(pids[i]))
+			continue;
+		snprintf(seen, sizeof seen, "/proc/%ld/root%s", (long)pids[i], path);
+		if (stat(seen, &disk) != 0 || disk.st_dev == folder.st_dev || statvfs(seen, &v) != 0 || !v.f_blocks)
+			continue;
+		*size = (int64_t)(v.f_blocks * v.f_frsize);
+		*used = (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
+		return 0;
+	}
+	return -ENOENT;
 }

@@ -253,6 +253,7 @@ const struct driver driver_ns = {
 	.create = ns_create,
 	.start = ns_start,
 	.rekey = ns_rekey,
+	.disk_use = ns_disk_use,
 	.rebind = cgroup_rebind,
 	.stop = ns_stop,
 	.destroy = ns_destroy,

@@ -44,6 +44,7 @@ int ns_keys(const struct node_spec *n, struct fail *f);
 int ns_tell_size(const struct node_spec *n, struct fail *f);
 /* Makes disk.img, or upper/ and work/. Those that exist stay. */
 int ns_disk(const struct node_spec *n, struct fail *f);
+int ns_disk_use(const struct node_spec *n, int64_t *used, int64_t *size);
 
 /*
  * Writes what the node makes of its devices at its start: links, the ld cache, the environment. Then, in the child that

@@ -112,7 +112,8 @@ static bool alert_part_over(const struct alert_rule *r, const struct alert_subje
 {
 	const struct alert_bound bound = { r->metric, r->whole, r->threshold, false, r->coarse };
 	struct alert_curves *c = s->samples;
-	bool gpus = s->of == ALERT_OF_NODE || metric_numbered(r->metric)->of == METRIC_OF_GPU;
+	enum metric_of of = metric_numbered(r->metric)->of;
+	bool gpus = of == METRIC_OF_GPU || of == METRIC_OF_NODE_GPU;
 	size_t found = 0;
 
 	for (size_t k = alert_curves_find(c, r->metric, 0); k < c->count; k = alert_curves_find(c, r->metric, k + 1)) {
@@ -208,6 +209,8 @@ const struct alert_rule alert_rules[] = {
 		"it is {state}{why}", "nanopod host status" },
 	{ "node_away", ALERT_OF_NODE, ALERT_CRITICAL, ALERT_NO_UNIT, NAN, 300, alert_node_away, 0, 0, false,
 		"its host is {state}{why}; you get the minutes until it is back refunded", "nanopod replace {name}" },
+	{ "node_disk", ALERT_OF_NODE, ALERT_WARNING, ALERT_RATIO, 0.90, 600, alert_part_over, 45, 46, false,
+		"{value} of its disk is in use; {threshold} or more for {for}", "nanopod run -w {name} -- df -h" },
 	{ "node_gpu_memory", ALERT_OF_NODE, ALERT_WARNING, ALERT_RATIO, 0.95, 600, alert_part_over, 61, 62, false,
 		"{gpus}: {value} of its memory is in use; {threshold} or more for {for}", "nanopod top {name} -g" },
 	{ "node_idle", ALERT_OF_NODE, ALERT_WARNING, ALERT_RATIO, 0.03, 3600, alert_node_idles, 60, 0, true,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a type's nodes were sold for in the last seven days, in steps of six hours. A step's price is the median of what
- * each pair of buyer and seller paid on average, weighted by node-minutes, where no pair weighs more than a third of all:
- * so two accounts that trade with each other, at whatever price and volume, cannot lead it away from what others paid.
- * Of fewer than three pairs it is the mean. Who buys from himself is not counted. The store is read once, a bounded piece
- * for each question, and from then on only what is new.
+ * each pair of buyer and seller paid on average, weighted by node-minutes, where no pair weighs more than a third of
+ * all: so two accounts that trade with each other, at whatever price and volume, cannot lead it away from what others
+ * paid. Of fewer than three pairs it is the mean. Who buys from himself is not counted. The store is read once, a
+ * bounded piece for each question, and from then on only what is new.
  */
 #ifndef MARKETD_API_NP_PRICE_WEEK_H
 #define MARKETD_API_NP_PRICE_WEEK_H
