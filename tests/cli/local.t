@@ -119,9 +119,9 @@ run_is 0 "cp" "$NANOPOD" cp "$TMP/file" first-0:kept
 run lo status
 like "$err" "next: 'nanopod nodes'" "what to type is another now"
 run_is 0 "host status" "$NANOPOD" host status
-like "$err" "no machines in this market; 'nanopod host join'" "(a buyer has none)"
+like "$err" "no machines in this market; 'nanopod host join URL'" "(a buyer has none)"
 run_is 0 "host list" "$NANOPOD" host list
-like "$err" "no hosts; 'nanopod host join'" "(nor hosts)"
+like "$err" "no hosts; 'nanopod host join URL'" "(nor hosts)"
 run_is 0 "console" "$NANOPOD" console first-0
 like "$out" "[a-z]" "has something to say"
 

@@ -133,7 +133,7 @@ static void test_refused(void)
 	refuses("n[1 2]", PSSH_ESYNTAX, "'2' in a range");
 	refuses("/0$/", PSSH_ESYNTAX, "position 1: a name cannot have '/'");
 	refuses("foo[0-20],/[1-9]$/", PSSH_ESYNTAX, "position 11: a name cannot have '/'");
-	refuses("foo[0-20],-/[1-9]$/", PSSH_ESYNTAX, "regular expression");
+	refuses("foo[0-20],-/[1-9]$/", PSSH_ESYNTAX, "a name cannot have '/'");
 	refuses("a/b", PSSH_ESYNTAX, "cannot have '/'");
 	refuses("root@n$", PSSH_ESYNTAX, "cannot have '$'");
 	refuses("~root", PSSH_ESYNTAX, "cannot have '~'");
