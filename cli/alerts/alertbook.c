@@ -426,6 +426,7 @@ int alert_book_save(struct alert_book *b, struct fail *f)
 	}
 	rc = buf_adds(&text, "end\n");
 	rc = rc ? rc : file_replace(b->path, text.data, text.len, 0600);
+	rc = rc ? rc : file_sync_folder(b->path);
 	buf_release(&text);
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot write '%s'", b->path);

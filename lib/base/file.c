@@ -66,9 +66,9 @@ int file_sync_folder(const char *path)
 	char folder[PATH_MAX];
 	int fd, rc;
 
-	if (!slash || slash - path + 1 >= PATH_MAX)
+	if (slash && slash - path + 1 >= PATH_MAX)
 		return -ENAMETOOLONG;
-	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -47,6 +47,8 @@ int main(void)
 	is_int(entries(folder), 1, "and nothing is left of the try");
 	ok(symlink("target", "link") == 0 && file_replace("link", "x", 1, 0600) == 0 && lstat("link", &st) == 0 &&
 		S_ISREG(st.st_mode) && access("target", F_OK) != 0, "a link is replaced, not followed");
+	is_int(file_sync_folder("link"), 0, "the folder of a plain name is synced");
+	is_int(file_sync_folder(path), 0, "and that of a path");
 	unlink(path);
 	unlink("link");
 	snprintf(path, sizeof path, "%s/a/b", top);
