@@ -60,7 +60,8 @@ is "$(http_status) $(http_header Content-Type) $(jq -r .error.code "$TMP/.body")
 # What it loads.
 assets=$(grep -o '"/assets/[^"]*"' "$TMP/index.html" | tr -d '"' | sort)
 is "$(printf '%s\n' $assets | sed 's/-[0-9a-f]*\././' | sort | tr '\n' ' ')" \
-	"/assets/frame.js /assets/icon.svg /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js " "it names six files"
+	"/assets/frame.js /assets/icon.svg /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js " \
+	"it names six files"
 all=0 first=0
 for path in / $assets; do
 	stranger "$path"
@@ -115,6 +116,23 @@ isnt "$(python3 "$TMP/look.py" "$TMP/bad.html")" "" "(the check finds what is ba
 is "$(grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|localStorage|sessionStorage|document\.cookie' "$FILES"/*.js)" "" \
 	"the scripts make text of what they get, keep nothing and run no text"
 is "$(grep -nE '(https?:)?//[a-z]' "$FILES"/*.js "$FILES/page.css" "$FILES/index.html" | grep -vE "^[^:]*:[0-9]+:(// |.*'http://www.w3.org/2000/svg')")" "" "no file names another machine"
+
+# What its scripts ask for is in the API.
+cat >"$TMP/asks.py" <<'END'
+import json, re, sys
+paths = json.load(open(sys.argv[1]))['paths']
+known = {(m.upper(), re.sub(r'{[^}]*}', '{}', p)) for p, of in paths.items() for m in of}
+asked = set()
+for name in sys.argv[2:]:
+    for m, quote, path, then in re.findall(r"(?:ask\(\s*'([A-Z]+)',|pages\()\s*(['`])(.*?)\2(\s*\+)?", open(name).read(), re.S):
+        path = re.sub(r'\$\{[^}]*\}', '{}', path.split('?')[0])
+        asked.add((m or 'GET', path + '{}' if then and path.endswith('/') else path))
+print(len(asked), ' '.join(sorted(m + ' ' + p for m, p in asked - known)))
+END
+curl -sS "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
+asks=$(python3 "$TMP/asks.py" "$TMP/openapi.json" "$FILES"/*.js)
+is "${asks#* }" "" "its scripts ask for nothing that the API does not have"
+ok "and more than twenty of its operations were found in them (${asks%% *})" test "${asks%% *}" -ge 20
 
 # On the unix socket and with TLS, too.
 operator GET / >/dev/null
@@ -216,7 +234,7 @@ if have node; then
 		*) fail "${line#not ok }" ;;
 		esac
 	done <"$TMP/said"
-	ok "all of them" test "$(wc -l <"$TMP/said")" -ge 40
+	ok "all of them" test "$(wc -l <"$TMP/said")" -ge 42
 else
 	skip "'node' is not installed"
 fi

@@ -82,12 +82,23 @@ const fails = (f, text) => {
 		return text.test(e.message);
 	}
 };
-is([nodes.nodePrice('1.80', 8), nodes.nodePrice('0.6', 0)], ['14.400000', '0.600000'], 'a price of a GPU-hour is one of a node');
-is(['', '0', '-1', '1e3', 'x', '1,5'].map((p) => fails(() => nodes.nodePrice(p, 1), /give a price/)), Array(6).fill(true), 'what is no price is refused');
+is([frame.nodePrice('1.80', 8), frame.nodePrice('0.6', 0)], ['14.400000', '0.600000'], 'a price of a GPU-hour is one of a node');
+is(['', '0', '-1', '1e3', 'x', '1,5'].map((p) => fails(() => frame.nodePrice(p, 1), /give a price/)), Array(6).fill(true), 'what is no price is refused');
 is(atob(nodes.userData('ssh-ed25519 AAAA me\n\n')), '#cloud-config\nssh_authorized_keys: ["ssh-ed25519 AAAA me"]\n', 'keys as nodes take them');
 is(fails(() => nodes.userData('-----BEGIN OPENSSH PRIVATE KEY-----'), /private key/), true, 'a private key does not leave');
 is([fails(() => nodes.userData(''), /nobody can sign in/), fails(() => nodes.userData('hello'), /not a public/)], [true, true], 'nor is a node bought that nobody reaches');
 is(nodes.linesOf({ timestamp_realtime: 1800000000, data: btoa('\u001b[31mred\u001b[0m\r\n<b>\n') }).map((l) => l.slice(8)), ['  red', '  <b>'], 'lines of a console are text');
 is(money.sums([{ kind: 'lease', amount_micros: -5 }, { kind: 'credit', amount_micros: 9 }, { kind: 'lease', amount_micros: -2 }, { kind: 'fee', amount_micros: 0 }]),
 	[['lease', -7], ['credit', 9]], 'what was paid, by kind');
-is([money.micros(-1234567), money.micros(0)], ['−$1.23', '$0.00'], 'amounts');
+is([frame.micros(-1234567), frame.micros(0)], ['−$1.23', '$0.00'], 'amounts');
+is(['usage', 'forfeit', 'credit', 'constructor'].map(money.kindOf), ['Node time', 'Released, not refunded', 'Credits', 'constructor'],
+	"and their words, as 'nanopod statement' has them");
+
+// ---- What is wrong -------------------------------------------------------------------------------
+const alert = (severity, kind, since) => ({ severity, since, subject: { kind } });
+const found = { data: [alert('info', 'node', 9), alert('warning', 'machine', 9), alert('critical', 'node', 1), alert('critical', 'host', 2),
+	alert('critical', 'machine', null), alert('warning', 'account', 3)], unjudged: ['agt_1', 'agt_2', 'inst_1'] };
+is(frame.alertsOf(found, ['machine', 'host']).list.map((a) => [a.severity, a.subject.kind]), [['critical', 'host'], ['critical', 'machine'],
+	['warning', 'machine']], 'the worst first, of what a view is about');
+is([frame.alertsOf(found, ['machine', 'host']).unjudged, frame.alertsOf(found, ['account', 'node']).unjudged], [2, 1],
+	'what could not be judged is counted where it concerns');

@@ -9,10 +9,11 @@ const VIEWS = [
 	{ name: 'book', title: 'Book', may: () => true },
 	{ name: 'nodes', title: 'Nodes', may: (who) => may('read', who) },
 	{ name: 'money', title: 'Money', may: (who) => may('read', who) },
-	{ name: 'machines', title: 'Machines', may: (who) => who.machines && may('host', who) },
+	{ name: 'machines', title: 'Machines', may: (who) => who.machines && may('host', who) && may('read', who) },
 	{ name: 'market', title: 'Market', may: (who) => may('admin', who) },
 ];
-const SILENCE = 45000, TRIES = 3;
+const SILENCE = 45000, TRIES = 3, ALERTS_EVERY = 30000, ALERT_PAGES = 3, ALERTS_SHOWN = 12;
+const SEVERITIES = ['critical', 'warning', 'info'];
 const views = {};
 const me = { who: null, view: 'book', root: null, last: '', turn: 0, at: 0, failures: 0, why: '', since: 0, wrong: '',
 	reading: false, again: false, later: 0 };
@@ -29,6 +30,10 @@ function cash(text) {
 
 	return whole === undefined ? '–' : (sign ? '−' : '') + '$' + whole.replace(/\B(?=(\d{3})+$)/g, ',') + '.' +
 		part;
+}
+
+function micros(n) {
+	return cash((n < 0 ? '-' : '') + (Math.abs(n) / 1e6).toFixed(6));
 }
 
 // With the zone: who reads it may be elsewhere than who wrote it.
@@ -61,6 +66,24 @@ function word(text) {
 	return /^[A-Za-z0-9_][A-Za-z0-9._:@%+=/-]*$/.test(text) ? text : `'${plain(text).replaceAll("'", `'\\''`)}'`;
 }
 
+// A price of one unit, as people type it, as that of a node.
+function nodePrice(perUnitText, gpus) {
+	const p = Number(perUnitText);
+
+	if (!/^\d{1,6}(\.\d{1,6})?$/.test(perUnitText) || !p)
+		throw new Error('give a price in dollars, such as 1.80');
+	return (p * (gpus || 1)).toFixed(6);
+}
+
+// The worst first; of one kind the latest. What could not be judged is counted of the same kinds.
+function alertsOf(found, kinds) {
+	const machines = kinds.includes('machine'), nodes = kinds.includes('node');
+	const list = found.data.filter((a) => kinds.includes(a.subject.kind)).sort((a, b) =>
+		SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || (b.since || 0) - (a.since || 0));
+
+	return { list, unjudged: found.unjudged.filter((id) => (id.startsWith('agt_') ? machines : nodes)).length };
+}
+
 // Events of a stream: [[{id, event, data}…], what is not whole yet].
 function events(text) {
 	const blocks = text.split('\n\n'), rest = blocks.pop(), list = [];
@@ -81,7 +104,7 @@ function events(text) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { may, cash, when, span, seconds, word, events };
+	module.exports = { may, cash, micros, when, span, seconds, word, nodePrice, alertsOf, events };
 
 // ---- Asking ---------------------------------------------------------------------------------------
 
@@ -149,6 +172,38 @@ function typed(id) {
 	return { code, box: make('div', { class: 'type' }, code, copyButton(id)) };
 }
 
+function typeBy(id) {
+	return state.data?.types.find((t) => t.instance_sku === id);
+}
+
+function perHour(node, gpus) {
+	return dollars(perUnit(node, gpus)) + ' per ' + unitOf(gpus);
+}
+
+function tableOf(heads, rows) {
+	return make('table', { class: 'list' }, make('thead', {}, make('tr', {}, ...heads.map(([text, kind]) =>
+		make('th', { scope: 'col', ...(kind ? { class: kind } : {}) }, text)))), make('tbody', {},
+		...rows.map((cells) => make('tr', {}, ...cells.map((c, i) =>
+			make('td', heads[i][1] ? { class: heads[i][1] } : {}, ...[c].flat()))))));
+}
+
+function part(title, ...inside) {
+	return make('section', { class: 'part' }, make('h2', {}, ...[title].flat()), ...inside);
+}
+
+// What is drawn again keeps the focus where it was.
+function keepFocus(root, draw) {
+	const of = root.contains(document.activeElement) && document.activeElement.dataset.of;
+
+	draw();
+	if (of && document.activeElement.dataset.of !== of)
+		root.querySelector(`[data-of="${CSS.escape(of)}"]`)?.focus();
+}
+
+function replaceAll(root, ...inside) {
+	keepFocus(root, () => root.replaceChildren(...inside));
+}
+
 // A curve from 0 to `most`; a null is a gap, and what is not known is no zero.
 function useCurve(list, most, label) {
 	const w = 96, h = 20, svg = draw('svg', { class: 'use', viewBox: `0 0 ${w} ${h}`, width: w, height: h,
@@ -172,6 +227,83 @@ function useCurve(list, most, label) {
 	end();
 	return svg;
 }
+
+// ---- Alerts ---------------------------------------------------------------------------------------
+
+const alerts = { box: null, kinds: [], at: 0 };
+
+async function readAlerts(account) {
+	const all = { data: [], unjudged: [], more: false };
+	let after = account ? '&account=' + encodeURIComponent(account) : '';
+
+	for (let n = 0; n < ALERT_PAGES; n++) {
+		const got = await ask('GET', '/np/v1/alerts?limit=100' + after);
+
+		all.data.push(...got.data);
+		all.unjudged.push(...got.unjudged);
+		all.more = got.has_more;
+		if (!all.more)
+			break;
+		after = after.replace(/&starting_after=.*/, '') + '&starting_after=' + got.cursor;
+	}
+	return all;
+}
+
+function alertRow(a, i) {
+	const t = typed('alert-' + i), since = a.since ? `, since ${when(a.since, Date.now() / 1000)}` : '';
+
+	put(t.code, plain(a.next));
+	return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity), ` ${a.subject.kind} `,
+		name(a.subject.name || a.subject.id), ': ', name(a.text), make('span', { class: 'quiet' }, since)),
+			t.box);
+}
+
+function drawAlerts(box, found, kinds) {
+	const { list, unjudged } = alertsOf(found, kinds), shown = JSON.stringify([list, unjudged, found.why]);
+	const notes = [list.length > ALERTS_SHOWN ? `${list.length - ALERTS_SHOWN} more` : '',
+		unjudged ?
+			`${unjudged} of your ${kinds.includes('machine') ? 'machines' : 'nodes'} cannot be judged: ` +
+			'they send no samples, or not all' : '',
+		found.more ? 'not all of yours were looked at' : '', found.why ? `alerts cannot be read: ${found.why}` :
+			'']
+		.filter(Boolean).join('; ');
+
+	if (box.shown === shown)
+		return;
+	box.shown = shown;
+	box.hidden = !list.length && !notes;
+	box.replaceChildren(make('ul', {}, ...list.slice(0, ALERTS_SHOWN).map(alertRow)), notes ? make('p',
+		{ class: 'quiet' }, notes[0].toUpperCase() + notes.slice(1) + '. All of it: ', make('code', {},
+			'nanopod alerts')) : '');
+	if (!list.length)
+		box.firstChild.remove();
+}
+
+async function showAlerts() {
+	const { box, kinds } = alerts;
+	let found;
+
+	if (!box || Date.now() - alerts.at < ALERTS_EVERY)
+		return;
+	alerts.at = Date.now();
+	try {
+		found = await readAlerts('');
+	} catch (e) {
+		found = { data: [], unjudged: [], why: e.message };
+	}
+	if (box === alerts.box)
+		drawAlerts(box, found, kinds);
+}
+
+// What is wrong with things of these kinds; it reads by itself while it is shown.
+function alertBox(...kinds) {
+	Object.assign(alerts, { box: make('section', { class: 'alerts', 'aria-label': 'Alerts', hidden: '' }), kinds,
+		at: 0 });
+	showAlerts();
+	return alerts.box;
+}
+
+// ---- The connection, and the view -----------------------------------------------------------------
 
 function showLive() {
 	if (me.view === 'book')
@@ -238,8 +370,9 @@ function visible(row) {
 async function show() {
 	const asked = location.hash.slice(1), row = VIEWS.find((v) => v.name === asked && visible(v)) || VIEWS[0];
 
-	me.view = row.name;
+	me.view = document.body.dataset.view = row.name;
 	me.wrong = '';
+	alerts.box = null;
 	for (const a of by('nav').querySelectorAll('a'))
 		a.toggleAttribute('aria-current', a.hash === '#' + row.name);
 	by('book').hidden = row.name !== 'book';
@@ -279,6 +412,7 @@ function hear(one) {
 		views[me.view]?.samples?.(me.root, JSON.parse(one.data));
 	else
 		soon();
+	showAlerts();
 }
 
 async function listenOnce(mine) {
@@ -412,13 +546,14 @@ async function signOut() {
 // ---- Actions: what it would do, then the deed -----------------------------------------------------------
 
 // spec: { title, fields: [{ name, label, value, kind, options, hint }], typed(values), plan(values), act(values, key),
-// go }.
-// plan answers { rows: [[what, text]], go: text of the button, why: text where it cannot be done, instead: [[text,
-// values]] }; act answers a sentence. Each plan has its own key: what is sent twice is done once.
+// go, danger: it takes away what cannot be had again }.
+// plan answers { rows: [[what, text]], go: text of the button, why: text where it cannot be done, danger, instead:
+// [[text, values]] }; act answers a sentence. Each plan has its own key: what is sent twice is done once.
 function action(spec) {
 	const inputs = {}, t = typed('deed-typed'), rows = make('dl', { class: 'plan' }), why = make('p',
 		{ class: 'trouble' });
-	const instead = make('div', { class: 'instead' }), go = button('', act, { class: 'main' });
+	const instead = make('div', { class: 'instead' });
+	const go = button('', act, { class: spec.danger ? 'main danger' : 'main' });
 	const head = make('h2', { id: 'deed-title' }, ...[spec.title].flat());
 	let turn = 0, key = newKey(), timer = 0, busy = false, refused = false;
 	const values = () => Object.fromEntries(Object.entries(inputs).map(([k, e]) => [k, e.value.trim()]));
@@ -468,6 +603,7 @@ function action(spec) {
 			changed();
 		})));
 		put(go, p.go || spec.go);
+		go.classList.toggle('danger', Boolean(p.danger ?? spec.danger));
 		go.disabled = Boolean(p.why);
 		t.box.hidden = Boolean(p.why);
 	}
@@ -504,7 +640,7 @@ function action(spec) {
 	by('deed').replaceChildren(head, make('div', { class: 'fields' }, ...spec.fields.map(field)), rows, why,
 		instead,
 		make('h3', {}, 'Type this instead'), t.box,
-		make('div', { class: 'buttons' }, button('Cancel', () => by('deed').close()), go));
+		make('div', { class: 'buttons' }, button('Back', () => by('deed').close()), go));
 	changed();
 	by('deed').showModal();
 }

@@ -3,24 +3,14 @@
 'use strict';
 
 {
-const KINDS = { credit: 'Credit', lease: 'Nodes', refund: 'Refunds', fee: 'Fees', sale: 'Sales' };
+// The words of 'nanopod statement'.
+const KINDS = { credit: 'Credits', debit: 'Taken back', refund: 'Refunds', earning: 'Earned by selling',
+	usage: 'Node time', forfeit: 'Released, not refunded', fee: 'Fees' };
 const DAYS = 30;
 
-function tableOf(heads, rows) {
-	return make('table', { class: 'list' }, make('thead', {}, make('tr', {}, ...heads.map(([text, kind]) =>
-		make('th', { scope: 'col', ...(kind ? { class: kind } : {}) }, text)))), make('tbody', {},
-			...rows.map((cells) =>
-		make('tr', {}, ...cells.map((c, i) => make('td', heads[i][1] ? { class: heads[i][1] } : {},
-			...[c].flat()))))));
-}
-
-function part(title, ...inside) {
-	return make('section', { class: 'part' }, make('h2', {}, title), ...inside);
-}
-
 function cancel(o) {
-	action({ title: ['Cancel the order ', name(o.id)], go: 'Cancel the order', fields: [], typed: () =>
-		'nanopod cancel ' + word(o.id),
+	action({ title: ['Cancel the order ', name(o.id)], go: 'Cancel the order', danger: true, fields: [],
+		typed: () => 'nanopod cancel ' + word(o.id),
 		plan: async () => ({ rows: [['order',
 			`${o.side} ${count(o.allocation_schedule_delta[0].node_count, 'node')}`],
 			['then', 'it leaves the book; what it already traded stays']] }),
@@ -33,8 +23,8 @@ function cancel(o) {
 function revoke(t) {
 	const own = t.id === me.who.token.id;
 
-	action({ title: ['Revoke the token ', name(t.name || t.id)], go: 'Revoke', fields: [], typed: () =>
-		'nanopod token revoke ' + word(t.id),
+	action({ title: ['Revoke the token ', name(t.name || t.id)], go: 'Revoke', danger: true, fields: [],
+		typed: () => 'nanopod token revoke ' + word(t.id),
 		plan: async () => ({ rows: [['token', t.id], ['then', own ? 'you are signed out here' :
 			'whoever has it is refused from now on, and browsers that it signed in are signed out']] }),
 		act: async () => {
@@ -52,8 +42,8 @@ function sums(rows) {
 	return [...found].filter(([, micros]) => micros).sort((a, b) => a[1] - b[1]);
 }
 
-function micros(n) {
-	return cash((n < 0 ? '-' : '') + (Math.abs(n) / 1e6).toFixed(6));
+function kindOf(kind) {
+	return Object.hasOwn(KINDS, kind) ? KINDS[kind] : plain(kind);
 }
 
 async function read(root) {
@@ -64,9 +54,8 @@ async function read(root) {
 			null]);
 	const burn = Number(b.burn_dollars_per_hour), open = ['pending', 'standing', 'partially_filled'];
 	const lasts = burn ? `; that is enough for ${span(Number(b.available_dollars) / burn * 3600)}` : '';
-	const focus = document.activeElement?.dataset?.of;
 
-	root.replaceChildren(make('p', { class: 'sum' },
+	replaceAll(root, make('p', { class: 'sum' },
 		`${cash(b.available_dollars)} available, ${dollars(burn)} per hour${lasts}.`),
 		make('dl', { class: 'plan' }, ...[['available', cash(b.available_dollars)], ['held for orders',
 			cash(b.held_dollars)],
@@ -74,7 +63,7 @@ async function read(root) {
 				make('dd', { class: 'n' }, v)])),
 		part(`In ${DAYS} days`, sums(report.data).length ? tableOf([['What'], ['Amount', 'n']],
 			sums(report.data).map(([kind, n]) =>
-			[KINDS[kind] || plain(kind), micros(n)])) : make('p', { class: 'quiet' }, 'Nothing was paid.'),
+			[kindOf(kind), micros(n)])) : make('p', { class: 'quiet' }, 'Nothing was paid.'),
 		make('p', { class: 'quiet' }, 'By day and reservation: ', make('code', {}, 'nanopod report'))),
 		part('Orders', orders.data.length ? tableOf([['Placed', 'wide'], ['Order'], ['Reservation'], ['Nodes',
 			'n'], ['Limit', 'n wide'], ['Status'], [make('span', { class: 'unseen' }, 'Do'), 'acts']],
@@ -92,12 +81,10 @@ async function read(root) {
 				button('Revoke …', () => revoke(t), { 'data-of': t.id })])),
 		make('p', { class: 'quiet' }, 'A new one is shown once, so it is made where it is used: ', make('code',
 			{}, 'nanopod token create NAME')))] : []));
-	if (focus)
-		root.querySelector(`[data-of="${CSS.escape(focus)}"]`)?.focus();
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { sums, micros };
+	module.exports = { sums, kindOf };
 else
 	views.money = { read };
 }

@@ -11,16 +11,6 @@ let list = null, offset = 0, more = false;
 const nowAt = () => Math.floor(Date.now() / 1000) + offset;
 // The first minute that can be bought; a request in the last seconds of a minute may arrive in the next.
 const firstMinute = () => Math.floor((nowAt() + 3) / 60) * 60 + 60;
-const typeBy = (id) => state.data?.types.find((t) => t.instance_sku === id);
-const perHour = (node, gpus) => dollars(perUnit(node, gpus)) + ' per ' + unitOf(gpus);
-
-function nodePrice(perUnitText, gpus) {
-	const p = Number(perUnitText);
-
-	if (!/^\d{1,6}(\.\d{1,6})?$/.test(perUnitText) || !p)
-		throw new Error('give a price in dollars, such as 1.80');
-	return (p * (gpus || 1)).toFixed(6);
-}
 
 function whole(text, most) {
 	const n = Number(text);
@@ -221,7 +211,7 @@ function sell(g) {
 function release(g) {
 	const body = (v) => v.nodes ? { node_count: whole(v.nodes, 1000) } : {};
 
-	action({ title: ['Release ', name(g.name)], go: 'Release', fields: [
+	action({ title: ['Release ', name(g.name)], go: 'Release', danger: true, fields: [
 		{ name: 'nodes', label: 'Nodes', value: '', kind: 'number', hint: 'empty: all' },
 	], typed: (v) => `nanopod release ${word(g.name)}` + (v.nodes ? ` -n ${word(v.nodes)}` : ''),
 	plan: async (v) => {
@@ -242,8 +232,8 @@ function release(g) {
 }
 
 function replace(n) {
-	action({ title: ['Replace ', name(n.name)], go: 'Replace', fields: [], typed: () => 'nanopod replace ' +
-		word(n.name),
+	action({ title: ['Replace ', name(n.name)], go: 'Replace', danger: true, fields: [],
+		typed: () => 'nanopod replace ' + word(n.name),
 		plan: async () => ({ rows: [['node', n.id + ', ' + stateOf(n)], ['then',
 			'it stops now, and everything on its disk is ' +
 			'lost; a new node of the same type and image starts in its place'], ['cost',
@@ -444,7 +434,8 @@ async function read(root) {
 			make('p', {}, 'You have no nodes. Buy some here, or type: '), make('code', {},
 				'nanopod buy -t TYPE -n 1 -d 1h -p PRICE')) };
 		root.replaceChildren(make('div', { class: 'headline' }, list.sum, may('trade', me.who) ?
-			button('Buy nodes …', () => buy(), { class: 'main' }) : ''), list.none, list.groups);
+			button('Buy nodes …', () => buy(), { class: 'main' }) : ''), alertBox('account', 'reservation', 'node'),
+			list.none, list.groups);
 	}
 	put(list.sum, count(running, 'node') + ' running' + (more ? ' of the first 200' : '') +
 		`, ${dollars(balance.burn_dollars_per_hour)} per hour; ${cash(balance.available_dollars)} available.`);
@@ -485,7 +476,7 @@ function samples(root, data) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { stateOf, userData, nodePrice, linesOf };
+	module.exports = { stateOf, userData, linesOf };
 else
 	views.nodes = { read, samples, buy };
 }
