@@ -9,6 +9,9 @@ const page = load('page.js'), frame = load('frame.js');
 Object.assign(globalThis, page, frame);
 const nodes = load('nodes.js'), money = load('money.js');
 
+globalThis.typeBy = (id) => (id === 'isku_1' ? { gpus: 8 } : undefined);
+const machines = load('machines.js');
+
 function is(got, want, text) {
 	const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
 
@@ -102,3 +105,31 @@ is(frame.alertsOf(found, ['machine', 'host']).list.map((a) => [a.severity, a.sub
 	['warning', 'machine']], 'the worst first, of what a view is about');
 is([frame.alertsOf(found, ['machine', 'host']).unjudged, frame.alertsOf(found, ['account', 'node']).unjudged], [2, 1],
 	'what could not be judged is counted where it concerns');
+
+// ---- Machines ------------------------------------------------------------------------------------
+const piece = (state, start, end, more) => ({ state, start_at: start, end_at: end, ...more });
+const host = (schedule, more) => ({ state: 'up', drain: null, schedule, instance_sku: { id: 'isku_1' }, ...more });
+is([host([piece('sold', 0, 60), piece('idle', 60, null)]), host([piece('on_sale', 0, null)]), host([piece('idle', 60, null)]), host([]),
+	host([piece('sold', 0, 60)], { state: 'down' }), host([piece('sold', 0, 60)], { drain: { from: 1 } }),
+	host([piece('idle', 0, null)], { drain: { from: 1 } })].map((h) => machines.saleOf(h, 30)),
+	['sold', 'on sale', 'not offered', 'not offered', 'down', 'sold', 'drained'], 'what is sold of a node now');
+is([[piece('sold', 0, 60), piece('idle', 60, 90), piece('sold', 90, 120), piece('idle', 120, null)], []].map((s) => machines.soldUntil(host(s))), [120, 0],
+	'until when');
+is(machines.unsold(host([piece('sold', 0, 60), piece('on_sale', 60, 90, { order: 'a' }), piece('on_sale', 90, 120, { order: 'b' }), piece('idle', 120, null)]), 30),
+	[{ start: 60, end: 120, orders: ['a', 'b'] }], 'a new price is for what is on sale, and for no longer');
+is(machines.unsold(host([piece('idle', 0, 60), piece('closed', 60, 90), piece('idle', 90, null)]), 30), [{ start: 30, end: 60, orders: [] },
+	{ start: 90, end: 0, orders: [] }], 'an offer is of what is not offered, and not of what was taken back');
+is(machines.unsold(host([piece('idle', 0, 30)]), 30), [], 'what is over is not offered');
+is([machines.fresh({ at: 100 }, 160), machines.fresh({ at: 100 }, 200), machines.fresh({ at: null }, 0), machines.fresh(undefined, 0)],
+	[true, false, false, false], 'an old sample is no sample of now');
+const agent = (more) => ({ state: 'up', health: 'ok', status: { driver: 'ns' }, last_seen_at: 100, ...more });
+is(machines.machineFacts(agent({}), undefined, 160), 'driver ns · no samples: use is not known', 'a machine without samples does not idle');
+is(machines.machineFacts(agent({ state: 'silent' }), { at: 100, measures: { cpu: 0.5 }, gpus: [] }, 400),
+	'silent, heard 5 min ago · driver ns · last sample 5 min ago: use is not known', 'what it did before it fell silent is not now');
+is(machines.machineFacts(agent({}), { at: 100, measures: { cpu: 0.5 }, gpus: [{ power: 300 }, {}] }, 100),
+	'driver ns · CPU 50 % · memory – · disk – · GPUs at least 300 W', 'what is not measured is no zero');
+is([machines.ofAll(2 ** 30, 2 ** 31), machines.ofAll(2 ** 20, 2 ** 31), machines.ofAll(undefined, 1), machines.ofAll(5, undefined)],
+	['1 of 2 GiB', '1 MiB of 2 GiB', '–', '5 B'], 'a part of all');
+is([machines.gpusOf(host([]), { resources: { gpu: { count: 2 } } }), machines.gpusOf(host([]), undefined),
+	machines.gpusOf({ instance_sku: { id: 'x' } }, undefined) === undefined], [2, 8, true], 'how many GPUs a node has, where it is known');
+is(machines.tally([host([piece('idle', 0, null)]), host([piece('sold', 0, 60)]), host([], { state: 'down' })], 30), '1 sold, 1 not offered, 1 down', 'in numbers');
