@@ -60,8 +60,8 @@ is "$(http_status) $(http_header Content-Type) $(jq -r .error.code "$TMP/.body")
 # What it loads.
 assets=$(grep -o '"/assets/[^"]*"' "$TMP/index.html" | tr -d '"' | sort)
 is "$(printf '%s\n' $assets | sed 's/-[0-9a-f]*\././' | sort | tr '\n' ' ')" \
-	"/assets/frame.js /assets/icon.svg /assets/machines.js /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js " \
-	"it names seven files"
+	"/assets/frame.js /assets/icon.svg /assets/machines.js /assets/market.js /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js " \
+	"it names eight files"
 all=0 first=0
 for path in / $assets; do
 	stranger "$path"
@@ -83,7 +83,7 @@ for path in / $assets; do
 	gzip -dc <"$TMP/.body" >"$TMP/unpacked"
 	ok "and the same within" cmp "$TMP/plain" "$TMP/unpacked"
 	all=$((all + $(wc -c <"$TMP/.body")))
-	case $name in nodes*|money*|machines*) ;; *) first=$((first + $(wc -c <"$TMP/.body"))) ;; esac
+	case $name in nodes*|money*|machines*|market*) ;; *) first=$((first + $(wc -c <"$TMP/.body"))) ;; esac
 	stranger "$path" -H 'Accept-Encoding: gzip;q=0, *;q=0'
 	is "$(http_header Content-Encoding)" "" "and not for who refuses it"
 done
@@ -234,7 +234,7 @@ if have node; then
 		*) fail "${line#not ok }" ;;
 		esac
 	done <"$TMP/said"
-	ok "all of them" test "$(wc -l <"$TMP/said")" -ge 58
+	ok "all of them" test "$(wc -l <"$TMP/said")" -ge 60
 else
 	skip "'node' is not installed"
 fi

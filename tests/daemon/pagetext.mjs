@@ -10,7 +10,7 @@ Object.assign(globalThis, page, frame);
 const nodes = load('nodes.js'), money = load('money.js');
 
 globalThis.typeBy = (id) => (id === 'isku_1' ? { gpus: 8 } : undefined);
-const machines = load('machines.js');
+const machines = load('machines.js'), market = load('market.js');
 
 function is(got, want, text) {
 	const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
@@ -133,3 +133,10 @@ is([machines.ofAll(2 ** 30, 2 ** 31), machines.ofAll(2 ** 20, 2 ** 31), machines
 is([machines.gpusOf(host([]), { resources: { gpu: { count: 2 } } }), machines.gpusOf(host([]), undefined),
 	machines.gpusOf({ instance_sku: { id: 'x' } }, undefined) === undefined], [2, 8, true], 'how many GPUs a node has, where it is known');
 is(machines.tally([host([piece('idle', 0, null)]), host([piece('sold', 0, 60)]), host([], { state: 'down' })], 30), '1 sold, 1 not offered, 1 down', 'in numbers');
+
+// ---- The market ----------------------------------------------------------------------------------
+is([{ np_reason: 'price_too_low', status: 'cancelled' }, { np_reason: 'new_reason', status: 'rejected' }, { np_reason: null, status: 'cancelled' },
+	{ np_reason: null, status: 'standing' }, { np_reason: null, status: 'filled' }, { np_reason: 'toString', status: 'rejected' }].map(market.reasonOf),
+	['what is on sale costs more than the limit', 'new reason', 'withdrawn', 'nobody has traded all of it yet', '', 'toString'], 'why an order failed');
+is([{ sold_seconds: 0, on_sale_seconds: 0 }, { sold_seconds: 1, on_sale_seconds: 3 }, { sold_seconds: 999, on_sale_seconds: 1 }].map((s) =>
+	market.shareText(market.shareOf(s))), ['–', '25 %', '99 %'], 'a share is rounded down, and of nothing is none');
