@@ -278,7 +278,7 @@ run nanopod_run -v -w 'n[1-2]' -- true
 like "$err" "n1': key exchange [a-z0-9@.-]*, host key ssh-ed25519, cipher [a-z0-9@.-]*, MAC" "-v says what was agreed on"
 case $err in
 *"key exchange sntrup"* | *"key exchange mlkem"*) unlike "$err" "quantum computers" "a safe exchange: no warning" ;;
-*) is "$(printf '%s\n' "$err" | grep -c "nanopod ssh --openssh' can do better")" 1 "one warning of a weak exchange" ;;
+*) is "$(printf '%s\n' "$err" | grep -c "nanopod ssh --openssh' has it")" 1 "one warning of a weak exchange" ;;
 esac
 run nanopod_run -w n1 -- true
 is "$err" "" "a script reads neither"
