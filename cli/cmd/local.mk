@@ -40,6 +40,8 @@ nanopod_SOURCES += \
 	cli/cmd/price.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
+	cli/cmd/money/paper.c \
+	cli/cmd/money/paper.h \
 	cli/cmd/money/report.c \
 	cli/cmd/money/report.h \
 	cli/cmd/money/report_focus.c \

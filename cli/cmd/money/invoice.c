@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cli/cmd/money/paper.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/wrap.h"
-#include "cli/trade/account_report.h"
 #include "cli/trade/market_clock.h"
 #include "market/money.h"
 #include "market/when.h"
@@ -38,28 +38,11 @@ struct invoice_line {
 };
 
 struct invoice {
-	struct nanopod *np;
-	struct market_link *m;
-	struct period month;
+	struct paper paper;
 	struct invoice_line *list;
 	size_t count, cap;
 	int64_t total, sums[INVOICE_KINDS];
-	char *account, *account_id, number[STATEMENT_NUMBER];
 };
-
-static char *invoice_copy(const char *text)
-{
-	char *made = text ? strdup(text) : NULL;
-
-	if (text && !made)
-		command_nomem();
-	return made;
-}
-
-static bool invoice_same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
 
 /* ---- Lines -------------------------------------------------------------------------------- */
 
@@ -84,15 +67,15 @@ static bool invoice_reads(const struct model_report_row *row, struct invoice_lin
 static int invoice_add(void *arg, const struct model_report_row *row, struct fail *f)
 {
 	const char *type = row->type ? row->type : row->sku;
-	const char *thing = row->reservation ? row->reservation : row->pool ? row->pool : row->host_name;
+	const char *thing = paper_thing(row);
 	struct invoice *s = arg;
 	struct invoice_line made, *e = NULL;
 
 	if (!invoice_reads(row, &made))
 		return 0;
 	for (size_t i = 0; i < s->count && !e && made.kind != INVOICE_REFUND; i++)
-		if (s->list[i].kind == made.kind && invoice_same(s->list[i].type, type) &&
-			invoice_same(s->list[i].thing, thing))
+		if (s->list[i].kind == made.kind && paper_same(s->list[i].type, type) &&
+			paper_same(s->list[i].thing, thing))
 			e = &s->list[i];
 	if (!e) {
 		if (s->count == s->cap) {
@@ -103,9 +86,9 @@ static int invoice_add(void *arg, const struct model_report_row *row, struct fai
 		}
 		e = &s->list[s->count++];
 		*e = (struct invoice_line){ .kind = made.kind,
-			.type = invoice_copy(type),
-			.thing = invoice_copy(thing),
-			.reason = made.kind == INVOICE_REFUND ? invoice_copy(row->reason) : NULL };
+			.type = paper_copy(type),
+			.thing = paper_copy(thing),
+			.reason = made.kind == INVOICE_REFUND ? paper_copy(row->reason) : NULL };
 	}
 	if (money_add(e->amount, made.amount, &e->amount) || money_add(e->seconds, made.seconds, &e->seconds) ||
 		money_add(s->total, made.amount, &s->total) ||
@@ -154,26 +137,13 @@ static const char *invoice_hours(const struct invoice_line *e, char room[CELL_TE
 	return room;
 }
 
-static void invoice_month(const struct invoice *s, char *room, size_t size)
-{
-	char title[PERIOD_TEXT], from[PERIOD_TEXT], to[PERIOD_TEXT];
-
-	snprintf(room, size, "%s, %s to %s (UTC)", period_title(s->month.from, title), period_day(s->month.from, from),
-		period_day(s->month.to - 1, to));
-}
-
-static const char *invoice_market(const struct invoice *s)
-{
-	return s->m->about.name ? s->m->about.name : s->m->url;
-}
-
 /* ---- For people ----------------------------------------------------------------------------- */
 
 /* hours, amount: their widths. */
 static void invoice_line(const struct invoice *s, const char *text, const char *hours, const char *amount,
 	const size_t width[3])
 {
-	FILE *out = s->np->out;
+	FILE *out = s->paper.np->out;
 	size_t skip, len = wrap_line(text, width[0], &skip), cells;
 	char *line = strndup(text, len);
 
@@ -196,28 +166,18 @@ static void invoice_line(const struct invoice *s, const char *text, const char *
 	}
 }
 
-static void invoice_label(const struct invoice *s, const char *label, const char *text)
-{
-	print_labelled(s->np, s->np->out, label, LABEL, text);
-}
-
 static void invoice_head(const struct invoice *s)
 {
-	char text[200], day[PERIOD_TEXT];
+	char day[PERIOD_TEXT];
 
-	invoice_label(s, "Invoice", s->number);
-	invoice_label(s, "Market", invoice_market(s));
-	invoice_label(s, "Account", s->account);
-	invoice_label(s, "Account id", s->account_id);
-	invoice_month(s, text, sizeof text);
-	invoice_label(s, "Month", text);
-	invoice_label(s, "Date", period_day(s->month.to, day));
-	putc('\n', s->np->out);
+	paper_head(&s->paper, "Invoice", LABEL);
+	print_labelled(s->paper.np, s->paper.np->out, "Date", LABEL, period_day(s->paper.month.to, day));
+	putc('\n', s->paper.np->out);
 }
 
 static int invoice_table(const struct invoice *s)
 {
-	size_t columns = s->np->tty_out ? print_columns(s->np->out) : PAGE_COLUMNS, width[3] = { 0, 5, 6 };
+	size_t columns = s->paper.np->tty_out ? print_columns(s->paper.np->out) : PAGE_COLUMNS, width[3] = { 0, 5, 6 };
 	char hours[CELL_TEXT], amount[MONEY_TEXT];
 
 	columns = columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
@@ -230,9 +190,9 @@ static int invoice_table(const struct invoice *s)
 	}
 	width[0] = columns > width[1] + width[2] + 4 + TEXT_LEAST ? columns - width[1] - width[2] - 4 : TEXT_LEAST;
 	invoice_head(s);
-	fputs(print_color(s->np, s->np->out, COLOR_BOLD), s->np->out);
+	fputs(print_color(s->paper.np, s->paper.np->out, COLOR_BOLD), s->paper.np->out);
 	invoice_line(s, "ITEM", "HOURS", "AMOUNT", width);
-	fputs(print_color(s->np, s->np->out, COLOR_NONE), s->np->out);
+	fputs(print_color(s->paper.np, s->paper.np->out, COLOR_NONE), s->paper.np->out);
 	for (size_t i = 0; i < s->count; i++) {
 		char *text = invoice_text(&s->list[i]);
 
@@ -241,8 +201,8 @@ static int invoice_table(const struct invoice *s)
 		free(text);
 	}
 	invoice_line(s, "Total", "", money_text(s->total, amount), width);
-	putc('\n', s->np->out);
-	print_fill(s->np->out, "Paid from the account's balance when it was booked.", 0, (unsigned)columns);
+	putc('\n', s->paper.np->out);
+	print_fill(s->paper.np->out, "Paid from the account's balance when it was booked.", 0, (unsigned)columns);
 	return STATUS_OK;
 }
 
@@ -290,7 +250,7 @@ static void invoice_html_head(const struct invoice *s, struct buf *out)
 	char text[200], day[PERIOD_TEXT];
 
 	buf_adds(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Invoice ");
-	invoice_html(out, s->number);
+	invoice_html(out, s->paper.number);
 	buf_adds(out,
 		"</title>\n<style>\nbody { font: 11pt sans-serif; max-width: 48em; margin: 2em auto; padding: 0 1em; "
 		"}\n"
@@ -299,13 +259,13 @@ static void invoice_html_head(const struct invoice *s, struct buf *out)
 		".lines { width: 100%; }\n.lines td, .lines th { border-bottom: 1px solid #bbb; }\n"
 		".n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; padding-right: 0; }\n"
 		"tfoot td { font-weight: bold; }\n</style>\n</head>\n<body>\n<h1>Invoice</h1>\n<table>\n");
-	invoice_html_pair(out, "Number", s->number);
-	invoice_html_pair(out, "Market", invoice_market(s));
-	invoice_html_pair(out, "Account", s->account);
-	invoice_html_pair(out, "Account id", s->account_id);
-	invoice_month(s, text, sizeof text);
+	invoice_html_pair(out, "Number", s->paper.number);
+	invoice_html_pair(out, "Market", paper_market(&s->paper));
+	invoice_html_pair(out, "Account", s->paper.account);
+	invoice_html_pair(out, "Account id", s->paper.account_id);
+	paper_month(&s->paper, text, sizeof text);
 	invoice_html_pair(out, "Month", text);
-	invoice_html_pair(out, "Date", period_day(s->month.to, day));
+	invoice_html_pair(out, "Date", period_day(s->paper.month.to, day));
 	buf_adds(out,
 		"</table>\n<table class=\"lines\">\n<thead><tr><th>Item</th><th class=\"n\">Hours</th>"
 		"<th class=\"n\">Amount</th></tr></thead>\n<tbody>\n");
@@ -331,7 +291,7 @@ static int invoice_page(const struct invoice *s)
 		    "</tfoot>\n</table>\n<p>Paid from the account's balance when it was "
 		    "booked.</p>\n</body>\n</html>\n"))
 		command_nomem();
-	fputs(buf_text(&out), s->np->out);
+	fputs(buf_text(&out), s->paper.np->out);
 	buf_release(&out);
 	return STATUS_OK;
 }
@@ -357,7 +317,7 @@ static int invoice_rows(const struct invoice *s, const struct options *o)
 	struct rows *r;
 	int rc;
 
-	r = rows_new(s->np, o, invoice_columns, &rc);
+	r = rows_new(s->paper.np, o, invoice_columns, &rc);
 	if (!r)
 		return rc;
 	for (size_t i = 0; i < s->count; i++) {
@@ -365,42 +325,26 @@ static int invoice_rows(const struct invoice *s, const struct options *o)
 		char *text = invoice_text(e);
 
 		rows_add(r,
-			(const char *[]){ s->number, invoice_kinds[e->kind].kind, e->thing, e->type, text,
+			(const char *[]){ s->paper.number, invoice_kinds[e->kind].kind, e->thing, e->type, text,
 				cell_int(e->seconds, seconds), invoice_hours(e, hours),
-				cell_money(s->np, e->amount, amount), cell_micros(e->amount, micros) });
+				cell_money(s->paper.np, e->amount, amount), cell_micros(e->amount, micros) });
 		free(text);
 	}
 	rows_add(r,
-		(const char *[]){ s->number, "total", NULL, NULL, "Total", NULL, NULL,
-			cell_money(s->np, s->total, amount), cell_micros(s->total, micros) });
+		(const char *[]){ s->paper.number, "total", NULL, NULL, "Total", NULL, NULL,
+			cell_money(s->paper.np, s->total, amount), cell_micros(s->total, micros) });
 	return rows_end(r);
-}
-
-static void invoice_json_money(struct json *j, const char *name, int64_t micros)
-{
-	char room[MONEY_TEXT], key[64];
-
-	json_text(j, name, money_wire(micros, room));
-	snprintf(key, sizeof key, "%s_micros", name);
-	json_int(j, key, micros);
 }
 
 static int invoice_json(const struct invoice *s)
 {
-	char month[PERIOD_TEXT], when[WHEN_TEXT];
 	struct buf text;
 	struct json j;
 
 	buf_init(&text, INVOICE_BYTES);
 	j = json_to(&text);
 	json_begin_object(&j, NULL);
-	json_text(&j, "number", s->number);
-	json_text(&j, "market", s->m->about.name);
-	json_text(&j, "account", s->account);
-	json_text(&j, "account_id", s->account_id);
-	json_text(&j, "month", period_month(s->month.from, month));
-	json_text(&j, "from", when_iso(s->month.from, when));
-	json_text(&j, "to", when_iso(s->month.to, when));
+	paper_json_head(&s->paper, &j);
 	json_begin_array(&j, "lines");
 	for (size_t i = 0; i < s->count; i++) {
 		const struct invoice_line *e = &s->list[i];
@@ -411,19 +355,19 @@ static int invoice_json(const struct invoice *s)
 		json_text(&j, "type", e->type);
 		json_text(&j, "reason", e->reason);
 		json_int(&j, "node_seconds", e->seconds);
-		invoice_json_money(&j, "amount", e->amount);
+		paper_json_money(&j, "amount", e->amount);
 		json_end(&j);
 	}
 	json_end(&j);
 	json_begin_object(&j, "sums");
 	for (size_t i = 0; i < INVOICE_KINDS; i++)
-		invoice_json_money(&j, invoice_kinds[i].kind, s->sums[i]);
+		paper_json_money(&j, invoice_kinds[i].kind, s->sums[i]);
 	json_end(&j);
-	invoice_json_money(&j, "total", s->total);
+	paper_json_money(&j, "total", s->total);
 	json_end(&j);
 	if (j.error)
 		command_nomem();
-	fprintf(s->np->out, "%s\n", buf_text(&text));
+	fprintf(s->paper.np->out, "%s\n", buf_text(&text));
 	buf_release(&text);
 	return STATUS_OK;
 }
@@ -438,27 +382,7 @@ static void invoice_release(struct invoice *s)
 		free(s->list[i].reason);
 	}
 	free(s->list);
-	free(s->account);
-	free(s->account_id);
-}
-
-/* Whose it is; with --explain of nobody. 0 or a negative code. */
-static int invoice_whose(struct invoice *s)
-{
-	int rc = market_get(s->m, "/np/v1/whoami");
-	struct model_whoami who = { 0 };
-
-	rc = rc ? rc : wire_whoami(s->m->doc, WIRE_WHOLE, &who, &s->m->fail);
-	if (!rc && !who.account_id) {
-		snprintf(s->m->answer.field, sizeof s->m->answer.field, "account");
-		return fail_set(&s->m->fail, REASON_INVALID, "the operator has no account");
-	}
-	if (rc)
-		return rc;
-	s->account_id = invoice_copy(who.account_id);
-	s->account = invoice_copy(who.account ? who.account : who.account_id);
-	statement_number(s->account_id, s->month.from, s->number);
-	return 0;
+	paper_release(&s->paper);
 }
 
 /* What is booked in a month stays; until it is over, there is more to come. */
@@ -470,46 +394,46 @@ static int invoice_read(struct invoice *s, const char *month)
 	int64_t now;
 	int rc;
 
-	if (period_read_month(month, &s->month, &why))
-		return print_fail(s->np, STATUS_USAGE, NULL, "cannot print the invoice: %s", why.text);
-	if (market_clock_read(s->m, &clock) < 0)
-		return market_fail(s->m, "cannot print the invoice");
+	if (period_read_month(month, &s->paper.month, &why))
+		return print_fail(s->paper.np, STATUS_USAGE, NULL, "cannot print the invoice: %s", why.text);
+	if (market_clock_read(s->paper.m, &clock) < 0)
+		return market_fail(s->paper.m, "cannot print the invoice");
 	now = market_clock_now(&clock);
-	if (!s->m->explain && now < s->month.to) {
+	if (!s->paper.m->explain && now < s->paper.month.to) {
 		snprintf(hint, sizeof hint, "'nanopod statement %s' shows what was booked so far",
-			period_month(s->month.from, word));
-		return print_fail(s->np, STATUS_CONFLICT, s->month.from <= now ? hint : NULL,
-			"cannot print the invoice: %s ends on %s", period_title(s->month.from, title),
-			period_day(s->month.to - 1, day));
+			period_month(s->paper.month.from, word));
+		return print_fail(s->paper.np, STATUS_CONFLICT, s->paper.month.from <= now ? hint : NULL,
+			"cannot print the invoice: %s ends on %s", period_title(s->paper.month.from, title),
+			period_day(s->paper.month.to - 1, day));
 	}
-	rc = invoice_whose(s);
-	rc = rc ? rc : account_report_read(s->m, &s->month, NULL, invoice_add, s);
+	rc = paper_whose(&s->paper);
+	rc = rc ? rc : account_report_read(s->paper.m, &s->paper.month, NULL, invoice_add, s);
 	if (!rc && s->count)
 		qsort(s->list, s->count, sizeof *s->list, invoice_order);
-	return rc ? market_fail(s->m, "cannot print the invoice") : 0;
+	return rc ? market_fail(s->paper.m, "cannot print the invoice") : 0;
 }
 
 static int invoice_command(struct nanopod *np, const struct options *o)
 {
-	struct invoice s = { .np = np };
+	struct invoice s = { .paper.np = np };
 	bool rows; /* lines instead of a page or an object */
 	int rc;
 
 	if (!rows_check(np, o, invoice_columns, &rc))
 		return rc;
-	rc = market_sign_in(np, o, 0, &s.m);
+	rc = market_sign_in(np, o, 0, &s.paper.m);
 	if (rc)
 		return rc;
-	rc = market_need_ours(s.m, "invoice");
+	rc = market_need_ours(s.paper.m, "invoice");
 	rc = rc ? rc : invoice_read(&s, option_argv(o)[0]);
 	rows = option_given(o, "fields") || option_given(o, "quiet");
-	if (!rc && !s.m->explain)
+	if (!rc && !s.paper.m->explain)
 		rc = option_given(o, "html")                  ? invoice_page(&s)
 			: np->format == FORMAT_JSON && !rows  ? invoice_json(&s)
 			: np->format == FORMAT_TABLE && !rows ? invoice_table(&s)
 							      : invoice_rows(&s, o);
 	invoice_release(&s);
-	market_sign_out(s.m);
+	market_sign_out(s.paper.m);
 	return rc;
 }
 

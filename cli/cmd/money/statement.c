@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmd/money/paper.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/wrap.h"
-#include "cli/trade/account_report.h"
 #include "cli/trade/market_clock.h"
 #include "market/money.h"
 #include "market/when.h"
@@ -38,36 +38,19 @@ struct entry_line {
 };
 
 struct statement {
-	struct nanopod *np;
-	struct market_link *m;
-	struct period month;
+	struct paper paper;
 	int64_t now;
 	struct model_report_books books;
 	struct entry_line *list;
 	size_t count, cap;
 	int64_t opening, closing, sums[KINDS];
-	char *account, *account_id, number[STATEMENT_NUMBER];
 };
-
-static char *statement_copy(const char *text)
-{
-	char *made = text ? strdup(text) : NULL;
-
-	if (text && !made)
-		command_nomem();
-	return made;
-}
-
-static bool statement_same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
-}
 
 static int statement_add(void *arg, const struct model_report_row *row, struct fail *f)
 {
 	struct statement *s = arg;
 	const char *type = row->type ? row->type : row->sku;
-	const char *thing = row->reservation ? row->reservation : row->pool ? row->pool : row->host_name;
+	const char *thing = paper_thing(row);
 	struct entry_line *e = NULL;
 	size_t kind = 0;
 
@@ -80,8 +63,7 @@ static int statement_add(void *arg, const struct model_report_row *row, struct f
 	if (kind == KIND_CREDIT && row->pool)
 		kind = KIND_REFUND;
 	for (size_t i = s->count; !e && row->type && i-- > 0 && s->list[i].at == row->at;)
-		if (s->list[i].kind == kind && statement_same(s->list[i].type, type) &&
-			statement_same(s->list[i].thing, thing))
+		if (s->list[i].kind == kind && paper_same(s->list[i].type, type) && paper_same(s->list[i].thing, thing))
 			e = &s->list[i];
 	if (!e) {
 		if (s->count == s->cap) {
@@ -93,9 +75,9 @@ static int statement_add(void *arg, const struct model_report_row *row, struct f
 		e = &s->list[s->count];
 		*e = (struct entry_line){ .at = row->at,
 			.kind = kind,
-			.type = statement_copy(type),
-			.thing = statement_copy(thing),
-			.reason = statement_copy(row->reason),
+			.type = paper_copy(type),
+			.thing = paper_copy(thing),
+			.reason = paper_copy(row->reason),
 			.place = s->count++ };
 	}
 	if (money_add(e->amount, row->amount, &e->amount) || money_add(e->seconds, row->seconds, &e->seconds) ||
@@ -120,7 +102,7 @@ static int entries_in_order(const void *x, const void *y)
 /* Opening, closing, and whether the entries lead from one to the other: a wrong statement is not printed. */
 static int statement_close(struct statement *s)
 {
-	struct fail *f = &s->m->fail;
+	struct fail *f = &s->paper.m->fail;
 	int64_t reached;
 
 	for (int i = 0; i < MODEL_BOOKS; i++)
@@ -158,7 +140,7 @@ static char *entry_text(const struct entry_line *e)
 
 static bool statement_final(const struct statement *s)
 {
-	return s->now >= s->month.to;
+	return s->now >= s->paper.month.to;
 }
 
 /* ---- For people ------------------------------------------------------------------------- */
@@ -201,25 +183,19 @@ static void statement_line(const struct statement_page *p, const char *day, cons
 
 static void statement_label(const struct statement *s, const char *label, const char *text)
 {
-	print_labelled(s->np, s->np->out, label, LABEL_COLUMNS, text);
+	print_labelled(s->paper.np, s->paper.np->out, label, LABEL_COLUMNS, text);
 }
 
 static void statement_head(const struct statement *s)
 {
-	char text[200], title[PERIOD_TEXT], from[PERIOD_TEXT], to[PERIOD_TEXT], when[WHEN_TEXT];
+	char text[200], when[WHEN_TEXT];
 
-	snprintf(text, sizeof text, "%s, %s to %s (UTC)", period_title(s->month.from, title),
-		period_day(s->month.from, from), period_day(s->month.to - 1, to));
-	statement_label(s, "Statement", s->number);
-	statement_label(s, "Market", s->m->about.name ? s->m->about.name : s->m->url);
-	statement_label(s, "Account", s->account);
-	statement_label(s, "Account id", s->account_id);
-	statement_label(s, "Month", text);
+	paper_head(&s->paper, "Statement", LABEL_COLUMNS);
 	if (!statement_final(s)) {
 		snprintf(text, sizeof text, "not over: entries until %s", when_iso(s->now, when));
 		statement_label(s, "Status", text);
 	}
-	putc('\n', s->np->out);
+	putc('\n', s->paper.np->out);
 }
 
 /* The widest amount that is printed. */
@@ -245,10 +221,10 @@ static void statement_entries(const struct statement *s, struct statement_page *
 	char day[PERIOD_TEXT], amount[MONEY_TEXT], balance[MONEY_TEXT];
 	int64_t sum = s->opening;
 
-	fputs(print_color(s->np, p->out, COLOR_BOLD), p->out);
+	fputs(print_color(s->paper.np, p->out, COLOR_BOLD), p->out);
 	statement_line(p, "DATE", "ENTRY", "AMOUNT", "BALANCE");
-	fputs(print_color(s->np, p->out, COLOR_NONE), p->out);
-	statement_line(p, period_day(s->month.from, day), "Opening balance", NULL, money_text(sum, balance));
+	fputs(print_color(s->paper.np, p->out, COLOR_NONE), p->out);
+	statement_line(p, period_day(s->paper.month.from, day), "Opening balance", NULL, money_text(sum, balance));
 	for (size_t i = 0; i < s->count; i++) {
 		char *text = entry_text(&s->list[i]);
 
@@ -257,7 +233,7 @@ static void statement_entries(const struct statement *s, struct statement_page *
 			money_text(sum, balance));
 		free(text);
 	}
-	statement_line(p, period_day(statement_final(s) ? s->month.to - 1 : s->now, day), "Closing balance", NULL,
+	statement_line(p, period_day(statement_final(s) ? s->paper.month.to - 1 : s->now, day), "Closing balance", NULL,
 		money_text(s->closing, balance));
 }
 
@@ -278,9 +254,9 @@ static void statement_sums(const struct statement *s)
 
 static int statement_table(const struct statement *s)
 {
-	struct statement_page p = { .out = s->np->out, .s = s };
+	struct statement_page p = { .out = s->paper.np->out, .s = s };
 
-	p.columns = s->np->tty_out ? print_columns(p.out) : PLAIN_COLUMNS;
+	p.columns = s->paper.np->tty_out ? print_columns(p.out) : PLAIN_COLUMNS;
 	p.columns = p.columns < PLAIN_COLUMNS ? p.columns : PLAIN_COLUMNS;
 	p.balance = p.columns >= NARROW_COLUMNS;
 	p.amount = statement_amounts(s);
@@ -316,8 +292,8 @@ static void statement_row(const struct statement *s, struct rows *r, int64_t at,
 
 	rows_add(r,
 		(const char *[]){ when_iso(at, when), kind, e ? e->type : NULL, e ? e->thing : NULL, text,
-			cell_money(s->np, n, amount), cell_micros(n, micros), cell_money(s->np, balance, after),
-			cell_micros(balance, after_micros) });
+			cell_money(s->paper.np, n, amount), cell_micros(n, micros),
+			cell_money(s->paper.np, balance, after), cell_micros(balance, after_micros) });
 }
 
 static int statement_rows(const struct statement *s, const struct options *o)
@@ -326,10 +302,10 @@ static int statement_rows(const struct statement *s, const struct options *o)
 	struct rows *r;
 	int rc;
 
-	r = rows_new(s->np, o, statement_columns, &rc);
+	r = rows_new(s->paper.np, o, statement_columns, &rc);
 	if (!r)
 		return rc;
-	statement_row(s, r, s->month.from, "opening", NULL, "Opening balance", balance);
+	statement_row(s, r, s->paper.month.from, "opening", NULL, "Opening balance", balance);
 	for (size_t i = 0; i < s->count; i++) {
 		char *text = entry_text(&s->list[i]);
 
@@ -337,17 +313,9 @@ static int statement_rows(const struct statement *s, const struct options *o)
 		statement_row(s, r, s->list[i].at, kinds[s->list[i].kind].kind, &s->list[i], text, balance);
 		free(text);
 	}
-	statement_row(s, r, statement_final(s) ? s->month.to : s->now, "closing", NULL, "Closing balance", s->closing);
+	statement_row(s, r, statement_final(s) ? s->paper.month.to : s->now, "closing", NULL, "Closing balance",
+		s->closing);
 	return rows_end(r);
-}
-
-static void statement_json_money(struct json *j, const char *name, int64_t micros)
-{
-	char room[MONEY_TEXT], key[64];
-
-	json_text(j, name, money_wire(micros, room));
-	snprintf(key, sizeof key, "%s_micros", name);
-	json_int(j, key, micros);
 }
 
 static void statement_json_entries(const struct statement *s, struct json *j)
@@ -367,8 +335,8 @@ static void statement_json_entries(const struct statement *s, struct json *j)
 		json_text(j, "of", e->thing);
 		json_text(j, "reason", e->reason);
 		json_int(j, "seconds", e->seconds);
-		statement_json_money(j, "amount", e->amount);
-		statement_json_money(j, "balance", balance);
+		paper_json_money(j, "amount", e->amount);
+		paper_json_money(j, "balance", balance);
 		json_end(j);
 	}
 	json_end(j);
@@ -377,38 +345,31 @@ static void statement_json_entries(const struct statement *s, struct json *j)
 static int statement_json(const struct statement *s)
 {
 	static const char *const books[MODEL_BOOKS] = { "available", "held", "escrow" };
-	char month[PERIOD_TEXT], when[WHEN_TEXT];
 	struct buf text;
 	struct json j;
 
 	buf_init(&text, STATEMENT_BYTES);
 	j = json_to(&text);
 	json_begin_object(&j, NULL);
-	json_text(&j, "number", s->number);
-	json_text(&j, "market", s->m->about.name);
-	json_text(&j, "account", s->account);
-	json_text(&j, "account_id", s->account_id);
-	json_text(&j, "month", period_month(s->month.from, month));
-	json_text(&j, "from", when_iso(s->month.from, when));
-	json_text(&j, "to", when_iso(s->month.to, when));
+	paper_json_head(&s->paper, &j);
 	json_bool(&j, "final", statement_final(s));
-	statement_json_money(&j, "opening", s->opening);
-	statement_json_money(&j, "closing", s->closing);
+	paper_json_money(&j, "opening", s->opening);
+	paper_json_money(&j, "closing", s->closing);
 	json_begin_object(&j, "sums");
 	for (size_t i = 0; i < KINDS; i++)
-		statement_json_money(&j, kinds[i].kind, s->sums[i]);
+		paper_json_money(&j, kinds[i].kind, s->sums[i]);
 	json_end(&j);
 	for (int k = 0; k < 2; k++) {
 		json_begin_object(&j, k ? "closing_books" : "opening_books");
 		for (int i = 0; i < MODEL_BOOKS; i++)
-			statement_json_money(&j, books[i], k ? s->books.after[i] : s->books.before[i]);
+			paper_json_money(&j, books[i], k ? s->books.after[i] : s->books.before[i]);
 		json_end(&j);
 	}
 	statement_json_entries(s, &j);
 	json_end(&j);
 	if (j.error)
 		command_nomem();
-	fprintf(s->np->out, "%s\n", buf_text(&text));
+	fprintf(s->paper.np->out, "%s\n", buf_text(&text));
 	buf_release(&text);
 	return STATUS_OK;
 }
@@ -423,27 +384,7 @@ static void statement_release(struct statement *s)
 		free(s->list[i].reason);
 	}
 	free(s->list);
-	free(s->account);
-	free(s->account_id);
-}
-
-/* Whose it is; with --explain of nobody. 0 or a negative code. */
-static int statement_whose(struct statement *s)
-{
-	int rc = market_get(s->m, "/np/v1/whoami");
-	struct model_whoami who = { 0 };
-
-	rc = rc ? rc : wire_whoami(s->m->doc, WIRE_WHOLE, &who, &s->m->fail);
-	if (!rc && !who.account_id) {
-		snprintf(s->m->answer.field, sizeof s->m->answer.field, "account");
-		return fail_set(&s->m->fail, REASON_INVALID, "the operator has no account");
-	}
-	if (rc)
-		return rc;
-	s->account_id = statement_copy(who.account_id);
-	s->account = statement_copy(who.account ? who.account : who.account_id);
-	statement_number(s->account_id, s->month.from, s->number);
-	return 0;
+	paper_release(&s->paper);
 }
 
 static int statement_read(struct statement *s, const char *month)
@@ -453,41 +394,42 @@ static int statement_read(struct statement *s, const char *month)
 	struct period whole;
 	int rc;
 
-	if (market_clock_read(s->m, &clock) < 0)
-		return market_fail(s->m, "cannot print the statement");
+	if (market_clock_read(s->paper.m, &clock) < 0)
+		return market_fail(s->paper.m, "cannot print the statement");
 	s->now = market_clock_now(&clock);
-	s->month = period_month_of(s->now);
-	if (month && period_read_month(month, &s->month, &why))
-		return print_fail(s->np, STATUS_USAGE, NULL, "cannot print the statement: %s", why.text);
-	if (s->month.from > s->now)
-		return print_fail(s->np, STATUS_USAGE, NULL, "cannot print the statement: '%s' has not begun", month);
-	whole = s->month;
-	rc = statement_whose(s);
-	rc = rc ? rc : account_report_read(s->m, &whole, &s->books, statement_add, s);
+	s->paper.month = period_month_of(s->now);
+	if (month && period_read_month(month, &s->paper.month, &why))
+		return print_fail(s->paper.np, STATUS_USAGE, NULL, "cannot print the statement: %s", why.text);
+	if (s->paper.month.from > s->now)
+		return print_fail(s->paper.np, STATUS_USAGE, NULL, "cannot print the statement: '%s' has not begun",
+			month);
+	whole = s->paper.month;
+	rc = paper_whose(&s->paper);
+	rc = rc ? rc : account_report_read(s->paper.m, &whole, &s->books, statement_add, s);
 	rc = rc ? rc : statement_close(s);
-	return rc ? market_fail(s->m, "cannot print the statement") : 0;
+	return rc ? market_fail(s->paper.m, "cannot print the statement") : 0;
 }
 
 static int statement_command(struct nanopod *np, const struct options *o)
 {
-	struct statement s = { .np = np };
+	struct statement s = { .paper.np = np };
 	bool rows; /* lines instead of a page or an object */
 	int rc;
 
 	if (!rows_check(np, o, statement_columns, &rc))
 		return rc;
-	rc = market_sign_in(np, o, 0, &s.m);
+	rc = market_sign_in(np, o, 0, &s.paper.m);
 	if (rc)
 		return rc;
-	rc = market_need_ours(s.m, "statement");
+	rc = market_need_ours(s.paper.m, "statement");
 	rc = rc ? rc : statement_read(&s, option_argv(o)[0]);
 	rows = option_given(o, "fields") || option_given(o, "quiet");
-	if (!rc && !s.m->explain)
+	if (!rc && !s.paper.m->explain)
 		rc = np->format == FORMAT_JSON && !rows       ? statement_json(&s)
 			: np->format == FORMAT_TABLE && !rows ? statement_table(&s)
 							      : statement_rows(&s, o);
 	statement_release(&s);
-	market_sign_out(s.m);
+	market_sign_out(s.paper.m);
 	return rc;
 }
 
