@@ -106,22 +106,25 @@ static int get_market(struct api *api, const struct request *q, struct reply *r)
 			np_key(api->keys.now), "tls_next_public_key", np_key(api->keys.next)));
 }
 
+json_t *np_token_whose(const struct token *t)
+{
+	if (!t)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name", render_text(t->name),
+		"scopes", np_scopes(t->scopes), "expires_at", t->expires ? json_integer(t->expires) : json_null());
+}
+
 static int get_whoami(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, q->account);
 	const struct token *t = engine_token(e, q->token);
-	json_t *token = json_null();
 
-	if (t)
-		token = json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name",
-			render_text(t->name), "scopes", np_scopes(t->scopes), "expires_at",
-			t->expires ? json_integer(t->expires) : json_null());
 	return api_json(q, r, 200,
 		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "object", "whoami", "account_id",
 			a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name",
 			render_text(a ? a->name : NULL), "state", a ? json_string(np_account_state(a)) : json_null(),
-			"token", token, "local", (int)q->local));
+			"token", np_token_whose(t), "local", (int)q->local));
 }
 
 json_t *np_balance(const struct engine *e, const struct account *a)

@@ -75,6 +75,7 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 
 /* The same without the answer: name, scopes and expires are in ev. NULL: refused. */
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
+json_t *np_token_whose(const struct token *t);                                  /* a np.WhoamiToken; null without one */
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r); /* the route's {id} */
 
 /* The name of a browser's session, with the id of the token that made it: it ends with that. */

@@ -45,15 +45,10 @@ static json_t *session_json(struct api *api, const struct request *q)
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, q->account);
 	const struct token *t = engine_token(e, q->token);
-	json_t *token = json_null();
 
-	if (t)
-		token = json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name",
-			render_text(t->name), "scopes", np_scopes(t->scopes), "expires_at",
-			t->expires ? json_integer(t->expires) : json_null());
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "object", "page_session", "account_id",
 		a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name", render_text(a ? a->name : NULL),
-		"state", a ? json_string(np_account_state(a)) : json_null(), "token", token, "cookie",
+		"state", a ? json_string(np_account_state(a)) : json_null(), "token", np_token_whose(t), "cookie",
 		(int)(q->cookie && t), "machines",
 		(int)(a && (engine_host_after(e, a->id, 0) || engine_agent_after(e, a->id, 0))), "now",
 		(json_int_t)market_now(api->market));
