@@ -43,6 +43,8 @@ libcli_la_SOURCES += \
 	cli/provision/rollout/rollout.c \
 	cli/provision/rollout/rollout.h \
 	cli/provision/rollout/rollout_apply.c \
+	cli/provision/rollout/notetext.c \
+	cli/provision/rollout/notetext.h \
 	cli/provision/rollout/rollout_core.c \
 	cli/provision/rollout/rollout_files.c \
 	cli/provision/rollout/rollout_lock.c \

@@ -10,9 +10,10 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "cli/frame/print.h"
+#include "cli/provision/rollout/notetext.h"
 #include "cli/provision/rollout/rollout_part.h"
 
-enum { LOG_BYTES = 1 << 26, TEXT_MAX = 16384, RECORDS = 20000, RECORD_BYTES = 1 << 24, TIMEOUT_S = 600, CHECK_S = 300 };
+enum { LOG_BYTES = 1 << 26, RECORDS = 20000, RECORD_BYTES = 1 << 24, TIMEOUT_S = 600, CHECK_S = 300 };
 
 static const char flooded[] = "its output is too long, so nanopod ended its script";
 
@@ -111,12 +112,6 @@ struct rollout_task *rollout_task_new(struct rollout *e, size_t member, struct w
 	return t;
 }
 
-static void rollout_core_drop(char **s)
-{
-	free(*s);
-	*s = NULL;
-}
-
 void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags,
 	int64_t limit_ms)
 {
@@ -125,9 +120,9 @@ void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct bu
 	t->differs = t->dids = t->bads = t->open = 0;
 	t->done = 0;
 	*t->function = '\0';
-	rollout_core_drop(&t->cause);
-	rollout_core_drop(&t->hint);
-	rollout_core_drop(&t->still);
+	notetext_drop(&t->cause);
+	notetext_drop(&t->hint);
+	notetext_drop(&t->still);
 	remote_begin(e->r, t->member, buf_text(script), script->len, flags, limit_ms, t, &t->job);
 }
 
@@ -136,33 +131,13 @@ void rollout_task_free(struct rollout *e, struct rollout_task *t)
 	rollout_task_flush(e, t);
 	if (t->log >= 0)
 		close(t->log);
-	rollout_core_drop(&t->cause);
-	rollout_core_drop(&t->hint);
-	rollout_core_drop(&t->still);
+	notetext_drop(&t->cause);
+	notetext_drop(&t->hint);
+	notetext_drop(&t->still);
 	list_remove(&t->link);
 	e->task_count--;
 	e->moved = true;
 	free(t);
-}
-
-static void rollout_core_put(char **to, const char *text, bool more)
-{
-	size_t had = *to && more ? strlen(*to) : 0, n = strnlen(text, TEXT_MAX);
-	char *s;
-
-	if (had + n + 2 > TEXT_MAX * 4)
-		return;
-	s = malloc(had + n + 2);
-	if (!s)
-		command_nomem();
-	if (had) {
-		memcpy(s, *to, had);
-		s[had++] = '\n';
-	}
-	memcpy(s + had, text, n);
-	s[had + n] = '\0';
-	free(*to);
-	*to = s;
 }
 
 /* Sends the note that waited for its hint. */
@@ -175,9 +150,9 @@ void rollout_task_flush(struct rollout *e, struct rollout_task *t)
 	t->held.hint = t->held_hint;
 	t->held.diff = t->held_diff;
 	rollout_say(e, &t->held);
-	rollout_core_drop(&t->held_text);
-	rollout_core_drop(&t->held_hint);
-	rollout_core_drop(&t->held_diff);
+	notetext_drop(&t->held_text);
+	notetext_drop(&t->held_hint);
+	notetext_drop(&t->held_diff);
 }
 
 static void rollout_core_hold(struct rollout *e, struct rollout_task *t, enum note_kind kind, const char *text, bool ok)
@@ -189,7 +164,7 @@ static void rollout_core_hold(struct rollout *e, struct rollout_task *t, enum no
 		.kind = kind, .node = e->c->members[t->member], .stack = w ? w->use->stack->name : NULL,
 		.step = w ? w->step->name : NULL, .ok = ok,
 	};
-	rollout_core_put(&t->held_text, text, false);
+	notetext_put(&t->held_text, text, false);
 	t->holding = true;
 }
 
@@ -231,8 +206,8 @@ static void record_work(struct rollout *e, struct rollout_task *t, const struct 
 		t->checks = 0;
 	if (w != t->now && !t->work) {
 		t->differs = t->bads = 0;
-		rollout_core_drop(&t->cause);
-		rollout_core_drop(&t->hint);
+		notetext_drop(&t->cause);
+		notetext_drop(&t->hint);
 	}
 	t->now = w;
 	snprintf(t->function, sizeof t->function, "%.60s", ev->count == 4 ? ev->words[3] : "");
@@ -269,7 +244,7 @@ static void record_differs(struct rollout *e, struct rollout_task *t, const stru
 {
 	t->differs++;
 	if (t->checks > 1) {
-		rollout_core_put(&t->still, record_text(ev), true);
+		notetext_put(&t->still, record_text(ev), true);
 		return;
 	}
 	if ((e->phase == ENGINE_PLAN || e->phase == ENGINE_CALL) && is_news(e, t, record_text(ev)))
@@ -280,7 +255,7 @@ static void record_diff(struct rollout *e, struct rollout_task *t, const struct 
 {
 	(void)e;
 	if (t->holding)
-		rollout_core_put(&t->held_diff, record_text(ev), true);
+		notetext_put(&t->held_diff, record_text(ev), true);
 }
 
 static void record_did(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
@@ -323,19 +298,23 @@ static void record_left(struct rollout *e, struct rollout_task *t, const struct 
 	rollout_core_hold(e, t, NOTE_LEFT, record_text(ev), true);
 }
 
+/* Scripts give it before the failure that it is about, or just after: a second one is about the next failure. */
 static void record_hint(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
+	bool failed = t->holding && t->held.kind == NOTE_CHECK && !t->held.ok,
+	     remark = t->holding && (t->held.kind == NOTE_SAID || t->held.kind == NOTE_RESTS);
+
 	(void)e;
-	if (t->holding)
-		rollout_core_put(&t->held_hint, record_text(ev), true);
+	if ((failed || remark) && !t->held_hint)
+		notetext_put(&t->held_hint, record_text(ev), false);
 	else
-		rollout_core_put(&t->hint, record_text(ev), true);
+		notetext_add(&t->hint, record_text(ev));
 }
 
 static void record_cause(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	rollout_task_flush(e, t);
-	rollout_core_put(&t->cause, record_text(ev), true);
+	notetext_put(&t->cause, record_text(ev), true);
 }
 
 static void record_ok(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
@@ -347,10 +326,13 @@ static void record_ok(struct rollout *e, struct rollout_task *t, const struct re
 static void record_bad(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	t->bads++;
-	if (e->phase == ENGINE_VERIFY)
-		rollout_core_hold(e, t, NOTE_CHECK, record_text(ev), false);
-	else
+	if (e->phase != ENGINE_VERIFY) {
 		record_cause(e, t, ev);
+		return;
+	}
+	rollout_core_hold(e, t, NOTE_CHECK, record_text(ev), false);
+	t->held_hint = t->hint;
+	t->hint = NULL;
 }
 
 /* A step may hand over only the file that its stack.yaml names; a call may hand over any. */
@@ -484,7 +466,7 @@ static void rollout_core_gather(struct rollout *e, struct rollout_task *t, const
 	if (rc == -ENOMEM)
 		command_nomem();
 	if (rc && !t->cause) {
-		rollout_core_put(&t->cause, "its output is too long", false);
+		notetext_put(&t->cause, "its output is too long", false);
 		remote_cancel(e->r, t->job);
 	}
 }
