@@ -89,6 +89,7 @@ nanopod_SOURCES += \
 	cli/cmd/provision/provision_nodes.c \
 	cli/cmd/provision/provision_remove.c \
 	cli/cmd/provision/provision_set.c \
+	cli/cmd/provision/provision_takeoff.c \
 	cli/cmd/provision/provision_upgrade.c \
 	cli/cmd/reach/inventory.c \
 	cli/cmd/reach/reach.c \

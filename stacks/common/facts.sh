@@ -12,6 +12,7 @@
 # dpkg free|held|broken   dpkg_holder "PID NAME"   candidate_PKG installed_PKG (with _ for what is no letter or digit)
 # gpu_count (on PCI)   gpu_N "VENDOR MODEL PCI DRIVER"   gpu_usable (with a device node of their driver)   nouveau yes|no
 # rdma_count   rdma_N "DEVICE PORT STATE RATE LINK"   secure_boot yes|no|unknown   headers yes|no
+# nfs_server nfs_client yes|no: the kernel can serve and mount NFS
 # steps "STACK.STEP STACK.STEP …" begun or done here for NP_CLUSTER   cluster: another cluster with steps here
 # other_slurm other_k3s other_kubernetes: found, but not installed by nanopod   k3s_server etcd
 
@@ -246,6 +247,13 @@ facts_rdma() {
 	say rdma_count $count
 }
 
+# A kernel has a file system already, or its modules are here to load.
+facts_filesystem() { grep -qw "$1" "${NP_FILESYSTEMS-/proc/filesystems}" || ! command -v modprobe >/dev/null || modprobe -n -q "$2"; }
+facts_nfs() {
+	say nfs_server "$(yes_no facts_filesystem nfsd nfsd)"
+	say nfs_client "$(yes_no facts_filesystem nfs4 nfs)"
+}
+
 # Markers of steps: "done TIME CLUSTER", "begun CLUSTER".
 facts_steps() {
 	# Skip unreadable files, because awk stops at the first file that it cannot open.
@@ -296,6 +304,7 @@ facts_dpkg
 facts_packages
 facts_gpu
 facts_rdma
+facts_nfs
 facts_steps
 facts_others
 exit 0

@@ -353,9 +353,13 @@ np_replace() {
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
 np_mode() { np_word=${1#0}; printf '%s\n' "${np_word#0}"; }
 
-# np_file PATH MODE OWNER:GROUP [secret] <CONTENT: returns 0, and sets np_changed=1 if it wrote or would write.
+np_self() { printf '%s:%s\n' "$(id -un)" "$(id -gn)"; }
+
+# np_file PATH MODE [OWNER:GROUP [secret]] <CONTENT: returns 0, and sets np_changed=1 if it wrote or would write.
+# Without an owner it is root's.
 np_file() {
 	np_uses "$1"
+	[ -n "${3-}" ] || set -- "$1" "${2:-0644}" "$(np_self)" "${4-}"
 	! np_has_failed || return 1
 	np_rooms || return 1
 	np_new=$np_room/new np_why=''
@@ -434,9 +438,10 @@ np_block() {
 	np_did "change $1"
 }
 
-# np_dir PATH MODE OWNER:GROUP [data]: undo removes a new folder with its contents; data: only if it is empty.
+# np_dir PATH MODE [OWNER:GROUP [data]]: undo removes a new folder with its contents; data: only if it is empty.
 np_dir() {
 	np_uses "$1"
+	[ -n "${3-}" ] || set -- "$1" "${2:-0755}" "$(np_self)" "${4-}"
 	! np_has_failed || return 1
 	np_why="make folder $1"
 	if [ -d "$1" ]; then
@@ -762,9 +767,8 @@ np_unit_verify() {
 	*) np_word="is not active" ;;
 	esac
 	np_unit_log "$1"
-	np_bad "$1 $np_word"
 	np_hint "nanopod provision apply $NP_CLUSTER"
-	return 1
+	np_bad "$1 $np_word"
 }
 
 # np_restart NAME: restarts after a change, or if a restart is still due; call it before np_unit.

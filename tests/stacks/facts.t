@@ -26,6 +26,13 @@ printf 'cpus=9999\nmemory_mb=999999999\n' >"$TMP/resources"
 is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep -E '^(cpus|memory_mb)=')" \
 	"$(NP_RESOURCES=/dev/null sh "$facts" | grep -E '^(cpus|memory_mb)=')" "nor larger than the machine"
 
+# NFS: what the kernel has, or can load.
+printf 'nodev\tnfsd\n\text4\n' >"$TMP/filesystems"
+mkdir "$TMP/bin" && printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/modprobe" && chmod +x "$TMP/bin/modprobe"
+sed "s|^LC_ALL=C PATH=|&$TMP/bin:|" "$facts" >"$TMP/facts.sh"
+is "$(NP_FILESYSTEMS=$TMP/filesystems sh "$TMP/facts.sh" | grep '^nfs_' | tr '\n' ' ')" "nfs_server=yes nfs_client=no " \
+	"a kernel that serves NFS and does not mount it"
+
 # unpack TREE: lines PATH<tab>CONTENT, with one {a,b} in the path and @ for it.
 unpack() {
 	rm -rf "$TMP/tree"

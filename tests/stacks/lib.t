@@ -61,6 +61,13 @@ hash word abc
 done 0
 end 0" "$shell: records, encoded"
 	is "$(cat "$TMP/.log")" "to the log" "$shell: what programs say is apart"
+	try 'want() { echo x | np_file "$R/etc/mine" 0640; np_dir "$R/etc/own" 0750; }' apply
+	try 'want() { echo x | np_file "$R/etc/mine" 0640; np_dir "$R/etc/own" 0750; }' check
+	is "$(stat -c '%a %U:%G' "$TMP/root/etc/mine" "$TMP/root/etc/own" | tr '\n' ' ')|$out" "640 $me 750 $me |work demo one check
+done 0
+end 0" "$shell: a file and a folder without an owner are whose the step is, and converge"
+	try ':' undo
+	is "$(files)" "$before" "$shell: (and go)"
 	np verify <<-'.'
 		verify() { np_members workers; np_members other.head; np_all; np_fact h3 cpus; np_address h3; np_node_name h3; np_is login && ! np_is controller && echo right; } >&3
 	.

@@ -19,7 +19,7 @@ static const struct action actions[] = {
 	{ "drain", "CLUSTER -w HOSTS", 1, 1, provision_drain },
 	{ "undrain", "CLUSTER -w HOSTS", 1, 1, provision_undrain },
 	{ "upgrade", "CLUSTER [--set STACK.SETTING=VALUE]", 1, 1, provision_upgrade },
-	{ "remove", "CLUSTER", 1, 1, provision_remove },
+	{ "remove", "CLUSTER [STACK...]", 1, -1, provision_remove },
 	{ "bundle", "STACK... -d FOLDER [--from FOLDER] [--release NAME]", 1, -1, provision_bundle },
 	{ "stacks", "[STACK]", 0, 1, provision_stacks },
 	{ 0 },
@@ -111,7 +111,7 @@ const struct command cmd_provision = {
 		      "drop CLUSTER                 drain the nodes of -w and -r, restore them and take them out\n"
 		      "drain|undrain CLUSTER        stop or allow new work on them in Slurm and Kubernetes\n"
 		      "upgrade CLUSTER              upgrade to the versions of --set, node after node\n"
-		      "remove CLUSTER               undo everything on the nodes\n"
+		      "remove CLUSTER [STACK...]    undo everything on the nodes, or only those stacks\n"
 		      "bundle STACK...              make a folder for installing without a network\n"
 		      "stacks [STACK]               list stacks, or the settings of one",
 	.description =

@@ -14,7 +14,7 @@
 #include "cli/provision/rollout/rollout.h"
 #include "cli/provision/report/runlog.h"
 
-enum { PROVISION_TEXT = 1 << 20, PROVISION_PATH = 4096 };
+enum { PROVISION_TEXT = 1 << 20, PROVISION_PATH = 4096, PROVISION_ROLE_KEYS = 64 };
 
 #define PROVISION_SUDO_OPTION \
 	{ \
@@ -37,6 +37,8 @@ struct provision {
 	const char **skip;            /* gates */
 	bool bare;                    /* the options are another command's */
 	bool mute;                    /* the display prints nothing */
+	bool known;  /* stacks that cannot be read are no error; provision_warn_broken() tells of them */
+	bool undoes; /* it only undoes: gates about what would be installed do not count */
 	int said;                     /* the exit status of an error about nodes that was already printed */
 };
 
@@ -56,6 +58,8 @@ int provision_take(struct provision *p, char **words);
 int provision_take_cluster(struct provision *p, const char *word);
 /* Writes the text of a new file for these stacks on the nodes of -w and -r, with --name and --role. */
 int provision_new_text(struct provision *p, char **stacks, bool comments);
+/* Whether the word is a file's path, not a name. */
+bool provision_is_path(const char *word);
 /* Reads the text again after a change. */
 int provision_read(struct provision *p);
 /* The hosts of -w, -r and --hosts-file, never an empty list. An exit status. */
@@ -71,6 +75,7 @@ void provision_only(struct cluster *c, const bool *which);
 int provision_set(struct provision *p, bool roles, bool sets);
 /* Reads the text into a second cluster. */
 int provision_parse(struct provision *p, struct cluster **out);
+void provision_warn_broken(struct provision *p);
 /* Expands the hosts of a role. */
 int provision_expand(struct provision *p, const char *text, struct pssh_list *into);
 
@@ -102,6 +107,8 @@ int provision_status(struct nanopod *np, const struct options *o, char **words);
 
 /* ---- provision_nodes.c ---------------------------------------------------------------------------- */
 
+/* The keys of the file's `roles`, each malloc'd. */
+size_t provision_role_keys(struct provision *p, char *keys[PROVISION_ROLE_KEYS]);
 int provision_add(struct nanopod *np, const struct options *o, char **words);
 int provision_drop(struct nanopod *np, const struct options *o, char **words);
 int provision_drain(struct nanopod *np, const struct options *o, char **words);
@@ -119,7 +126,10 @@ int provision_call_steps(struct provision *p, const char *function, const char *
 
 /* ---- provision_remove.c ---------------------------------------------------------------------------------- */
 
+/* "remove": the cluster; or, in provision_takeoff.c, the stacks that more words name. */
 int provision_remove(struct nanopod *np, const struct options *o, char **words);
+
+int provision_take_off(struct nanopod *np, const struct options *o, char **words);
 
 /* ---- provision_upgrade.c -------------------------------------------------------------------------------- */
 

@@ -198,7 +198,7 @@ static bool provision_file_ends(const char *text, const char *end)
 	return n > m && strcmp(text + n - m, end) == 0;
 }
 
-static bool is_path(const char *word)
+bool provision_is_path(const char *word)
 {
 	return strchr(word, '/') || provision_file_ends(word, ".yaml") || provision_file_ends(word, ".yml");
 }
@@ -250,7 +250,7 @@ static int provision_file_take_file(struct provision *p, const char *path)
 
 static int provision_file_take_word(struct provision *p, const char *word, bool roles, bool sets)
 {
-	int status = is_path(word) ? provision_file_take_file(p, word) : take_kept(p, word);
+	int status = provision_is_path(word) ? provision_file_take_file(p, word) : take_kept(p, word);
 
 	status = status ? status : provision_set(p, roles, sets);
 	return status ? status : provision_read(p);
@@ -404,7 +404,7 @@ int provision_take(struct provision *p, char **words)
 	if (!*words)
 		return print_fail(p->np, STATUS_USAGE, "'nanopod provision stacks' lists them", "no stack given");
 	for (char **w = words; *w; w++)
-		if (is_path(*w))
+		if (provision_is_path(*w))
 			return print_fail(p->np, STATUS_USAGE,
 				"a file names its own nodes; 'nanopod provision add' adds some",
 				"-w and -r go with stacks, but '%.80s' is a file", *w);

@@ -148,6 +148,7 @@ int provision_reopen(struct provision *p, struct cluster *c)
 		.max_fail = p->bare ? 0 : (unsigned)option_int(p->o, "max-fail"),
 		.sudo_password = p->password,
 		.logs = display_wants_logs(p->d),
+		.undoes = p->undoes,
 		.tell = display_note,
 		.arg = p->d,
 	};
@@ -300,13 +301,35 @@ static int nothing_to_do(struct provision *p, int status)
 	return status;
 }
 
+/* A stack that cannot work on a node must not get into the cluster's file, where it would stay in everybody's way. */
+static int check_can_work(struct provision *p)
+{
+	const struct findings *found = rollout_findings(p->e);
+	size_t bad = 0;
+
+	for (size_t i = 0; i < found->count; i++)
+		bad += found->at[i].gate == GATE_NFS && found->at[i].stops;
+	if (!bad)
+		return STATUS_OK;
+	return print_fail(p->np, STATUS_CHECK, NULL, "'storage' cannot work on %zu of %zu nodes; nothing was changed",
+		bad, p->c->count);
+}
+
+static bool any_in(const struct provision *p)
+{
+	for (size_t i = 0; i < p->c->count; i++)
+		if (rollout_in(p->e, i))
+			return true;
+	return false;
+}
+
 int provision_apply(struct provision *p, const char *verb, bool asked)
 {
 	size_t changes = 0, old = asked ? rollout_keeps_old(p->e) : 0;
 	int status = rollout_plan(p->e, &changes), rc;
 
 	display_plan(p->d, option_given(p->o, "diff"), p->np->err);
-	if (provision_fatal(status))
+	if (provision_fatal(status) || !any_in(p))
 		return provision_end(p, NULL, status);
 	if (old)
 		print_note(p->np,
@@ -350,6 +373,7 @@ int provision_cluster(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	status = status ? status : check_fresh(&p);
+	status = status ? status : check_can_work(&p);
 	status = status ? status : provision_apply(&p, "apply", false);
 	provision_release(&p);
 	return status;
@@ -366,6 +390,7 @@ int provision_plan(struct nanopod *np, const struct options *o, char **words)
 	status = status ? status : provision_take(&p, words);
 	status = status ? status : provision_open(&p, NULL);
 	status = status ? status : check_fresh(&p);
+	status = status ? status : check_can_work(&p);
 	if (!status) {
 		status = rollout_plan(p.e, &changes);
 		display_plan(p.d, option_given(o, "diff"), np->out);
@@ -398,8 +423,8 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 static const struct column status_columns[] = {
 	{ "node", COLUMN_ID, "the node" },
 	{ "state", COLUMN_STATE,
-		"ready, resting (drained on purpose), changed (it differs from the file), failing (a check "
-		"fails), unreachable" },
+		"ready, resting (drained on purpose), changed (it differs from the file), failing (a check, a "
+		"step or a gate fails), unreachable" },
 	{ "roles", 0, "STACK.ROLE, comma-separated" },
 	{ "changes", COLUMN_RIGHT | COLUMN_RAW, "how many differences from the file" },
 	{ "checks", COLUMN_RIGHT | COLUMN_RAW, "checks that hold" },
@@ -445,12 +470,12 @@ static void provision_go_put_status(struct rows *r, const struct provision *p, s
 	const struct notelist *l = display_told(p->d);
 	const char *node = p->c->members[member];
 	size_t changes = notelist_count(l, NOTE_DIFFERS, node), bad = notelist_bad(l, NOTE_CHECK, node);
-	bool out = notelist_bad(l, NOTE_NODE, node) || notelist_count(l, NOTE_LOST, node);
-	const char *state = out                          ? "unreachable"
-		: bad || notelist_bad(l, NOTE_END, node) ? "failing"
-		: changes                                ? "changed"
-		: notelist_count(l, NOTE_RESTS, node)    ? "resting"
-							 : "ready";
+	bool out = notelist_bad(l, NOTE_NODE, node), lost = notelist_count(l, NOTE_LOST, node);
+	const char *state = out                                  ? "unreachable"
+		: bad || lost || notelist_bad(l, NOTE_END, node) ? "failing"
+		: changes                                        ? "changed"
+		: notelist_count(l, NOTE_RESTS, node)            ? "resting"
+								 : "ready";
 	char texts[3][24];
 	struct buf roles;
 
@@ -496,7 +521,10 @@ int provision_status(struct nanopod *np, const struct options *o, char **words)
 	if (!rows_check(np, o, status_columns, &status) || (!*words && (status = provision_go_choose(np, &only))))
 		return status;
 	status = provision_init(&p, np, o);
+	p.known = true;
 	status = status ? status : provision_take_cluster(&p, only ? only : *words);
+	if (!status)
+		provision_warn_broken(&p);
 	p.mute = true;
 	status = status ? status : provision_open(&p, NULL);
 	if (!status) {

@@ -12,7 +12,7 @@
 #include "cli/frame/value.h"
 #include "conf/conf.h"
 
-enum { NAMES_WIDTH = 60, ROLE_KEYS = 64 };
+enum { NAMES_WIDTH = 60 };
 
 /* ---- Lists ---------------------------------------------------------------------------------------- */
 
@@ -129,8 +129,7 @@ static struct pssh_list *provision_nodes_holders(struct provision *p, const char
 	return l;
 }
 
-/* The keys of the file's `roles`, each malloc'd; at most ROLE_KEYS. */
-static size_t named_roles(struct provision *p, char *keys[ROLE_KEYS])
+size_t provision_role_keys(struct provision *p, char *keys[PROVISION_ROLE_KEYS])
 {
 	struct conf_file *file;
 	const struct conf *roles;
@@ -139,14 +138,14 @@ static size_t named_roles(struct provision *p, char *keys[ROLE_KEYS])
 	if (conf_parse(p->file, buf_text(&p->text), p->text.len, &file, NULL))
 		return 0;
 	roles = conf_get(&file->root, "roles");
-	for (size_t i = 0; roles && roles->type == CONF_MAP && i < roles->count && n < ROLE_KEYS; i++)
+	for (size_t i = 0; roles && roles->type == CONF_MAP && i < roles->count && n < PROVISION_ROLE_KEYS; i++)
 		if (!(keys[n++] = strdup(roles->items[i].key)))
 			command_nomem();
 	conf_free(file);
 	return n;
 }
 
-static void free_keys(char *keys[ROLE_KEYS], size_t n)
+static void free_keys(char *keys[PROVISION_ROLE_KEYS], size_t n)
 {
 	while (n)
 		free(keys[--n]);
@@ -181,7 +180,7 @@ static int give_role(struct provision *p, const char *key, const struct pssh_lis
 static int give_roles(struct provision *p, const struct pssh_list *fresh)
 {
 	size_t typed = option_count(p->o, "role"), n;
-	char *keys[ROLE_KEYS];
+	char *keys[PROVISION_ROLE_KEYS];
 	int status = STATUS_OK;
 
 	for (size_t i = 0; i < typed && !status; i++) {
@@ -190,7 +189,7 @@ static int give_roles(struct provision *p, const struct pssh_list *fresh)
 		status = provision_nodes_check_role(p, key);
 		status = status ? status : give_role(p, key, fresh);
 	}
-	n = named_roles(p, keys);
+	n = provision_role_keys(p, keys);
 	for (size_t i = 0; i < n && !typed && !status; i++)
 		if (takes_new_ones(p->c, keys[i]))
 			status = give_role(p, keys[i], fresh);
@@ -313,8 +312,8 @@ static int drop_from_role(struct provision *p, const char *key, const bool *whic
 static int drop_from_text(struct provision *p, const bool *which)
 {
 	struct pssh_list *left;
-	char *keys[ROLE_KEYS];
-	size_t n = named_roles(p, keys);
+	char *keys[PROVISION_ROLE_KEYS];
+	size_t n = provision_role_keys(p, keys);
 	int status = STATUS_OK;
 
 	if (pssh_list_new(&left))
@@ -430,7 +429,9 @@ static int take_out(struct provision *p, const bool *which, struct cluster *gone
 	if (status && !option_given(p->o, "force"))
 		return status;
 	p->c = gone;
+	p->undoes = true;
 	rc = provision_reopen(p, gone);
+	p->undoes = false;
 	if (!rc && any_reached(p))
 		rc = rollout_remove(p->e, true);
 	p->c = whole;
@@ -505,8 +506,11 @@ int provision_drop(struct nanopod *np, const struct options *o, char **words)
 	bool *which = NULL;
 	int status = provision_init(&p, np, o);
 
+	p.known = true;
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_can_ask(np, o);
+	if (!status)
+		provision_warn_broken(&p);
 	status = status ? status : provision_nodes_choose(&p, &which);
 	status = status ? status : provision_nodes_drop(&p, which);
 	free(which);

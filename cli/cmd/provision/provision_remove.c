@@ -33,11 +33,16 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 	struct provision p;
 	struct fail f = { 0 };
 	bool force = option_given(o, "force");
-	int status = provision_init(&p, np, o);
+	int status;
 
+	if (words[1])
+		return provision_take_off(np, o, words);
+	status = provision_init(&p, np, o);
+	p.known = p.undoes = true;
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_can_ask(np, o);
 	if (!status) {
+		provision_warn_broken(&p);
 		show_removal(&p);
 		if (option_given(o, "dry-run")) {
 			provision_release(&p);

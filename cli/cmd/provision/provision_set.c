@@ -37,17 +37,56 @@ static int provision_set_expand(void *arg, const char *text, struct pssh_list *i
 	return fail_set(f, -EINVAL, "cannot find the nodes '%.100s'", text);
 }
 
+static bool is_kept(const char *cluster)
+{
+	struct buf members;
+	bool kept;
+
+	buf_init(&members, 8 << 20);
+	kept = runlog_members(cluster, &members, NULL) == 0 && members.len;
+	buf_release(&members);
+	return kept;
+}
+
+/* If only a stack cannot be read, the cluster can do without it. */
+static int fail_parse(struct provision *p, int rc, const struct fail *f)
+{
+	struct cluster *c = NULL;
+	char hint[240] = "";
+
+	if (cluster_parse_known(p->file, buf_text(&p->text), p->text.len, p->folder, provision_set_expand, p, &c,
+		    NULL) == 0)
+		for (size_t i = 0; i < c->use_count && !*hint; i++)
+			if (c->uses[i].broken && is_kept(c->name))
+				snprintf(hint, sizeof hint,
+					"mend it; or 'nanopod provision remove %.48s %.48s' takes that stack off the "
+					"cluster",
+					c->name, c->uses[i].stack->name);
+	cluster_free(c);
+	p->said = 0;
+	return print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, *hint ? hint : NULL, "%s", f->text);
+}
+
+void provision_warn_broken(struct provision *p)
+{
+	for (size_t i = 0; i < p->c->use_count; i++)
+		if (p->c->uses[i].broken)
+			print_warn(p->np,
+				"the stack '%s' cannot be read, so only what its nodes kept of it is known: %s",
+				p->c->uses[i].stack->name, p->c->uses[i].broken);
+}
+
 int provision_parse(struct provision *p, struct cluster **out)
 {
 	struct fail f = { 0 };
 	int rc;
 
 	p->said = 0;
-	rc = cluster_parse(p->file, buf_text(&p->text), p->text.len, p->folder, provision_set_expand, p, out, &f);
+	rc = (p->known ? cluster_parse_known : cluster_parse)(p->file, buf_text(&p->text), p->text.len, p->folder,
+		provision_set_expand, p, out, &f);
 	if (!rc)
 		return STATUS_OK;
-	return p->said ? p->said
-		       : print_fail(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, NULL, "%s", f.text);
+	return p->said ? p->said : fail_parse(p, rc, &f);
 }
 
 /* ---- What options change ------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ void cluster_free(struct cluster *c)
 		stack_free(c->uses[i].stack);
 		pairs_release(&c->uses[i].settings);
 		free(c->uses[i].roles);
+		free(c->uses[i].broken);
 	}
 	for (size_t i = 0; i < c->count; i++)
 		free(c->members[i]);

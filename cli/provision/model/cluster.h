@@ -17,6 +17,7 @@ enum { CLUSTER_USES = 16, CLUSTER_NODES = 4096 };
 /* A stack that the file uses. */
 struct use {
 	struct stack *stack;
+	char *broken; /* cluster_parse_known(): why its stack cannot be read, which is then one without steps; NULL */
 	/* All settings of the stack: "disk-mb" under its key, maps flattened below theirs: "partitions_gpu_nodes". */
 	struct pairs settings;
 	unsigned char *roles; /* of each member: bit i is stack->roles[i]; 0: the member has no role in the stack */
@@ -37,6 +38,9 @@ typedef int cluster_expand(void *arg, const char *text, struct pssh_list *into, 
 /* Text of a cluster file. folder: of stacks. 0 or -EINVAL with file, line and column in f. */
 int cluster_parse(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand, void *arg,
 	struct cluster **out, struct fail *f);
+/* The same, but for stacks that cannot be read: see `broken`. For what must work all the same, like removing them. */
+int cluster_parse_known(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand,
+	void *arg, struct cluster **out, struct fail *f);
 int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out,
 	struct fail *f);
 void cluster_free(struct cluster *c);

@@ -128,6 +128,21 @@ static int cluster_parse_read_nodes(struct cluster_reading *r, const struct conf
 
 /* ---- Stacks ---------------------------------------------------------------------------- */
 
+/* Stands for a stack that cannot be read: all nodes have it, and it does nothing. */
+static struct stack *stack_unread(const char *folder, const char *name)
+{
+	struct stack *s = calloc(1, sizeof *s);
+
+	if (!s || asprintf(&s->dir, "%s/%s", folder, name) < 0 ||
+		!(s->needs_stacks = calloc(1, sizeof *s->needs_stacks)) ||
+		!(s->after_stacks = calloc(1, sizeof *s->after_stacks)))
+		command_nomem();
+	s->name = cluster_parse_copy(name);
+	s->roles[0] = (struct stack_role){ .name = cluster_parse_copy("nodes"), .fallback = cluster_parse_copy("all") };
+	s->role_count = 1;
+	return s;
+}
+
 static int add_use(struct cluster_reading *r, const struct conf *at, const char *name)
 {
 	struct use *u = &r->c->uses[r->c->use_count];
@@ -139,6 +154,11 @@ static int add_use(struct cluster_reading *r, const struct conf *at, const char 
 	if (r->c->use_count == CLUSTER_USES)
 		return conf_fail(r->file, at, r->f, "more than %d stacks", CLUSTER_USES);
 	rc = stack_read(r->folder, name, &u->stack, &why);
+	if (rc && r->known) {
+		u->stack = stack_unread(r->folder, name);
+		u->broken = cluster_parse_copy(why.text);
+		rc = 0;
+	}
 	if (rc == -ENOENT)
 		return conf_fail(r->file, at, r->f, "%s", why.text);
 	if (rc)
@@ -249,7 +269,7 @@ static int check_steps(struct cluster_reading *r, const struct use *u)
 			const struct stack_need *need = &u->stack->steps[i].needs[k];
 			const struct use *other = need->stack ? cluster_use(r->c, need->stack) : NULL;
 
-			if (other &&
+			if (other && !other->broken &&
 				(!stack_step(other->stack, need->step) ||
 					(need->role && strcmp(need->role, "all") != 0 &&
 						!stack_role(other->stack, need->role))))
@@ -297,10 +317,9 @@ static int cluster_parse_read_all(struct cluster_reading *r, const struct conf *
 	return rc ? rc : cluster_read_roles(r, cluster_parse_part(root, "roles"));
 }
 
-int cluster_parse(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand, void *arg,
-	struct cluster **out, struct fail *f)
+static int parse_text(const char *file, const char *text, size_t len, struct cluster_reading r, struct cluster **out,
+	struct fail *f)
 {
-	struct cluster_reading r = { .folder = folder, .expand = expand, .arg = arg, .f = f };
 	struct conf_file *tree = NULL;
 	int rc = conf_parse(file, text, len, &tree, f);
 
@@ -318,6 +337,22 @@ int cluster_parse(const char *file, const char *text, size_t len, const char *fo
 	}
 	*out = r.c;
 	return 0;
+}
+
+int cluster_parse(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand, void *arg,
+	struct cluster **out, struct fail *f)
+{
+	struct cluster_reading r = { .folder = folder, .expand = expand, .arg = arg, .f = f };
+
+	return parse_text(file, text, len, r, out, f);
+}
+
+int cluster_parse_known(const char *file, const char *text, size_t len, const char *folder, cluster_expand *expand,
+	void *arg, struct cluster **out, struct fail *f)
+{
+	struct cluster_reading r = { .folder = folder, .expand = expand, .arg = arg, .f = f, .known = true };
+
+	return parse_text(file, text, len, r, out, f);
 }
 
 int cluster_read(const char *file, const char *folder, cluster_expand *expand, void *arg, struct cluster **out,

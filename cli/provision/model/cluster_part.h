@@ -10,6 +10,7 @@ struct cluster_reading {
 	struct cluster *c;
 	const struct conf_file *file;
 	const char *folder;
+	bool known; /* a stack that cannot be read is no error */
 	cluster_expand *expand;
 	void *arg;
 	struct fail *f;

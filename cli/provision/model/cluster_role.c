@@ -241,6 +241,9 @@ static int cluster_role_check_key(struct cluster_reading *r, const struct conf *
 	for (size_t i = 0; i < r->c->use_count; i++) {
 		const struct stack *s = r->c->uses[i].stack;
 
+		if (r->c->uses[i].broken)
+			return 0; /* it may be a role of that one */
+
 		for (size_t k = 0; k < s->role_count; k++) {
 			snprintf(room[count], sizeof room[count], "%s", s->roles[k].name);
 			snprintf(room[count + 1], sizeof room[count + 1], "%s.%s", s->name, s->roles[k].name);

@@ -224,7 +224,7 @@ static int cluster_setting_check_keys(struct cluster_reading *r, const struct co
 int cluster_read_settings(struct cluster_reading *r, const struct conf *map, struct use *u)
 {
 	struct flattening t = { .r = r, .to = &u->settings };
-	int rc = map ? cluster_setting_check_keys(r, map, u->stack) : 0;
+	int rc = map && !u->broken ? cluster_setting_check_keys(r, map, u->stack) : 0;
 
 	table_init(&t.names);
 	for (size_t i = 0; i < u->stack->setting_count && !rc; i++) {

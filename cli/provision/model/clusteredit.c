@@ -261,3 +261,87 @@ int clusteredit_stack(const char *file, struct buf *text, const char *stack, str
 	clusteredit_take(text, &made);
 	return 0;
 }
+
+/* ---- Taking out ----------------------------------------------------------------------------------- */
+
+static bool is_it(const struct conf *above, size_t i, const char *key)
+{
+	const char *name = above->type == CONF_LIST ? above->items[i].text : above->items[i].key;
+
+	return name && strcmp(name, key) == 0;
+}
+
+/* The end of the comments below a key that stand further right, like those of its settings. */
+static size_t past_comments(const struct buf *text, size_t to, unsigned column)
+{
+	while (to < text->len) {
+		const char *line = buf_text(text) + to, *end = memchr(line, '\n', text->len - to);
+		size_t indent = strspn(line, " ");
+
+		if (line[indent] != '#' || indent < column)
+			break;
+		to = end ? (size_t)(end + 1 - buf_text(text)) : text->len;
+	}
+	return to;
+}
+
+/* One that has lines of its own: all other lines stay. */
+static int drop_lines(const struct conf *above, size_t which, struct buf *text)
+{
+	struct buf none;
+	size_t from, to;
+
+	confedit_lines(text, &above->items[which], &from, &to);
+	buf_init(&none, 1);
+	return confedit_replace(text, from, past_comments(text, to, above->items[which].column), &none);
+}
+
+/* Else the outermost key is written again without it. */
+static int drop_anew(const struct conf_file *conf, struct buf *text, const char *top, size_t which, struct fail *f)
+{
+	const struct conf *above = conf_get(&conf->root, top);
+	bool list = above->type == CONF_LIST;
+	struct buf lines;
+	int rc;
+
+	buf_init(&lines, text->max);
+	rc = buf_addf(&lines, list ? "%s: [" : "%s:\n", top);
+	for (size_t i = 0, n = 0; i < above->count && !rc; i++) {
+		if (i == which)
+			continue;
+		if (list) {
+			rc = n++ ? buf_adds(&lines, ", ") : 0;
+			rc = rc ? rc : put_flow(&lines, &above->items[i]);
+			continue;
+		}
+		rc = put_key(&lines, above->items[i].key, 2);
+		rc = rc ? rc : put_value(&lines, &above->items[i], NULL, NULL, 4);
+	}
+	if (!rc && list)
+		rc = buf_adds(&lines, "]\n");
+	rc = rc ? fail_set(f, rc, "cannot change '%s'", conf->name) : confedit_set_top(conf, text, top, &lines, f);
+	buf_release(&lines);
+	return rc;
+}
+
+int clusteredit_drop(const char *file, struct buf *text, const char *above, const char *key, struct fail *f)
+{
+	struct conf_file *conf;
+	const struct conf *at;
+	size_t which = 0;
+	int rc = conf_parse(file, buf_text(text), text->len, &conf, f);
+
+	if (rc)
+		return rc;
+	at = conf_get(&conf->root, above);
+	while (at && at->type != CONF_TEXT && which < at->count && !is_it(at, which, key))
+		which++;
+	if (!at || at->type == CONF_TEXT || which == at->count)
+		rc = 1;
+	else if (at->type == CONF_MAP && !at->flow && at->items[which].line > at->line)
+		rc = drop_lines(at, which, text) ? fail_set(f, -ENOMEM, "out of memory") : 0;
+	else
+		rc = drop_anew(conf, text, above, which, f);
+	conf_free(conf);
+	return rc;
+}

@@ -20,6 +20,8 @@ int clusteredit_set_dotted(const char *file, struct buf *text, const char *above
 
 /* Adds a stack with its defaults, unless the file has it. */
 int clusteredit_stack(const char *file, struct buf *text, const char *stack, struct fail *f);
+/* Takes out a stack ("stacks") or a role ("roles") with all below it. 1 where it is not there. */
+int clusteredit_drop(const char *file, struct buf *text, const char *above, const char *key, struct fail *f);
 /* Replaces the nodes. */
 int clusteredit_nodes(const char *file, struct buf *text, const char *hosts, struct fail *f);
 

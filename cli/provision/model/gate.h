@@ -35,6 +35,7 @@
 	X(GATE_OTHER, "other") /* a Kubernetes or Slurm that nanopod did not install */ \
 	X(GATE_SWAP, "swap") \
 	X(GATE_MEMORY, "memory")   /* less than the stack's setting `memory-mb` */ \
+	X(GATE_NFS, "nfs")         /* the kernel can neither serve nor mount it: containers, mostly */ \
 	X(GATE_VERSION, "version") /* nodes would get package versions that are incompatible */
 
 enum gate {

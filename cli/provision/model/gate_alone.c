@@ -366,6 +366,25 @@ static void look_memory(struct gate_look *l, size_t m)
 	}
 }
 
+/* A node without a role in the stack needs neither; the server serves its own folder and mounts nothing. */
+static void look_nfs(struct gate_look *l, size_t m)
+{
+	for (size_t i = 0; i < l->c->use_count; i++) {
+		const struct use *u = &l->c->uses[i];
+		const char *kind = setting_of(u, m, "kind");
+		bool server = cluster_has_role(u, m, "server");
+
+		if (!kind || strcmp(kind, "nfs") != 0 || strcmp(u->stack->name, "storage") != 0 ||
+			strcmp(facts_get(&l->all[m], server ? "nfs_server" : "nfs_client"), "no") != 0)
+			continue;
+		gate_say(l, GATE_NFS, true, m,
+			server ? "'--role storage.server=NODE' names another server, e.g. one that is no container"
+			       : "use nodes with a kernel of their own, which containers lack",
+			"the kernel of '%s' cannot %s NFS (it has no module '%s'), which '%s' needs", l->c->members[m],
+			server ? "serve" : "mount", server ? "nfsd" : "nfs", u->stack->name);
+	}
+}
+
 void gate_alone(struct gate_look *l)
 {
 	static void (*const looks[GATE_COUNT])(struct gate_look *, size_t) = {
@@ -387,6 +406,7 @@ void gate_alone(struct gate_look *l)
 		[GATE_SWAP] = look_swap,
 		[GATE_MEMORY] = look_memory,
 		[GATE_CLUSTER] = look_cluster,
+		[GATE_NFS] = look_nfs,
 	};
 
 	for (size_t m = 0; m < l->c->count; m++) {

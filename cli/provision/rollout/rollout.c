@@ -186,6 +186,12 @@ static void tell_finding(struct rollout *e, const struct finding *f)
 			.ok = !f->stops });
 }
 
+/* What is undone needs only a node that can be reached and is this cluster's. */
+static bool is_heeded(const struct rollout *e, enum gate g)
+{
+	return !e->o.undoes || g == GATE_REACH || g == GATE_ROOT || g == GATE_CLUSTER;
+}
+
 /* Reports the findings. True if one stops all nodes. */
 static bool pass_gates(struct rollout *e)
 {
@@ -195,6 +201,8 @@ static bool pass_gates(struct rollout *e)
 	for (size_t i = 0; i < e->findings.count; i++) {
 		const struct finding *f = &e->findings.at[i];
 
+		if (!is_heeded(e, f->gate))
+			continue;
 		if (f->gate != GATE_REACH)
 			tell_finding(e, f);
 		if (!f->stops)

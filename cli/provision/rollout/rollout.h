@@ -23,6 +23,7 @@ struct rollout_options {
 	unsigned uploads;                /* at a time; 0: 8 */
 	const char *sudo_password;       /* NULL: ask if a node needs it and there is a terminal */
 	bool logs;                       /* report NOTE_LOG */
+	bool undoes;                     /* it only undoes: gates about what would be installed do not count */
 	note_sink *tell;
 	void *arg;
 };
@@ -54,6 +55,13 @@ int rollout_hold(struct rollout *e); /* takes the locks and keeps them across th
 int rollout_begin(struct rollout *e, bool strict);
 int rollout_apply(struct rollout *e);
 size_t rollout_keeps_old(struct rollout *e); /* leaves steps alone that the file no longer has; returns how many */
+
+/*
+ * Of the steps that the file no longer has, those of these stacks: reports them as a plan; *changes: how many. Then
+ * rollout_take_off() undoes them, and mends what the others shared with them. stacks ends with NULL.
+ */
+int rollout_plan_off(struct rollout *e, char *const *stacks, size_t *changes);
+int rollout_take_off(struct rollout *e);
 
 int rollout_verify(struct rollout *e);             /* STATUS_CHECK if a check fails */
 int rollout_remove(struct rollout *e, bool force); /* undoes all stacks of the cluster, last first */

@@ -238,3 +238,59 @@ int rollout_remove(struct rollout *e, bool force)
 	rollout_unlock(e);
 	return rollout_status(e);
 }
+
+/* ---- Some stacks alone ----------------------------------------------------------------------- */
+
+int rollout_plan_off(struct rollout *e, char *const *stacks, size_t *changes)
+{
+	rollout_phase(e, ENGINE_PLAN, "plan");
+	rollout_old_only(e, stacks);
+	rollout_old_say(e);
+	*changes = rollout_old_count(e);
+	return rollout_status(e);
+}
+
+/* Which works differ, in the order of the graph, which is the same each time. */
+static bool *now_differing(const struct rollout *e)
+{
+	bool *out = calloc(e->g->count + 1, sizeof *out);
+
+	if (!out)
+		command_nomem();
+	for (size_t i = 0; i < e->g->count; i++)
+		out[i] = ((const struct rollout_work *)e->g->at[i].data)->differs > 0;
+	return out;
+}
+
+/* What differed before is not its business. */
+static void mend_shared(struct rollout *e, const bool *before)
+{
+	e->planned_at = 0;
+	look_quietly(e);
+	for (size_t i = 0; i < e->g->count; i++)
+		if (before[i])
+			((struct rollout_work *)e->g->at[i].data)->differs = 0;
+	rollout_apply_do_all(e);
+}
+
+int rollout_take_off(struct rollout *e)
+{
+	int status = rollout_lock(e);
+	bool *before;
+
+	if (status)
+		return status;
+	rollout_phase(e, ENGINE_REMOVE, "remove");
+	e->planned_at = 0;
+	look_quietly(e);
+	before = now_differing(e);
+	if (!e->stops)
+		rollout_old_undo(e, true);
+	if (!e->stops && !e->lost)
+		mend_shared(e, before);
+	free(before);
+	rollout_file_forget(e, NULL);
+	rollout_unlock(e);
+	e->planned_at = 0;
+	return rollout_status(e);
+}

@@ -198,6 +198,14 @@ static void rollout_old_sort(struct rollout *e)
 
 /* ---- For the others of the engine ----------------------------------------------------------- */
 
+/* A stack that cannot be read has no steps, but the file has it: only who undoes it all means these. */
+static bool is_unread(struct rollout *e, const char *stack)
+{
+	const struct use *u = cluster_use(e->c, stack);
+
+	return u && u->broken && !e->o.undoes;
+}
+
 static void rollout_old_take_words(struct rollout *e, const struct table *wanted, size_t m, char *words)
 {
 	for (char *word; (word = strsep(&words, " "));) {
@@ -206,7 +214,7 @@ static void rollout_old_take_words(struct rollout *e, const struct table *wanted
 		if (!step)
 			continue;
 		*step++ = '\0';
-		if (stack_word(word) && stack_word(step) && !is_wanted(wanted, m, word, step))
+		if (stack_word(word) && stack_word(step) && !is_wanted(wanted, m, word, step) && !is_unread(e, word))
 			rollout_old_add(e, m, word, step);
 	}
 }
@@ -291,6 +299,16 @@ void rollout_old_undo(struct rollout *e, bool leaving)
 	e->phase = phase;
 	if (!e->stops)
 		e->old_count = 0;
+}
+
+void rollout_old_only(struct rollout *e, char *const *stacks)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->old_count; i++)
+		if (str_among(stacks, e->old[i].use->stack->name))
+			e->old[n++] = e->old[i];
+	e->old_count = n;
 }
 
 void rollout_old_free(struct rollout *e)

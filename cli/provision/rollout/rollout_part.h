@@ -169,6 +169,7 @@ size_t rollout_old_count(const struct rollout *e); /* on usable nodes */
 void rollout_old_say(struct rollout *e);
 int rollout_old_check(struct rollout *e);               /* an exit status, after its error message */
 void rollout_old_undo(struct rollout *e, bool leaving); /* leaving: other steps stay on the nodes, and so does data */
+void rollout_old_only(struct rollout *e, char *const *stacks); /* forgets those of others */
 void rollout_old_free(struct rollout *e);
 
 /* ---- rollout_wait.c ---- */
@@ -177,6 +178,8 @@ const char *rollout_wait(const struct rollout *e, int64_t now, char text[ROLLOUT
 
 /* ---- rollout_plan.c ---- */
 void rollout_look(struct rollout *e); /* checks all works on all nodes */
+/* Takes out the node of a script that stopped, as one that is away if its connection did. */
+void rollout_lose_task(struct rollout *e, const struct rollout_task *t, const struct remote_event *ev);
 
 /* ---- rollout_step.c: one work on its node, with its upload, and again after a lost connection ---- */
 void rollout_step(struct rollout *e, struct work *w);

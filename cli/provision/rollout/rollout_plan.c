@@ -33,6 +33,15 @@ static void rollout_plan_looked(struct rollout *e, struct rollout_task *t, const
 			.log = *t->log_path ? t->log_path : NULL });
 }
 
+void rollout_lose_task(struct rollout *e, const struct rollout_task *t, const struct remote_event *ev)
+{
+	char why[600];
+
+	if (ev->lost)
+		rollout_say(e, &(struct note){ .kind = NOTE_NODE, .node = e->c->members[t->member], .text = ev->text });
+	rollout_lose(e, t->member, rollout_task_why(t, ev, why));
+}
+
 static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	char why[600];
@@ -48,7 +57,7 @@ static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const 
 		}
 	}
 	if (!ev->ok && !e->stops)
-		rollout_lose(e, t->member, rollout_task_why(t, ev, why));
+		rollout_lose_task(e, t, ev);
 	rollout_task_free(e, t);
 }
 

@@ -31,11 +31,9 @@ static void rollout_verify_verified(struct rollout *e, struct rollout_task *t, c
 
 static void verify_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
-	char why[600];
-
 	if (!ev->ok && !e->stops) {
 		e->bads++;
-		rollout_lose(e, t->member, rollout_task_why(t, ev, why));
+		rollout_lose_task(e, t, ev);
 	}
 	rollout_task_free(e, t);
 }

@@ -294,6 +294,34 @@ static void test_system(void)
 		"'n3' has or would get toyd 21.08, others 22.05: these versions are incompatible", NULL);
 }
 
+/* The shipped stack 'storage', whose kind decides. */
+static void test_nfs(const char *top)
+{
+	char kept[PATH_MAX];
+	struct bench b;
+
+	snprintf(kept, sizeof kept, "%s", folder);
+	snprintf(folder, sizeof folder, "%s/stacks", top);
+	start(&b, "{storage: }", 3);
+	lay(&b, 2, "nfs_server=no|nfs_client=no");
+	finds(&b, GATE_NFS, true, 2,
+		"the kernel of 'n3' cannot mount NFS (it has no module 'nfs'), which 'storage' needs",
+		"use nodes with a kernel of their own, which containers lack");
+	end(&b);
+	start(&b, "{storage: }", 3);
+	lay(&b, 0, "nfs_server=no|nfs_client=yes");
+	finds(&b, GATE_NFS, true, 0,
+		"the kernel of 'n1' cannot serve NFS (it has no module 'nfsd'), which 'storage' needs",
+		"'--role storage.server=NODE' names another server, e.g. one that is no container");
+	end(&b);
+	start(&b, "{storage: {kind: minio}}", 3);
+	lay(&b, 0, "nfs_server=no|nfs_client=no");
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 0, "another kind needs no NFS");
+	end(&b);
+	snprintf(folder, sizeof folder, "%s", kept);
+}
+
 static void write_to(const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
@@ -467,6 +495,7 @@ int main(void)
 		ok(gate_name((enum gate)g) && *gate_name((enum gate)g), "gate %d has a name", g);
 	test_well();
 	test_names();
+	test_nfs(top ? top : ".");
 	test_hosts();
 	test_twins();
 	test_name_of_other();

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# One stack of a cluster: taken off alone, one that cannot work, one whose files are broken. Against real sshd, as in
+# provisionengine.t, whose "nodes" these are.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/sshd.sh"
+
+cd "$TMP" || exit 99
+NANOPOD_STACKS=$TMP/stacks XDG_STATE_HOME=$TMP/kept
+export NANOPOD_STACKS XDG_STATE_HOME
+cp -r "$SRC/tests/fixtures/engine" stacks && chmod -R u+w stacks && mkdir -p stacks/common || exit 99
+# shellcheck disable=SC2016
+sed 's|/var/lib/nanopod|$NANOPOD_STATE/np|g; s|NP_RUN=/run|NP_RUN=$NANOPOD_RUN|' "$SRC/stacks/common/lib.sh" >stacks/common/lib.sh
+# shellcheck disable=SC2016
+sed 's|/var/lib/nanopod|$NANOPOD_STATE/np|g; s|"$1" ] .. return 0|"$1" ] \|\| return 0|' "$SRC/stacks/common/facts.sh" >stacks/common/facts.sh
+: >config
+for x in a b; do
+	mkdir -p "$x/state" "$x/run"
+	SSHD_EXTRA="SetEnv SHLVL=3 NANOPOD_STATE=$TMP/$x/state NANOPOD_RUN=$TMP/$x/run NANOPOD_UPLOADS=$TMP/$x/uploads"
+	sshd_up 1 "$x" || { fail "sshd is up"; done_testing; }
+	sed "s/^Host \*/Host ${x}1/" "$SSHD_CONFIG" >>config
+done
+sed '/^Host b1$/,$s/Port .*/Port 1/' config >config.away
+skip=''
+for gate in name machine-id address root dpkg system disk route mtu names clock memory; do skip="$skip --skip-gate $gate"; done
+# shellcheck disable=SC2086
+p() { verb=$1; shift; timeout -k 5 60 "$NANOPOD" provision "$verb" -F "$TMP/${CONFIG-config}" $skip "$@" </dev/null; }
+state() { ls "$TMP/$1/state" | grep -v '^np$' | tr '\n' ' '; }
+kept() { cat "$XDG_STATE_HOME/nanopod/clusters/toys/cluster.yaml"; }
+forget() { rm -rf a/state/* b/state/* "$XDG_STATE_HOME"; }
+cat >tops.yaml <<'END'
+cluster: toys
+nodes: {hosts: 'a1,b1'}
+roles:
+  toy.head: a1
+  # the others
+  top.nodes: a1,b1
+stacks:
+  toy:
+    # more: no
+    word: one
+  top:
+    # nothing to set
+END
+
+# ---- A stack alone ----
+run_is 0 "two stacks" p apply -y tops.yaml
+run_is 5 "one that another needs" p remove -y toys toy
+like "$err" "'top' needs 'toy'" "is not removed"
+like "$err" "nanopod provision remove toys top toy" "what to type removes both"
+run p remove -y toys base
+like "$err" "every cluster needs 'base'.*provision remove toys" "nor is the base"
+run_is 3 "one that it has not" p remove -y toys tip
+like "$err" "has no stack 'tip'; did you mean 'top'" "is not found"
+run_is 2 "a file" p remove -y ./tops.yaml top
+run_is 0 "--dry-run" p remove toys top --dry-run
+like "$err" "remove top from 'toys'" "shows what goes" || diag "$out$err"
+like "$err" "top/one +undo it" "step by step"
+is "$(state b)" "applied key slow top " "and does nothing"
+rm a/state/slow
+run_is 0 "the stack on top" p remove -y toys top
+is "$(state b)" "applied key slow " "is undone" || diag "$out$err"
+is "$(state a)" "applied key last " "alone: what differed elsewhere still does"
+is "$(kept)" "cluster: toys
+nodes: {hosts: 'a1,b1'}
+roles:
+  toy.head: a1
+  # the others
+stacks:
+  toy:
+    # more: no
+    word: one
+  base: {}" "the file no longer has it, nor its comments and roles"
+run_is 0 "apply mends the rest" p apply -y toys
+is "$(state a)" "applied key last slow " "with what stayed"
+run_is 0 "the last stack" p remove -y toys toy
+is "$(state a)$(state b)" "" "is undone"
+run_is 0 "a cluster without one" p plan toys
+like "$err" "nothing to do" "has nothing to do"
+
+forget
+printf "cluster: toys\\nnodes: {hosts: 'a1,b1'}\\nstacks: {top: {}}\\n" >needs.yaml
+run_is 0 "a stack that came because another needs it" p apply -y needs.yaml
+run_is 0 "stays without that" p remove -y toys top
+is "$(state b)" "applied key slow " "on the nodes"
+like "$(kept)" "^  toy: \{\}" "and in the file"
+
+# ---- A node that is away ----
+forget
+run p apply -y tops.yaml
+CONFIG=config.away run p remove -y toys top
+is "$status" 10 "a node that is away" || diag "$out$err"
+like "$err" "1 of 2 nodes did not answer; 'nanopod provision apply toys' undoes it there" "is told"
+unlike "$(kept)" "top" "the file is without it"
+run_is 0 "it comes back" p apply -y toys
+is "$(state b)" "applied key slow " "and is without it"
+
+# ---- What status says ----
+forget
+run p apply -y tops.yaml
+CONFIG=config.away run p status toys
+like "$out" "^b1 +unreachable" "a node that cannot be reached"
+rm b/state/slow
+sed -i 's|np_bad "it was not slow"; np_hint "try again"|np_hint "first this"; np_bad "it was not slow"; np_hint "second that"; np_bad "nor quick"|' stacks/toy/slow.sh
+run p verify toys
+like "$out" "it was not slow
+    first this
+.*nor quick
+    second that" "each failed check has its own hint" || diag "$out"
+run p status toys
+like "$out" "^b1 +failing" "a check that fails"
+cp stacks/toy/slow.sh slow.kept
+sed -i 's|^check() {|check() { np_hint "free its disk"; np_fail "no room"; return 1; |' stacks/toy/slow.sh
+run p status toys
+like "$out" "^b1 +failing .*no room" "a step that cannot be checked" || diag "$out$err"
+unlike "$out" "unreachable" "is no lost node"
+cp slow.kept stacks/toy/slow.sh
+
+# ---- A stack that cannot work ----
+forget
+run p apply -y --set toy.word=one -w a1,b1 --name toys toy
+sed -i 's|^want() {|want() { np_fail "it has no such kernel"; return 1; |' stacks/top/one.sh
+before=$(kept)
+run p apply -y -w a1,b1 top
+isnt "$status" 0 "a stack that cannot work on any node"
+like "$err" "it has no such kernel" "says why"
+is "$(kept)" "$before" "and is not kept"
+run_is 0 "the cluster goes on" p plan toys
+cp "$SRC/tests/fixtures/engine/top/one.sh" stacks/top/one.sh
+
+# ---- A stack whose files are broken, or gone ----
+forget
+run p apply -y tops.yaml
+printf 'stack: top\nabout: [\n' >stacks/top/stack.yaml
+run p plan toys
+like "$err" "top/stack.yaml.*line" "a broken stack.yaml: its file and line"
+like "$err" "nanopod provision remove toys top' takes that stack off" "and what to type"
+run p status toys
+like "$out" "^a1 +ready" "status still works" || diag "$out$err"
+like "$err" "the stack 'top' cannot be read.*line" "and says what it does not know"
+run_is 0 "drop" p drop -y toys -w b1
+is "$(state b)" "" "undoes all on its node" || diag "$out$err"
+like "$(state a)" "top" "and nothing elsewhere"
+run_is 0 "remove of the stack" p remove -y toys top
+is "$(state a)" "applied key last slow " "undoes it by what the node kept" || diag "$out$err"
+run_is 0 "the rest works again" p plan toys
+forget
+cp "$SRC/tests/fixtures/engine/top/stack.yaml" stacks/top/
+run p apply -y tops.yaml
+mv stacks/top top.gone
+run p verify toys
+like "$err" "no stack 'top'" "a stack that is gone"
+run_is 0 "remove of the cluster" p remove -y toys
+is "$(state a)$(state b)" "" "undoes all of it" || diag "$out$err"
+is "$(ls "$XDG_STATE_HOME/nanopod/clusters")" "" "and forgets it"
+done_testing
