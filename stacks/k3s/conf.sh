@@ -79,6 +79,8 @@ undo() {
 	conf_kill
 	conf_umount
 	conf_net
+	# kubelet's groups, where systemd makes them.
+	timeout 60 systemctl stop kubepods.slice 2>/dev/null
 	for unit in k3s k3s-agent; do
 		rm -f "$K3S_UNITS/$unit.service" "$K3S_UNITS/$unit.service.env"
 		systemctl reset-failed "$unit" 2>/dev/null
@@ -133,6 +135,8 @@ conf_net() {
 		cni0 flannel.1 flannel-v6.1 flannel-wg flannel-wg-v6 kube-ipvs0; do
 		! ip link show "$link" >/dev/null 2>&1 || ip link delete "$link"
 	done
+	# A node without iptables has K3s' own, looked for last, as K3s does.
+	PATH=$PATH:$K3S_DATA/data/current/bin/aux
 	for tables in iptables ip6tables; do
 		command -v $tables-save >/dev/null && command -v $tables-restore >/dev/null || continue
 		$tables-save 2>/dev/null >"$NP_STATE/k3s.rules" || continue

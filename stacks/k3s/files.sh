@@ -111,7 +111,7 @@ files_binary() {
 	files_turn "$K3S.nanopod"
 }
 files_turn() {
-	is=$("$1" --version 2>/dev/null | sed -n 's/^k3s version \([^ ]*\).*/\1/p')
+	is=$(k3s_version "$1")
 	if [ "$is" != "$S_version_k3s" ]; then
 		rm -f "$1"
 		np_hint "--set k3s.version-k3s=${is:-VERSION}"

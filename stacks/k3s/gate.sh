@@ -22,7 +22,7 @@ check() {
 		[ -z "${NP_UNKNOWN-}" ] || np_say "unreachable now: $NP_UNKNOWN"
 		k3s_odd || return 1 ;;
 	esac
-	gate_cidr && gate_split && gate_ports && gate_skew && gate_memory
+	gate_cidr && gate_split && gate_ports && gate_skew && gate_memory && gate_groups
 }
 apply() { check; }
 
@@ -96,4 +96,15 @@ gate_memory() {
 	[ "$(awk '$1 == "memory" { print $4 }' /proc/cgroups)" = 1 ] && return 0
 	np_hint "boot with 'cgroup_enable=memory'"
 	np_fail "the kernel has no control group for memory"
+}
+
+# Since 1.35 kubelet ends at once where control groups are of version 1, unless it is told not to.
+gate_groups() {
+	[ ! -e /sys/fs/cgroup/cgroup.controllers ] || return 0
+	minor=$(printf '%s' "$S_version_k3s" | cut -d. -f2)
+	case $minor in '' | *[!0-9]*) return 0 ;; esac
+	[ "$minor" -ge 35 ] || return 0
+	case ${S_config_kubelet_arg-} in *fail-cgroupv1=false*) return 0 ;; esac
+	np_hint "boot with 'systemd.unified_cgroup_hierarchy=1'; or --set k3s.config.kubelet-arg=fail-cgroupv1=false"
+	np_fail "K3s $S_version_k3s wants control groups of version 2, and this node has version 1"
 }

@@ -107,6 +107,7 @@ if [ -z "$TEST_K3S" ]; then
 	like "$(said cause)" "one minor version at a time" "upgrade: no version is left out"
 	k3s_step $A check gate S_version_k3s=v1.33.9+k3s1
 	like "$(said cause)" "cannot downgrade" "upgrade: never back"
+	K3S_SET+=(S_config_kubelet_arg='max-pods=200 fail-cgroupv1=false')
 	K3S_VERSION=v1.35.0+k3s1
 	k3s_bring "$K3S_BUNDLE" $CLUSTER_NODES
 	k3s_table "$A" "$B $C"
