@@ -2,16 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Three servers of the stack k3s with a real Kubernetes and a real etcd behind a DOUBLE of K3s (tests/stacks/k8s-real.t has the
 # rest): joining one by one, a server that dies, the quorum that is kept, a server less.
-TEST_K8S=${NANOPOD_K8S-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-}
+TEST_K8S=${NANOPOD_K8S-} TEST_K3S=${NANOPOD_K3S_BUNDLE-} TEST_IMAGES=${NANOPOD_TEST_IMAGES-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/stacks/k8s.sh"
 k8s_begin 3
 
-# "NODE LEARNER" of what has started, as etcd on NODE sees it.
+# "NODE LEARNER" of what has started, as etcd on NODE sees it. K3s has no etcdctl, and serves HTTP on a port of its own.
 members() {
-	in_node "$1" 'cd /var/lib/rancher/k3s/server/tls && ETCDCTL_API=3 $(ls /var/lib/rancher/k3s/data/*/etcdctl | head -n 1) \
-		--endpoints=https://127.0.0.1:2379 --cacert=etcd-ca.crt --cert=etcd.crt --key=etcd.key member list' |
-		awk -F ', ' '$2 == "started" { print $3, $6 }' | sort | tr '\n' ' '
+	if [ -n "$TEST_K3S" ]; then
+		in_node "$1" 'cd /var/lib/rancher/k3s/server/tls/etcd && curl -sS --cacert server-ca.crt --cert client.crt --key client.key -X POST -d "{}" https://127.0.0.1:2382/v3/cluster/member/list' |
+			jq -r '.members[] | select(.name) | "\(.name | sub("-[0-9a-f]{8}$"; "")) \(.isLearner // false)"'
+	else
+		in_node "$1" 'cd /var/lib/rancher/k3s/server/tls && ETCDCTL_API=3 $(ls /var/lib/rancher/k3s/data/*/etcdctl | head -n 1) \
+			--endpoints=https://127.0.0.1:2379 --cacert=etcd-ca.crt --cert=etcd.crt --key=etcd.key member list' |
+			awk -F ', ' '$2 == "started" { print $3, $6 }'
+	fi | sort | tr '\n' ' '
 }
 k8s_first "three servers from nothing, one after the other, and a pod on each" --role 'servers=k[1-3]'
 is "$(members k1)" "k1 false k2 false k3 false " "etcd has three members, each with a vote ($IS)"

@@ -85,6 +85,21 @@ k8s_prepare() {
 	chmod 755 "$k8s_root/etc/k8s-test"
 	mkdir -p "$k8s_root/etc/systemd/system/sysinit.target.wants"
 	ln -sf ../k8s-test.service "$k8s_root/etc/systemd/system/sysinit.target.wants/k8s-test.service"
+	[ -z "${TEST_K3S-}" ] || k8s_prepare_k3s
+}
+# Without CAP_SYS_RESOURCE nobody may lower oom_score_adj, which containerd has to know: by the template that K3s takes.
+k8s_prepare_k3s() {
+	printf "version = 3\n[plugins.'io.containerd.cri.v1.runtime']\n  restrict_oom_score_adj = true\n" >"$k8s_root/etc/k8s-test.toml"
+	cat >"$k8s_root/etc/k8s-test-oom" <<-'S'
+		#!/bin/sh
+		mkdir -p /var/lib/rancher/k3s/agent/etc/containerd
+		printf 'imports = ["/etc/k8s-test.toml"]\n{{ template "base" . }}\n' >/var/lib/rancher/k3s/agent/etc/containerd/config-v3.toml.tmpl
+	S
+	chmod 755 "$k8s_root/etc/k8s-test-oom"
+	for k8s_unit in k3s k3s-agent; do
+		mkdir -p "$k8s_root/etc/systemd/system/$k8s_unit.service.d"
+		printf '[Service]\nExecStartPre=/etc/k8s-test-oom\n' >"$k8s_root/etc/systemd/system/$k8s_unit.service.d/test.conf"
+	done
 }
 
 # It enters its own group in each hierarchy before it becomes nspawn: else the managers of all nodes share one.
