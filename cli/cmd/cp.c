@@ -425,7 +425,9 @@ static int exit_status(const struct copy *c)
 
 	if (status && !f->asked && !f->broken && !c->one)
 		return STATUS_PARTLY;
-	return status == STATUS_TRANSPORT && files_failed(&f->hosts[0]) ? STATUS_FAILURE : status;
+	if (status != STATUS_TRANSPORT || !files_failed(&f->hosts[0]))
+		return status;
+	return f->hosts[0].status == PSSH_ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE;
 }
 
 /* Runs several copies one after the other on the same hosts. */
@@ -523,7 +525,7 @@ static int cp_get(struct copy *c)
 		some |= status == STATUS_OK;
 		/* A source that one set of hosts cannot give does not keep the others from being asked. */
 		if (status == STATUS_PARTLY || status == STATUS_UNREACHABLE || status == STATUS_TRANSPORT ||
-			status == STATUS_FAILURE) {
+			status == STATUS_NOTFOUND || status == STATUS_FAILURE) {
 			worst = worst && worst != status ? STATUS_PARTLY : status;
 			status = STATUS_OK;
 		}

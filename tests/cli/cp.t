@@ -68,15 +68,15 @@ run_is 0 "a directory gets one for each host" cp_ "n[1-3]:$D/a" "n[2-3]:$D/b" ea
 is "$(cd each && find . -type f | sort | paste -sd ' ')" "./n1/a ./n2/a ./n2/b ./n3/a ./n3/b" "with what each one has"
 run_is 0 "-r" cp_ -r "n[1-2]:$D/tree" 'trees/{host}'
 ok "whole trees" diff -r tree trees/n2
-run_is 1 "a file that is not there" cp_ "n1:$D/nosuch" x
+run_is 3 "a file that is not there" cp_ "n1:$D/nosuch" x
 not_ok "leaves nothing" test -e x
-run_is 1 "a wildcard that nothing matches" cp_ "n1:$D/nosuch*" x
+run_is 3 "a wildcard that nothing matches" cp_ "n1:$D/nosuch*" x
 like "$err" "no file on the host matches '$D/nosuch\*'" "is told"
 run cp_ -o jsonl "n[1-2]:$D/a" "n1:$D/nosuch" j/
 is "$status" 10 "jsonl"
 if have jq; then
 	is "$(jq -r 'select(.type=="exit")|"\(.host) \(.bytes)"' "$TMP/.out" | sort | paste -sd ' ')" "n1 6 n2 6" "bytes a host"
-	is "$(jq -r 'select(.type=="error").code' "$TMP/.out")" PSSH_EREMOTE "and errors"
+	is "$(jq -r 'select(.type=="error").code' "$TMP/.out")" PSSH_ENOENT "and errors"
 fi
 
 # ---- One connection is cut ----

@@ -88,7 +88,7 @@ run_is 0 "a pattern on hosts" cp_ "n[1-2]:$D/log/*.log" logs/
 is "$(files logs)" "./n1/1.log ./n1/2.log ./n2/1.log ./n2/2.log" "each host's matches in its directory"
 run_is 0 "several parts, beside a plain source" cp_ "n1:$D/l*/[23].*" "n1:$D/a" parts
 is "$(files parts)" "./2.log ./3.txt ./a" "are there"
-run_is 1 "no match" cp_ "n1:$D/log/*.none" none/
+run_is 3 "no match" cp_ "n1:$D/log/*.none" none/
 like "$err" "no file on the host matches" "is told"
 not_ok "and nothing is made" test -e none/n1
 

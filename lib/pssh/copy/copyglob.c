@@ -237,7 +237,7 @@ static bool glob_apart(struct job *j)
 	struct glob *g = j->copy->glob;
 
 	if (!g->found_count) {
-		job_fail(j, PSSH_EREMOTE, "no file on the host matches '%s'", j->copy->remote);
+		job_fail(j, PSSH_ENOENT, "no file on the host matches '%s'", j->copy->remote);
 		return false;
 	}
 	qsort(g->found, g->found_count, sizeof *g->found, by_base);

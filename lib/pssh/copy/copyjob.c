@@ -86,7 +86,8 @@ void job_fail_reply(struct job *j, const struct sftp_reply *r, const char *what,
 	if (r->kind != SFTP_STATUS || j->fail.code)
 		return;
 	j->full = j->copy->put && r->status == SFTP_FAILURE;
-	job_fail(j, PSSH_EREMOTE, "cannot %s '%s' on the host: %s", what, path, sftp_reason(r));
+	job_fail(j, !j->copy->put && r->status == SFTP_NO_SUCH_FILE ? PSSH_ENOENT : PSSH_EREMOTE,
+		"cannot %s '%s' on the host: %s", what, path, sftp_reason(r));
 }
 
 bool job_no_memory(struct job *j)

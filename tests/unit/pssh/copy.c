@@ -63,7 +63,7 @@ static void test_names(void)
 	is_int(put(&w, at("src"), "/dev/null", 0, &f), PSSH_EREMOTE, "nor is a device");
 	is_int(get(&w, "src", at("no/such/x"), 0, &f), PSSH_ELOCAL, "a missing local parent");
 	has_str(f.text, "no/such'", "is named: %s", f.text);
-	is_int(get(&w, "absent", at("x"), 0, &f), PSSH_EREMOTE, "a remote file that is not there");
+	is_int(get(&w, "absent", at("x"), 0, &f), PSSH_ENOENT, "a remote file that is not there");
 	has_str(f.text, "'absent' on the host: no such file", "is named");
 	is_int(get(&w, "pipe", at("x"), 0, &f), PSSH_EREMOTE, "a remote pipe is not read");
 	is_int(get(&w, "d", at("x"), 0, &f), PSSH_EREMOTE, "a directory needs to be asked for");

@@ -45,12 +45,12 @@ static void test_misses(void)
 	struct way w = { 0 };
 	struct fail f;
 
-	is_int(get(&w, "log/*.none", at("out"), GLOB, &f), PSSH_EREMOTE, "nothing matches");
+	is_int(get(&w, "log/*.none", at("out"), GLOB, &f), PSSH_ENOENT, "nothing matches");
 	has_str(f.text, "no file on the host matches 'log/*.none'", "is told");
-	is_int(get(&w, "absent/*", at("out"), GLOB, &f), PSSH_EREMOTE, "a directory that is not there");
+	is_int(get(&w, "absent/*", at("out"), GLOB, &f), PSSH_ENOENT, "a directory that is not there");
 	has_str(f.text, "cannot list 'absent/' on the host: no such file", "is told: %s", f.text);
 	ok(!shell("test -e out"), "nothing is made");
-	is_int(get(&w, "log/*.log", at("out"), 0, &f), PSSH_EREMOTE, "without the flag it is a name like others");
+	is_int(get(&w, "log/*.log", at("out"), 0, &f), PSSH_ENOENT, "without the flag it is a name like others");
 	shell("echo star >'log/*.log'; echo back >'log/a\\b'; printf x >'log/new\nline'");
 	is_int(get(&w, "log/\\*.log", at("out/"), GLOB, &f), 0, "a backslash quotes %s", f.text);
 	ok(holds("out", "./*.log"), "a wildcard");
