@@ -53,6 +53,7 @@ static void alert_mail_event(struct buf *out, const struct alert_book *b, const 
 {
 	const struct alarm *a = e->alarm;
 	char id[ALERT_EVENT_ID], when[WHEN_TEXT];
+	int64_t now = (int64_t)time(NULL);
 	struct buf title;
 
 	buf_init(&title, MAIL_BYTES);
@@ -61,9 +62,9 @@ static void alert_mail_event(struct buf *out, const struct alert_book *b, const 
 		utf8_clean(title.data);
 	buf_addf(out, "%.200s\n", buf_text(&title));
 	alert_mail_line(out, e->ended ? "was" : "what", a->word[ALARM_TEXT]);
-	alert_mail_line(out, "since", when_local(a->began, when));
+	alert_mail_line(out, "since", when_local(a->began, now, when));
 	if (e->ended)
-		alert_mail_line(out, "until", when_local(a->ended, when));
+		alert_mail_line(out, "until", when_local(a->ended, now, when));
 	else
 		alert_mail_line(out, "type", a->word[ALARM_NEXT]);
 	alert_mail_line(out, a->word[ALARM_KIND], a->word[ALARM_NAME]);

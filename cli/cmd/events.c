@@ -299,7 +299,7 @@ static void event_line_add(struct nanopod *np, struct event_line *l, int64_t at,
 {
 	char when[WHEN_TEXT];
 
-	when_local(at, when);
+	when_local(at, command_now(np), when);
 	if (l->text && (strcmp(l->when, when) != 0 || strcmp(l->text, text) != 0))
 		event_line_put(np, l);
 	free(l->text);

@@ -97,7 +97,7 @@ static void why_not(struct extend *x, struct extension *e)
 
 	for (size_t i = 0; i < q->alternative_count && q->reason == REASON_HOSTS_SOLD; i++)
 		if (strcmp(q->alternatives[i].kind, "end") == 0)
-			end = when_local(q->alternatives[i].end, when);
+			end = when_local(q->alternatives[i].end, command_now(x->d.np), when);
 	buf_init(&hint, DEAL_TEXT_MAX);
 	q->start = w->start;
 	q->end = w->end;
@@ -160,7 +160,8 @@ static void extend_show_plan(struct extend *x, int64_t sum, int64_t most)
 			continue;
 		burn += plan_burn(quote_average(&e->quote), e->quote.nodes);
 		plan_add(&p, e->reservation.name, "%s of %s, %s", deal_nodes(e->args.nodes, nodes),
-			e->sku->alias ? e->sku->alias : e->sku->id, window_show(&e->args.window, window));
+			e->sku->alias ? e->sku->alias : e->sku->id,
+			window_show(&e->args.window, command_now(x->d.np), window));
 		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, cost),
 			plan_rate(quote_average(&e->quote), gpus, now));
 		plan_rate(e->args.limit, gpus, limit);

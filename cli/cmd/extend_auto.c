@@ -178,7 +178,7 @@ static enum auto_result auto_take(struct auto_extend *a, const struct paid *p, i
 	char when[WHEN_TEXT], before[WHEN_TEXT], cost[MONEY_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT];
 
 	money_text(p->sum - a->paid, cost);
-	when_local(a->ends, before);
+	when_local(a->ends, extend_auto_now(a), before);
 	auto_add_row(a, p, end);
 	buf_clear(&a->body);
 	a->bought = 0;
@@ -187,7 +187,7 @@ static enum auto_result auto_take(struct auto_extend *a, const struct paid *p, i
 	a->count++;
 	auto_well(a);
 	auto_hide(a);
-	when_local(end, when);
+	when_local(end, extend_auto_now(a), when);
 	money_text(extend_auto_spent(a), spent);
 	money_text(a->budget, budget);
 	if (behind)
@@ -416,7 +416,7 @@ static int auto_told(struct auto_extend *a, enum auto_result result)
 	snprintf(sum, sizeof sum, "%zu extension%s for %s, %s of %s spent in total", a->count, a->count == 1 ? "" : "s",
 		money_text(extend_auto_spent(a) - a->begun_with, paid), money_text(extend_auto_spent(a), spent),
 		money_text(a->budget, budget));
-	when_local(a->ends, end);
+	when_local(a->ends, extend_auto_now(a), end);
 	buf_init(&hint, DEAL_TEXT_MAX);
 	if (result == AUTO_SPENT)
 		print_note(np, "the budget is used up, '%s' ends at %s: %s; %s", name, end, sum,

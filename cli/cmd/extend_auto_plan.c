@@ -57,7 +57,7 @@ void extend_auto_warn_behind(const struct auto_extend *a, int64_t behind)
 	char when[WHEN_TEXT];
 
 	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and --auto-extend cannot reach %s",
-		behind, s, a->e.reservation.name, ends, when_local(a->ends, when), it);
+		behind, s, a->e.reservation.name, ends, when_local(a->ends, extend_auto_now(a), when), it);
 }
 
 int extend_auto_taken_back(struct auto_extend *a, bool *yes)
@@ -158,7 +158,7 @@ static void auto_plan_price(struct auto_extend *a, struct plan *p)
 		money_text(extend_auto_spent(a), rate));
 	if (q->known)
 		plan_add(p, "reaches", "%s at the price of now, after %" PRId64 " extension%s",
-			when_local(a->ends + times * a->step, end), times, times == 1 ? "" : "s");
+			when_local(a->ends + times * a->step, extend_auto_now(a), end), times, times == 1 ? "" : "s");
 }
 
 void extend_auto_show(struct auto_extend *a)
@@ -169,7 +169,7 @@ void extend_auto_show(struct auto_extend *a)
 
 	plan_init(&p, "Extend '%s' again and again", a->e.reservation.name);
 	plan_add(&p, "nodes", "%s of %s, until %s (%s)", deal_nodes(a->e.args.nodes, nodes),
-		sku->alias ? sku->alias : sku->id, when_local(a->ends, end),
+		sku->alias ? sku->alias : sku->id, when_local(a->ends, extend_auto_now(a), end),
 		when_relative(a->ends, extend_auto_now(a), relative));
 	auto_plan_price(a, &p);
 	if (a->e.quote.known)

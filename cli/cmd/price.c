@@ -157,7 +157,7 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 	fprintf(out, "%s\n", print_color(p->np, out, COLOR_NONE));
 	if (*sku_contract(sku, contract))
 		put_said(p, "each", "%s", contract);
-	put_said(p, "window", "%s", window_show(&p->args.window, window));
+	put_said(p, "window", "%s", window_show(&p->args.window, command_now(p->np), window));
 	if (q->known) {
 		put_said(p, "total", "%s%s", money_text(q->cost, total),
 			q->firm ? "" : ", computed from the order book");

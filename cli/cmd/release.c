@@ -110,7 +110,8 @@ static void release_plan_nodes(const struct releasing *r, struct plan *p)
 	if (g->stopping)
 		plan_add(p, "nodes", "%s stop%s at %s, and everything on %s lost",
 			giveback_names(g, false, names, sizeof names), g->stopping == 1 ? "s" : "",
-			when_local(r->from, when), g->stopping == 1 ? "its disk is" : "their disks is");
+			when_local(r->from, market_clock_now(&r->clock), when),
+			g->stopping == 1 ? "its disk is" : "their disks is");
 	if (g->waiting)
 		plan_add(p, g->stopping ? "" : "nodes", "%s end%s without having started",
 			giveback_names(g, true, names, sizeof names), g->waiting == 1 ? "s" : "");
@@ -145,7 +146,7 @@ static void release_plan_offers(const struct releasing *r, struct plan *p)
 		struct window w = { .start = one->start, .end = one->end };
 
 		plan_add(p, i ? "" : "sell order", "%s, %" PRId64 " node%s, %s: %s", one->id, one->nodes,
-			one->nodes == 1 ? "" : "s", window_show(&w, span),
+			one->nodes == 1 ? "" : "s", window_show(&w, market_clock_now(&r->clock), span),
 			all && (now || one->start >= r->from) ? "cancelled" : "loses the time that you give back");
 	}
 	if (r->offers.count > OFFERS_NAMED)
@@ -160,7 +161,7 @@ static void release_show_plan(const struct releasing *r)
 
 	/* Whoever agrees must know which node it is. */
 	plan_init(&p, "Give back %" PRId64 " node%s of '%s'", r->nodes, r->nodes == 1 ? "" : "s", r->reservation.name);
-	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, when),
+	plan_add(&p, "from", "%s (%s) to its end", when_local(r->from, market_clock_now(&r->clock), when),
 		when_relative(r->from, market_clock_now(&r->clock), relative));
 	/* The market computed both for the host that it would take; this node's may have had another price. */
 	plan_add(&p, "refund", r->refund ? "%s%s" : "%s%s: no refund", about, money_text(r->refund, a));

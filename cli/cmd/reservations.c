@@ -113,15 +113,15 @@ static int take_lease(void *arg, struct doc *d, long at, struct fail *f)
 static void schedule_json(const struct reservation *r, struct buf *out)
 {
 	const char *before = "";
+	char start[WHEN_TEXT], end[WHEN_TEXT];
 
 	buf_adds(out, "[");
 	for (size_t i = 0; i < r->count; i++)
 		for (size_t k = 0; k < r->parts[i].count; k++, before = ",")
 			if (buf_addf(out,
-				    "%s{\"type\":\"%s\",\"start_at\":%" PRId64 ",\"end_at\":%" PRId64
-				    ",\"nodes\":%" PRId64 "}",
-				    before, r->parts[i].sku, r->parts[i].spans[k].start, r->parts[i].spans[k].end,
-				    r->parts[i].spans[k].nodes))
+				    "%s{\"type\":\"%s\",\"start_at\":\"%s\",\"end_at\":\"%s\",\"nodes\":%" PRId64 "}",
+				    before, r->parts[i].sku, when_iso(r->parts[i].spans[k].start, start),
+				    when_iso(r->parts[i].spans[k].end, end), r->parts[i].spans[k].nodes))
 				command_nomem();
 	buf_adds(out, "]");
 }
@@ -278,7 +278,7 @@ static char *watch_line(const struct skus *skus, const struct listing *l, size_t
 		    sku && sku->alias       ? sku->alias
 			    : item->r.count ? item->r.parts[0].sku
 					    : "no type",
-		    item->r.count > 1 ? " and others" : "", item->instances, when_local(end, until)) < 0)
+		    item->r.count > 1 ? " and others" : "", item->instances, when_local(end, l->now, until)) < 0)
 		command_nomem();
 	return line;
 }

@@ -101,7 +101,8 @@ static int check_owned(struct sell *s)
 	if (e->args.nodes > least)
 		return print_fail_field(s->d.np, STATUS_CONFLICT, "--nodes", NULL,
 			"cannot sell %s of '%s': it has %" PRId64 " in %s", deal_nodes(e->args.nodes, nodes),
-			e->reservation.name, least, window_show(&e->args.window, window));
+			e->reservation.name, least,
+			window_show(&e->args.window, market_clock_now(&e->args.clock), window));
 	return 0;
 }
 
@@ -119,12 +120,12 @@ static int sell_show_plan(struct sell *s)
 		return deal_too_large(&s->d, "cannot sell that");
 	fee = least / 10000 * bps + (least % 10000 * bps + 9999) / 10000;
 	plan_init(&p, "Sell %s of '%s'", deal_nodes(args->nodes, nodes), name);
-	plan_add(&p, "window", "%s", window_show(&args->window, window));
+	plan_add(&p, "window", "%s", window_show(&args->window, market_clock_now(&args->clock), window));
 	plan_add(&p, "price", "at least %s%s", plan_rate(args->limit, order_args_gpus(args, s->order.sku), rate),
 		option_given(s->d.o, "whole") ? ", all of it to one buyer or none" : ", in parts too");
 	plan_add(&p, "total", "%s if all of it is sold%s%s", deal_about(least, a), bps ? ", less a fee of " : "",
 		bps ? deal_about(fee, c) : "");
-	when_local(args->window.start, when);
+	when_local(args->window.start, market_clock_now(&args->clock), when);
 	if (option_given(s->d.o, "whole"))
 		plan_add(&p, "nodes", "Nodes you sell stop at %s and run until then", when);
 	else

@@ -79,9 +79,10 @@ static const char *show_span_text(const struct showing *s, int64_t start, int64_
 	char a[WHEN_TEXT], b[WHEN_TEXT], c[WHEN_TEXT];
 
 	if (end == MODEL_NEVER)
-		snprintf(room, size, "%.50s, open end", when_local(start, a));
+		snprintf(room, size, "%.50s, open end", when_local(start, s->now, a));
 	else
-		snprintf(room, size, "%.50s to %.50s (%s %.40s)", when_local(start, a), when_local(end, b),
+		snprintf(room, size, "%.50s to %.50s (%s %.40s)", when_local(start, s->now, a),
+			when_local(end, s->now, b),
 			start > s->now         ? "starts"
 				: end > s->now ? "ends"
 					       : "ended",
@@ -158,7 +159,7 @@ static int show_order(struct showing *s, const char *id)
 	}
 	if (p.hold > 0)
 		show_line(s, "held", "%s", money_text(p.hold, room));
-	show_line(s, "placed", "%s%s%s", when_local(o.created_at, span), o.by.name ? " by " : "",
+	show_line(s, "placed", "%s%s%s", when_local(o.created_at, s->now, span), o.by.name ? " by " : "",
 		o.by.name ? o.by.name : "");
 	put_fills(s, &o, gpus);
 	return STATUS_OK;
@@ -206,7 +207,7 @@ static int put_reservation(struct showing *s, const struct reservation *r)
 				show_span_text(s, r->parts[i].spans[k].start, r->parts[i].spans[k].end, span,
 					sizeof span));
 	if (r->created_at)
-		show_line(s, "made", "%s", when_local(r->created_at, span));
+		show_line(s, "made", "%s", when_local(r->created_at, s->now, span));
 	snprintf(path, sizeof path, "/v2/instances?limit=200&pool=%s", r->id);
 	if (market_each(s->m, path, put_instance_line, s))
 		return market_fail(s->m, "cannot list the nodes of '%s'", r->name);
@@ -236,8 +237,8 @@ static void show_starts(struct showing *s, const char *id)
 
 	if (market_get(s->m, "/np/v1/nodes/%s", id) == 0 && wire_node(s->m->doc, WIRE_WHOLE, &n, &s->m->fail) == 0 &&
 		n.start_at)
-		show_line(s, n.start_at > s->now ? "starts" : "waits since", "%s (%s)", when_local(n.start_at, when),
-			when_relative(n.start_at, s->now, relative));
+		show_line(s, n.start_at > s->now ? "starts" : "waits since", "%s (%s)",
+			when_local(n.start_at, s->now, when), when_relative(n.start_at, s->now, relative));
 }
 
 /* Use in the last hour, for people; no line where the market does not know. */
@@ -285,9 +286,9 @@ static int show_instance(struct showing *s, const char *id)
 		show_line(s, "priority", "%s", i.priority);
 	if (i.public_ip)
 		show_line(s, "address", "%s", i.public_ip);
-	show_line(s, "made", "%s", when_local(i.created_at, span));
+	show_line(s, "made", "%s", when_local(i.created_at, s->now, span));
 	if (i.shutdown_at)
-		show_line(s, "ends", "%s", when_local(i.shutdown_at, span));
+		show_line(s, "ends", "%s", when_local(i.shutdown_at, s->now, span));
 	if (s->ours && i.status == MODEL_INSTANCE_AWAITING)
 		show_starts(s, name);
 	show_use(s, name);

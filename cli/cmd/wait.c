@@ -163,7 +163,8 @@ static const char *wait_phase(struct wait *w, char *room, size_t size)
 
 	if (!w->end)
 		return "has no known end";
-	snprintf(room, size, "ends %s (%s)", when_local(w->end, when), when_relative(w->end, wait_now(w), relative));
+	snprintf(room, size, "ends %s (%s)", when_local(w->end, wait_now(w), when),
+		when_relative(w->end, wait_now(w), relative));
 	return room;
 }
 

@@ -40,7 +40,7 @@ const char *cell_time(const struct nanopod *np, int64_t at, char room[CELL_TEXT]
 {
 	if (!at || at == MODEL_NEVER)
 		return NULL;
-	return cell_for_people(np) ? when_local(at, room) : when_iso(at, room);
+	return cell_for_people(np) ? when_local(at, command_now(np), room) : when_iso(at, room);
 }
 
 const char *cell_int(int64_t n, char room[CELL_TEXT])

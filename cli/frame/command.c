@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/frame/value.h"
 
@@ -132,6 +133,11 @@ const struct option *command_connection(void)
 const char *command_values(const struct command *cmd, const struct option *row)
 {
 	return cmd && cmd->formats && row->setting && strcmp(row->setting, "output") == 0 ? cmd->formats : row->values;
+}
+
+int64_t command_now(const struct nanopod *np)
+{
+	return np->market_now ? np->market_now : (int64_t)time(NULL);
 }
 
 _Noreturn void command_nomem(void)

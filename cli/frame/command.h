@@ -88,6 +88,7 @@ struct nanopod {
 	bool errors_json;                      /* -o json or jsonl: errors come as one JSON object */
 	int verbose;                           /* how many -v */
 	int depth;                             /* nested command_run() calls: 2 in the shell */
+	int64_t market_now;                    /* the Date of the market's last answer; 0: none; command_now() */
 	struct nodes *nodes; /* "cli/nodes/node.h"; the nodes that the market listed; NULL: not asked yet */
 	bool nodes_kept;     /* the market is away and a note said so: nodes, if any, are those that it told last */
 	struct hostbook *hostbook; /* "cli/inventory/hostbook.h"; what --inventory named; NULL: nothing */
@@ -164,6 +165,9 @@ char *command_usage(const struct command *cmd);
  * call it. It is in dispatch.c, above everything that it prints with.
  */
 int command_run(struct nanopod *np, int argc, char **argv);
+
+/* What time it is, in Unix seconds: the market's where it answered, else this machine's. */
+int64_t command_now(const struct nanopod *np);
 
 /* Says "out of memory" and exits with STATUS_FAILURE. Only cli/ may give up so. */
 _Noreturn void command_nomem(void);

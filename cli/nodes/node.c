@@ -391,7 +391,8 @@ static bool node_know_kept(struct nanopod *np, const struct market_link *m)
 	if (rc)
 		return false;
 	if (!np->nodes_kept)
-		print_note(np, "the market does not answer; using nodes known at %s", when_local(looked, when));
+		print_note(np, "the market does not answer; using nodes known at %s",
+			when_local(looked, command_now(np), when));
 	np->nodes_kept = true;
 	n->chosen = true;
 	nodes_free(np->nodes);

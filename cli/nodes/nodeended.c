@@ -32,8 +32,8 @@ bool node_ended_told(struct nanopod *np, const char *host, char *room, size_t si
 		(i.status == MODEL_INSTANCE_TERMINATED || i.status == MODEL_INSTANCE_FAILED);
 	if (ended)
 		snprintf(room, size, "node '%.60s' %s %s; 'nanopod console %.60s' shows its last output", name,
-			node_word(i.status, NULL), when_local(i.shutdown_at ? i.shutdown_at : i.updated_at, when),
-			name);
+			node_word(i.status, NULL),
+			when_local(i.shutdown_at ? i.shutdown_at : i.updated_at, command_now(np), when), name);
 	market_sign_out(m);
 	return ended;
 }

@@ -43,11 +43,11 @@ static int ensured_judge(struct deal *d, const struct deal_order *want, const st
 			"cannot ensure '%s': it has %s, not %s of %s", r->name,
 			ensured_text(d, r, now, has, sizeof has), deal_nodes(want->args.nodes, wants),
 			want->sku->alias ? want->sku->alias : want->sku->id);
-	when_local(part_end(&r->parts[0]), end);
+	when_local(part_end(&r->parts[0]), now, end);
 	ensured_text(d, r, now, has, sizeof has);
 	if (begins > now)
 		print_note(d->np, "you have '%s' already: %s, %s from %s (%s) until %s; nothing was bought%s%s%s",
-			r->name, has, state, when_local(begins, begin), when_relative(begins, now, relative), end,
+			r->name, has, state, when_local(begins, now, begin), when_relative(begins, now, relative), end,
 			waits ? "" : "; 'nanopod wait ", waits ? "" : r->name, waits ? "" : "' waits for it");
 	else
 		print_note(d->np, "you have '%s' already: %s, %s until %s (%s); nothing was bought", r->name, has,

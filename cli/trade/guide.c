@@ -203,7 +203,8 @@ static int guide_ask_start(struct guiding *g)
 			start = g->quote.alternatives[i].start;
 	if (!start)
 		return 1;
-	snprintf(question, sizeof question, "Start %s instead (%s)?", when_local(start, at),
+	snprintf(question, sizeof question, "Start %s instead (%s)?",
+		when_local(start, market_clock_now(&g->clock), at),
 		when_relative(start, market_clock_now(&g->clock), in));
 	rc = guide_line(g, question, "yes", answer);
 	if (rc || (*answer != 'y' && *answer != 'Y'))
@@ -238,8 +239,8 @@ static int guide_show_price(struct guiding *g, int64_t seconds)
 	fprintf(err, "%ld node%s of ", g->nodes, g->nodes == 1 ? "" : "s");
 	print_safe_line(err, guide_type(g->sku));
 	fprintf(err, " for %s%s%s: %s in total%s, %s\n", g->duration, g->start ? " from " : "",
-		g->start ? when_local(g->start, at) : "", money_text(q->cost, total), g->start ? "" : " now",
-		plan_rate(quote_average(q), g->sku->gpus, rate));
+		g->start ? when_local(g->start, market_clock_now(&g->clock), at) : "", money_text(q->cost, total),
+		g->start ? "" : " now", plan_rate(quote_average(q), g->sku->gpus, rate));
 	return 0;
 }
 

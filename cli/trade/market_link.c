@@ -240,8 +240,8 @@ static int market_call_path(struct market_link *m, const struct client_call *q)
 	say_more(m, q, rc);
 	if (rc)
 		return rc;
-	if (m->answer.ours)
-		m->ours = 1;
+	m->ours = m->answer.ours ? 1 : m->ours;
+	m->np->market_now = m->answer.date;
 	if (m->answer.body.len && strstr(m->answer.type, "json") && !strstr(m->answer.type, "ndjson") &&
 	    doc_parse(buf_text(&m->answer.body), m->answer.body.len, &m->doc, &m->fail)) {
 		struct fail why = m->fail;

@@ -75,7 +75,7 @@ static int read_start(const struct window_words *words, int64_t now, enum when_r
 	rc = on_grid(w->start, how, "--start", &w->start, &w->rounded, field, f);
 	if (!rc && w->start <= now) {
 		snprintf(text, sizeof text, "'%.60s' has passed; the first minute on sale is %s, or type 'now'",
-			words->start, when_local(window_first(now), room));
+			words->start, when_local(window_first(now), now, room));
 		rc = window_wrong(field, "--start", f, text);
 	}
 	return rc;
@@ -167,7 +167,7 @@ const char *window_span(int64_t seconds, char room[WINDOW_TEXT])
 }
 
 /* Names the day once where both are the same, and UTC only where the local zone is another. */
-const char *window_show(const struct window *w, char room[WINDOW_TEXT])
+const char *window_show(const struct window *w, int64_t now, char room[WINDOW_TEXT])
 {
 	char a[WHEN_TEXT], b[WHEN_TEXT], span[WINDOW_TEXT], zulu[2 * WHEN_TEXT + 16] = "";
 	time_t start = (time_t)w->start, end = (time_t)w->end;
@@ -182,9 +182,12 @@ const char *window_show(const struct window *w, char room[WINDOW_TEXT])
 		strftime(b, sizeof b, utc.tm_yday == one.tm_yday ? "%H:%M" : "%a %H:%M", &utc);
 		snprintf(zulu, sizeof zulu, " (%s to %s UTC)", a, b);
 	}
-	strftime(a, sizeof a, "%a %d %b %H:%M", &one);
+	strftime(a, sizeof a, when_far(w->start, now) ? "%a %d %b %Y %H:%M" : "%a %d %b %H:%M", &one);
 	strftime(b, sizeof b,
-		one.tm_yday == two.tm_yday && one.tm_year == two.tm_year ? "%H:%M %Z" : "%a %d %b %H:%M %Z", &two);
+		one.tm_yday == two.tm_yday && one.tm_year == two.tm_year ? "%H:%M %Z"
+			: when_far(w->end, now)                          ? "%a %d %b %Y %H:%M %Z"
+									 : "%a %d %b %H:%M %Z",
+		&two);
 	snprintf(room, WINDOW_TEXT, "%.40s to %.40s%.60s, %.40s", a, b, zulu, window_span(w->end - w->start, span));
 	return room;
 }

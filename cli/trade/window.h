@@ -37,8 +37,8 @@ bool window_past(const struct window *w, int64_t now); /* its start has passed *
 
 int64_t window_minutes(const struct window *w);
 
-/* "Sat 21 Nov 18:01 to Sun 22 Nov 18:01 CET (Sat 17:01 to Sun 17:01 UTC), 24h" */
-const char *window_show(const struct window *w, char room[WINDOW_TEXT]);
+/* "Sat 21 Nov 18:01 to Sun 22 Nov 18:01 CET (Sat 17:01 to Sun 17:01 UTC), 24h"; years where when_local() has them */
+const char *window_show(const struct window *w, int64_t now, char room[WINDOW_TEXT]);
 const char *window_span(int64_t seconds, char room[WINDOW_TEXT]); /* "24h", "3d 2h", "1h 30m" */
 
 #endif

@@ -102,6 +102,7 @@ struct client_answer {
 	enum client_sent sent;
 	int tries;                 /* how many it took */
 	int64_t retry_after;       /* seconds; -1: no header */
+	int64_t date;              /* the market's time when it answered (Date); 0: no header */
 	bool ours;                 /* it came from a nanopod market (Nanopod-Market) */
 	bool replayed;             /* the market repeated its earlier answer for this key */
 	char request_id[128];      /* "" if none */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -47,7 +48,8 @@ static void copy_value(char *room, size_t size, const char *value, size_t len)
 static void take_header(struct client_answer *a, const char *line, size_t len)
 {
 	const char *value;
-	char text[32];
+	char text[40];
+	struct tm date = { 0 };
 	size_t n;
 	long seconds;
 
@@ -55,6 +57,11 @@ static void take_header(struct client_answer *a, const char *line, size_t len)
 		copy_value(a->request_id, sizeof a->request_id, value, n);
 	if ((n = header_value(line, len, "Content-Type", &value)))
 		copy_value(a->type, sizeof a->type, value, strcspn(value, ";\r\n") < n ? strcspn(value, ";\r\n") : n);
+	if ((n = header_value(line, len, "Date", &value))) {
+		copy_value(text, sizeof text, value, n);
+		if (strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &date))
+			a->date = (int64_t)timegm(&date);
+	}
 	if (header_value(line, len, "Nanopod-Market", &value))
 		a->ours = true;
 	if ((n = header_value(line, len, "Idempotent-Replayed", &value)))
@@ -71,6 +78,7 @@ static void forget_headers(struct client_answer *a)
 	buf_clear(&a->headers);
 	a->request_id[0] = a->type[0] = '\0';
 	a->ours = a->replayed = false;
+	a->date = 0;
 	a->retry_after = -1;
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MINUTE = 60, HOUR = 3600, DAY = 86400, YEARS_MAX = 10 };
+enum { MINUTE = 60, HOUR = 3600, DAY = 86400, HALF_YEAR = 183 * DAY, YEARS_MAX = 10 };
 
 static const char duration_forms[] = "try 90m, 24h, 1.5h, 1d12h or 2w";
 
@@ -238,8 +238,8 @@ static int when_past(const char *text, int64_t now, struct fail *f)
 
 	if (strchr(text, ':') && strlen(text) <= 5) /* a bare time of day: what was meant is told */
 		return fail_set(f, -EINVAL, "'%.60s' is past (it is %s): try 'tomorrow %.60s'", text,
-			when_local(now, room), text);
-	return fail_set(f, -EINVAL, "'%.60s' is past (it is %s)", text, when_local(now, room));
+			when_local(now, now, room), text);
+	return fail_set(f, -EINVAL, "'%.60s' is past (it is %s)", text, when_local(now, now, room));
 }
 
 /* A date alone; the time of day in the example is to come. */
@@ -451,12 +451,21 @@ const char *when_iso(int64_t seconds, char room[WHEN_TEXT])
 	return room;
 }
 
-const char *when_local(int64_t seconds, char room[WHEN_TEXT])
+bool when_far(int64_t seconds, int64_t now)
+{
+	uint64_t away = seconds < now ? (uint64_t)now - (uint64_t)seconds : (uint64_t)seconds - (uint64_t)now;
+
+	return away >= (uint64_t)HALF_YEAR;
+}
+
+const char *when_local(int64_t seconds, int64_t now, char room[WHEN_TEXT])
 {
 	time_t t = (time_t)seconds;
 	struct tm tm;
 
-	if (!localtime_r(&t, &tm) || !strftime(room, WHEN_TEXT, "%a %d %b %H:%M %Z", &tm))
+	if (!localtime_r(&t, &tm) ||
+		!(when_far(seconds, now) ? strftime(room, WHEN_TEXT, "%a %d %b %Y %H:%M %Z", &tm)
+					 : strftime(room, WHEN_TEXT, "%a %d %b %H:%M %Z", &tm)))
 		snprintf(room, WHEN_TEXT, "@%" PRId64, seconds);
 	return room;
 }

@@ -30,7 +30,9 @@ enum when_round { WHEN_NO, WHEN_UP, WHEN_DOWN };
 int when_grid(int64_t seconds, int64_t step, enum when_round how, int64_t *out, struct fail *f);
 
 const char *when_iso(int64_t seconds, char room[WHEN_TEXT]);             /* "2026-11-21T09:00:00Z" */
-const char *when_local(int64_t seconds, char room[WHEN_TEXT]);           /* "Sat 21 Nov 09:00 CET" */
+/* "Sat 21 Nov 09:00 CET"; half a year or more away from now: "Sun 21 Nov 2027 09:00 CET". */
+const char *when_local(int64_t seconds, int64_t now, char room[WHEN_TEXT]);
+bool when_far(int64_t seconds, int64_t now); /* so far away that a person needs the year */
 const char *when_relative(int64_t seconds, int64_t now, char room[WHEN_TEXT]); /* "in 3h 20m", "2d ago", "now" */
 const char *when_span(int64_t seconds, char room[WHEN_TEXT]);            /* "1d 12h", "90m" as "1h 30m" */
 

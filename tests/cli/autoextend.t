@@ -57,7 +57,7 @@ like "$err" 'limit +\$1\.80 per GPU-hour' "at most at what price"
 like "$err" 'total +up to \$30\.00; \$0\.00 of it is spent' "and for how much in total"
 like "$err" 'reaches +Fri 15 Jan 12:01 UTC at the price of now, after 2 extensions' "until when that reaches"
 like "$(np extend one -d 4m --auto-extend 30 --dry-run 2>&1)" '4m longer, 2m before the end' "never more than half of it ahead"
-like "$(np extend one -d 1h --auto-extend 9000000000000 --dry-run 2>&1)" 'reaches +Fri 31 Dec 23:01 UTC at the price of now, after 69889525 extensions' "a huge budget reaches the year 9999"
+like "$(np extend one -d 1h --auto-extend 9000000000000 --dry-run 2>&1)" 'reaches +Fri 31 Dec 9999 23:01 UTC at the price of now, after 69889525 extensions' "a huge budget reaches the year 9999"
 is "$(paid one)" 0 "and buys nothing"
 
 # ---- Twice, to the micro-dollar ----

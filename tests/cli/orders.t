@@ -54,8 +54,10 @@ unlike "$out" '^wait' "what has nothing is not listed"
 run_is 0 "ls is the same" np ls -a -q
 is "$(printf '%s\n' "$out" | sort | tr '\n' ' ')" "day far wait " "and with -a it is"
 run_is 0 "in JSON" np ls -o json
-is "$(printf '%s' "$out" | jq -c '.[] | select(.reservation == "day") | [.nodes, .burn, .burn_micros, .end, (.schedule | length)]')" \
-	'[2,"28.800000",28800000,"2027-01-16T08:01:00Z",1]' "exact"
+is "$(printf '%s' "$out" | jq -c '.[] | select(.reservation == "day") | [.nodes, .burn, .burn_micros, .end, .schedule[0].nodes]')" \
+	'[2,"28.800000",28800000,"2027-01-16T08:01:00Z",2]' "exact"
+is "$(printf '%s' "$out" | jq -c '.[] | select(.reservation == "day") | .schedule | map([.start_at, .end_at])')" \
+	'[["2027-01-15T08:01:00Z","2027-01-16T08:01:00Z"]]' "with times like all others"
 
 is "$(printf '%s' "$out" | jq -cS 'map({(.reservation): .started}) | add')" '{"day":2,"far":0}' \
 	"a node whose time is to come has not started"

@@ -15,8 +15,8 @@ static void check_shown(int64_t at)
 {
 	char room[WHEN_TEXT];
 
-	if (strlen(when_iso(at, room)) >= WHEN_TEXT || strlen(when_local(at, room)) >= WHEN_TEXT ||
-	    strlen(when_relative(at, NOW, room)) >= WHEN_TEXT || strlen(when_span(at, room)) >= WHEN_TEXT)
+	if (strlen(when_iso(at, room)) >= WHEN_TEXT || strlen(when_local(at, 0, room)) >= WHEN_TEXT ||
+		strlen(when_relative(at, NOW, room)) >= WHEN_TEXT || strlen(when_span(at, room)) >= WHEN_TEXT)
 		abort();
 }
 

@@ -121,7 +121,7 @@ static void zones(void)
 		return;
 	}
 	ok(true, "a time of day is local");
-	is_str(when_local(n, room), "Fri 20 Nov 22:00 CET", "and shown so, with its zone");
+	is_str(when_local(n, NOW, room), "Fri 20 Nov 22:00 CET", "and shown so, with its zone");
 	is_str(when_iso(n, room), "2026-11-20T21:00:00Z", "for programs it is UTC");
 	/* Clocks go forward on 2027-03-28 at 02:00, back on 2027-10-31 at 03:00. */
 	is_int(when_start("2027-03-28 02:30", NOW, &n, &f), -EINVAL, "a time that is not there is not guessed: %s",
@@ -160,12 +160,16 @@ static void shown(void)
 	is_str(when_relative(NOW - 2 * 86400, NOW, room), "2d ago", "before");
 	is_str(when_relative(NOW, NOW, room), "now", "now");
 	is_str(when_relative(NOW + 86400 + 30, NOW, room), "in 1d", "not finer than the two largest");
+	is_str(when_local(NOW + 182 * 86400, NOW, room), "Fri 21 May 20:00 UTC",
+		"a day of the next months has no year");
+	is_str(when_local(NOW + 183 * 86400, NOW, room), "Sat 22 May 2027 20:00 UTC", "half a year ahead has one");
+	is_str(when_local(NOW - 183 * 86400, NOW, room), "Thu 21 May 2026 20:00 UTC", "so has half a year ago");
 	is_str(when_span(5400, room), "1h 30m", "ninety minutes");
 	is_str(when_span(129600, room), "1d 12h", "a day and a half");
 	is_str(when_span(0, room), "0s", "nothing");
 	is_str(when_span(-60, room), "-1m", "a negative one");
 	ok(strlen(when_span(INT64_MIN, room)) < WHEN_TEXT, "the longest fits: %s", room);
-	ok(*when_iso(INT64_MAX, room) == '@' && *when_local(INT64_MIN, room) == '@',
+	ok(*when_iso(INT64_MAX, room) == '@' && *when_local(INT64_MIN, NOW, room) == '@',
 		"what no calendar has is a number");
 	ok(strlen(when_relative(INT64_MIN, INT64_MAX, room)) < WHEN_TEXT, "from one end to the other: %s", room);
 }

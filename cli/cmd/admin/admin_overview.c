@@ -229,7 +229,7 @@ static int overview_screen(struct market_link *m, const struct options *o, const
 	int rc;
 
 	buf_init(&b, OVERVIEW_BYTES);
-	buf_addf(&b, "%s, %s", m->about.name ? m->about.name : m->url, when_local(v->now, when));
+	buf_addf(&b, "%s, %s", m->about.name ? m->about.name : m->url, when_local(v->now, v->now, when));
 	overview_line(np, "Market", &b);
 	overview_things(np, v, &b);
 	overview_money(np, v, &b);

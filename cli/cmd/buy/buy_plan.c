@@ -167,7 +167,8 @@ void buy_show_plan(struct buy *b)
 		b->order.reservation.id ? " into " : "", b->order.reservation.id ? b->order.reservation.name : "",
 		option_given(b->d.o, "interruptible") ? ", interruptible" : "",
 		option_given(b->d.o, "unverified") ? ", unverified hosts too" : "");
-	plan_add(&p, "window", "%s%s", window_show(&a->window, window), a->window.rounded ? " (rounded)" : "");
+	plan_add(&p, "window", "%s%s", window_show(&a->window, market_clock_now(&a->clock), window),
+		a->window.rounded ? " (rounded)" : "");
 	if (b->order.sku->share)
 		plan_add(&p, "size", "%" PRId64 " x %s of a GPU%s; %s", a->nodes, b->order.sku->share,
 			option_given(b->d.o, "partial") ? ", or fewer" : "", sku_share_text(b->order.sku->share));
@@ -197,7 +198,7 @@ static void buy_show_resumed(struct buy *b)
 
 	buy_most(b, &most);
 	plan_init(&p, "Buy %s of %s", deal_nodes(a->nodes, nodes), buy_type(b));
-	plan_add(&p, "window", "%s", window_show(&a->window, window));
+	plan_add(&p, "window", "%s", window_show(&a->window, market_clock_now(&a->clock), window));
 	plan_add(&p, "price", "limit %s", plan_rate(a->limit, order_args_gpus(a, b->order.sku), rate));
 	plan_add(&p, "total", "up to %s at your limit", deal_about(most, text));
 	plan_show(b->d.np, &p);
@@ -223,7 +224,7 @@ void buy_resume(struct buy *b)
 	w->end = buy_kept_number(p, "end");
 	w->now = false;
 	print_note(b->d.np, "continues the unfinished purchase of this command: '%s', %s; '--new' starts another one",
-		p->name, window_show(w, window));
+		p->name, window_show(w, market_clock_now(&b->order.args.clock), window));
 	buy_show_resumed(b);
 }
 

@@ -183,7 +183,8 @@ static int drain_plan(struct market_link *m, const struct options *o, char **wor
 		n++;
 	if (ask->at)
 		plan_init(&p, "Take %s out of service at %s (%s)", n == 1 ? words[0] : "these hosts",
-			when_local(ask->at, at), when_relative(ask->at, (int64_t)time(NULL), relative));
+			when_local(ask->at, command_now(m->np), at),
+			when_relative(ask->at, command_now(m->np), relative));
 	else
 		plan_init(&p, "Sell no more of %s from now on", n == 1 ? words[0] : "these hosts");
 	for (; !rc && *words; words++) {

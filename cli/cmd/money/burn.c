@@ -116,7 +116,7 @@ static void burn_forecast(struct nanopod *np, const struct burn *b, const struct
 		print_note(np, "no running or pending nodes; %s available", money_text(balance->available, there));
 	else
 		print_note(np, "%s an hour now, %s until %s (%s), all paid; %s remains available%s%s%s",
-			money_text(hour, a), money_text(rest, c), when_local(until, at),
+			money_text(hour, a), money_text(rest, c), when_local(until, b->now, at),
 			when_relative(until, b->now, when), money_text(balance->available, there),
 			balance->held > 0 ? ", less up to " : "",
 			balance->held > 0 ? money_text(balance->held, held) : "",
