@@ -164,7 +164,7 @@ wide() {
 }
 find . \( -name .git -o -name 'build*' -o -name '_build' -o -name '_inst' \) -prune -o -name '*.mk' -print | sed 's,^\./,,' >"$TMP/mk"
 wide $(cat "$TMP/c" "$TMP/mk") Makefile.am configure.ac m4/nanopod.m4 bootstrap .ci/run \
-	daemon/marketd/web/embed daemon/marketd/web/files/page.* daemon/marketd/web/files/*.html >"$TMP/bad"
+	daemon/marketd/web/embed daemon/marketd/web/files/*.css daemon/marketd/web/files/*.js daemon/marketd/web/files/*.html >"$TMP/bad"
 is "$(cat "$TMP/bad")" "" "no line of C, of the page, of the build or of CI has more than 120 columns"
 { printf '\t%0112d\n' 0; printf '%0119d…\n' 0; } >"$TMP/narrow.c"
 is "$(wide "$TMP/narrow.c")" "" "(120 columns are not too many, however they are written)"

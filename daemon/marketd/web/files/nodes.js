@@ -118,7 +118,9 @@ async function place(v, key) {
 function buyTyped(v) {
 	const type = word(typedType(typeBy(v.type) || { instance_sku: v.type }));
 
-	return `nanopod buy -t ${type} -n ${word(v.nodes)} -d ${word(v.duration)} -p ${word(v.price)} --name ${word(v.name)}`;
+	const size = `-n ${word(v.nodes)} -d ${word(v.duration)}`;
+
+	return `nanopod buy -t ${type} ${size} -p ${word(v.price)} --name ${word(v.name)}`;
 }
 
 function buy(sku, at) {
@@ -322,8 +324,8 @@ function makeNode() {
 }
 
 function drawUse(r) {
-	const last = r.points.at(-1) ?? r.points.at(-2), known = r.points.filter((v) => v !== null), most = r.gpus ? 1 : Math.max(1,
-		...known);
+	const last = r.points.at(-1) ?? r.points.at(-2), known = r.points.filter((v) => v !== null);
+	const most = r.gpus ? 1 : Math.max(1, ...known);
 	const text = last === null || last === undefined ? '–' : r.gpus ? Math.round(last * 100) + ' %' :
 		last.toFixed(2);
 	const what = r.gpus ? `${r.gpus} GPU${r.gpus > 1 ? 's' : ''}` : 'cores';
@@ -370,8 +372,8 @@ function makeGroup(id) {
 		may('trade', me.who) ? g.acts : ''), make('table', { class: 'nodes' },
 		make('colgroup', {}, ...['state', 'name', 'curve', 'n', 'n', 'address', 'acts'].map((kind) =>
 			make('col', { class: 'of-' + kind }))),
-		make('thead', { class: 'unseen' }, make('tr', {}, ...['State', 'Node', 'Use', 'Now', 'Memory', 'Address',
-			'Do'].map((text) => make('th', { scope: 'col' }, text)))), g.body));
+		make('thead', { class: 'unseen' }, make('tr', {}, ...['State', 'Node', 'Use', 'Now', 'Memory',
+			'Address', 'Do'].map((text) => make('th', { scope: 'col' }, text)))), g.body));
 	return g;
 }
 
@@ -434,8 +436,8 @@ async function read(root) {
 			make('p', {}, 'You have no nodes. Buy some here, or type: '), make('code', {},
 				'nanopod buy -t TYPE -n 1 -d 1h -p PRICE')) };
 		root.replaceChildren(make('div', { class: 'headline' }, list.sum, may('trade', me.who) ?
-			button('Buy nodes …', () => buy(), { class: 'main' }) : ''), alertBox('account', 'reservation', 'node'),
-			list.none, list.groups);
+			button('Buy nodes …', () => buy(), { class: 'main' }) : ''),
+			alertBox('account', 'reservation', 'node'), list.none, list.groups);
 	}
 	put(list.sum, count(running, 'node') + ' running' + (more ? ' of the first 200' : '') +
 		`, ${dollars(balance.burn_dollars_per_hour)} per hour; ${cash(balance.available_dollars)} available.`);
@@ -466,7 +468,8 @@ function samples(root, data) {
 			r.beat = ((r.beat ?? 0) + 1) % 3;
 			if (r.beat === 0)
 				r.points = [...r.points, null].slice(-CURVE);
-			r.points[r.points.length - 1] = (s ? (s[2].length ? meanOf(s[2]) : s[0]) : null) ?? r.points.at(-1);
+			r.points[r.points.length - 1] = (s ? (s[2].length ? meanOf(s[2]) : s[0]) : null) ??
+				r.points.at(-1);
 			if (s) {
 				r.gpus = s[2].length;
 				r.bytes = s[1];
