@@ -48,6 +48,17 @@ rules_off
 run_is 0 "token list shows it" token list -o json
 is "$(printf '%s' "$out" | jq '[.[] | select(.name == "lost")] | length > 0')" true "so that it can be revoked"
 
+# One that expired opens nothing any more, so it takes nobody's place.
+operator POST /np/v1/accounts/acme/tokens '{"scopes":["read"],"expires_in_seconds":60}' >/dev/null
+has=$(token list -q | wc -l)
+marketd_stop
+marketd_start --test-clock=$NOW --listen "${MARKET_URL#http://}" --quota tokens=$has
+run_is 7 "as many tokens as the quota" token create next
+like "$err" "has $has of $has tokens" "count"
+clock $((NOW + 120))
+run_is 0 "expired ones do not" token create next
+run_is 7 "the others do" token create more
+
 marketd_stop
 marketd_start --test-clock --quota tokens=1
 run_is 7 "over a quota" token create more

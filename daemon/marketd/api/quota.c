@@ -418,6 +418,17 @@ int quota_speed(struct api *api, const struct request *q, int64_t bytes, struct 
 	return 0;
 }
 
+/* They open nothing any more. Asked where the quota is met, as it looks at each token. */
+static int64_t quota_expired(const struct api *api, uint64_t account)
+{
+	const struct engine *e = market_engine(api->market);
+	int64_t now = market_now(api->market), count = 0;
+
+	for (const struct token *t = engine_token_after(e, account, 0); t; t = engine_token_after(e, account, t->id))
+		count += !t->revoked && t->expires && t->expires <= now;
+	return count;
+}
+
 static int check_quota_counts(struct api *api, const struct usage *u, uint64_t account, const struct quota_need *need,
 	struct fail *why)
 {
@@ -427,6 +438,8 @@ static int check_quota_counts(struct api *api, const struct usage *u, uint64_t a
 		enum quota_kind kind = (enum quota_kind)i;
 		int64_t count = quota_count(&k, kind);
 
+		if (kind == QUOTA_TOKENS && need->made[i] && u->limits[i] && count + need->made[i] > u->limits[i])
+			count -= quota_expired(api, account);
 		if (need->made[i] && u->limits[i] && count + need->made[i] > u->limits[i])
 			return quota_refuse(api, account, count, u->limits[i], need->made[i], kind, why);
 	}
