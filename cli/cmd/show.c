@@ -287,7 +287,9 @@ static int show_instance(struct showing *s, const char *id)
 	if (i.public_ip)
 		show_line(s, "address", "%s", i.public_ip);
 	show_line(s, "made", "%s", when_local(i.created_at, s->now, span));
-	if (i.shutdown_at)
+	if (i.ended_at)
+		show_line(s, "ended", "%s", when_local(i.ended_at, s->now, span));
+	else if (i.shutdown_at)
 		show_line(s, "ends", "%s", when_local(i.shutdown_at, s->now, span));
 	if (s->ours && i.status == MODEL_INSTANCE_AWAITING)
 		show_starts(s, name);

@@ -374,9 +374,9 @@ static int look_for_failed(void *arg, struct doc *d, long at, struct fail *f)
 	struct model_node n;
 	int rc = wire_node(d, at, &n, f);
 
-	if (rc || n.status != MODEL_INSTANCE_FAILED || n.updated_at < last->at || (n.end_at && n.end_at <= time(NULL)))
+	if (rc || n.status != MODEL_INSTANCE_FAILED || n.ended_at < last->at || (n.end_at && n.end_at <= time(NULL)))
 		return rc;
-	last->at = n.updated_at;
+	last->at = n.ended_at;
 	snprintf(last->name, sizeof last->name, "%s", n.name);
 	snprintf(last->why, sizeof last->why, "%s", n.status_message ? n.status_message : "its host gave no reason");
 	return 0;

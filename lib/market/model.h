@@ -132,6 +132,7 @@ struct model_instance {
 	enum model_instance_status status;
 	struct model_ref pool, sku, image;
 	int64_t created_at, updated_at, shutdown_at; /* shutdown_at 0: unknown */
+	int64_t ended_at;                            /* 0: it lives, or unknown */
 	const struct model_gpu *gpus;                /* as its host reports them */
 	size_t gpu_count;
 };
@@ -160,6 +161,7 @@ struct model_node {
 	int64_t start_at;                     /* of the time that it waits for; 0: it has a host, or unknown */
 	int64_t end_at;                       /* 0: unknown */
 	int64_t created_at, updated_at;
+	int64_t ended_at;                     /* 0: it lives, or unknown */
 	int64_t price;                        /* of the lease that it runs under; -1: unknown, or none */
 	const char *user;                     /* who signs in; NULL: unknown */
 	struct model_ssh ssh;                 /* hostname NULL: no address yet */

@@ -93,6 +93,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f)
 		FIELD(model_node, "end_at", INT, MAY, end_at),
 		FIELD(model_node, "created_at", INT, MAY, created_at),
 		FIELD(model_node, "updated_at", INT, MAY, updated_at),
+		FIELD(model_node, "ended_at", INT, MAY, ended_at),
 		FIELD(model_node, "price_dollars_per_node_hour", PRICE, MAY, price),
 		{ 0 },
 	};

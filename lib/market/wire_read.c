@@ -375,6 +375,7 @@ int wire_instance(struct doc *d, long at, struct model_instance *out, struct fai
 		FIELD(model_instance, "image", REF, MAY, image),
 		FIELD(model_instance, "created_at", INT, MAY, created_at),
 		FIELD(model_instance, "updated_at", INT, MAY, updated_at),
+		FIELD(model_instance, "np_ended_at", INT, MAY, ended_at),
 		FIELD(model_instance, "expected_shutdown_at", INT, MAY, shutdown_at),
 		FIELD(model_instance, "priority_level", TEXT, MAY, priority),
 		FIELD(model_instance, "public_ip", TEXT, MAY, public_ip),

@@ -107,7 +107,7 @@ refused 422 not_found image "by no image" "$(as "$ACME" POST "/v2/instances/$W2/
 is "$(as "$ACME" GET "/v2/instances/$W2" | json .status)" awaiting_allocation "and then the old one goes on"
 refused 400 name_taken name "nor by a name that is taken" "$(as "$ACME" POST "/v2/instances/$W2/replace" '{"image":"debian-12","name":"big"}')"
 refused 409 wrong_state id "one that lives cannot be deleted" "$(as "$ACME" DELETE "/v2/instances/$W2")"
-is "$(as "$ACME" POST "/v2/instances/$W2/terminate" | json '[.id, .status, .np_host] | tojson')" "[\"$W2\",\"terminated\",null]" "terminated"
+is "$(as "$ACME" POST "/v2/instances/$W2/terminate" | json '[.id, .status, .np_host, .np_ended_at == .updated_at] | tojson')" "[\"$W2\",\"terminated\",null,true]" "terminated"
 refused 404 wrong_state id "once" "$(as "$ACME" POST "/v2/instances/$W2/terminate")"
 is "$(as "$ACME" GET /v2/instances/w1b | json .id)" "$W2" "its name finds the last that had it"
 is "$(as "$ACME" DELETE "/v2/instances/$W2")$(http_status)" 204 "then it can be deleted"

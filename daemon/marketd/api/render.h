@@ -54,6 +54,7 @@ json_t *render_sku(const struct sku *s);                                   /* In
 json_t *render_availability(const struct engine *e, const struct sku *s);  /* InstanceSkuAvailability */
 json_t *render_pool(const struct engine *e, const struct pool *p, int64_t history_minutes); /* PoolResponse */
 json_t *render_instance(const struct engine *e, const struct instance *i, bool user_data);  /* InstanceResponse */
+int64_t render_ended_at(const struct instance *i); /* Unix seconds; 0: it has not ended */
 json_t *render_gpus(const struct instance *i); /* those that its host gave it, by kind */
 json_t *render_procurement(const struct engine *e, const struct procurement *p);            /* ProcurementResponse */
 json_t *render_image(void);                                                /* ImageListEntry */

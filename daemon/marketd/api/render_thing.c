@@ -135,9 +135,17 @@ json_t *render_gpus(const struct instance *i)
 	return list ? list : json_array();
 }
 
+int64_t render_ended_at(const struct instance *i)
+{
+	if (i->status != INSTANCE_TERMINATED && i->status != INSTANCE_FAILED)
+		return 0;
+	return i->ended_at ? i->ended_at : i->updated_at;
+}
+
 static void set_instance_np(json_t *made, const struct instance *i)
 {
 	json_object_set_new(made, "np_host", i->host ? render_id(IDENT_HOST, i->host) : json_null());
+	json_object_set_new(made, "np_ended_at", render_ended_at(i) ? json_integer(render_ended_at(i)) : json_null());
 	json_object_set_new(made, "np_detail", detail_of(i));
 	json_object_set_new(made, "np_gpus", render_gpus(i));
 }

@@ -287,6 +287,9 @@ void codec_instance(struct codec *c, struct instance *x)
 		return;
 	codec_field(c, x->placed_at);
 	codec_field(c, x->had);
+	if (c->form < 6)
+		return;
+	codec_field(c, x->ended_at);
 }
 
 void codec_procurement(struct codec *c, struct procurement *p)

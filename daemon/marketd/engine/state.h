@@ -154,6 +154,7 @@ struct instance {
 	enum instance_priority priority;
 	enum instance_status status;
 	int64_t created_at, updated_at;
+	int64_t ended_at;  /* when it ended, Unix seconds; 0: it has not, or long ago: updated_at is near */
 	int64_t placed_at; /* when it got its host, Unix seconds (by a tick: when that minute began); 0: unknown */
 };
 

@@ -144,6 +144,7 @@ static uint64_t instance(uint64_t who, const char *name)
 static void work(void)
 {
 	uint64_t agent, x, h;
+	int64_t ended;
 
 	open_market(0);
 	agent = (uint64_t)join(provider, "one", KEY, 0);
@@ -188,6 +189,11 @@ static void work(void)
 	ok(!news(h) && engine_host_instance(market, h), "the last minute is no news");
 	tick(NOW + 30);
 	ok(news(h) && !engine_host_instance(market, h), "the end is, and nothing is to run");
+	is_int(engine_instance(market, x)->ended_at, ended = at_now, "which is when it ended");
+	apply(EVENT(INSTANCE_CHANGE, .account = alice, .subject = x, .name = "late",
+		.u.instance_change = { .priority = -1 }));
+	ok(engine_instance(market, x)->updated_at > ended && engine_instance(market, x)->ended_at == ended,
+		"another name does not move that");
 	close_market();
 }
 

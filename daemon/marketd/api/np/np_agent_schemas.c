@@ -277,6 +277,7 @@ static const struct schema_field node[] = {
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("updated_at", FIELD_REQUIRED),
+	TIME("ended_at", FIELD_REQUIRED | FIELD_NULL),
 	{ "gpus", SCHEMA_ARRAY, FIELD_REQUIRED, "np.NodeGpu", 0, 0, "what its host gave it, once it runs" },
 	{ "ssh", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.NodeSsh", 0, 0, NULL },
 	{ "verification", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Verification", 0, 0,

@@ -158,15 +158,17 @@ static json_t *np_nodes_node_json(const struct engine *e, const struct instance 
 	int64_t start = np_node_start(e, i);
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
-	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}",
+	return json_pack(
+		"{s:s, s:o, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}",
 		"object", "node", "id", render_id(IDENT_INSTANCE, i->id), "name", render_text(i->name), "status",
 		words[i->status], "status_message", message_of(e, i), "host_down", h && h->down, "ends_early",
 		(int)np_ends_early(e, i), "reservation", render_pool_summary(e, i->pool), "type",
 		render_text(s ? s->alias : ""), "zone", np_nodes_zone_of(s), "start_at",
 		start < 0 ? json_null() : render_minute(start), "price_dollars_per_node_hour", np_nodes_price(e, i),
 		"end_at", end > minute ? render_minute(end) : json_null(), "created_at", (json_int_t)i->created_at,
-		"updated_at", (json_int_t)i->updated_at, "gpus", render_gpus(i), "ssh", ssh_of(i), "verification",
-		h ? np_verification(e, h) : json_null());
+		"updated_at", (json_int_t)i->updated_at, "ended_at",
+		render_ended_at(i) ? json_integer(render_ended_at(i)) : json_null(), "gpus", render_gpus(i), "ssh",
+		ssh_of(i), "verification", h ? np_verification(e, h) : json_null());
 }
 
 static int np_nodes_list_nodes(struct api *api, const struct request *q, struct reply *r)

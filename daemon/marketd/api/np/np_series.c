@@ -144,7 +144,7 @@ static bool np_series_of_node(struct api *api, const struct request *q, struct r
 		.agent = h ? h->agent : 0,
 		.host = h ? h->id : 0,
 		.since = i->placed_at ? i->placed_at : i->created_at,
-		.until = i->host ? INT64_MAX : i->updated_at / 60 * 60 };
+		.until = i->host ? INT64_MAX : (render_ended_at(i) ? render_ended_at(i) : i->updated_at) / 60 * 60 };
 	return true;
 }
 

@@ -92,6 +92,7 @@ static const struct schema_field instance[] = {
 	FIELD_REF("expected_shutdown_at", OR_NULL, "UnixEpoch"),
 	FIELD_REF("priority_level", OR_NULL, "InstancePriority"),
 	{ "np_host", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "its host, now or when it starts" },
+	{ "np_ended_at", SCHEMA_REF, MUST | OR_NULL, "UnixEpoch", 0, 0, "when it ended or failed; null: it lives" },
 	{ "np_detail", SCHEMA_STRING, MUST | OR_NULL, NULL, 0, 0, "its agent's last message, or why it ended" },
 	FIELD_LIST("np_gpus", MUST, "np.NodeGpu"),
 	FIELDS_END,

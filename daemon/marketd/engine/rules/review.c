@@ -37,7 +37,7 @@ static void review_end(struct engine *e, struct instance *x, enum instance_statu
 	}
 	x->host = 0;
 	x->status = status;
-	x->updated_at = e->at;
+	x->updated_at = x->ended_at = e->at;
 	if (detail)
 		review_set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
