@@ -91,6 +91,7 @@ nanopod_SOURCES += \
 	cli/cmd/provision/provision_set.c \
 	cli/cmd/provision/provision_takeoff.c \
 	cli/cmd/provision/provision_upgrade.c \
+	cli/cmd/provision/provision_users.c \
 	cli/cmd/reach/inventory.c \
 	cli/cmd/reach/reach.c \
 	cli/cmd/reach/reach.h \

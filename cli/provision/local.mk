@@ -9,6 +9,7 @@ libcli_la_SOURCES += \
 	cli/provision/model/cluster_part.h \
 	cli/provision/model/cluster_role.c \
 	cli/provision/model/cluster_setting.c \
+	cli/provision/model/cluster_users.c \
 	cli/provision/model/cluster_write.c \
 	cli/provision/model/clusteredit.c \
 	cli/provision/model/clusteredit.h \

@@ -3,7 +3,7 @@
 # NP_PACKAGES: the packages whose versions to report. A key with an unknown value is left out.
 #
 # hostname machine_id os_id os_version os_codename arch kernel
-# init systemd|sysv|none   ssh_port
+# init systemd|sysv|none   ssh_port   hostkey (sshd's, ed25519)
 # cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made)
 # cgroup_devices yes|no (devices can be denied to a group: not in a user namespace)
 # cpus sockets cores threads (cores a socket, threads a core)   memory_mb swap_mb   disk_free_mb (least of /, /var, /usr/local)
@@ -29,6 +29,8 @@ may() { if [ "$user" = 0 ]; then "$@"; elif [ "$root" = sudo ]; then sudo -k -n 
 facts_system() {
 	first /proc/sys/kernel/hostname; name=$text; say hostname "$name"
 	first /etc/machine-id; say machine_id "$text"
+	first /etc/ssh/ssh_host_ed25519_key.pub
+	case $text in "ssh-ed25519 AAAA"*) text=${text#* }; say hostkey "ssh-ed25519 ${text%% *}" ;; esac
 	(
 		. /etc/os-release
 		say os_id "${ID-}"; say os_version "${VERSION_ID-}"; say os_codename "${VERSION_CODENAME-}"

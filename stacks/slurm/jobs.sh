@@ -64,7 +64,7 @@ verify() {
 
 # Checks that the database has the test jobs, too.
 accounted() {
-	[ "${S_accounting:-no}" = yes ] || return 0
+	[ "${S_accounting:-yes}" = yes ] || return 0
 	if np_wait 20 in_account; then np_ok "sacct knows the jobs"; else np_bad "sacct does not know that jobs were run"; np_hint "nanopod logs $NP_CLUSTER slurmdbd"; fi
 }
 in_account() { [ "$(timeout 10 sacct -X -n -P -S "$began" --name=nanopod-array --format=State 2>/dev/null | grep -c COMPLETED)" -ge 4 ]; }

@@ -44,7 +44,7 @@ settled() {
 backup() {
 	at=/var/lib/slurm/before-upgrade-$1
 	(umask 077; mkdir -p "$at") && tar -C /var/lib/slurm -czf "$at/slurmctld.tar.gz.new" slurmctld && mv "$at/slurmctld.tar.gz.new" "$at/slurmctld.tar.gz" || { np_fail "cannot save a copy of slurmctld's state$(np_disk /var/lib)"; return 1; }
-	if [ "${S_accounting:-no}" = yes ]; then
+	if [ "${S_accounting:-yes}" = yes ]; then
 		(umask 077; mysqldump --protocol=socket --single-transaction slurm_acct_db | gzip >"$at/slurm_acct_db.sql.gz.new") && gzip -dc "$at/slurm_acct_db.sql.gz.new" | tail -n 1 | grep -q '^-- Dump completed' &&
 			mv "$at/slurm_acct_db.sql.gz.new" "$at/slurm_acct_db.sql.gz" || { np_fail "cannot save a copy of the accounting database$(np_disk /var/lib)"; return 1; }
 	fi

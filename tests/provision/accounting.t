@@ -44,7 +44,7 @@ on_both() { on_nodes "$1" | sort -u; }
 
 # ---- From nothing --------------------------------------------------------------------------------------------------------
 FROM=$(date +%s)
-run_is 0 "provision with accounting" provision -r train slurm --name lab --role 'workers=train-[1-2]' --set slurm.accounting=yes \
+run_is 0 "provision with accounting" provision -r train slurm --name lab --role 'workers=train-[1-2]' \
 	--set slurm.conf=MinJobAge=10 --airgap "$CLUSTER_REPO" --no-verify -y || { diag "$(tail -c 6000 "$TMP/.out")"; done_testing; }
 diag "from nothing: $(($(date +%s) - FROM)) s"
 ok "munge: what the controller says is good on the other" in_node_stdin train-2 unmunge < <(one 'munge -n')

@@ -9,6 +9,6 @@ cluster_repo slurm
 cluster_nodes 3
 
 # The nodes have no way out, so packages come from a folder; and who types has the market's keys alone.
-guide_sed="s,^nanopod provision.* slurm,& --name train --airgap $CLUSTER_REPO,; s,^nanopod [a-z]*,& ${CLUSTER_WAY[*]},"
+guide_sed="s,^nanopod provision.* slurm,& --name train --set slurm.accounting=no --airgap $CLUSTER_REPO,; s,^nanopod [a-z]*,& ${CLUSTER_WAY[*]},"
 guide_run doc/clusters.md
 done_testing

@@ -14,7 +14,7 @@ cluster_nodes 3
 if grep -qs -- --enable-dev "$BUILD/config.status"; then : "${KILLS:=2}"; else : "${KILLS:=5}"; fi
 
 provision() { "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}"; }
-SLURM=(-r train slurm --name train --role 'workers=train-[1-3]' --airgap "$CLUSTER_REPO")
+SLURM=(-r train slurm --name train --set slurm.accounting=no --role 'workers=train-[1-3]' --airgap "$CLUSTER_REPO")
 ms() { echo $(($(date +%s%N) / 1000000)); }
 # What srun says while it waits for a node that has just come back is no part of what the job says.
 srun() { in_node train-1 "timeout 60 srun -N$1 -n$1 hostname 2>/tmp/srun.said >/tmp/srun.out || cat /tmp/srun.said >>/tmp/srun.out; sort /tmp/srun.out | xargs; rm -f /tmp/srun.said /tmp/srun.out"; }

@@ -70,7 +70,7 @@ TESTS += $(unit_tests_cli)
 unit_tests_provision = tests/unit/provision/cluster tests/unit/provision/display tests/unit/provision/facts \
 	tests/unit/provision/gate tests/unit/provision/graph tests/unit/provision/kubemerge \
 	tests/unit/provision/remotewire tests/unit/provision/runlog tests/unit/provision/stack \
-	tests/unit/provision/write
+	tests/unit/provision/users tests/unit/provision/write
 check_PROGRAMS += $(unit_tests_provision)
 TESTS += $(unit_tests_provision)
 EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/stacks/*/*)

@@ -18,6 +18,8 @@ static const struct action actions[] = {
 	{ "drop", "CLUSTER -w HOSTS", 1, 1, provision_drop },
 	{ "drain", "CLUSTER -w HOSTS", 1, 1, provision_drain },
 	{ "undrain", "CLUSTER -w HOSTS", 1, 1, provision_undrain },
+	{ "adduser", "CLUSTER NAME --key FILE [--sudo]", 2, 2, provision_adduser },
+	{ "deluser", "CLUSTER NAME...", 2, -1, provision_deluser },
 	{ "upgrade", "CLUSTER [--set STACK.SETTING=VALUE]", 1, 1, provision_upgrade },
 	{ "remove", "CLUSTER [STACK...]", 1, -1, provision_remove },
 	{ "bundle", "STACK... -d FOLDER [--from FOLDER] [--release NAME]", 1, -1, provision_bundle },
@@ -57,7 +59,7 @@ static const struct option options[] = {
 	{ "name", 0, OPTION_STRING, "NAME",
 		.help = "the cluster's name; default: the reservation, or the first stack" },
 	{ "set", 0, OPTION_LIST, "SETTING=VALUE",
-		.help = "set a stack's setting, e.g. slurm.accounting=yes; repeatable" },
+		.help = "set a stack's setting, e.g. slurm.accounting=no; repeatable" },
 	{ "role", 0, OPTION_LIST, "ROLE=HOSTS",
 		.help = "give nodes a role, e.g. controller=n1; add: the new nodes' ROLE; repeatable" },
 	{ "diff", 0, OPTION_FLAG, .help = "show how files would change, line by line" },
@@ -70,6 +72,9 @@ static const struct option options[] = {
 		.complete = COMPLETE_DIR },
 	PROVISION_SUDO_OPTION,
 	{ "force", 0, OPTION_FLAG, .help = "remove, drop: continue if something cannot be undone or drained" },
+	{ "key", 0, OPTION_LIST, "FILE", .help = "adduser: a file with their public keys; repeatable",
+		.complete = COMPLETE_FILE },
+	{ "sudo", 0, OPTION_FLAG, .help = "adduser: let them become root by sudo" },
 	{ "dir", 'd', OPTION_STRING, "FOLDER", .help = "bundle: the folder to create", .complete = COMPLETE_DIR },
 	{ "from", 0, OPTION_LIST, "FOLDER", .help = "bundle: use files from here instead of fetching them; repeatable",
 		.complete = COMPLETE_DIR },
@@ -85,13 +90,14 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
 	{ "nanopod provision -r train slurm", "install Slurm on the nodes of the reservation 'train'" },
-	{ "nanopod provision -w 'n[1-8]' slurm monitoring --set slurm.accounting=yes",
+	{ "nanopod provision -w 'n[1-8]' slurm monitoring --set slurm.accounting=no",
 		"install two stacks on any hosts" },
 	{ "nanopod provision init -r train k3s", "write train.yaml for editing" },
 	{ "nanopod provision ./train.yaml", "apply it; a second run changes nothing" },
 	{ "nanopod provision plan train --diff", "show how the nodes differ from the file" },
 	{ "nanopod provision verify train", "run real jobs on every node" },
 	{ "nanopod provision add train -w n9", "add a node" },
+	{ "nanopod provision adduser train ada --key ada.pub", "let a colleague work on it" },
 	{ "nanopod provision remove train", "restore the nodes" },
 	{ 0 },
 };
@@ -110,6 +116,8 @@ const struct command cmd_provision = {
 		      "add CLUSTER                  add the nodes of -w and -r\n"
 		      "drop CLUSTER                 drain the nodes of -w and -r, restore them and take them out\n"
 		      "drain|undrain CLUSTER        stop or allow new work on them in Slurm and Kubernetes\n"
+		      "adduser CLUSTER NAME         give a person a user on all nodes, or change it\n"
+		      "deluser CLUSTER NAME...      take users away; their files stay\n"
 		      "upgrade CLUSTER              upgrade to the versions of --set, node after node\n"
 		      "remove CLUSTER [STACK...]    undo everything on the nodes, or only those stacks\n"
 		      "bundle STACK...              make a folder for installing without a network\n"
@@ -132,6 +140,7 @@ const struct command cmd_provision = {
 	.max_args = -1,
 	.complete_first = COMPLETE_PROVISION,
 	.complete_rest = COMPLETE_CLUSTER_STACK,
-	.first_values = "apply|plan|verify|status|list|init|add|drop|drain|undrain|upgrade|remove|bundle|stacks",
+	.first_values = "apply|plan|verify|status|list|init|add|drop|drain|undrain|adduser|deluser|upgrade|remove|"
+			"bundle|stacks",
 	.run = provision_command,
 };

@@ -124,6 +124,11 @@ int provision_at_work(struct provision *p);
 /* Calls the function of every step that has it, in the order of stacks, on all its members; word: its $1, or NULL. */
 int provision_call_steps(struct provision *p, const char *function, const char *word);
 
+/* ---- provision_users.c ------------------------------------------------------------------------------------ */
+
+int provision_adduser(struct nanopod *np, const struct options *o, char **words);
+int provision_deluser(struct nanopod *np, const struct options *o, char **words);
+
 /* ---- provision_remove.c ---------------------------------------------------------------------------------- */
 
 /* "remove": the cluster; or, in provision_takeoff.c, the stacks that more words name. */

@@ -99,7 +99,7 @@ static int provision_set_part(struct provision *p, const char *option, const cha
 
 	if (!equals || equals == text)
 		return print_fail_field(p->np, STATUS_USAGE, option,
-			strcmp(option, "--set") == 0 ? "'--set slurm.accounting=yes'" : "'--role controller=n1'",
+			strcmp(option, "--set") == 0 ? "'--set slurm.accounting=no'" : "'--role controller=n1'",
 			"'%.80s' has no value", text);
 	*key = strndup(text, (size_t)(equals - text));
 	if (!*key)
@@ -215,6 +215,13 @@ static int lay_set(struct provision *p, const char *text)
 
 	if (status)
 		return status;
+	/* "users.ada.shares": of a person; "users.home": of the stack. */
+	if (strncmp(key, "users.", 6) == 0 && strchr(key + 6, '.')) {
+		if (clusteredit_set_dotted(p->file, &p->text, "users", key + 6, value, &f))
+			status = print_fail_field(p->np, STATUS_USAGE, "--set", NULL, "%s", f.text);
+		free(key);
+		return status;
+	}
 	status = check_stack(p, key);
 	if (!status && *value)
 		status = provision_set_check_map(p, key);

@@ -60,6 +60,8 @@ void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t
 int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
 	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f);
 
+/* Whether it is one line with a public key of SSH, as in a file NAME.pub. */
+bool cluster_user_key(const char *line);
 struct use *cluster_use(struct cluster *c, const char *stack);
 size_t cluster_member(const struct cluster *c, const char *name);   /* (size_t)-1: none */
 /* The first command to type on the finished cluster, names filled in. 0, or -ENOENT without one. */

@@ -196,6 +196,8 @@ static int read_uses(struct cluster_reading *r, const struct conf *root)
 		for (char **name = r->c->uses[i].stack->needs_stacks; *name && !rc; name++)
 			if (!cluster_use(r->c, *name))
 				rc = add_use(r, at, *name);
+	if (!rc && cluster_parse_part(root, "users") && !cluster_use(r->c, "users"))
+		rc = add_use(r, cluster_parse_part(root, "users"), "users");
 	if (!rc && !cluster_use(r->c, "base"))
 		rc = add_use(r, root, "base");
 	return rc;
@@ -303,7 +305,8 @@ static int read_name(struct cluster_reading *r, const struct conf *root)
 
 static int cluster_parse_read_all(struct cluster_reading *r, const struct conf *root)
 {
-	static const char *const keys[] = { "cluster", "nodes", "roles", "stacks", NULL };
+	static const char *const keys[] = { "cluster", "nodes", "roles", "stacks", "users", NULL };
+	struct use *people;
 	int rc = conf_known(r->file, root, keys, r->f);
 
 	rc = rc ? rc : read_name(r, root);
@@ -314,6 +317,8 @@ static int cluster_parse_read_all(struct cluster_reading *r, const struct conf *
 	rc = rc ? rc : sort_uses(r);
 	for (size_t i = 0; i < r->c->use_count && !rc; i++)
 		rc = cluster_read_settings(r, cluster_parse_said_of(root, r->c->uses[i].stack->name), &r->c->uses[i]);
+	people = rc ? NULL : cluster_use(r->c, "users");
+	rc = people ? cluster_read_users(r, cluster_parse_part(root, "users"), people) : rc;
 	return rc ? rc : cluster_read_roles(r, cluster_parse_part(root, "roles"));
 }
 

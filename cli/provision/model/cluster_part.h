@@ -26,4 +26,7 @@ int cluster_read_roles(struct cluster_reading *r, const struct conf *roles);
 /* Fills in every setting of a stack. map: the stack's map in the file, or NULL. */
 int cluster_read_settings(struct cluster_reading *r, const struct conf *map, struct use *u);
 
+/* Adds the people of the file's `users` (NULL: none) to the settings of the stack of that name. */
+int cluster_read_users(struct cluster_reading *r, const struct conf *users, struct use *u);
+
 #endif

@@ -54,6 +54,8 @@ static int check_value(const char *key, const char *value, struct fail *f)
 			return fail_set(f, -EPROTO, "the fact '%s' is not a number", key);
 	if (strcmp(key, "cluster") == 0 && !stack_word(value))
 		return fail_set(f, -EPROTO, "the fact 'cluster' is not the name of a cluster");
+	if (strcmp(key, "hostkey") == 0 && !cluster_user_key(value))
+		return fail_set(f, -EPROTO, "the fact 'hostkey' is no public key");
 	if ((str_starts(key, "gpu_") && digits_only(key + 4)) || (str_starts(key, "rdma_") && digits_only(key + 5)))
 		if (value[strspn(value, plain)])
 			return fail_set(f, -EPROTO, "the fact '%s' is not the name of a device", key);

@@ -30,6 +30,7 @@ static const char *const table_keys[] = {
 	"k3s_",
 	"mtu",
 	"ssh_port",
+	"hostkey",
 	"candidate_",
 	"installed_",
 	NULL,

@@ -53,6 +53,9 @@ static const struct {
 	{ "etc/systemd/system/sysinit.target.wants/nanopod-node.service", "../nanopod-node.service" },
 	{ "etc/systemd/system/sysinit.target.wants/nanopod-devices.service", "../nanopod-devices.service" },
 	{ "etc/systemd/system/multi-user.target.wants/nanopod-script.service", "../nanopod-script.service" },
+	/* Where programs look for it: ssh-keysign between nodes, for one. */
+	{ "etc/ssh/ssh_host_ed25519_key", NS_SHARED_AT "/hostkey" },
+	{ "etc/ssh/ssh_host_ed25519_key.pub", NS_SHARED_AT "/hostkey.pub" },
 };
 
 uid_t ns_first_id(const struct node_spec *n)
@@ -123,18 +126,17 @@ static int layer_make_host_key(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
-static int layer_put_host_key(const struct node_spec *n, struct fail *f)
+static int layer_put_key_file(const struct node_spec *n, const char *name, mode_t mode, struct fail *f)
 {
-	char key[NS_PATH];
+	char path[NS_PATH];
 	struct buf b;
-	int rc = ns_path(n, "hostkey", key, f);
+	int rc = ns_path(n, name, path, f);
 
 	if (rc)
 		return rc;
 	buf_init(&b, KEY_MAX);
-	rc = buf_read_file(&b, key);
-	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s'", key)
-		: layer_put(n, "share", "hostkey", buf_text(&b), 0600, f);
+	rc = buf_read_file(&b, path);
+	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s'", path) : layer_put(n, "share", name, buf_text(&b), mode, f);
 	if (b.data)
 		explicit_bzero(b.data, b.cap);
 	buf_release(&b);
@@ -151,7 +153,9 @@ static int layer_fill_share(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = layer_make_host_key(n, f);
 	if (!rc)
-		rc = layer_put_host_key(n, f);
+		rc = layer_put_key_file(n, "hostkey", 0600, f);
+	if (!rc)
+		rc = layer_put_key_file(n, "hostkey.pub", 0644, f);
 	if (!rc)
 		rc = ns_keys(n, f);
 	if (!rc)
