@@ -29,6 +29,8 @@ users:
   ada: {keys: ['$(key ada)'], sudo: yes, groups: [physics], account: physics, shares: 3}
   bob: {keys: ['$(key bob)'], groups: [physics], account: physics}
   cy: {uid: 4321, keys: ['$(key cy)'], limits: MaxJobs=1}
+  dee: {keys: ['$(key dee)'], shares: 2}
+  eli: {keys: ['$(key eli)'], account: physics}
 stacks:
   users: {}
   slurm:
@@ -53,10 +55,10 @@ is "$(as_user bob train-1 'ssh -o BatchMode=yes train-2 "hostname; id -un"')" "$
 not_ok "but nobody becomes somebody else" as_user bob train-1 'ssh -o BatchMode=yes ada@train-2 true'
 
 # ---- What Slurm knows -------------------------------------------------------------------------------------------------------
-assoc() { one "sacctmgr -n -P show assoc cluster=lab format=account,user,share,maxjobs | grep -E '\|(ada|bob|cy|dan)\||^physics\|\|'" | sort | xargs; }
-is "$(assoc)" "physics|ada|3| physics|bob|1| physics||4| users|cy|1|1" "accounts, users, shares, limits"
+assoc() { one "sacctmgr -n -P show assoc cluster=lab format=account,user,share,maxjobs | grep -E '\|(ada|bob|cy|dan|dee|eli)\||^physics\|\|'" | sort | xargs; }
+is "$(assoc)" "physics|ada|3| physics|bob|1| physics|eli|1| physics||4| users|cy|1|1 users|dee|2|" "accounts, users, shares, limits"
 # Each works a little, ada on both nodes: what they used counts from the next minute on.
-for user in ada bob cy; do as_user $user train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 4'" >"$TMP/job.$user"; done
+for user in ada bob cy dee eli; do as_user $user train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 4'" >"$TMP/job.$user"; done
 like "$(cat "$TMP/job.bob")" '^[0-9]+$' "a person submits from the first node" || diag "$(cat "$TMP/.as.err")"
 as_user cy train-1 "sbatch -o /dev/null -J second --wrap true" >/dev/null
 limited() { one 'squeue -h -n second -o "%T %r"' | grep -qx 'PENDING AssocMaxJobsLimit'; }
@@ -72,7 +74,7 @@ run_is 2 "a private key" provision adduser lab dan --key "$TMP/dan" -y
 unlike "$out$err" PRIVATE "is not shown"
 run_is 0 "one more, by one command" provision adduser lab dan --key "$TMP/dan.pub" --set users.dan.shares=5 --set users.dan.account=physics -y || diag "$out" "$err"
 is "$(as_user dan train-2 'id -un')" dan "he signs in" || diag "$(cat "$TMP/.as.err")"
-is "$(assoc)" "physics|ada|3| physics|bob|1| physics|dan|5| physics||4| users|cy|1|1" "and Slurm knows him"
+is "$(assoc)" "physics|ada|3| physics|bob|1| physics|dan|5| physics|eli|1| physics||4| users|cy|1|1 users|dee|2|" "and Slurm knows him"
 run_is 0 "the same again: nothing to do" provision adduser lab dan --key "$TMP/dan.pub" -y
 like "$err" "nothing to do" "it says so"
 as_user bob train-2 'echo mine >mine; nohup sleep 1000 >/dev/null 2>&1 &'
@@ -95,13 +97,13 @@ run_is 0 "and apply mends it" provision apply lab -y || diag "$out" "$(tail -n 2
 is "$(in_node train-2 'id -u cy; stat -c %U ~cy')" "$(printf '4321\ncy')" "with the same id, and his files"
 
 # ---- Fair Tree ----------------------------------------------------------------------------------------------------------------
-# 200 jobs of four people wait; their order is what shares and use say, worked out here from the two numbers of each level.
-used() { one 'sshare -n -P -a --format=User,RawUsage' | awk -F '|' '$1 == "ada" || $1 == "cy" { n += $2 > 0 } END { exit n != 2 }'; }
+# 200 jobs of five people wait; their order is what shares and use say, worked out here from the two numbers of each level.
+used() { one 'sshare -n -P -a --format=User,RawUsage' | awk -F '|' '$1 ~ /^ *(ada|cy|dee|eli)$/ { n += $2 > 0 } END { exit n != 4 }'; }
 ok "what they used counts" wait_for 150 used || diag "$(one 'sshare -a -l')"
 one 'scontrol update partition=all state=DOWN'
-for user in ada cy dan; do as_user $user train-1 'for i in $(seq 66); do echo "sbatch -Q -o /dev/null --wrap true"; done | sh' & jobs="${jobs-} $!"; done
+for user in ada cy dan dee eli; do as_user $user train-1 'for i in $(seq 40); do echo "sbatch -Q -o /dev/null --wrap true"; done | sh' & jobs="${jobs-} $!"; done
 for job in $jobs; do wait "$job"; done
-is "$(one 'squeue -h -t PD -o %u' | grep -cE '^(ada|cy|dan)$')" 198 "198 jobs wait" || diag "$(one "squeue -h -o '%u %T %r' | sort | uniq -c")"
+is "$(one 'squeue -h -t PD -o %u' | grep -cE '^(ada|cy|dan|dee|eli)$')" 200 "200 jobs wait" || diag "$(one "squeue -h -o '%u %T %r' | sort | uniq -c")"
 one 'sshare -n -P -a --format=Account,User,RawShares,EffectvUsage,FairShare' | tr -d ' ' >"$TMP/sshare"
 # Level by level: an account or user comes first whose shares are more beside what was used; a dan who used nothing comes first of all.
 python3 - "$TMP/sshare" >"$TMP/tree" <<'END_TREE'
@@ -123,17 +125,17 @@ def walk(parent):
         if "/" in key: order.append(key.split("/")[1])
         else: walk(key)
 walk("root")
-print(" ".join(u for u in order if u in ("ada", "cy", "dan")))
+print(" ".join(u for u in order if u in ("ada", "cy", "dan", "dee", "eli")))
 END_TREE
-is "$(sort -t '|' -k 5,5gr "$TMP/sshare" | awk -F '|' '$2 ~ /^(ada|cy|dan)$/ { print $2 }' | xargs)" "$(cat "$TMP/tree")" "Fair Tree's order is what shares and use say" || diag "$(cat "$TMP/sshare")"
-is "$(one 'squeue -h -t PD -S -p -o "%u"' | grep -E '^(ada|cy|dan)$' | uniq | xargs)" "$(cat "$TMP/tree")" "and the jobs wait in that order"
+is "$(sort -t '|' -k 5,5gr "$TMP/sshare" | awk -F '|' '$2 ~ /^(ada|cy|dan|dee|eli)$/ { print $2 }' | xargs)" "$(cat "$TMP/tree")" "Fair Tree's order is what shares and use say" || diag "$(cat "$TMP/sshare")"
+is "$(one 'squeue -h -t PD -S -p -o "%u"' | grep -E '^(ada|cy|dan|dee|eli)$' | uniq | xargs)" "$(cat "$TMP/tree")" "and the jobs wait in that order"
 like "$(one 'sacctmgr -n -P show qos normal format=name')" '^normal$' "there is a quality of service"
-one 'scancel -u ada; scancel -u cy; scancel -u dan; scontrol update partition=all state=UP'
+one 'for u in ada cy dan dee eli; do scancel -u $u; done; scontrol update partition=all state=UP'
 
 # ---- Removed ---------------------------------------------------------------------------------------------------------------------
 run_is 0 "remove" provision remove lab -y || diag "$out" "$err"
 like "$out$err" "/home/dan: the files of dan|removed" "it says what stays"
-in_node train-1 'rm -rf /home/bob /home/ada /home/cy /home/dan'; in_node train-2 'rm -rf /home/bob /home/ada /home/cy /home/dan'
+in_node train-1 'rm -rf /home/bob /home/ada /home/cy /home/dan /home/dee /home/eli'; in_node train-2 'rm -rf /home/bob /home/ada /home/cy /home/dan /home/dee /home/eli'
 pictures after
 for node in $CLUSTER_NODES; do same_picture before after "$node" "$node is as it was"; done
 done_testing
