@@ -58,7 +58,10 @@ not_ok "but nobody becomes somebody else" as_user bob train-1 'ssh -o BatchMode=
 assoc() { one "sacctmgr -n -P show assoc cluster=lab format=account,user,share,maxjobs | grep -E '\|(ada|bob|cy|dan|dee|eli)\||^physics\|\|'" | sort | xargs; }
 is "$(assoc)" "physics|ada|3| physics|bob|1| physics|eli|1| physics||4| users|cy|1|1 users|dee|2|" "accounts, users, shares, limits"
 # Each works a little, ada on both nodes: what they used counts from the next minute on.
-for user in ada bob cy dee eli; do as_user $user train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 4'" >"$TMP/job.$user"; done
+as_user cy train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 20'" >"$TMP/job.cy"
+runs() { one "squeue -h -j $(cat "$TMP/job.cy") -o %T" | grep -qx RUNNING; }
+ok "(a job runs)" wait_for 30 runs
+for user in ada bob dee eli; do as_user $user train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 4'" >"$TMP/job.$user"; done
 like "$(cat "$TMP/job.bob")" '^[0-9]+$' "a person submits from the first node" || diag "$(cat "$TMP/.as.err")"
 as_user cy train-1 "sbatch -o /dev/null -J second --wrap true" >/dev/null
 limited() { one 'squeue -h -n second -o "%T %r"' | grep -qx 'PENDING AssocMaxJobsLimit'; }
