@@ -70,7 +70,7 @@ tests/cli/endsoon.log tests/cli/wait.log: tests/lib/pty$(EXEEXT)
 tests/cli/guides.log tests/cli/local.log tests/cli/lognodes.log tests/cli/skill.log: $(node_programs)
 
 # Provisioning: without nodes, and on some of the driver ns.
-cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t
+cli_provision_tests = tests/cli/provision.t tests/cli/provisionengine.t tests/cli/provisionstacks.t
 TESTS += $(cli_provision_tests)
 $(cli_provision_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 EXTRA_DIST += $(cli_provision_tests) $(wildcard $(srcdir)/tests/fixtures/engine/*/*)
