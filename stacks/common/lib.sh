@@ -763,12 +763,12 @@ np_undo_unit() {
 np_unit_verify() {
 	case $(np_unit_lacks "$1") in
 	'') np_ok "$1 is active and enabled"; return ;;
-	enable) np_word="is active but will not start at boot" ;;
-	*) np_word="is not active" ;;
+	enable) np_lack="is active but will not start at boot" ;;
+	*) np_lack="is not active" ;;
 	esac
 	np_unit_log "$1"
 	np_hint "nanopod provision apply $NP_CLUSTER"
-	np_bad "$1 $np_word"
+	np_bad "$1 $np_lack"
 }
 
 # np_restart NAME: restarts after a change, or if a restart is still due; call it before np_unit.

@@ -57,10 +57,11 @@ person() {
 	of "$1" groups; groups=$(printf '%s' "$value" | tr ' ' ,)
 	home=$base/$1
 	if np_line=$(getent passwd "$1"); then
-		np_word=${np_line#*:*:}
-		if [ "${np_word%%:*}" != "$uid" ]; then
-			np_hint "'uid: ${np_word%%:*}' below '$1' in the cluster file takes that user"
-			np_fail "user '$1' has the id ${np_word%%:*} on this node, not $uid: it must be the same on all nodes"
+		has=${np_line#*:*:}
+		has=${has%%:*}
+		if [ "$has" != "$uid" ]; then
+			np_hint "'uid: $has' below '$1' in the cluster file takes that user"
+			np_fail "user '$1' has the id $has on this node, not $uid: it must be the same on all nodes"
 			return 1
 		fi
 		change "$1" || return

@@ -80,7 +80,7 @@ cp file	2	an argument is missing: TARGET; usage: nanopod cp
 cp file train-0	2	a place on a host has a colon: 'nanopod cp FILE HOST:/dir/'
 cp folder train-0:/tmp	2	'folder' is a directory; '-r' copies it
 cp nofile train-0:/tmp	3	cannot read 'nofile': No such file
-cp train-0:/nope .	1	cannot read '/nope' on the host: no such file
+cp train-0:/nope .	3	cannot read '/nope' on the host: no such file
 tunnel train-0	2	'nanopod tunnel HOST 8888' forwards its port
 logs	2	no node given; 'nanopod logs NODE'
 ls --json	2	no such option; '-o json' prints JSON
