@@ -11,7 +11,9 @@ if [ -z "${abs_top_builddir-}" ]; then
 	[ -e ./config.status ] && abs_top_builddir=$(pwd)
 fi
 BUILD=$abs_top_builddir
-NANOPOD=${TEST_NANOPOD:-$BUILD/nanopod}
+NANOPOD=$BUILD/tests/lib/nanopod
+[ -x "$NANOPOD" ] && [ -x "$BUILD/.libs/nanopod" ] || NANOPOD=$BUILD/nanopod
+NANOPOD=${TEST_NANOPOD:-$NANOPOD}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/nanopod-test.XXXXXX") || exit 99
 
 tap_count=0 tap_failed=0 tap_cleanups=
@@ -41,7 +43,9 @@ diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 # tap_line STATUS TEXT
 tap_line() {
 	tap_count=$((tap_count + 1))
-	tap_text=$(printf '%s' "$2" | tr '\n#' '  ')
+	tap_text=$2
+	case $2 in *"#"* | *"
+"*) tap_text=$(printf '%s' "$2" | tr '\n#' '  ') ;; esac
 	if [ "$1" -eq 0 ]; then
 		printf 'ok %d - %s\n' $tap_count "$tap_text"
 	else
@@ -146,6 +150,18 @@ wait_for() {
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }
+
+# jq 1.6 takes 28 ms to start, gojq 4: together a fifth of what the suites cost. gojq sorts keys, so what may show their
+# order goes to jq.
+if have gojq; then
+	jq() {
+		case " $* " in
+		*" -c "* | *" -nc "* | *" -rc "* | *" -cr "* | *" -cS "* | *" . "* | *keys_unsorted* | *entries* | *json* | *{*)
+			command jq "$@" ;;
+		*) gojq "$@" ;;
+		esac
+	}
+fi
 
 skip() { tap_count=$((tap_count + 1)); printf 'ok %d # SKIP %s\n' $tap_count "$1"; }
 
