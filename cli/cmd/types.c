@@ -25,6 +25,8 @@ static const struct column columns[] = {
 	{ "vcpus", COLUMN_RIGHT | COLUMN_RAW, "virtual CPUs of a node" },
 	{ "memory", COLUMN_RIGHT, "of a node; bytes where a program reads it" },
 	{ "storage", COLUMN_RIGHT | COLUMN_MINOR, "local storage of a node" },
+	{ "shared_storage", COLUMN_RIGHT | COLUMN_WIDE,
+		"what each node adds to /shared, which the nodes of a reservation on a machine have in common" },
 	{ "overcommit", COLUMN_RIGHT | COLUMN_RAW | COLUMN_WIDE, "how many virtual CPUs share a core" },
 	{ "share", COLUMN_RIGHT | COLUMN_MINOR,
 		"part of the GPU that a node gets: 1/4 beside others, mig:… as a slice; empty: all of it" },
@@ -121,7 +123,7 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 	struct types *t = arg;
 	struct model_sku s;
 	char gpus[CELL_TEXT], price[CELL_TEXT], node[CELL_TEXT], nodes[CELL_TEXT], cpus[CELL_TEXT], memory[CELL_TEXT],
-		disk[CELL_TEXT];
+		disk[CELL_TEXT], folder[CELL_TEXT];
 	char micros[CELL_TEXT], shared[CELL_TEXT], gpu_memory[CELL_TEXT];
 	const struct type *one;
 	int rc = wire_sku(d, at, &s, f);
@@ -135,6 +137,7 @@ static int types_add_row(void *arg, struct doc *d, long at, struct fail *f)
 			cell_price(one->price, 0, node), cell_int(one->price < 0 ? -1 : one->price * MINUTE, micros),
 			cell_int(one->nodes, nodes), s.region, types_vcpus(t->np, &s, cpus),
 			cell_bytes(t->np, s.memory, memory), cell_bytes(t->np, s.storage, disk),
+			cell_bytes(t->np, s.shared, folder),
 			cell_int(s.vcpus > 0 && s.overcommit < 1 ? 1 : s.overcommit, shared), s.share,
 			cell_bytes(t->np, s.gpu_memory, gpu_memory), s.zone, s.rdma, s.form_factor, s.audience, s.id });
 	return 0;

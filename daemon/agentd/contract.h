@@ -8,6 +8,7 @@
 struct contract { /* 0 or "": not promised */
 	unsigned vcpus, overcommit, gpus;
 	int64_t memory, disk, inodes, network_mbps, gpu_memory;
+	int64_t shared; /* its part of the folder of its reservation */
 	char gpu_vendor[16], gpu_model[64];
 	unsigned gpu_parts; /* of its GPU it gets one such part: 4 is a quarter */
 	char gpu_slice[32]; /* or a slice of this profile: "1g.10gb" */

@@ -27,6 +27,7 @@ struct driver_setup {
 	bool uplink;               /* nodes may reach other networks */
 	const struct opening *open; /* what they reach although it is private */
 	size_t open_count;
+	bool for_good;          /* no node will come: what waits for one goes, too */
 	const char *sysfs_root; /* in front of /sys, /proc, /dev; "" or NULL: this machine's */
 };
 
@@ -49,6 +50,8 @@ struct node_spec {
 	int64_t inodes;            /* files that its disk can hold; 0: as many as is usual */
 	int64_t network_mbps;      /* Mbit/s in each direction; 0: no limit */
 	bool disk_taken;           /* its disk was promised: all of its space is taken when it is made */
+	const char *shared_id;     /* whose folder it shares: a file name; NULL: nobody's */
+	int64_t shared;            /* what it adds to that, bytes; 0: it has none. Only where terms.shared */
 	unsigned pids;             /* most processes and threads; 0: 16384 */
 	const struct node_devices *devices; /* agentd/os/devices.h; NULL: none. Only for drivers that give them */
 };
@@ -77,6 +80,7 @@ enum driver_devices {
 struct driver_terms {
 	int64_t node_memory; /* bytes of this machine that each node takes beside its own */
 	bool no_rate;        /* nothing here limits a node's network */
+	bool shared;         /* nodes of a reservation can share a folder */
 	/* Bytes of this machine that a node's disk takes; NULL: as disk_file_size(). */
 	int64_t (*disk_file)(int64_t disk, int64_t inodes);
 };

@@ -117,10 +117,12 @@ static int64_t room_memory(const struct room *r, const struct contract *c)
 	return c->memory ? c->memory + r->terms.node_memory : 0;
 }
 
-/* What its disk takes of the machine's: the file with its file system. */
+/* What its disk, and its part of a shared one, take of the machine's: files with their file systems. */
 static int64_t room_disk(const struct room *r, const struct contract *c)
 {
-	return c->disk ? (r->terms.disk_file ? r->terms.disk_file : disk_file_size)(c->disk, c->inodes) : 0;
+	int64_t own = c->disk ? (r->terms.disk_file ? r->terms.disk_file : disk_file_size)(c->disk, c->inodes) : 0;
+
+	return own + (c->shared ? disk_file_size(c->shared, 0) : 0);
 }
 
 static void room_sum(const struct room *r, const struct room_host *but, int64_t *parts, int64_t *memory, int64_t *disk)
@@ -191,6 +193,10 @@ static int room_fits(const struct room *r, const struct room_host *but, const st
 			"nothing here limits its network to %lld Mbit/s; run nanopod-agentd as root, with "
 			"driver ns or vm",
 			(long long)c->network_mbps);
+	if (c->shared && !r->terms.shared)
+		return fail_set(f, -ENOTSUP,
+			"its nodes share no folder; run nanopod-agentd as root, with driver ns, where there are loop "
+			"devices");
 	rc = room_lacks(room_memory(r, c), r->capacity.memory, memory, "memory", f);
 	return rc ? rc : room_lacks(room_disk(r, c), r->capacity.disk_files, disk, "disk", f);
 }
@@ -199,13 +205,13 @@ static int room_fits(const struct room *r, const struct room_host *but, const st
 
 static bool room_is_promised(const struct contract *c)
 {
-	return c->vcpus || c->memory || c->disk || c->network_mbps;
+	return c->vcpus || c->memory || c->disk || c->shared || c->network_mbps;
 }
 
 static bool room_same(const struct contract *a, const struct contract *b)
 {
 	return a->vcpus == b->vcpus && room_parts(a) == room_parts(b) && a->memory == b->memory && a->disk == b->disk &&
-		a->inodes == b->inodes;
+		a->inodes == b->inodes && a->shared == b->shared;
 }
 
 static int room_add(struct room *r, const char *id, const struct contract *c, const char *cores)

@@ -52,7 +52,9 @@ int step_child_init(struct step_child *h, const struct node *n, const struct use
 		.cores_own = c->vcpus > 0,
 		.inodes = c->inodes,
 		.network_mbps = c->network_mbps,
-		.disk_taken = c->disk > 0 };
+		.disk_taken = c->disk > 0,
+		.shared_id = *n->pool ? n->pool : n->id,
+		.shared = c->shared };
 	return 0;
 }
 

@@ -36,6 +36,7 @@ struct model_sku {
 	int64_t gpus, vcpus, memory, storage; /* of a node; -1: unknown; bytes */
 	int64_t public_ipv4;                  /* 0, 1; -1: unknown */
 	int64_t gpu_memory, overcommit;       /* bytes of each GPU; vCPUs that share a core; -1: unknown */
+	int64_t shared;                       /* bytes of its part of its reservation's /shared; -1: unknown */
 	const char *share;                    /* "1/4": a part of its GPU; NULL: all of it */
 };
 

@@ -31,6 +31,7 @@ int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f)
 	static const struct wire_field more[] = {
 		FIELD(model_sku, "gpu_memory", INT, MAY, gpu_memory),
 		FIELD(model_sku, "overcommit", INT, MAY, overcommit),
+		FIELD(model_sku, "shared_storage", INT, MAY, shared),
 		FIELD(model_sku, "share", TEXT, MAY, share),
 		{ 0 },
 	};
@@ -40,7 +41,8 @@ int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f)
 		.storage = -1,
 		.public_ipv4 = -1,
 		.gpu_memory = -1,
-		.overcommit = -1 };
+		.overcommit = -1,
+		.shared = -1 };
 	struct json_t *o = wire_object(d, at, "an instance SKU", f);
 	int rc = o ? wire_fields(d, o, fields, "an instance SKU", &made, f) : -EPROTO;
 

@@ -195,8 +195,8 @@ cat >double/kubectl <<-END
 	#!/bin/sh
 	echo "\$*" >>$TMP/kubectl.called
 	case "\$*" in *' nothing'*) echo 'Error from server (NotFound): pods "nothing" not found' >&2; exit 1 ;; esac
+	case "\$*" in *' -f '*) exec tail -n +1 -f $TMP/logs/pod ;; esac # nothing is lost between what is there and what comes
 	cat $TMP/logs/pod
-	case "\$*" in *' -f '*) exec tail -n 0 -f $TMP/logs/pod ;; esac
 END
 chmod +x double/kubectl
 printf '%s\n' '2026-11-21T10:00:01.000000001Z one' '2026-11-21T10:00:02.000000001Z level=error two' '2026-11-21T10:00:02.000000001Z two' >logs/pod
@@ -214,7 +214,7 @@ is "$status" 2 "what is no pod"
 follower=$!
 at_exit "kill $follower 2>/dev/null"
 ok "-f" wait_for 20 said ': two'
-pid=$(pgrep -f "tail -n 0 -f $TMP/logs/pod" | head -n 1)
+pid=$(pgrep -f "tail -n [+]1 -f $TMP/logs/pod" | head -n 1)
 echo '2026-11-21T10:00:03Z three' >>logs/pod
 ok "what comes" wait_for 20 said three
 kill "$pid" # as a container that ends: kubectl ends too, and says all from that second on when it is asked again

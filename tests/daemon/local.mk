@@ -109,7 +109,8 @@ daemon_tests_life = tests/daemon/cutoff.t tests/daemon/gpulease-ns.t \
 	tests/daemon/gpushare-ns.t tests/daemon/lease.t \
 	tests/daemon/lease-ns.t tests/daemon/mainjob.t \
 	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t \
-	tests/daemon/secrets-ns.t tests/daemon/secrets.t tests/daemon/sizes-ns.t tests/daemon/walls-ns.t
+	tests/daemon/secrets-ns.t tests/daemon/secrets.t tests/daemon/shared-ns.t tests/daemon/sizes-ns.t \
+	tests/daemon/walls-ns.t
 TESTS += $(daemon_tests_life)
 $(daemon_tests_life:.t=.log): $(node_programs)
 tests/daemon/gpushare-ns.log: tests/lib/fakenvml.la

@@ -18,7 +18,7 @@ journal() { json "$2" <"$TMP/m1/nodes/$(node "$1" .id)/node.json"; }
 
 # ---- The machine -------------------------------------------------------------------------------------------------
 is "$("$AGENTD" --data "$TMP/m1" inventory --json | jq -r '.capacity | keys | join(" ")')" \
-	"devices disk_bytes gpus memory_bytes network node_memory_bytes shares vcpus" "the inventory says what can be promised"
+	"devices disk_bytes gpus memory_bytes network node_memory_bytes shared_storage shares vcpus" "the inventory says what can be promised"
 total=$(($(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo) * 1024))
 ok "which is less than the machine has" test $((MEMORY / 2 * 5)) -le $((total - total / 16)) -a $((MEMORY / 2 * 5)) -gt 0
 ok "by a gibibyte at least" test $((total - MEMORY / 2 * 5)) -ge $((1 << 30))

@@ -12,9 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void look_at_contract(const struct contract *c)
 {
 	if (c->vcpus > 65536 || c->overcommit > 16 || c->gpus > 1024 || c->memory < 0 || c->memory >> 60 > 1 ||
-		c->disk < 0 || c->disk >> 60 > 1 || c->inodes < 0 || c->inodes >> 32 || c->network_mbps < 0 ||
-		c->network_mbps > 10000000 || c->gpu_memory < 0 || strlen(c->gpu_vendor) > 15 ||
-		strlen(c->gpu_model) > 63 || c->gpu_parts > 16 || (c->gpu_parts && c->gpus != 1))
+		c->disk < 0 || c->disk >> 60 > 1 || c->shared < 0 || c->shared >> 60 > 1 || c->inodes < 0 ||
+		c->inodes >> 32 || c->network_mbps < 0 || c->network_mbps > 10000000 || c->gpu_memory < 0 ||
+		strlen(c->gpu_vendor) > 15 || strlen(c->gpu_model) > 63 || c->gpu_parts > 16 ||
+		(c->gpu_parts && c->gpus != 1))
 		abort();
 }
 

@@ -2,7 +2,7 @@
 # Agents of a market, after tap.sh and marketd.sh:
 #     agentd_market [OPTION…]      starts a market on a test clock at $NOW: acme buys ($ACME), foundry has hosts
 #                                  ($FOUNDRY), SKU 'cpu' ($SKU)
-#     agentd_join NAME N           joins the machine $TMP/NAME with N hosts, offered for ten days from the next minute
+#     agentd_join NAME N [OPTION…]   joins the machine $TMP/NAME with N hosts, offered for ten days from the next minute
 #     agentd_start NAME [OPTION…]  starts its agent ($AGENTD_PID, $TMP/NAME.log); agentd_stop, agentd_kill NAME
 #     agentd_buy POOL N SECONDS    buys N nodes for acme from the next minute on, moves the clock there, and makes the
 #                                  instances POOL-1…
@@ -39,10 +39,12 @@ agentd_market() {
 agentd_token() { as "$FOUNDRY" POST /np/v1/tokens '{"scopes":["join"]}' | json .token; }
 
 agentd_join() {
-	agentd_token | "$AGENTD" --data "$TMP/$1" join "${AGENTD_URL:-$NANOPOD_URL}" --name "$1" \
-		--type cpu --nodes "$2" --json >"$TMP/$1.joined" 2>"$TMP/$1.err" ||
-		{ fail "($1 joins)"; sed 's/^/# /' "$TMP/$1.err"; return 1; }
-	for agentd_host in $(json '.hosts[].id' <"$TMP/$1.joined"); do
+	agentd_name=$1 agentd_nodes=$2
+	shift 2
+	agentd_token | "$AGENTD" --data "$TMP/$agentd_name" join "${AGENTD_URL:-$NANOPOD_URL}" --name "$agentd_name" \
+		--type cpu --nodes "$agentd_nodes" --json "$@" >"$TMP/$agentd_name.joined" 2>"$TMP/$agentd_name.err" ||
+		{ fail "($agentd_name joins)"; sed 's/^/# /' "$TMP/$agentd_name.err"; return 1; }
+	for agentd_host in $(json '.hosts[].id' <"$TMP/$agentd_name.joined"); do
 		as "$FOUNDRY" POST "/np/v1/hosts/$agentd_host/offers" \
 			"{\"price_dollars_per_node_hour\":\"1.500000\",\"start_at\":$((NOW + 60)),\"end_at\":$((NOW + 864000))}" >"$TMP/.offer"
 	done

@@ -156,7 +156,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 if have gojq; then
 	jq() {
 		case " $* " in
-		*" -c "* | *" -nc "* | *" -rc "* | *" -cr "* | *" -cS "* | *" . "* | *keys_unsorted* | *entries* | *json* | *{*)
+		*" -c"* | *" -S"* | *" -ec "* | *" -nc "* | *" -rc "* | *" -rS"* | *" -nS"* | *" . "* | *keys_unsorted* | *entries* | *json* | *{*)
 			command jq "$@" ;;
 		*) gojq "$@" ;;
 		esac

@@ -442,7 +442,8 @@ static const struct option options[] = {
 		.help = "sku: accelerator, form_factor, region, availability_zone, rdma_type, "
 			"num_vcpus, memory, local_storage, supports_public_ipv4; also promised: gpu_vendor, "
 			"gpu_memory, share, "
-			"inodes, network_mbps, overcommit, features; and asked of hosts: verified, floor.CHECK, "
+			"shared_storage, inodes, network_mbps, overcommit, features; and asked of hosts: verified, "
+			"floor.CHECK, "
 			"verify_hours, recheck_percent; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },

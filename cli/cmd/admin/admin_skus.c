@@ -89,6 +89,7 @@ static const struct property {
 	{ "gpu_vendor", PROPERTY_TEXT, true },
 	{ "gpu_memory", PROPERTY_NUMBER, true },
 	{ "share", PROPERTY_TEXT, true },
+	{ "shared_storage", PROPERTY_NUMBER, true },
 	{ "inodes", PROPERTY_NUMBER, true },
 	{ "network_mbps", PROPERTY_NUMBER, true },
 	{ "overcommit", PROPERTY_NUMBER, true },

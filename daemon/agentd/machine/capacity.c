@@ -100,16 +100,15 @@ static int64_t capacity_memory(const char *root)
 	return bytes > reserve ? bytes - reserve : 0;
 }
 
-/* What nodes hold already is theirs to hold: else the capacity would shrink with each node. */
-static int64_t capacity_held(const char *data)
+static int64_t capacity_held_in(const char *data, const char *where)
 {
-	static const char *const disks[] = { "disk.img", "disk.new", "vm/disk.qcow2", "vm/disk.new" };
+	static const char *const disks[] = { "disk.img", "disk.new", "disk.img.new", "vm/disk.qcow2", "vm/disk.new" };
 	char folder[SYSFS_PATH], path[SYSFS_PATH + NAME_MAX + 32];
 	int64_t sum = 0;
 	struct dirent *e;
 	DIR *d;
 
-	snprintf(folder, sizeof folder, "%s/nodes", data);
+	snprintf(folder, sizeof folder, "%s/%s", data, where);
 	d = opendir(folder);
 	while (d && (e = readdir(d)))
 		for (size_t i = 0; i < sizeof disks / sizeof *disks && e->d_name[0] != '.'; i++) {
@@ -119,6 +118,12 @@ static int64_t capacity_held(const char *data)
 	if (d)
 		closedir(d);
 	return sum;
+}
+
+/* What nodes hold already is theirs to hold: else the capacity would shrink with each node. */
+static int64_t capacity_held(const char *data)
+{
+	return capacity_held_in(data, "nodes") + capacity_held_in(data, "shared");
 }
 
 static int64_t capacity_disk_files(const char *data)

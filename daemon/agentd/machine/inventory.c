@@ -494,6 +494,7 @@ int inventory_read(const struct inventory_setup *s, struct inventory **out)
 	inventory_ask_slices(s, root, v);
 	v->node_memory = s->node_memory;
 	v->no_rate = s->no_rate;
+	v->shared = s->shared;
 	*out = v;
 	return 0;
 }

@@ -59,6 +59,7 @@ struct inventory {
 	int shares;          /* or shares of NVIDIA's: 1; 0: it cannot; -1: nobody could look */
 	int64_t node_memory; /* what each takes beside its own */
 	bool no_rate;        /* and cannot limit their network */
+	bool shared;         /* and those of a reservation can share a folder */
 };
 
 struct inventory_setup {
@@ -69,7 +70,7 @@ struct inventory_setup {
 	const char *driver;                    /* NULL: not known */
 	bool shares;                           /* the driver can give several nodes one GPU */
 	bool functions;                        /* the driver's nodes are guests: GPUs need an IOMMU */
-	bool devices, no_rate;                 /* no_rate, node_memory: as in driver_terms */
+	bool devices, no_rate, shared;         /* all but devices, and node_memory: as in driver_terms */
 	int64_t node_memory;
 };
 

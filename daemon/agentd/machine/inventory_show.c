@@ -216,6 +216,7 @@ static json_t *show_capacity(const struct inventory *v)
 		json_object_set_new(o, "shares", json_string(v->shares ? "nvidia" : ""));
 	show_put_int(o, "node_memory_bytes", v->node_memory);
 	json_object_set_new(o, "network", json_boolean(!v->no_rate));
+	json_object_set_new(o, "shared_storage", json_boolean(v->shared));
 	return o;
 }
 

@@ -87,6 +87,7 @@ bool resources_read(const json_t *j, struct contract *out)
 		!resources_number(j, "overcommit", OVERCOMMIT_MAX, &overcommit) ||
 		!resources_number(j, "memory_bytes", resources_bytes_max, &c.memory) ||
 		!resources_number(j, "disk_bytes", resources_bytes_max, &c.disk) ||
+		!resources_number(j, "shared_bytes", resources_bytes_max, &c.shared) ||
 		!resources_number(j, "inodes", resources_inodes_max, &c.inodes) ||
 		!resources_number(j, "network_mbps", MBPS_MAX, &c.network_mbps) ||
 		!resources_read_gpu(json_object_get(j, "gpu"), &c))
@@ -113,6 +114,7 @@ json_t *resources_json(const struct contract *c)
 	resources_put(j, "overcommit", c->overcommit);
 	resources_put(j, "memory_bytes", c->memory);
 	resources_put(j, "disk_bytes", c->disk);
+	resources_put(j, "shared_bytes", c->shared);
 	resources_put(j, "inodes", c->inodes);
 	resources_put(j, "network_mbps", c->network_mbps);
 	resources_put(gpu, "count", c->gpus);

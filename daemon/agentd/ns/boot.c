@@ -79,7 +79,9 @@ static int boot_lay_root(struct boot *b)
 		rc = mount_users(ns_first_id(b->n), &users, b->told);
 	if (rc)
 		return rc;
-	rc = mount_shifted(users, b->image, b->shifted, b->told);
+	rc = mount_shifted(users, b->image, b->shifted, false, b->told);
+	if (!rc)
+		rc = ns_shared_mount(b->n, users, b->told);
 	close(users);
 	if (rc)
 		return rc;
@@ -227,15 +229,21 @@ static bool boot_is_legacy(void)
 	return access("/sys/fs/cgroup/cgroup.controllers", F_OK) != 0;
 }
 
-/* Appends the options that show the node its own size; rooms holds their text. */
-static void boot_add_seen(const char **argv, char rooms[SEEN][SEEN_ROOM])
+static void boot_add_word(const char **argv, const char *word)
 {
 	size_t at = 0;
 
 	while (argv[at])
 		at++;
+	argv[at] = word;
+	argv[at + 1] = NULL;
+}
+
+/* Appends the options that show the node its own size; rooms holds their text. */
+static void boot_add_seen(const char **argv, char rooms[SEEN][SEEN_ROOM])
+{
 	if (access(SEEN_AT, R_OK | X_OK) == 0)
-		argv[at++] = "--bind-ro=" SEEN_AT;
+		boot_add_word(argv, "--bind-ro=" SEEN_AT);
 	for (size_t i = 0; i < SEEN; i++) {
 		char path[SEEN_ROOM];
 
@@ -243,9 +251,8 @@ static void boot_add_seen(const char **argv, char rooms[SEEN][SEEN_ROOM])
 		if (access(path, R_OK) != 0)
 			continue;
 		snprintf(rooms[i], SEEN_ROOM, "--bind-ro=" SEEN_AT "/%s:/proc/%s", boot_seen[i], boot_seen[i]);
-		argv[at++] = rooms[i];
+		boot_add_word(argv, rooms[i]);
 	}
-	argv[at] = NULL;
 }
 
 /* The options that each node has, then those for its devices. free() what it returns; NULL: no memory. */
@@ -292,7 +299,7 @@ static int boot_spawn(struct boot *b, int space, const char *const *fixed, const
 static int boot_launch(struct boot *b, int space, struct fail *f)
 {
 	char machine[80], host[80], shared[2 * NS_PATH], users[64], port[64], console[NS_PATH], at[NS_PATH + 16];
-	char seen[SEEN][SEEN_ROOM];
+	char seen[SEEN][SEEN_ROOM], folder[2 * NS_PATH];
 	const char *argv[WORDS] = { "systemd-nspawn", "--quiet", "--boot", at, machine, host, users,
 		"--private-users-ownership=off", port, shared, "--register=no", "--keep-unit", "--settings=no",
 		"--resolv-conf=off", "--timezone=off", "--link-journal=no", "--console=read-only" };
@@ -303,6 +310,9 @@ static int boot_launch(struct boot *b, int space, struct fail *f)
 
 	net_names(n, &names);
 	boot_add_seen(argv, seen);
+	snprintf(folder, sizeof folder, "--bind=%s/shared:" NS_SHARED_FOLDER, n->dir);
+	if (n->shared > 0)
+		boot_add_word(argv, folder);
 	snprintf(at, sizeof at, "--directory=%s", b->root);
 	snprintf(machine, sizeof machine, "--machine=%.60s", n->name);
 	snprintf(host, sizeof host, "--hostname=%.60s", n->name);

@@ -111,6 +111,19 @@ static int ns_take_image(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
+/* Space that only a folder without nodes holds still is there for others. */
+static int ns_make_disks(const struct node_spec *n, struct fail *f)
+{
+	int rc = ns_disk(n, f);
+
+	if (!rc)
+		rc = ns_shared(n, f);
+	if (rc != -ENOSPC || ns_shared_tidy(n->setup, true, NULL) != 0)
+		return rc;
+	rc = ns_disk(n, f);
+	return rc ? rc : ns_shared(n, f);
+}
+
 static int ns_create(const struct node_spec *n, struct fail *f)
 {
 	char made[NS_PATH], user[NS_PATH];
@@ -124,7 +137,7 @@ static int ns_create(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_layer(n, f);
 	if (!rc)
-		rc = ns_disk(n, f);
+		rc = ns_make_disks(n, f);
 	if (!rc)
 		rc = ns_write(user, "root\n", 0600, 0, f);
 	return rc ? rc : ns_write(made, "", 0600, 0, f);
@@ -165,6 +178,8 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 		rc = fail_errno(f, -errno, errno, "cannot remove '%s'", ending);
 	if (!rc)
 		rc = ns_wait_disk(n, f);
+	if (!rc)
+		rc = ns_shared(n, f);
 	if (!rc)
 		rc = cgroup_fresh(n, f);
 	if (!rc)
@@ -223,6 +238,8 @@ static int ns_destroy(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_wait_disk(n, f);
 	if (!rc)
+		rc = ns_shared_leave(n, f);
+	if (!rc)
 		rc = ns_empty(n->dir, keep, f);
 	if (rc)
 		return rc;
@@ -245,11 +262,34 @@ static int ns_inspect(const struct node_spec *n, enum node_is *out, struct fail 
 	return 0;
 }
 
+/* ---- What nodes share --------------------------------------------------------------------------- */
+
+static void ns_terms(const struct driver_setup *s, struct driver_terms *out)
+{
+	(void)s;
+	out->shared = mount_file_works(NULL) == 0;
+}
+
+static int ns_renew(const struct driver_setup *s, struct fail *f)
+{
+	int rc = net_renew(s, f), shared = ns_shared_tidy(s, false, rc ? NULL : f);
+
+	return rc ? rc : shared;
+}
+
+static int ns_tidy(const struct driver_setup *s, struct fail *f)
+{
+	int rc = net_tidy(s, f), shared = s->for_good ? ns_shared_tidy(s, true, rc ? NULL : f) : 0;
+
+	return rc ? rc : shared;
+}
+
 const struct driver driver_ns = {
 	.name = "ns",
 	.about = "systemd-nspawn: a full Debian on this machine's kernel",
 	.devices = DEVICES_NODES,
 	.probe = ns_probe,
+	.terms = ns_terms,
 	.create = ns_create,
 	.start = ns_start,
 	.rekey = ns_rekey,
@@ -259,6 +299,6 @@ const struct driver driver_ns = {
 	.destroy = ns_destroy,
 	.inspect = ns_inspect,
 	.list = cgroup_list,
-	.renew = net_renew,
-	.tidy = net_tidy,
+	.renew = ns_renew,
+	.tidy = ns_tidy,
 };

@@ -5,6 +5,7 @@
  *   share/      what the node reads at /etc/nanopod and cannot write: keys, host key, network, script
  *   layer/      what is mounted over the image and below the node's own files: its name, its units
  *   upper work  what the node wrote; or disk.img with both in it, where its disk is limited
+ *   shared/     where the folder of its reservation is mounted from, while it runs (data/shared has it)
  *   dev/        where its device nodes are mounted from, while it runs
  *   image       a link to the build of the image that it was made from
  *   made        exists once `create` has finished
@@ -23,6 +24,7 @@
 
 enum { NS_PATH = 512 };
 #define NS_SHARED_AT "/etc/nanopod"
+#define NS_SHARED_FOLDER "/shared" /* as the node sees it */
 
 /* The node's root has this id outside; it and the MOUNT_IDS - 1 ids after it belong to the node. */
 uid_t ns_first_id(const struct node_spec *n);
@@ -45,6 +47,16 @@ int ns_tell_size(const struct node_spec *n, struct fail *f);
 /* Makes disk.img, or upper/ and work/. Those that exist stay. */
 int ns_disk(const struct node_spec *n, struct fail *f);
 int ns_disk_use(const struct node_spec *n, int64_t *used, int64_t *size);
+
+/*
+ * The folder that the node shares with others of its reservation on this machine: made, or enlarged by its part. Then,
+ * in the child that becomes the node: mounted at dir/shared, with the owners that the node sees. Then given back: it
+ * goes with the last node, but not at once. now: without waiting, as its space is needed.
+ */
+int ns_shared(const struct node_spec *n, struct fail *f);
+int ns_shared_mount(const struct node_spec *n, int users, struct fail *f);
+int ns_shared_leave(const struct node_spec *n, struct fail *f);
+int ns_shared_tidy(const struct driver_setup *s, bool now, struct fail *f);
 
 /*
  * Writes what the node makes of its devices at its start: links, the ld cache, the environment. Then, in the child that

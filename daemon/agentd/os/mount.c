@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,9 @@ enum { CALL_OPEN_TREE = 428, CALL_MOVE_MOUNT = 429, CALL_MOUNT_SETATTR = 442 };
 enum { TREE_CLONE = 1, TREE_RECURSIVE = 0x8000, EMPTY_PATH = 0x1000, MOVE_F_EMPTY_PATH = 4 };
 enum { ATTR_READ_ONLY = 1, ATTR_IDMAP = 0x100000 };
 enum { PATH_ROOM = 512, OPTIONS_ROOM = 4000, LOOP_TRIES = 64, LOOP_DEVICES = 4096 };
+
+/* EXT4_IOC_RESIZE_FS, which no header of user space has. */
+#define MOUNT_EXT4_RESIZE _IOW('f', 16, uint64_t)
 
 struct attributes {
 	uint64_t set, clear, propagation, users;
@@ -111,9 +115,9 @@ int mount_users(uid_t first, int *fd, struct fail *f)
 
 /* ---- Folders -------------------------------------------------------------------------------- */
 
-int mount_shifted(int users, const char *from, const char *at, struct fail *f)
+int mount_shifted(int users, const char *from, const char *at, bool writable, struct fail *f)
 {
-	struct attributes a = { .set = ATTR_IDMAP | ATTR_READ_ONLY, .users = (uint64_t)users };
+	struct attributes a = { .set = ATTR_IDMAP | (writable ? 0 : ATTR_READ_ONLY), .users = (uint64_t)users };
 	int fd = (int)syscall(CALL_OPEN_TREE, AT_FDCWD, from, TREE_CLONE | O_CLOEXEC), error = 0;
 
 	if (fd < 0)
@@ -214,31 +218,43 @@ int mount_file_works(struct fail *f)
 	return 0;
 }
 
-/* By number: a path means another file in another mount namespace, and none once that is gone. */
-bool mount_file_busy(const char *file)
+/*
+ * The loop device that holds the file, open; -1: none. By number: a path means another file in another mount namespace,
+ * and none once that is gone.
+ */
+static int mount_loop_of(const char *file, char path[static PATH_ROOM])
 {
 	struct stat st;
-	bool busy = false;
 
 	if (stat(file, &st) != 0)
-		return false;
-	for (int i = 0; i < LOOP_DEVICES && !busy; i++) {
+		return -1;
+	for (int i = 0; i < LOOP_DEVICES; i++) {
 		struct loop_info64 info;
-		char path[PATH_ROOM];
 		int fd;
 
-		snprintf(path, sizeof path, "/sys/block/loop%d/loop/backing_file", i);
+		snprintf(path, PATH_ROOM, "/sys/block/loop%d/loop/backing_file", i);
 		if (access(path, F_OK) != 0) /* not in use */
 			continue;
-		snprintf(path, sizeof path, "/dev/loop%d", i);
+		snprintf(path, PATH_ROOM, "/dev/loop%d", i);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		busy = ioctl(fd, LOOP_GET_STATUS64, &info) == 0 && info.lo_device == st.st_dev &&
-			info.lo_inode == st.st_ino;
+		if (ioctl(fd, LOOP_GET_STATUS64, &info) == 0 && info.lo_device == st.st_dev &&
+			info.lo_inode == st.st_ino)
+			return fd;
 		close(fd);
 	}
-	return busy;
+	return -1;
+}
+
+bool mount_file_busy(const char *file)
+{
+	char path[PATH_ROOM];
+	int fd = mount_loop_of(file, path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 /* Another process may take a free device before we open it: then the next one is tried. */
@@ -271,30 +287,74 @@ static bool mount_is_sparse(int fd)
 	return fstat(fd, &st) == 0 && (int64_t)st.st_blocks * 512 < st.st_size;
 }
 
-int mount_file(const char *file, const char *at, struct fail *f)
+/* Opens a loop device that holds the file: for a shared one the device that does already, where there is one. */
+static int mount_loop(const char *file, bool shared, bool *sparse, char path[static PATH_ROOM])
 {
-	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = open(file, O_RDWR | O_CLOEXEC), loop = -1,
-	    rc = 0;
-	const char *options;
-	char path[PATH_ROOM];
+	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = open(file, O_RDWR | O_CLOEXEC),
+	    loop = control < 0 || fd < 0 ? -errno : -1;
 
-	if (control < 0 || fd < 0)
-		rc = -errno;
-	if (!rc) {
-		loop = mount_attach(control, fd, path);
-		rc = loop < 0 ? loop : 0;
+	if (control >= 0 && fd >= 0) {
+		*sparse = mount_is_sparse(fd);
+		loop = shared ? mount_loop_of(file, path) : -1;
+		loop = loop < 0 ? mount_attach(control, fd, path) : loop;
 	}
-	/* A file of zeros needs no second writing of its tables. */
-	options = !rc && mount_is_sparse(fd) ? "noinit_itable,discard" : "noinit_itable";
-	if (!rc && mount(path, at, "ext4", MS_NOATIME, options) != 0)
-		rc = -errno;
-	if (loop >= 0)
-		close(loop);
 	if (fd >= 0)
 		close(fd);
 	if (control >= 0)
 		close(control);
+	return loop;
+}
+
+static int mount_file_as(const char *file, const char *at, bool shared, struct fail *f)
+{
+	char path[PATH_ROOM];
+	bool sparse = false;
+	int loop = mount_loop(file, shared, &sparse, path), rc = loop < 0 ? loop : 0;
+
+	if (!rc && shared && ioctl(loop, LOOP_SET_CAPACITY, 0) != 0)
+		rc = -errno;
+	/* A file of zeros needs no second writing of its tables. */
+	if (!rc && mount(path, at, "ext4", MS_NOATIME, sparse ? "noinit_itable,discard" : "noinit_itable") != 0)
+		rc = -errno;
+	if (loop >= 0)
+		close(loop);
 	return rc ? fail_errno(f, rc, -rc, "cannot mount the disk '%s'", file) : 0;
+}
+
+int mount_file(const char *file, const char *at, struct fail *f)
+{
+	return mount_file_as(file, at, false, f);
+}
+
+/* As large as the file is now, in blocks of its file system. */
+static int mount_grow(const char *file, const char *at)
+{
+	int fd = open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
+	struct statvfs v;
+	struct stat st;
+	uint64_t blocks;
+
+	if (fd < 0)
+		return -errno;
+	if (stat(file, &st) != 0 || fstatvfs(fd, &v) != 0) {
+		error = errno;
+	} else {
+		blocks = (uint64_t)st.st_size / v.f_frsize;
+		if (ioctl(fd, MOUNT_EXT4_RESIZE, &blocks) != 0)
+			error = errno;
+	}
+	close(fd);
+	return -error;
+}
+
+int mount_file_shared(const char *file, const char *at, struct fail *f)
+{
+	int rc = mount_file_as(file, at, true, f);
+
+	if (rc)
+		return rc;
+	rc = mount_grow(file, at);
+	return rc && rc != -EPERM ? fail_errno(f, rc, -rc, "cannot enlarge the file system in '%s'", file) : 0;
 }
 
 /* ---- Trying --------------------------------------------------------------------------------- */
@@ -314,7 +374,7 @@ static int mount_try_here(const char *room, uid_t first, struct fail *f)
 	if (!rc)
 		rc = mount_users(first, &users, f);
 	if (!rc)
-		rc = mount_shifted(users, path[0], path[1], f);
+		rc = mount_shifted(users, path[0], path[1], false, f);
 	if (!rc)
 		rc = mount_overlay(path[1], path[2], path[3], path[4], f);
 	if (users >= 0)

@@ -23,8 +23,8 @@ int mount_alone(struct fail *f);
  */
 int mount_users(uid_t first, int *fd, struct fail *f);
 
-/* Mounts the folder `from` at `at`, read-only, with its owners shifted as users (of mount_users) maps them. */
-int mount_shifted(int users, const char *from, const char *at, struct fail *f);
+/* Mounts the folder `from` at `at`, read-only or not, with its owners shifted as users (of mount_users) maps them. */
+int mount_shifted(int users, const char *from, const char *at, bool writable, struct fail *f);
 
 /* Mounts at `at` an overlay of the folders in lower (topmost first, separated by ':') with upper over them. */
 int mount_overlay(const char *lower, const char *upper, const char *work, const char *at, struct fail *f);
@@ -34,6 +34,13 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
  * machine too, unless the file was made with all of its space: that stays its own.
  */
 int mount_file(const char *file, const char *at, struct fail *f);
+
+/*
+ * The same for a file that several nodes have mounted: all through one loop device, so that it is one file system. The
+ * caller keeps others from the same call on this file meanwhile. Where the file was made longer, the file system grows,
+ * unless this machine keeps even root from that (CAP_SYS_RESOURCE).
+ */
+int mount_file_shared(const char *file, const char *at, struct fail *f);
 
 /* Does this machine have a free loop device? -ENOTSUP: no. Does a loop device still hold the file after its unmount? */
 int mount_file_works(struct fail *f);

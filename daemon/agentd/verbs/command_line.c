@@ -51,6 +51,7 @@ static int command_line_verb_inventory(const struct flags *o, drivers all)
 	drivers_terms(d, &place.setup, &terms);
 	setup.node_memory = terms.node_memory;
 	setup.no_rate = terms.no_rate;
+	setup.shared = terms.shared;
 	status = verb_turn(o, &turn);
 	status = status ? status : inventory_verb(&setup, o->json, stdout, stderr);
 	if (turn >= 0)

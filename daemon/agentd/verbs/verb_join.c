@@ -82,6 +82,7 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 		drivers_terms(d, &place.setup, &terms);
 		setup.node_memory = terms.node_memory;
 		setup.no_rate = terms.no_rate;
+		setup.shared = terms.shared;
 	}
 	buf_init(&text, INVENTORY_JSON_MAX);
 	if (verb_turn(o, &turn) == 0 && inventory_read(&setup, &v) == 0 && gpu_slices_keep(o->data, v, NULL) == 0 &&

@@ -276,6 +276,7 @@ static int nodes_halt_here(const struct flags *o, drivers all, const struct iden
 		(*d)->list(&place.setup, nodes_add_listed, r, NULL);
 	}
 	before = r->count;
+	place.setup.for_good = o->destroy;
 	failed = rc ? 0 : nodes_halt_all(o, loop, r, &place.setup, all);
 	for (drivers d = all; !rc && *d; d++)
 		if ((*d)->tidy)

@@ -44,6 +44,7 @@ struct promise promise_read(int64_t gpus, const json_t *properties)
 	p.vcpus = promise_number(properties, "num_vcpus");
 	p.memory = promise_number(properties, "memory");
 	p.disk = promise_number(properties, "local_storage");
+	p.shared = promise_number(more, "shared_storage");
 	p.inodes = promise_number(more, "inodes");
 	p.network_mbps = promise_number(more, "network_mbps");
 	p.overcommit = p.vcpus ? promise_number(more, "overcommit") : 0;
@@ -70,9 +71,15 @@ struct promise promise_of(const struct sku *s)
 	return p;
 }
 
+/* Neither is more than 2^52. */
+int64_t promise_disk(const struct promise *p)
+{
+	return p->disk + p->shared;
+}
+
 bool promise_any(const struct promise *p)
 {
-	return p->gpus || p->vcpus || p->memory || p->disk || p->inodes || p->network_mbps;
+	return p->gpus || p->vcpus || p->memory || p->disk || p->shared || p->inodes || p->network_mbps;
 }
 
 bool promise_same(const struct promise *a, const struct promise *b)
@@ -142,6 +149,9 @@ const char *promise_text(const struct promise *p, char room[PROMISE_TEXT])
 	snprintf(text, sizeof text, "%s disk", promise_bytes(p->disk, bytes));
 	if (p->disk)
 		promise_add(room, text);
+	snprintf(text, sizeof text, "%s shared by its reservation", promise_bytes(p->shared, bytes));
+	if (p->shared)
+		promise_add(room, text);
 	snprintf(text, sizeof text, "%" PRId64 " inodes", p->inodes);
 	if (p->inodes)
 		promise_add(room, text);
@@ -188,6 +198,7 @@ json_t *promise_resources(const struct promise *p)
 	promise_put(o, "overcommit", p->overcommit);
 	promise_put(o, "memory_bytes", p->memory);
 	promise_put(o, "disk_bytes", p->disk);
+	promise_put(o, "shared_bytes", p->shared);
 	promise_put(o, "inodes", p->inodes);
 	promise_put(o, "network_mbps", p->network_mbps);
 	if (p->gpus)

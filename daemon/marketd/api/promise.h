@@ -21,6 +21,7 @@ struct promise {
 	int64_t gpus, gpu_memory, vcpus, memory, disk, inodes, network_mbps; /* bytes, but for counts and Mbit/s */
 	int64_t gpu_parts;  /* not a whole GPU, but one such part of one: 4 is a quarter. 0: whole ones */
 	char gpu_slice[SHARE_SLICE]; /* or a slice of this profile: "1g.10gb"; "": none */
+	int64_t shared;     /* bytes that it adds to the folder which nodes of its reservation on a machine share */
 	int64_t overcommit; /* how many vCPUs share a core; 1: none do. 0 without vcpus */
 	char gpu_vendor[16], gpu_model[72];
 };
@@ -28,6 +29,7 @@ struct promise {
 /* What is not of the right kind counts as not promised; NULL: nothing is. */
 struct promise promise_of(const struct sku *s);
 struct promise promise_read(int64_t gpus, const json_t *properties);
+int64_t promise_disk(const struct promise *p); /* of the machine's disk: its own, and its part of a shared one */
 bool promise_any(const struct promise *p);
 bool promise_same(const struct promise *a, const struct promise *b);
 

@@ -157,11 +157,13 @@ enum tally_part tally_lacks(const struct tally *r, const struct promise *p)
 		return TALLY_GPUS;
 	if (p->network_mbps && r->has.no_rate)
 		return TALLY_RATE;
+	if (p->shared && !r->has.shared)
+		return TALLY_SHARED;
 	if (p->vcpus && tally_sum(r->cores, tally_cores(p)) > r->has.vcpus * TALLY_CORE)
 		return TALLY_VCPUS;
 	if (p->memory && tally_sum(r->memory, tally_memory(r, p)) > r->has.memory)
 		return TALLY_MEMORY;
-	if (p->disk && tally_sum(r->disk, p->disk) > r->has.disk)
+	if (promise_disk(p) && tally_sum(r->disk, promise_disk(p)) > r->has.disk)
 		return TALLY_DISK;
 	return TALLY_PARTS;
 }
@@ -182,7 +184,8 @@ static void tally_take_slice(struct tally *r, unsigned set, const struct promise
 
 void tally_take(struct tally *r, const struct promise *p, const char *host)
 {
-	const int64_t needs[TALLY_PARTS] = { p->gpus, p->network_mbps, p->vcpus, p->memory, p->disk };
+	const int64_t needs[TALLY_PARTS] = { p->gpus, p->network_mbps, p->shared, p->vcpus, p->memory,
+		promise_disk(p) };
 	unsigned set = tally_set(&r->has, p);
 
 	for (int i = 0; i < TALLY_PARTS; i++)
@@ -195,7 +198,7 @@ void tally_take(struct tally *r, const struct promise *p, const char *host)
 		r->shares[set][p->gpu_parts]++;
 	r->cores = tally_sum(r->cores, tally_cores(p));
 	r->memory = tally_sum(r->memory, tally_memory(r, p));
-	r->disk = tally_sum(r->disk, p->disk);
+	r->disk = tally_sum(r->disk, promise_disk(p));
 }
 
 int64_t tally_count(const struct capacity *has, const struct promise *p)
@@ -297,6 +300,11 @@ static int tally_refuse(const struct tally *r, const struct promise *p, const st
 			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s limits no network; run "
 			"nanopod-agentd as "
 			"root, with driver ns or vm",
+			whose, s->alias, promised, *r->has.driver ? " " : "", r->has.driver);
+	if (part == TALLY_SHARED)
+		return fail_set(why, REASON_NO_ROOM,
+			"%s cannot hold a node of type '%.100s' (%s): its driver%s%s gives nodes no folder to share; "
+			"run nanopod-agentd as root, with driver ns, where there are loop devices",
 			whose, s->alias, promised, *r->has.driver ? " " : "", r->has.driver);
 	tally_told(r, p, part, told, sizeof told);
 	if (!count)

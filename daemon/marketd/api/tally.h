@@ -37,6 +37,7 @@ struct capacity {
 	bool devices;        /* the driver can give GPUs to nodes */
 	char no_gpus[240];   /* or what its machine lacks for that; "": it says nothing */
 	bool no_rate;        /* and cannot limit a node's network */
+	bool shared;         /* nodes of a reservation can share a folder */
 	int64_t node_memory; /* what each node takes beside its own */
 };
 
@@ -52,7 +53,7 @@ bool tally_capacity_of(const struct agent *a, struct capacity *out);
 json_t *tally_merge(const char *known, const json_t *given);
 
 /* What is needed, of one kind each: the order in which a shortage is told. */
-enum tally_part { TALLY_GPUS, TALLY_RATE, TALLY_VCPUS, TALLY_MEMORY, TALLY_DISK, TALLY_PARTS };
+enum tally_part { TALLY_GPUS, TALLY_RATE, TALLY_SHARED, TALLY_VCPUS, TALLY_MEMORY, TALLY_DISK, TALLY_PARTS };
 
 struct tally {
 	struct capacity has;

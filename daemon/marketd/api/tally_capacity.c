@@ -89,6 +89,7 @@ bool tally_capacity(const json_t *inventory, struct capacity *out)
 	out->disk = capacity_number(o, "disk_bytes", BYTES_MAX);
 	out->node_memory = capacity_number(o, "node_memory_bytes", BYTES_MAX);
 	out->no_rate = json_is_false(json_object_get(o, "network"));
+	out->shared = json_is_true(json_object_get(o, "shared_storage"));
 	out->devices = json_is_true(json_object_get(o, "devices"));
 	capacity_sentence(out->no_gpus, sizeof out->no_gpus, json_string_value(json_object_get(o, "no_gpus")));
 	promise_word(out->shares, sizeof out->shares, json_string_value(json_object_get(o, "shares")));
@@ -166,7 +167,7 @@ json_t *tally_merge(const char *known, const json_t *given)
 		const char *name;
 		char kind;
 	} members[] = { { "vcpus", 'i' }, { "memory_bytes", 'i' }, { "disk_bytes", 'i' }, { "gpus", 'a' },
-		{ "driver", 's' }, { "devices", 'b' }, { "network", 'b' }, { "shares", 's' },
+		{ "driver", 's' }, { "devices", 'b' }, { "network", 'b' }, { "shares", 's' }, { "shared_storage", 'b' },
 		{ "node_memory_bytes", 'i' } };
 	json_t *before = known ? json_loads(known, 0, NULL) : NULL, *out = json_deep_copy(given);
 	const json_t *old = json_object_get(before, "capacity");

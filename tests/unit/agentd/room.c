@@ -112,9 +112,11 @@ static void test_waits(void)
 	machine_wants(&m, 1, c);
 	machine_wants(&m, 2, c);
 	machine_wants(&m, 3, (struct contract){ .network_mbps = 10 });
+	machine_wants(&m, 4, (struct contract){ .shared = 10 });
 	roster_take(&m.roster, &m.work, &m.share, 1);
 	ok(machine_life(&m, 1) == LIFE_PENDING && machine_life(&m, 2) == LIFE_FAILED,
 		"one fails for which the driver's own memory is missing");
+	ok(machine_life(&m, 4) == LIFE_FAILED, "and one that would share a folder which no node here can have");
 	ok(machine_life(&m, 3) == LIFE_FAILED, "and one whose network nothing limits");
 	machine_end(&m);
 }

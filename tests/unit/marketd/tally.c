@@ -357,8 +357,27 @@ static void test_merging_many(void)
 	is_int(merges(100000, 100000), 0, "and take no time");
 }
 
+/* Its part of a shared folder is of the machine's disk, as its own is, and not every machine has such folders. */
+static void test_shared_folder(void)
+{
+	struct capacity has = { .disk = 100 };
+	struct promise p = { .disk = 20, .shared = 30 };
+	struct tally r;
+
+	tally_init(&r, &has);
+	ok(tally_lacks(&r, &p) == TALLY_SHARED, "nodes of this machine share no folder");
+	has.shared = true;
+	ok(tally_count(&has, &p) == 2, "two of 20 and 30 fit on a disk of 100");
+	p.disk = 0;
+	ok(tally_count(&has, &p) == 3, "three without a disk of their own");
+	ok(reads("{\"capacity\":{\"disk_bytes\":9,\"shared_storage\":1}}", &has) && !has.shared,
+		"only true says that nodes can share a folder");
+	ok(reads("{\"capacity\":{\"disk_bytes\":9,\"shared_storage\":true}}", &has) && has.shared, "(it does)");
+}
+
 int main(void)
 {
+	test_shared_folder();
 	test_merging();
 	test_merging_many();
 	test_random();

@@ -33,6 +33,7 @@ static const struct schema_field resources[] = {
 	{ "overcommit", SCHEMA_INTEGER, 0, NULL, 1, 16, "how many vCPUs share a core" },
 	COUNT_OF("memory_bytes", 0),
 	COUNT_OF("disk_bytes", 0),
+	COUNT_OF("shared_bytes", 0),
 	COUNT_OF("inodes", 0),
 	COUNT_OF("network_mbps", 0),
 	{ "gpu", SCHEMA_REF, 0, "np.ResourcesGpu", 0, 0, NULL },

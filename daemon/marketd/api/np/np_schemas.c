@@ -196,6 +196,8 @@ static const struct schema_field requires[] = {
 	{ "share", SCHEMA_STRING, FIELD_NULL, SHARES, 3, SHARE_TEXT,
 		"a node gets not the whole GPU, but the time of all and this part of its memory, beside others; or a "
 		"slice with hardware of its own (MIG), as mig:1g.10gb" },
+	{ "shared_storage", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 52,
+		"bytes that each node adds to /shared, a folder that all nodes of a reservation on a machine share" },
 	{ "inodes", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, INT64_C(1) << 40, "files that fit on a node's disk" },
 	{ "network_mbps", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 10000000, NULL },
 	{ "overcommit", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, OVERCOMMIT_MAX,
