@@ -73,6 +73,10 @@ tests_daemon_driver_SOURCES = tests/daemon/driver.c tests/daemon/driverkill.c te
 tests_daemon_driver_LDADD = libdrivervm.la libdriverns.la libdriverhost.la libdriverproc.la libos.la libbase.la \
 	$(JANSSON_LIBS)
 
+# A disk that several nodes have mounted, in a kernel of its own.
+TESTS += tests/daemon/shared-vm.t
+EXTRA_DIST += tests/daemon/growdisk.c tests/daemon/shared-vm.t
+
 # The daemons as services.
 TESTS += tests/daemon/purge.t tests/daemon/units.t tests/daemon/package.t
 tests/daemon/units.log: nanopod-marketd$(EXEEXT) nanopod-agentd$(EXEEXT) $(units)
