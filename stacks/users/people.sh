@@ -25,7 +25,7 @@ want() {
 	for name in ${S_groups-}; do
 		case $name in *-*) np_word=$(printf '%s' "$name" | tr - _) ;; *) np_word=$name ;; esac
 		eval "gid=\$S_groups_$np_word"
-		group "$name" "$gid" || return
+		np_group "$name" "$gid" people || return
 	done
 	if [ -n "$S_people" ] && [ ! -d "$base" ]; then np_dir "$base" 0755 root:root data; fi
 	for name in $S_people; do
@@ -37,18 +37,6 @@ want() {
 		if np_changing; then leave "$name" || return; else np_differs "remove user $name"; np_note_change; fi
 	done
 	access
-}
-
-group() {
-	if np_line=$(getent group "$1"); then
-		np_word=${np_line#*:*:}
-		[ "${np_word%%:*}" = "$2" ] || np_fail "group '$1' has the id ${np_word%%:*} on this node, not $2: it must be the same on all nodes"
-		return
-	fi
-	! np_line=$(getent group "$2") || { np_fail "the id $2 belongs to group '${np_line%%:*}' on this node but is needed for '$1'"; return 1; }
-	np_changing || { np_differs "add group $1 ($2)"; return 0; }
-	np_ledger group "$1" && groupadd -g "$2" "$1" || { np_fail "cannot add group '$1'$(np_disk /etc)"; return 1; }
-	np_did "add group $1 ($2)"
 }
 
 person() {
@@ -68,7 +56,7 @@ person() {
 	else
 		! np_line=$(getent passwd "$uid") || { np_fail "the id $uid belongs to user '${np_line%%:*}' on this node but is needed for '$1'"; return 1; }
 		np_changing || { np_differs "add user $1 ($uid)"; return 0; }
-		group "$1" "$uid" && np_ledger person "$1" "$home" &&
+		np_group "$1" "$uid" people && np_ledger person "$1" "$home" &&
 			useradd -M -u "$uid" -g "$uid" -d "$home" -s "$shell" ${groups:+-G "$groups"} -p '*' "$1" ||
 			{ np_has_failed || np_fail "cannot add user '$1'$(np_disk /etc)"; return 1; }
 		np_did "add user $1 ($uid)"
@@ -135,13 +123,11 @@ access() {
 		case $value in yes|true) may="$may$name ALL=(ALL:ALL) NOPASSWD: ALL$np_newline" ;; esac
 	done
 	# What the node has now stays, and the folder of root's is added.
-	before=$(np_hash $accept)
 	now=$(sshd -T 2>/dev/null | sed -n 's/^authorizedkeysfile //p' | tr ' ' '\n' | grep -vxF "$keys/%u" | xargs)
-	! np_changing || np_ledger sshd reload
-	printf 'AuthorizedKeysFile %s %s/%%u\n' "${now:-.ssh/authorized_keys}" $keys | np_file $accept 0644 root:root
-	if np_changing && ! np_has_failed && [ "$before" != "$(np_hash $accept)" ]; then
-		sshd -t && np_control reload ssh || { np_fail "sshd does not take '$accept'"; return 1; }
-		sshd -T 2>/dev/null | grep -qF "$keys/%u" || { np_fail "sshd does not read '$accept': its sshd_config includes no sshd_config.d"; return 1; }
+	printf 'AuthorizedKeysFile %s %s/%%u\n' "${now:-.ssh/authorized_keys}" $keys | sshd_set $accept || return
+	if np_changing && ! np_has_failed && ! sshd -T 2>/dev/null | grep -qF "$keys/%u"; then
+		np_fail "sshd does not read '$accept': its sshd_config includes no sshd_config.d"
+		return 1
 	fi
 	if [ -n "$may" ]; then
 		np_packages sudo
@@ -167,6 +153,3 @@ verify() {
 	done
 	np_has_failed || np_ok "$n users"
 }
-
-# Written before the file is, so undone after it.
-np_undo_sshd() { ! np_active ssh || np_control reload ssh; }
