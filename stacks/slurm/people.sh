@@ -6,15 +6,17 @@ file=$NP_STATE/people
 told=$NP_STATE/slurm-people
 
 manage() { timeout 60 sacctmgr -n -P "$@"; }
-account_setting() { eval "printf '%s\n' \"\${S_accounts_$(printf '%s' "$1" | tr -c 'A-Za-z0-9\n' _)_$2-}\""; }
-qos_setting() { eval "printf '%s\n' \"\${S_qos_$(printf '%s' "$1" | tr -c 'A-Za-z0-9\n' _)_$2-}\""; }
+# setting accounts|qos NAME WORD: what those maps have of one.
+setting() { eval "printf '%s\n' \"\${S_$1_$(printf '%s' "$2" | tr -c 'A-Za-z0-9\n' _)_$3-}\""; }
+# Each line with '-' for what is empty, because `read` takes several tabs for one.
+filled() { awk -F '\t' -v OFS='\t' -v n="$1" '{ for (i = 1; i <= n; i++) if ($i == "") $i = "-"; print }'; }
 
 # "KIND NAME PARENT SHARES LIMITS" a line (tabs): accounts before those whose parent they are, then users.
 wanted() {
 	{
 		for name in ${S_accounts-}; do
-			parent=$(account_setting "$name" parent)
-			printf 'account\t%s\t%s\t%s\t%s\n' "$name" "${parent:-root}" "$(account_setting "$name" shares)" "$(account_setting "$name" limits)"
+			parent=$(setting accounts "$name" parent)
+			printf 'account\t%s\t%s\t%s\t%s\n' "$name" "${parent:-root}" "$(setting accounts "$name" shares)" "$(setting accounts "$name" limits)"
 		done
 		[ ! -r $file ] || cut -f 2 $file | sort -u | while IFS= read -r name; do
 			case " ${S_accounts-} " in *" $name "*) ;; *) printf 'account\t%s\troot\t\t\n' "$name" ;; esac
@@ -31,7 +33,7 @@ wanted() {
 }
 
 qos_wanted() {
-	for name in ${S_qos-}; do printf '%s\t%s\t%s\n' "$name" "$(qos_setting "$name" priority)" "$(qos_setting "$name" limits)"; done
+	for name in ${S_qos-}; do printf '%s\t%s\t%s\n' "$name" "$(setting qos "$name" priority)" "$(setting qos "$name" limits)"; done
 }
 
 # What the database has: "account|user|shares|parent".
@@ -45,13 +47,13 @@ want() {
 	if [ "$(cat $told 2>/dev/null)" = "$new" ] && [ -z "$(lacks)" ]; then return; fi
 	np_changing || { np_differs "tell Slurm about $(people)"; return 0; }
 	np_ledger file $told absent || return 1
-	qos_wanted | while IFS=$np_tab read -r name priority limits; do
+	qos_wanted | filled 3 | while IFS=$np_tab read -r name priority limits; do
+		case $priority in -) priority=0 ;; esac
 		[ -n "$(manage show qos "$name" format=name)" ] || set_ add qos "$name" || return
 		# shellcheck disable=SC2086 # words
-		set_ modify qos "$name" set "priority=${priority:-0}" $limits || return
+		set_ modify qos "$name" set "priority=$priority" ${limits#-} || return
 	done || return
-	# awk's '-' for what is empty: read takes tabs for one.
-	wanted | awk -F '\t' -v OFS='\t' '{ for (i = 1; i <= 5; i++) if ($i == "") $i = "-"; print }' >"$np_room/wanted"
+	wanted | filled 5 >"$np_room/wanted"
 	while IFS=$np_tab read -r kind name parent shares limits; do
 		tell "$kind" "$name" "$parent" "${shares#-}" "${limits#-}" || return
 	done <"$np_room/wanted"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What the stack slurm writes (slurm.conf, gres.conf, cgroup.conf) for several clusters and versions, against
-# tests/stacks/slurm-conf/. UPDATE=1 writes those files anew. Where Slurm is installed, its own slurmctld reads them.
+# tests/stacks/slurm-conf/, and tells sacctmgr. UPDATE=1 writes those files anew. Where Slurm is installed, its own slurmctld reads them.
 . "$(dirname "$0")/../lib/tap.sh"
 golden=$SRC/tests/stacks/slurm-conf
 PATH=$PATH:/usr/sbin:/sbin
@@ -124,6 +124,44 @@ is "$(part gres | tail -n 1)" 'NodeName=gpu[1-200] Name=gpu Type=h100 File=/dev/
 is "$(printf '%s\n' n8 n9 n10 n12 a01 a02 a04 x node-1.example.com b7 n1 | { cat "$SRC/stacks/common/lib.sh" "$SRC/stacks/slurm/conf.inc"; echo 'slurm_list >&3 <<"."'; cat; echo .; } | sh)" \
 	'n[8-10,12],a[01-02,04],x,node-1.example.com,b7,n1' "names are folded"
 ok "in seconds ($(($(date +%s) - start)))" test $(($(date +%s) - start)) -lt 20
+
+# ---- What its database is told -----------------------------------------------------------------------------------------
+# told SETTING=VALUE…: what sacctmgr was asked to change, a line a call. (A stand-in knows nobody yet and notes its words.)
+mkdir "$TMP/bin"
+cat >"$TMP/bin/sacctmgr" <<'.'
+#!/bin/sh
+case $1 in -i) shift; printf '%s\n' "$*" >>"$SACCTMGR_ASKED" ;; esac
+.
+chmod +x "$TMP/bin/sacctmgr"
+told() {
+	rm -rf "$TMP/asked" "$TMP/state"
+	mkdir -p "$TMP/state"
+	[ -z "${people-}" ] || printf '%b' "$people" >"$TMP/state/people"
+	{
+		cat "$SRC/stacks/common/lib.sh"
+		echo "NP_STATE='$TMP/state' NP_RUN='$TMP' NP_CLUSTER=train PATH='$TMP/bin':\$PATH SACCTMGR_ASKED='$TMP/asked'; export SACCTMGR_ASKED"
+		echo "(NP_STACK=slurm NP_STEP=people"
+		for setting; do printf "%s='%s'\n" "${setting%%=*}" "${setting#*=}"; done
+		cat "$SRC/stacks/slurm/people.sh"
+		echo 'np_work apply) </dev/null'
+	} | sh >"$TMP/is" 2>&1
+	grep -q '	done	0' "$TMP/is" || cat "$TMP/is"
+	cat "$TMP/asked" 2>/dev/null
+}
+is "$(told 'S_qos=rush capped both bare' S_qos_rush_priority=100 'S_qos_capped_limits=MaxJobsPerUser=2 GrpTRES=cpu=8' S_qos_both_priority=7 S_qos_both_limits=MaxWall=60 |
+	grep '^modify qos')" "modify qos rush set priority=100
+modify qos capped set priority=0 MaxJobsPerUser=2 GrpTRES=cpu=8
+modify qos both set priority=7 MaxWall=60
+modify qos bare set priority=0" "qualities of service: each with its own priority and limits"
+is "$(people='ada\tlab-a\t3\t\ncy\tusers\t1\tMaxJobs=1\n' told 'S_accounts=lab-a' S_accounts_lab_a_limits=GrpTRES=cpu=8 | grep -E '^(add|modify) (account|user)' | grep -v 'set defaultaccount')" \
+	"add account lab-a cluster=train parent=root
+modify account lab-a set fairshare=1 GrpTRES=cpu=8 where cluster=train
+add account users cluster=train parent=root
+modify account users set fairshare=1 where cluster=train
+add user ada cluster=train account=lab-a fairshare=3
+modify user ada set fairshare=3 where cluster=train account=lab-a
+add user cy cluster=train account=users fairshare=1
+modify user cy set fairshare=1 MaxJobs=1 where cluster=train account=users" "accounts and users: so too"
 
 # ---- A credential that is not good: whose fault? ---------------------------------------------------------------------
 blames() { # WHAT-UNMUNGE-SAYS PATTERN
