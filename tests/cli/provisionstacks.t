@@ -116,6 +116,37 @@ like "$out" "^b1 +failing .*no room" "a step that cannot be checked" || diag "$o
 unlike "$out" "unreachable" "is no lost node"
 cp slow.kept stacks/toy/slow.sh
 
+# ---- People ----
+forget
+mkdir stacks/users
+printf 'stack: users\nsettings:\n  disk-mb: {type: number, default: 0}\nsteps: [{name: people}]\n' >stacks/users/stack.yaml
+# shellcheck disable=SC2016
+echo 'want() { for name in $S_people; do eval "keys=\$S_people_${name}_keys may=\${S_people_${name}_sudo-no}"; printf "%s %s\n%s\n" "$name" "$may" "$keys"; done | np_file "$NANOPOD_STATE/people" 0600; }' >stacks/users/people.sh
+public() { printf 'ssh-ed25519 AAAA%064d %s' "$1" "$2"; }
+cat >people.yaml <<END
+cluster: people
+nodes: {hosts: a1}
+users: {ada: {keys: ['$(public 1 ada@home)']}}   # in one line
+stacks: {users: {}}
+END
+run_is 0 "people" p apply -y people.yaml
+printf '# of bob\r\n\n  %s\r\n%s\n' "$(public 2 bob@home)" "$(public 3 bob@work)" >bob.pub
+run_is 0 "one more, where they stand in {}" p adduser -y people bob --key bob.pub --sudo || diag "$err"
+is "$(cat a/state/people)" "ada no
+$(public 1 ada@home)
+
+bob yes
+$(public 2 bob@home)
+$(public 3 bob@work)" "with all keys of the file"
+run_is 0 "another key" p adduser -y people bob --key <(public 4 bob@train)
+is "$(sed -n '/^bob/,$p' a/state/people)" "bob yes
+$(public 4 bob@train)" "takes the place of his others, and he stays who he was"
+run_is 3 "one whom it has not" p deluser -y people bbo
+is "$err" "nanopod: 'people' has no user 'bbo'" "is not found"
+run_is 0 "one less" p deluser -y people ada || diag "$err"
+is "$(grep -c . a/state/people)" 2 "is out"
+rm -r stacks/users
+
 # ---- A stack that cannot work ----
 forget
 run p apply -y --set toy.word=one -w a1,b1 --name toys toy

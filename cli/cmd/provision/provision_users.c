@@ -6,8 +6,8 @@
 
 #include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
+#include "cli/provision/model/clusteredit.h"
 #include "conf/conf.h"
-#include "conf/confedit.h"
 
 enum { USER_KEYS = 64, USER_KEY_FILE = 64 * 1024 };
 
@@ -34,10 +34,7 @@ static int user_keys_take(struct provision *p, const char *file, struct user_key
 	if (rc)
 		status = print_fail_field(p->np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_USAGE, "--key", NULL,
 			"cannot read '%s': %s", file, strerror(-rc));
-	for (char *rest = text.data, *line; !status && rest && (line = strsep(&rest, "\n"));) {
-		line[strcspn(line, "\r")] = '\0';
-		if (!*line || *line == '#')
-			continue;
+	for (char *rest = text.data, *line; !status && (line = cluster_user_line(&rest));) {
 		if (!cluster_user_key(line))
 			status = print_fail_field(p->np, STATUS_USAGE, "--key", "name the file that ends with .pub",
 				"'%s' has a line that is no public key", file);
@@ -55,50 +52,27 @@ static int user_keys_take(struct provision *p, const char *file, struct user_key
 	return status;
 }
 
-static int user_set(struct provision *p, const char *name, const char *word, const char *const *values, size_t count,
-	bool list)
-{
-	const char *keys[] = { "users", name, word, NULL };
-	struct fail f = { 0 };
-	struct buf made;
-	int rc;
-
-	buf_init(&made, p->text.max);
-	rc = confedit_set(p->file, &p->text, keys, values, count, list, &made, &f);
-	if (rc < 0) {
-		buf_release(&made);
-		return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
-	}
-	if (rc == 0) {
-		buf_release(&p->text);
-		p->text = made;
-	}
-	return STATUS_OK;
-}
-
-/* Whether the file has this user; *some: whether it has any. */
-static bool user_there(const struct provision *p, const char *name, bool *some)
+static bool user_there(const struct provision *p, const char *name)
 {
 	const struct conf *users;
 	struct conf_file *file;
 	bool there;
 
-	*some = false;
 	if (conf_parse(p->file, buf_text(&p->text), p->text.len, &file, NULL))
 		return false;
 	users = conf_get(&file->root, "users");
 	there = users && users->type == CONF_MAP && conf_get(users, name);
-	*some = users && users->type == CONF_MAP && users->count > 0;
 	conf_free(file);
 	return there;
 }
 
 static int user_lay(struct provision *p, const char *name)
 {
+	const char *keys_at[] = { "users", name, "keys", NULL }, *sudo_at[] = { "users", name, "sudo", NULL };
 	struct user_keys keys = { .count = 0 };
-	const char *sudo = option_given(p->o, "sudo") ? "yes" : "no";
-	bool some, there = user_there(p, name, &some);
-	int status = STATUS_OK;
+	bool there = user_there(p, name);
+	struct fail f = { 0 };
+	int status = STATUS_OK, rc = 0;
 
 	if (!option_count(p->o, "key") && !there)
 		return print_fail_field(p->np, STATUS_USAGE, "--key", "'--key FILE.pub' names theirs",
@@ -106,21 +80,21 @@ static int user_lay(struct provision *p, const char *name)
 	for (size_t i = 0; !status && i < option_count(p->o, "key"); i++)
 		status = user_keys_take(p, option_at(p->o, "key", i), &keys);
 	if (!status && keys.count)
-		status = user_set(p, name, "keys", keys.at, keys.count, true);
-	if (!status && (!there || option_given(p->o, "sudo")))
-		status = user_set(p, name, "sudo", &sudo, 1, false);
+		rc = clusteredit_set_list(p->file, &p->text, keys_at, keys.at, keys.count, &f);
+	if (!status && !rc && (!there || option_given(p->o, "sudo")))
+		rc = clusteredit_set(p->file, &p->text, sudo_at, option_given(p->o, "sudo") ? "yes" : "no", &f);
 	user_keys_release(&keys);
-	return status;
+	return rc ? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text) : status;
 }
 
 static int user_drop(struct provision *p, const char *name)
 {
-	bool some;
+	struct fail f = { 0 };
+	int rc = clusteredit_drop(p->file, &p->text, "users", name, &f);
 
-	if (!user_there(p, name, &some))
-		return print_fail(p->np, STATUS_NOTFOUND, some ? "the plan of its file names all" : NULL,
-			"'%s' has no user '%.60s'", p->c->name, name);
-	return user_set(p, name, NULL, NULL, 0, false);
+	if (rc > 0)
+		return print_fail(p->np, STATUS_NOTFOUND, NULL, "'%s' has no user '%.60s'", p->c->name, name);
+	return rc ? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text) : STATUS_OK;
 }
 
 static int user_change(struct nanopod *np, const struct options *o, char **words,

@@ -60,7 +60,9 @@ void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t
 int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
 	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f);
 
-/* Whether it is one line with a public key of SSH, as in a file NAME.pub. */
+/* Parts the text of a file NAME.pub: the next line in *rest that is no comment, trimmed; NULL at the end. */
+char *cluster_user_line(char **rest);
+/* Whether such a line is a public key of SSH. */
 bool cluster_user_key(const char *line);
 struct use *cluster_use(struct cluster *c, const char *stack);
 size_t cluster_member(const struct cluster *c, const char *name);   /* (size_t)-1: none */

@@ -121,7 +121,20 @@ bool cluster_user_key(const char *line)
 	return users_key_ok(line);
 }
 
-/* Each line is a key; empty ones and comments do not count. */
+char *cluster_user_line(char **rest)
+{
+	char *line;
+
+	while ((line = strsep(rest, "\n"))) {
+		line += strspn(line, " \t\r");
+		line[strcspn(line, "\t\r")] = '\0';
+		if (*line && *line != '#')
+			return line;
+	}
+	return NULL;
+}
+
+/* Each line is a key. */
 static int users_add_keys(struct cluster_reading *r, const struct conf *at, struct buf *out)
 {
 	char *text = strdup(at->text), *rest = text, *line;
@@ -129,11 +142,7 @@ static int users_add_keys(struct cluster_reading *r, const struct conf *at, stru
 
 	if (!text)
 		command_nomem();
-	while (!rc && (line = strsep(&rest, "\n"))) {
-		line += strspn(line, " \t\r");
-		line[strcspn(line, "\t\r")] = '\0';
-		if (!*line || *line == '#')
-			continue;
+	while (!rc && (line = cluster_user_line(&rest))) {
 		if (!cluster_user_key(line))
 			rc = conf_fail(r->file, at, r->f,
 				"'%.48s' is no public key: expected 'ssh-ed25519 AAAA…', as in a file NAME.pub", line);

@@ -46,20 +46,36 @@ static int put_key(struct buf *b, const char *key, unsigned indent)
 	return rc ? rc : buf_addc(b, ':');
 }
 
+/* What a key is set to: one text, or a list. */
+struct clusteredit_value {
+	const char *const *at;
+	size_t count;
+	bool list;
+};
+
+static int put_words(struct buf *b, const struct clusteredit_value *v)
+{
+	int rc = buf_adds(b, v->list ? " [" : " ");
+
+	for (size_t i = 0; i < v->count && !rc; i++) {
+		rc = i ? buf_adds(b, ", ") : 0;
+		rc = rc ? rc : put_scalar(b, v->at[i]);
+	}
+	return rc ? rc : buf_adds(b, v->list ? "]\n" : "\n");
+}
+
 /*
  * Writes the value of a key. keys: the path of the change below it, NULL without one. c: the old value, NULL for a new
  * key.
  */
-static int put_value(struct buf *b, const struct conf *c, const char *const *keys, const char *value, unsigned indent)
+static int put_value(struct buf *b, const struct conf *c, const char *const *keys,
+	const struct clusteredit_value *value, unsigned indent)
 {
 	bool found = false;
 	int rc;
 
-	if (keys && !*keys) {
-		rc = buf_addc(b, ' ');
-		rc = rc ? rc : put_scalar(b, value);
-		return rc ? rc : buf_addc(b, '\n');
-	}
+	if (keys && !*keys)
+		return put_words(b, value);
 	if (!keys && (c->type != CONF_MAP || !c->count)) {
 		rc = c->type == CONF_NULL ? 0 : buf_addc(b, ' ');
 		rc = rc || c->type == CONF_NULL ? rc : put_flow(b, c);
@@ -88,7 +104,20 @@ static void clusteredit_take(struct buf *text, const struct buf *made)
 	*text = *made;
 }
 
-static bool reads_back(const char *name, const struct buf *text, const char *const *keys, const char *value)
+static bool clusteredit_is(const struct conf *at, const struct clusteredit_value *v)
+{
+	bool same = at && at->type == (v->list ? CONF_LIST : CONF_TEXT) && (!v->list || at->count == v->count);
+
+	for (size_t i = 0; same && i < v->count; i++) {
+		const struct conf *item = v->list ? &at->items[i] : at;
+
+		same = item->type == CONF_TEXT && strcmp(item->text, v->at[i]) == 0;
+	}
+	return same;
+}
+
+static bool reads_back(const char *name, const struct buf *text, const char *const *keys,
+	const struct clusteredit_value *value)
 {
 	const struct conf *at;
 	struct conf_file *file;
@@ -99,12 +128,13 @@ static bool reads_back(const char *name, const struct buf *text, const char *con
 	at = &file->root;
 	for (; at && *keys; keys++)
 		at = conf_get(at, *keys);
-	fine = at && at->type == CONF_TEXT && strcmp(at->text, value) == 0;
+	fine = clusteredit_is(at, value);
 	conf_free(file);
 	return fine;
 }
 
-static int write_anew(const char *name, struct buf *text, const char *const *keys, const char *value, struct fail *f)
+static int write_anew(const char *name, struct buf *text, const char *const *keys,
+	const struct clusteredit_value *value, struct fail *f)
 {
 	struct conf_file *file;
 	struct buf lines;
@@ -115,20 +145,21 @@ static int write_anew(const char *name, struct buf *text, const char *const *key
 	buf_init(&lines, text->max);
 	rc = put_key(&lines, keys[0], 0);
 	rc = rc ? rc : put_value(&lines, conf_get(&file->root, keys[0]), keys + 1, value, 2);
-	rc = rc ? fail_set(f, rc, "cannot change '%s': it cannot hold '%s'", name, value)
+	rc = rc ? fail_set(f, rc, "cannot change '%s': it cannot hold '%s'", name, *value->at)
 		: confedit_set_top(file, text, keys[0], &lines, f);
 	buf_release(&lines);
 	conf_free(file);
 	return rc;
 }
 
-int clusteredit_set(const char *file, struct buf *text, const char *const *keys, const char *value, struct fail *f)
+static int clusteredit_put(const char *file, struct buf *text, const char *const *keys,
+	const struct clusteredit_value *value, struct fail *f)
 {
 	struct buf made;
 	int rc;
 
 	buf_init(&made, text->max);
-	rc = confedit_set(file, text, keys, &value, 1, 0, &made, NULL);
+	rc = confedit_set(file, text, keys, value->at, value->count, value->list, &made, NULL);
 	if (rc == 0) {
 		clusteredit_take(text, &made);
 		return 0;
@@ -145,6 +176,18 @@ int clusteredit_set(const char *file, struct buf *text, const char *const *keys,
 	}
 	clusteredit_take(text, &made);
 	return 0;
+}
+
+int clusteredit_set(const char *file, struct buf *text, const char *const *keys, const char *value, struct fail *f)
+{
+	return clusteredit_put(file, text, keys, &(struct clusteredit_value){ .at = &value, .count = 1 }, f);
+}
+
+int clusteredit_set_list(const char *file, struct buf *text, const char *const *keys, const char *const *words,
+	size_t count, struct fail *f)
+{
+	return clusteredit_put(file, text, keys,
+		&(struct clusteredit_value){ .at = words, .count = count, .list = true }, f);
 }
 
 int clusteredit_set_dotted(const char *file, struct buf *text, const char *above, const char *dotted, const char *value,

@@ -170,6 +170,20 @@ static const char *edit(const char *from, const char *dotted, const char *value)
 	return buf_text(&text);
 }
 
+/* Those of ada become "k 1" and "k2". */
+static const char *edit_keys(const char *from)
+{
+	static const char *const keys[] = { "users", "ada", "keys", NULL }, *const words[] = { "k 1", "k2" };
+	static struct buf text;
+	struct fail why = { 0 };
+
+	buf_release(&text);
+	buf_init(&text, 65536);
+	if (buf_adds(&text, from) || clusteredit_set_list("f", &text, keys, words, 2, &why))
+		return "refused";
+	return buf_text(&text);
+}
+
 static const char *more(const char *from, const char *stack)
 {
 	static struct buf text;
@@ -216,6 +230,11 @@ static void test_edit(void)
 		"one that is not there");
 	is_str(edit("a: b\n", "base.airgap", "x"), "a: b\nstacks:\n  base:\n    airgap: x\n", "nor its stacks");
 	is_str(edit(file, "slurm", "x"), "refused", "no setting");
+	is_str(edit_keys("users:\n  ada: # she\n    keys: [a]\n    sudo: yes\n"),
+		"users:\n  ada: # she\n    keys: ['k 1', k2]\n    sudo: yes\n", "a list in its own lines");
+	is_str(edit_keys("users: {ada: {keys: [a, b, c], sudo: yes}}\n"),
+		"users:\n  ada:\n    keys: ['k 1', k2]\n    sudo: yes\n", "one in {}");
+	is_str(edit_keys("a: b\n"), "a: b\nusers:\n  ada:\n    keys: ['k 1', k2]\n", "one that is not there");
 	is_str(edit("{stacks: {a: {b: c}}}\n", "a.b", "d"), "refused", "a file that is all {}");
 	buf_init(&text, 65536);
 	ok(buf_adds(&text, file) == 0 && clusteredit_nodes("f", &text, "n[1-3]", NULL) == 0 &&
