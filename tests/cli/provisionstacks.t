@@ -147,6 +147,15 @@ run_is 0 "one less" p deluser -y people ada || diag "$err"
 is "$(grep -c . a/state/people)" 2 "is out"
 rm -r stacks/users
 
+# ---- Files that the cluster file names ----
+forget
+mkdir -p lab/up && echo hello >lab/up/file
+printf 'cluster: toys\nnodes: {hosts: "a1,b1"}\nstacks:\n  # mine\n  toy: {file: ./up}\n' >lab/toys.yaml
+run_is 0 "a path that begins at the file" p apply -y lab/toys.yaml || diag "$err"
+like "$(kept)" "file: $TMP/lab/up" "is kept as the whole path"
+run_is 0 "so that the name is enough" p plan --detailed-exitcode toys || diag "$err"
+is "$(cat b/state/file/file)" hello "from any folder"
+
 # ---- A stack that cannot work ----
 forget
 run p apply -y --set toy.word=one -w a1,b1 --name toys toy

@@ -248,12 +248,52 @@ static int provision_file_take_file(struct provision *p, const char *path)
 	return STATUS_OK;
 }
 
+/* A path in the file that begins at the file's folder or at home. */
+static bool is_relative(const struct conf_file *file, const char *stack, const char *key)
+{
+	const struct conf *at = conf_get(&file->root, "stacks");
+
+	at = at && at->type == CONF_MAP ? conf_get(at, stack) : NULL;
+	at = at && at->type == CONF_MAP ? conf_get(at, key) : NULL;
+	return at && at->type == CONF_TEXT && *at->text && *at->text != '/' && !strstr(at->text, "://");
+}
+
+/* The text is kept in another folder, so its paths become absolute. */
+static int provision_file_whole_paths(struct provision *p)
+{
+	struct conf_file *file;
+	struct fail f = { 0 };
+	int rc = conf_parse(p->file, buf_text(&p->text), p->text.len, &file, &f);
+
+	if (rc)
+		return print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text);
+	for (size_t k = 0; k < p->c->use_count && !rc; k++) {
+		const struct use *u = &p->c->uses[k];
+
+		for (size_t i = 0; i < u->stack->setting_count && !rc; i++) {
+			const char *keys[] = { "stacks", u->stack->name, u->stack->settings[i].key, NULL };
+			char *path;
+
+			if (u->stack->settings[i].type != STACK_FILE || !is_relative(file, keys[1], keys[2]))
+				continue;
+			path = realpath(pairs_or(&u->settings, keys[2], ""), NULL);
+			rc = path ? clusteredit_set(p->file, &p->text, keys, path, &f)
+				  : fail_errno(&f, -ENOENT, errno, "cannot read '%s.%s'", keys[1], keys[2]);
+			free(path);
+		}
+	}
+	conf_free(file);
+	return rc ? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text) : STATUS_OK;
+}
+
 static int provision_file_take_word(struct provision *p, const char *word, bool roles, bool sets)
 {
-	int status = provision_is_path(word) ? provision_file_take_file(p, word) : take_kept(p, word);
+	bool path = provision_is_path(word);
+	int status = path ? provision_file_take_file(p, word) : take_kept(p, word);
 
 	status = status ? status : provision_set(p, roles, sets);
-	return status ? status : provision_read(p);
+	status = status ? status : provision_read(p);
+	return status || !path ? status : provision_file_whole_paths(p);
 }
 
 int provision_take_cluster(struct provision *p, const char *word)
