@@ -5,7 +5,7 @@
 # hostname machine_id os_id os_version os_codename arch kernel
 # init systemd|sysv|none   ssh_port   hostkey (sshd's, ed25519)
 # cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made)
-# cgroup_devices yes|no (devices can be denied to a group: not in a user namespace)
+# cgroup_devices yes|no (devices can be denied to a group)   user_namespace yes|no (its root is not the machine's)
 # cpus sockets cores threads (cores a socket, threads a core)   memory_mb swap_mb   disk_free_mb (least of /, /var, /usr/local)
 # address (by which others reach it)   route yes|no (a default route)   mtu (of its interface)   resolves yes|no (its own name)
 # root root|sudo|sudo-password|none
@@ -79,9 +79,12 @@ facts_cgroup() {
 		if [ -e /sys/fs/cgroup/unified/cgroup.controllers ] && first /sys/fs/cgroup/unified/cgroup.controllers && [ -n "$text" ]; then cgroup=hybrid; fi
 	fi
 	say cgroup $cgroup
-	[ -n "$at" ] || return 0
 	first /proc/self/uid_map
-	case $text in *4294967295) say cgroup_devices yes ;; *) say cgroup_devices no ;; esac
+	case $text in ''|*4294967295) inside=no ;; *) inside=yes ;; esac
+	say user_namespace $inside
+	[ -n "$at" ] || return 0
+	# The kernel takes programs that deny devices from the machine's root alone.
+	case $inside in yes) say cgroup_devices no ;; *) say cgroup_devices yes ;; esac
 	if [ "$user" = 0 ]; then say cgroup_write "$(yes_no facts_group)"; else say cgroup_write "$(yes_no may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$")"; fi
 }
 

@@ -26,6 +26,11 @@ printf 'cpus=9999\nmemory_mb=999999999\n' >"$TMP/resources"
 is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep -E '^(cpus|memory_mb)=')" \
 	"$(NP_RESOURCES=/dev/null sh "$facts" | grep -E '^(cpus|memory_mb)=')" "nor larger than the machine"
 
+if unshare -Ur true 2>/dev/null; then
+	is "$(unshare -Ur sh "$facts" | grep -E '^(user_namespace|cgroup_devices)=' | sort | tr '\n' ' ' | sed 's/cgroup_devices=no //')" "user_namespace=yes " \
+		"a user namespace, where devices cannot be denied"
+fi
+
 # NFS: what the kernel has, or can load.
 printf 'nodev\tnfsd\n\text4\n' >"$TMP/filesystems"
 mkdir "$TMP/bin" && printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/modprobe" && chmod +x "$TMP/bin/modprobe"

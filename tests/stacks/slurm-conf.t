@@ -112,7 +112,14 @@ writes 23.11.4 >"$TMP/is"
 like "$(part cgroup)" '^IgnoreSystemd=yes' "v2 without systemd"
 table=$(row n1 10.0.0.1 slurm.controller "$small|$v2"; row w1 10.0.0.2 slurm.workers "$big|cgroup=v1|cgroup_write=yes|cgroup_devices=no$(gpus 2 nvidia l4 nvidia)")
 writes 22.05.8 >"$TMP/is"
-unlike "$(part cgroup)" ConstrainDevices "devices cannot be denied in a user namespace"
+like "$(part cgroup)" '^ConstrainRAMSpace=yes' "where devices cannot be denied, memory is"
+unlike "$(part cgroup)" ConstrainDevices "and devices are not"
+like "$(part slurm)" '^ProctrackType=proctrack/cgroup' "and jobs are tracked by groups"
+for cgroup in v1 v2; do
+	table=$(row n1 10.0.0.1 slurm.controller "$small|$v2"; row w1 10.0.0.2 slurm.workers "$small|cgroup=$cgroup|cgroup_write=yes|cgroup_devices=no|user_namespace=yes")
+	writes 22.05.8 >"$TMP/is"
+	like "$(part slurm)" "^ProctrackType=proctrack/$(case $cgroup in v1) echo linuxproc ;; v2) echo cgroup ;; esac)" "in a user namespace with $cgroup"
+done
 
 # ---- Large: one pass, not one a node -------------------------------------------------------------------------------
 table=$(i=0; row n1 10.0.0.1 slurm.controller "$small|$v2"; while [ $i -lt 200 ]; do i=$((i + 1)); row gpu$i 10.0.1.$i slurm.workers "$big|$v2$(gpus 8 nvidia h100 nvidia)"; done)

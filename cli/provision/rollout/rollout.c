@@ -20,6 +20,7 @@ static const char *const table_keys[] = {
 	"rdma",
 	"init",
 	"cgroup",
+	"user_namespace",
 	"cpus",
 	"sockets",
 	"cores",
