@@ -264,7 +264,7 @@ facts_steps() {
 	# Skip unreadable files, because awk stops at the first file that it cannot open.
 	set --
 	for file in /var/lib/nanopod/steps/*.*; do
-		case $file in *.owed|*.set|*.new) ;; *) [ ! -r "$file" ] || set -- "$@" "$file" ;; esac
+		case $file in *.owed|*.set|*.table|*.new) ;; *) [ ! -r "$file" ] || set -- "$@" "$file" ;; esac
 	done
 	[ $# -gt 0 ] || return 0
 	awk -v ours="${NP_CLUSTER-}" '

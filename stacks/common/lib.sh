@@ -20,14 +20,14 @@
 # $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is written before its change.
 # $NP_STATE/steps/STACK.STEP is "begun CLUSTER" or "done TIME CLUSTER". STACK.STEP.owed exists from a change until its step
 # succeeds: a restart is due. STACK.STEP.set has $NP_SETTINGS, the S_…= and NP_ROLES= of its last apply,
-# which np_was_set reads before an undo.
+# which np_was_set reads before an undo. STACK.STEP.table has the table of one that asks for more facts ($NP_OWN_TABLE).
 
 exec 3>&1 1>&2
 umask 022
 LC_ALL=C DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL DEBIAN_FRONTEND PATH
 unset LANG LANGUAGE LD_PRELOAD
-NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_LEAVING='' NP_USES='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
+NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_LEAVING='' NP_USES='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_OWN_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
 np_rs=$(printf '\036NP') np_tab='	' np_newline='
 ' np_changed='' np_failed='' np_locked='' np_room=''
 
@@ -144,7 +144,7 @@ np_run() {
 	! np_has_failed || return 1
 	case $NP_MODE in
 	apply) np_keep_rows && np_mark "done $(date +%s) $NP_CLUSTER" && rm -f "$np_marker.owed" ;;
-	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" && rm -f "$np_marker" && np_tidy ;;
+	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" "$np_marker.table" && rm -f "$np_marker" && np_tidy ;;
 	esac
 }
 # Keeps the settings of this apply, because the undo needs them, not later ones.
@@ -184,17 +184,22 @@ np_is() { case " $NP_ROLES " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 # An unreachable member ($NP_UNKNOWN) keeps its row of the last apply, so that it stays in the cluster's files while it is
 # away. 'drop' takes nodes out.
 np_rows() {
-	if [ -n "${NP_UNKNOWN-}" ] && [ -f "$NP_STATE/table" ]; then
+	if [ -n "${NP_UNKNOWN-}" ] && [ -f "$(np_kept_table)" ]; then
 		printf '%s\n' "$NP_TABLE" | awk -F '\t' -v away=" $NP_UNKNOWN " '
 			NR == FNR { if ($0 != "") { now[$1] = $0; order[++n] = $1 } next }
 			$1 in now { print now[$1]; delete now[$1]; next }
 			index(away, " " $1 " ")
-			END { for (i = 1; i <= n; i++) if (order[i] in now) print now[order[i]] }' - "$NP_STATE/table"
+			END { for (i = 1; i <= n; i++) if (order[i] in now) print now[order[i]] }' - "$(np_kept_table)"
 	elif [ -n "$NP_TABLE" ]; then
 		printf '%s\n' "${NP_TABLE%"$np_newline"}"
 	fi
 }
-np_keep_rows() { [ -z "$NP_TABLE" ] || { (umask 077; np_rows >"$NP_STATE/table.new") && mv -f "$NP_STATE/table.new" "$NP_STATE/table"; } || np_fail "cannot write '$NP_STATE/table'$(np_disk "$NP_STATE")"; }
+np_kept_table() { if [ -n "$NP_OWN_TABLE" ]; then printf '%s\n' "$NP_STATE/steps/$NP_STACK.$NP_STEP.table"; else printf '%s\n' "$NP_STATE/table"; fi; }
+np_keep_rows() {
+	[ -n "$NP_TABLE" ] || return 0
+	np_word=$(np_kept_table)
+	(umask 077; np_rows >"$np_word.new") && mv -f "$np_word.new" "$np_word" || np_fail "cannot write '$np_word'$(np_disk "$NP_STATE")"
+}
 np_all() { np_rows | cut -f 2; }
 np_members() {
 	case $1 in *.*) np_word=$1 ;; *) np_word=$NP_STACK.$1 ;; esac

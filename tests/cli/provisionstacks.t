@@ -156,6 +156,19 @@ like "$(kept)" "file: $TMP/lab/up" "is kept as the whole path"
 run_is 0 "so that the name is enough" p plan --detailed-exitcode toys || diag "$err"
 is "$(cat b/state/file/file)" hello "from any folder"
 
+# ---- Facts ----
+forget
+mkdir stacks/asks
+printf 'stack: asks\nsettings:\n  disk-mb: {type: number, default: 0}\nsteps:\n  - {name: asks, facts: [kernel]}\n  - {name: does-not}\n' >stacks/asks/stack.yaml
+for step in asks does-not; do
+	# shellcheck disable=SC2016
+	echo 'want() { np_fact "$NP_HOST" cgroup; np_fact "$NP_HOST" kernel; } >$NANOPOD_STATE/'$step >stacks/asks/$step.sh
+done
+run_is 0 "a step that asks for a fact" p apply -y -w a1 asks || diag "$err"
+is "$(sed -n 2p a/state/asks)" "$(cat /proc/sys/kernel/osrelease)" "has it"
+is "$(cat a/state/does-not)" "$(sed -n 1p a/state/asks)" "others have the usual ones"
+rm -r stacks/asks
+
 # ---- A stack that cannot work ----
 forget
 run p apply -y --set toy.word=one -w a1,b1 --name toys toy

@@ -79,6 +79,7 @@ mkdir -p "$TMP/steps"
 echo "done 1700000000 train" >"$TMP/steps/slurm.users"
 echo "begun train" >"$TMP/steps/slurm.worker"
 echo "S_x=''" >"$TMP/steps/slurm.worker.set"
+printf 'n1\th1\n' >"$TMP/steps/slurm.worker.table"
 : >"$TMP/steps/slurm.worker.owed"
 echo "done 1700000000 other" >"$TMP/steps/toy.one"
 steps_of() { sed "s|/var/lib/nanopod/steps|$TMP/steps|" "$facts" | NP_CLUSTER=$1 sh 2>/dev/null | grep -E '^(steps|cluster)=' | tr '\n' ' '; }

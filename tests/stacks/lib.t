@@ -227,6 +227,16 @@ S_two=\"1
 	like "$out" '^differs' "$shell: one who is a member no more does not"
 	table=$whole
 	try : undo
+	try 'NP_TABLE=$(printf "%s\n" "$NP_TABLE" | sed "s/\$/	kernel=6.1/") NP_OWN_TABLE=yes; want() { np_fact h2 kernel | np_file "$R/etc/kernel" 0644 "$ME"; }' apply
+	try 'want() { np_fact h2 kernel | np_file "$R/etc/other" 0644 "$ME"; }' apply two
+	is "$(cat "$TMP/root/etc/kernel" "$TMP/root/etc/other")" 6.1 "$shell: a fact that a step asks for is in its table alone"
+	table=$(printf '%s\n' "$whole" | sed 2d)
+	try 'NP_UNKNOWN=n2 NP_OWN_TABLE=yes; want() { np_fact h2 kernel | np_file "$R/etc/kernel" 0644 "$ME"; }' check
+	unlike "$out" '^differs' "$shell: and kept of one who is not reached, whatever other steps keep"
+	table=$whole
+	try : undo two
+	try : undo
+	ok "$shell: until it is undone" test ! -e "$TMP/state"
 
 	# ---- Causes --------------------------------------------------------------------------------------------
 	cause() { # TEXT PATTERN

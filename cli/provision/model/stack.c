@@ -197,6 +197,7 @@ static void free_step(struct stack_step *step)
 	}
 	free(step->name);
 	free(step->help);
+	stack_free_words(step->facts);
 	free(step->when);
 	free(step->gives);
 	free(step->takes);

@@ -56,6 +56,7 @@ struct stack_step {
 	char *when;                /* "accounting=yes", or "accounting!=no"; NULL: always */
 	struct stack_need needs[STACK_NEEDS];
 	size_t need_count;
+	char **facts;              /* its table has these too: what their keys begin with; ends with NULL; NULL */
 	char *gives, *takes;       /* name of the file that a step hands to others: "munge-key"; NULL */
 	char *upload;              /* setting whose local file or folder is uploaded to $NP_UPLOAD; NULL */
 	unsigned wave;             /* at most so many nodes at a time; 0: any */

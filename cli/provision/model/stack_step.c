@@ -261,6 +261,21 @@ static int check_when(struct stack_reading *r, const struct conf *map, struct st
 	return rc;
 }
 
+static int read_facts(struct stack_reading *r, const struct conf *map, struct stack_step *step)
+{
+	const struct conf *at = conf_get(map, "facts");
+	int rc = stack_get_words(r, map, "facts", &step->facts);
+
+	for (size_t i = 0; step->facts && step->facts[i] && !rc; i++) {
+		const char *word = step->facts[i];
+
+		if (!*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+			rc = conf_fail(r->file, at->type == CONF_LIST ? &at->items[i] : at, r->f,
+				"'%.64s' is not the name of a fact: small letters, digits and _", word);
+	}
+	return rc;
+}
+
 static int read_step(struct stack_reading *r, const struct conf *at)
 {
 	static const char *const keys[] = {
@@ -270,6 +285,7 @@ static int read_step(struct stack_reading *r, const struct conf *at)
 		"when",
 		"needs",
 		"after",
+		"facts",
 		"gives",
 		"takes",
 		"upload",
@@ -301,6 +317,7 @@ static int read_step(struct stack_reading *r, const struct conf *at)
 	rc = rc ? rc : check_when(r, at, step);
 	rc = rc ? rc : read_needs(r, at, "needs", true, step);
 	rc = rc ? rc : read_needs(r, at, "after", false, step);
+	rc = rc ? rc : read_facts(r, at, step);
 	rc = rc ? rc : stack_get_word(r, at, "gives", &step->gives);
 	rc = rc ? rc : stack_get_word(r, at, "takes", &step->takes);
 	rc = rc ? rc : stack_get_word(r, at, "upload", &step->upload);

@@ -15,28 +15,6 @@
 
 enum { FACTS_MS = 60000, LIB_BYTES = 4 << 20 };
 
-static const char *const table_keys[] = {
-	"gpu",
-	"rdma",
-	"init",
-	"cgroup",
-	"user_namespace",
-	"cpus",
-	"sockets",
-	"cores",
-	"threads",
-	"memory_mb",
-	"os_",
-	"arch",
-	"k3s_",
-	"mtu",
-	"ssh_port",
-	"hostkey",
-	"candidate_",
-	"installed_",
-	NULL,
-};
-
 /* ---- Facts ---------------------------------------------------------------------------------- */
 
 static int64_t rollout_wall_us(void)
@@ -245,7 +223,7 @@ static int look_around(struct rollout *e)
 	if (!left)
 		return print_fail(e->np, STATUS_CHECK, "'--skip-gate NAME' ignores a gate that stops nodes",
 			"no usable node is left");
-	if (facts_table(e->c, e->facts, table_keys, &e->table) != 0)
+	if (rollout_script_table(e, NULL, &e->table) != 0)
 		return print_fail(e->np, STATUS_FAILURE, NULL, "the table of all nodes is too large");
 	return STATUS_OK;
 }

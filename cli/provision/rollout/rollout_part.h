@@ -149,6 +149,8 @@ void rollout_file_forget(struct rollout *e, const char *name);   /* NULL: all */
 
 /* ---- rollout_script.c: what is sent ---- */
 void rollout_script_facts(const struct rollout *e, struct buf *b);
+/* The table of all nodes, with the facts whose keys begin with one of `more` too. 0, or a negative code. */
+int rollout_script_table(const struct rollout *e, char *const *more, struct buf *out);
 void rollout_script_head(const struct rollout *e, size_t member, struct buf *b);
 void rollout_script_step(const struct rollout *e, const struct work *w, const char *upload, bool secrets,
 	struct buf *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the text for a node's shell. Values from files or nodes are always single quoted words. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -50,6 +51,61 @@ void rollout_script_facts(const struct rollout *e, struct buf *b)
 	rollout_script_add(b, "export NP_CLUSTER NP_PACKAGES\n");
 	rollout_script_add(b, e->facts_script);
 	buf_release(&names);
+}
+
+/* What the keys of facts in every table begin with. */
+static const char *const table_keys[] = {
+	"gpu",
+	"rdma",
+	"init",
+	"cgroup",
+	"user_namespace",
+	"cpus",
+	"sockets",
+	"cores",
+	"threads",
+	"memory_mb",
+	"os_",
+	"arch",
+	"k3s_",
+	"mtu",
+	"ssh_port",
+	"candidate_",
+	"installed_",
+};
+
+int rollout_script_table(const struct rollout *e, char *const *more, struct buf *out)
+{
+	enum { USUAL = sizeof table_keys / sizeof *table_keys };
+	size_t n = 0;
+	const char **keys;
+	int rc;
+
+	while (more && more[n])
+		n++;
+	keys = calloc(USUAL + n + 1, sizeof *keys);
+	if (!keys)
+		command_nomem();
+	for (size_t i = 0; i < USUAL + n; i++)
+		keys[i] = i < USUAL ? table_keys[i] : more[i - USUAL];
+	rc = facts_table(e->c, e->facts, keys, out);
+	free(keys);
+	return rc;
+}
+
+/* The table of a step that asks for more facts. */
+static void set_table(const struct rollout *e, const struct work *w, struct buf *b)
+{
+	struct buf table;
+
+	if (!w->step->facts)
+		return;
+	buf_init(&table, e->table.max);
+	if (rollout_script_table(e, w->step->facts, &table) != 0)
+		command_nomem();
+	rollout_script_set(b, "NP_TABLE", buf_text(&table));
+	rollout_script_set(b, "NP_OWN_TABLE", "yes");
+	buf_release(&table);
 }
 
 /* Removes the in-memory folders of killed scripts, which may hold secrets. */
@@ -132,6 +188,7 @@ void rollout_script_step(const struct rollout *e, const struct work *w, const ch
 		buf_release(&id);
 	}
 	rollout_script_set(b, "NP_TAKEN_HASH", taken ? taken->hash : "");
+	set_table(e, w, b);
 	set_settings(w, b);
 	if (e->phase == ENGINE_REMOVE)
 		rollout_script_add(b, "np_was_set\n");

@@ -56,6 +56,7 @@ static void test_whole(void)
 	ok(stack_step(s, "look")->only_verify && stack_step(s, "join")->quorum &&
 			stack_step(s, "look")->timeout_s == 600,
 		"flags and defaults");
+	is_str(stack_step(s, "join")->facts[1], "hostkey", "facts that it asks for");
 	is_str(stack_step(s, "bring")->upload, "file", "what is brought");
 	stack_free(s);
 }
@@ -93,6 +94,8 @@ static const struct {
 	const char *text, *says;
 } bad[] = {
 	{ "stack: toy\n", "a stack without steps" },
+	{ "stack: toy\nsteps: [{name: users, facts: [kernel, Host-key]}]\n",
+		"line 2, column 39: 'Host-key' is not the name of a fact" },
 	{ "stack: tou\n" STEPS, "expected 'stack: toy' in it" },
 	{ "stack: toy\nroels: {}\n" STEPS, "line 2, column 1: unknown setting 'roels'; did you mean 'roles'?" },
 	{ "stack: toy\nroles: {all: {}}\n" STEPS, "line 2, column 9: 'all' cannot be the name of a role" },
