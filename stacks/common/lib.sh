@@ -356,7 +356,22 @@ np_replace() {
 }
 
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
-np_mode() { np_word=${1#0}; printf '%s\n' "${np_word#0}"; }
+# np_as_said PATH MODE OWNER: whether it has that mode and owner, who may be named or numbered, without a user or a group.
+np_as_said() {
+	np_owner=$3
+	# shellcheck disable=SC2046
+	set -- "$(printf '%o' "0$2")" $(stat -c '%a %U %u %G %g' "$1" 2>/dev/null)
+	[ "$1" = "${2-}" ] || return 1
+	case $np_owner in :*|"$3":*|"$4":*|"$3"|"$4") ;; *) return 1 ;; esac
+	case $np_owner in *:|*:"$5"|*:"$6") ;; *:*) return 1 ;; esac
+}
+# Prints why nobody can be given a file of this owner, as a clause; nothing if one can.
+np_no_owner() {
+	case ${1%%:*} in *[!0-9]*) getent passwd "${1%%:*}" >/dev/null || { printf ": no user '%s' on this node" "${1%%:*}"; return; } ;; esac
+	case $1 in *:*[!0-9]*) getent group "${1#*:}" >/dev/null || printf ": no group '%s' on this node" "${1#*:}" ;; esac
+}
+# np_octal MODE WHAT EXAMPLE: a mode that letters describe depends on the one before, so it could differ every time.
+np_octal() { case $1 in ''|*[!0-7]*) np_fail "$2: its mode '$1' is not octal, like $3" ;; esac; }
 
 np_self() { printf '%s:%s\n' "$(id -un)" "$(id -gn)"; }
 
@@ -365,13 +380,13 @@ np_self() { printf '%s:%s\n' "$(id -un)" "$(id -gn)"; }
 np_file() {
 	np_uses "$1"
 	[ -n "${3-}" ] || set -- "$1" "${2:-0644}" "$(np_self)" "${4-}"
-	! np_has_failed || return 1
+	! np_has_failed && np_octal "$2" "cannot write '$1'" 0644 || return 1
 	np_rooms || return 1
 	np_new=$np_room/new np_why=''
 	(umask 077; cat >"$np_new") || { np_fail "cannot write '$np_new'"; return 1; }
 	if [ ! -e "$1" ]; then np_why="write $1"
 	elif ! cmp -s "$np_new" "$1"; then np_why="change $1"
-	elif [ "$(np_about "$1")" != "$(np_mode "$2") $3" ]; then np_why="make $1 $2 $3"
+	elif ! np_as_said "$1" "$2" "$3"; then np_why="make $1 $2 $3"
 	else return 0
 	fi
 	np_note_change
@@ -395,7 +410,8 @@ np_file() {
 	np_tmp=$(np_beside "$1") && cp "$np_new" "$np_tmp" && chown -h "$3" "$np_tmp" && chmod "$2" "$np_tmp" && { mv -f "$np_tmp" "$1" 2>/dev/null || { cat "$np_tmp" >"$1" && rm -f "$np_tmp"; }; }
 	if [ $? != 0 ]; then
 		[ -z "$np_tmp" ] || rm -f "$np_tmp"
-		np_fail "cannot write '$1'$(np_disk "${1%/*}")"
+		np_word=$(np_no_owner "$3")
+		np_fail "cannot write '$1'${np_word:-$(np_disk "${1%/*}")}"
 		return 1
 	fi
 	np_did "$np_why"
@@ -447,10 +463,10 @@ np_block() {
 np_dir() {
 	np_uses "$1"
 	[ -n "${3-}" ] || set -- "$1" "${2:-0755}" "$(np_self)" "${4-}"
-	! np_has_failed || return 1
+	! np_has_failed && np_octal "$2" "cannot make '$1'" 0755 || return 1
 	np_why="make folder $1"
 	if [ -d "$1" ]; then
-		[ "$(np_about "$1")" != "$(np_mode "$2") $3" ] || return 0
+		! np_as_said "$1" "$2" "$3" || return 0
 		np_why="make $1 $2 $3"
 	fi
 	np_changing || { np_differs "$np_why"; return 0; }
@@ -459,7 +475,7 @@ np_dir() {
 		np_ledger_has owner "$1" || np_ledger owner "$1" "${np_word#* } ${np_word% *}"
 	else
 		np_parents "${1%/*}" && np_ledger "${4:-dir}" "$1"
-	fi && mkdir -p "$1" && chown "$3" "$1" && chmod "$2" "$1" || { np_fail "cannot make '$1'$(np_disk /)"; return 1; }
+	fi && mkdir -p "$1" && chown "$3" "$1" && chmod "$2" "$1" || { np_word=$(np_no_owner "$3"); np_fail "cannot make '$1'${np_word:-$(np_disk /)}"; return 1; }
 	np_did "$np_why"
 }
 

@@ -68,6 +68,27 @@ done 0
 end 0" "$shell: a file and a folder without an owner are whose the step is, and converge"
 	try ':' undo
 	is "$(files)" "$before" "$shell: (and go)"
+	for way in "0640 $(id -u):$(id -g)" "640 $(id -un):$(id -g)" "00640 $(id -un)" "640 :$(id -gn)"; do
+		try "want() { echo x | np_file \"\$R/etc/mine\" $way; np_dir \"\$R/etc/own\" $way; }" apply
+		try "want() { echo x | np_file \"\$R/etc/mine\" $way; np_dir \"\$R/etc/own\" $way; }" check
+		is "$(stat -c '%a %U:%G' "$TMP/root/etc/mine" "$TMP/root/etc/own" | tr '\n' ' ')|$out" "640 $me 640 $me |work demo one check
+done 0
+end 0" "$shell: and so with $way"
+		try ':' undo
+	done
+	try 'want() { np_dir "$R/etc/own" 4 "$ME"; }' apply
+	try 'want() { np_dir "$R/etc/own" 0004 "$ME"; }' check
+	unlike "$out" '^differs' "$shell: and zeros in front"
+	try 'want() { echo x | np_file "$R/etc/mine" u=rw,go=r; }' check
+	like "$out" "^cause cannot write '$TMP/root/etc/mine': its mode 'u=rw,go=r' is not octal, like 0644" "$shell: another mode is refused"
+	try 'want() { np_dir "$R/etc/mine" +x "$ME"; }' check
+	like "$out" "^cause cannot make '$TMP/root/etc/mine': its mode '\+x' is not octal, like 0755" "$shell: of a folder too"
+	try 'want() { echo x | np_file "$R/etc/mine" 0644 nobodys; }' apply
+	like "$out" "^cause cannot write '$TMP/root/etc/mine': no user 'nobodys' on this node" "$shell: so is an owner who is not there"
+	try 'want() { np_dir "$R/etc/mine" 0755 "${ME%%:*}:nobodies"; }' apply
+	like "$out" "^cause cannot make '$TMP/root/etc/mine': no group 'nobodies' on this node" "$shell: or a group"
+	try ':' undo
+	is "$(files)" "$before" "$shell: (and go)"
 	np verify <<-'.'
 		verify() { np_members workers; np_members other.head; np_all; np_fact h3 cpus; np_address h3; np_node_name h3; np_is login && ! np_is controller && echo right; } >&3
 	.
