@@ -164,6 +164,27 @@ wait $pid; status=$?
 is "$status" 130 "Ctrl-C twice breaks it off"
 unlike "$(cat out)" "was slow" "nothing was done to its end"
 
+# sshds that say nothing, so that nanopod still connects at Ctrl-C.
+printf 'size 2000 24\nexpect 0 of 3 done\nsend \\x03\n' >leave
+connecting() { # COMMAND…: $status, $again
+	kill -STOP $c_pids
+	status=0
+	"$PTY" leave "$NANOPOD" provision "$@" -F "$TMP/config" $skip >out 2>&1 || status=$?
+	kill -CONT $c_pids
+	again=$(tr -d '\r' <out | sed -n "s/^nanopod: interrupted before anything was changed; '\(.*\)' starts again.*/\1/p")
+}
+forget
+connecting apply -y --set toy.word='a b' toys.yaml
+is "$status" 130 "Ctrl-C while it connects"
+like "$again" "^nanopod provision" "says what to type" || diag "$(cat out)"
+is "$(state a)" "" "(nothing was done)"
+nanopod() { "$NANOPOD" "$@" </dev/null; }
+run_is 0 "that" eval "$again"
+is "$(state a)" "applied key last slow " "does it"
+connecting remove -y toys
+run_is 0 "remove: so too" eval "$again"
+is "$(state a)" "" "does it"
+
 # ---- Locks ----
 forget
 lock_of() { echo "$1/run/nanopod-lock/nanopod-provision.lock"; }

@@ -10,6 +10,7 @@
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/progress.h"
+#include "cli/frame/retype.h"
 #include "cli/provision/rollout/sudoask.h"
 #include "cli/frame/rows.h"
 #include "cli/remote/select.h"
@@ -126,6 +127,21 @@ void provision_release(struct provision *p)
 	free(p->file);
 }
 
+/* changed: whether it may have changed nodes. The same command is right even while no cluster is kept. */
+static int fail_interrupted(struct provision *p, int status, bool changed)
+{
+	struct buf hint;
+
+	buf_init(&hint, 1 << 20);
+	(void)buf_addc(&hint, '\'');
+	retype(p->np->running, p->o, NULL, &hint);
+	(void)buf_adds(&hint, changed ? "' continues where this stopped" : "' starts again");
+	status = print_fail(p->np, (enum status)status, buf_text(&hint),
+		changed ? "interrupted" : "interrupted before anything was changed");
+	buf_release(&hint);
+	return status;
+}
+
 static void provision_go_recognize(struct provision *p, const struct cluster *c)
 {
 	struct pssh_list *l;
@@ -177,7 +193,11 @@ int provision_open(struct provision *p, FILE *results)
 	p->d = display_new(p->np, p->c, results ? results : p->np->err);
 	if (p->mute)
 		display_mute(p->d);
-	return provision_reopen(p, p->c);
+	status = provision_reopen(p, p->c);
+	if (status != STATUS_INT && status != STATUS_TERM)
+		return status;
+	display_quiet(p->d);
+	return fail_interrupted(p, status, false);
 }
 
 int provision_agree(struct provision *p, const char *question)
@@ -234,8 +254,10 @@ int provision_end(struct provision *p, const char *verb, int status)
 				: verb                      ? again
 							    : NULL,
 			"'%s': %zu of %zu nodes failed", name, failed_nodes(p), p->c->count);
+	else if ((status == STATUS_INT || status == STATUS_TERM) && (!verb || strcmp(verb, "remove") == 0))
+		fail_interrupted(p, status, verb);
 	else if (status == STATUS_INT || status == STATUS_TERM)
-		print_fail(p->np, (enum status)status, verb ? again : NULL, "interrupted");
+		print_fail(p->np, (enum status)status, again, "interrupted");
 	return status;
 }
 
