@@ -75,13 +75,15 @@ call_back() {
 answers() { timeout 5 scontrol ping 2>/dev/null | grep -q UP; }
 # Its log since the start, or all of it; the journal has what comes before the log opens.
 said() { [ -z "${began-}" ] || np_unit_log slurmctld "$began"; tail -c "+$((${from:-0} + 1))" $log 2>/dev/null; }
-# Its fatal error with the one before, else its last errors; ignores the usual complaint about a missing mailer.
+# Its fatal error with the one before, else its last errors about the configuration, else its last ones: what fails later
+# because of them is no cause. Ignores the usual complaint about a missing mailer.
 why() {
 	said | sed 's/^\[[^]]*\] //; s/^slurmctld: //' | grep -E '^(fatal|error): ' | grep -v MailProg | awk '
 		seen[$0]++ { next }
-		/^fatal/ { died = (last != "" ? last "; " : "") $0 }
-		{ before = last; last = $0 }
-		END { print died != "" ? died : before != "" ? before "; " last : last }'
+		/^fatal/ { why = wrong != "" ? wrong : last; died = (why != "" ? why "; " : "") $0; next }
+		/[Pp]arsing|[Ii]nvalid|[Uu]nrecogni|[Uu]nknown|[Dd]uplicate|lookup failure|\.conf/ { wrongs = (wrong != "" ? wrong "; " : "") $0; wrong = $0 }
+		{ lasts = (last != "" ? last "; " : "") $0; last = $0 }
+		END { print died != "" ? died : wrongs != "" ? wrongs : lasts }'
 }
 
 verify() {

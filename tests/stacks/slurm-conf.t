@@ -170,6 +170,34 @@ modify user ada set fairshare=3 where cluster=train account=lab-a
 add user cy cluster=train account=users fairshare=1
 modify user cy set fairshare=1 MaxJobs=1 where cluster=train account=users" "accounts and users: so too"
 
+# ---- Why slurmctld does not take it ---------------------------------------------------------------------------------------
+# reason <LOG: what is told as the cause.
+reason() {
+	cat >"$TMP/log"
+	{ cat "$SRC/stacks/common/lib.sh" "$SRC/stacks/slurm/controller.sh"; echo "log='$TMP/log'; why >&3"; } | sh
+}
+is "$(reason <<'.'
+[2026-11-27T10:00:00.001] error: Configured MailProg is invalid
+[2026-11-27T10:00:00.100] error: Node train-3 not responding, setting DOWN
+[2026-11-27T10:00:00.200] error: Invalid node name nobody in partition odd
+[2026-11-27T10:00:00.300] error: slurm_receive_msg [10.0.0.2:41000]: Zero Bytes were transmitted or received
+[2026-11-27T10:00:00.400] error: Node ping apparently hung, many nodes may be DOWN
+.
+)" "error: Invalid node name nobody in partition odd" "what is wrong with the configuration, whatever was logged later"
+is "$(reason <<'.'
+[2026-11-27T10:00:00.1] error: Parsing error at unrecognized key: NoSuchThing
+[2026-11-27T10:00:00.2] fatal: Unable to process configuration file
+[2026-11-27T10:00:00.3] error: slurm_receive_msg [10.0.0.2:41000]: Zero Bytes were transmitted or received
+[2026-11-27T10:00:00.4] error: Parsing error at unrecognized key: NoSuchThing
+[2026-11-27T10:00:00.5] fatal: Unable to process configuration file
+.
+)" "error: Parsing error at unrecognized key: NoSuchThing; fatal: Unable to process configuration file" "a fatal error, with the one before"
+is "$(reason <<'.'
+[2026-11-27T10:00:00.1] error: Munge decode failed: Expired credential
+[2026-11-27T10:00:00.2] error: slurm_unpack_received_msg: Protocol authentication error
+.
+)" "error: Munge decode failed: Expired credential; error: slurm_unpack_received_msg: Protocol authentication error" "else the last two"
+
 # ---- A credential that is not good: whose fault? ---------------------------------------------------------------------
 blames() { # WHAT-UNMUNGE-SAYS PATTERN
 	{
