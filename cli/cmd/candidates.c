@@ -175,7 +175,8 @@ static void offer_stacks(struct asker *a)
 static enum candidates_rest offer_provision(struct asker *a, enum complete kind, const char *values)
 {
 	offer_values(a, values);
-	offer_clusters(a);
+	if (kind != COMPLETE_STACK)
+		offer_clusters(a);
 	if (kind != COMPLETE_CLUSTER)
 		offer_stacks(a);
 	return kind == COMPLETE_PROVISION ? CANDIDATES_FILES : CANDIDATES_NOTHING;
@@ -228,6 +229,7 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 	case COMPLETE_RESERVATION:
 		offer_remembered(a, REMEMBER_RESERVATIONS);
 		break;
+	case COMPLETE_STACK:
 	case COMPLETE_CLUSTER:
 	case COMPLETE_CLUSTER_STACK:
 	case COMPLETE_PROVISION:

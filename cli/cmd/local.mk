@@ -11,6 +11,8 @@ nanopod_SOURCES += \
 	cli/cmd/buy/buy_plan.h \
 	cli/cmd/buy/buy_result.c \
 	cli/cmd/buy/buy_result.h \
+	cli/cmd/buy/buy_stack.c \
+	cli/cmd/buy/buy_stack.h \
 	cli/cmd/cancel.c \
 	cli/cmd/complete.c \
 	cli/cmd/completion.c \

@@ -9,6 +9,7 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
+#include "cli/provision/report/runlog.h"
 #include "cli/trade/giveback.h"
 #include "cli/trade/purchase.h"
 #include "cli/frame/retype.h"
@@ -120,6 +121,36 @@ static void release_plan_nodes(const struct releasing *r, struct plan *p)
 			bare == 1 ? "es" : "", gone ? " too" : ": none stops");
 }
 
+/* Clusters that 'nanopod provision' made from here lose these nodes, and no plan of theirs says so. */
+static void release_plan_clusters(const struct releasing *r, struct plan *p)
+{
+	char **clusters = runlog_clusters();
+
+	for (char **c = clusters; *c; free(*c++)) {
+		size_t gone = 0, of = 0;
+		struct buf members;
+
+		buf_init(&members, 8 << 20);
+		if (runlog_members(*c, &members, NULL) == 0 && members.len)
+			for (char *line = members.data, *name; (name = strsep(&line, "\n"));) {
+				const struct giveback_node *n = *name ? giveback_find(&r->going, name) : NULL;
+
+				of += *name != '\0';
+				gone += n && n->goes;
+			}
+		if (gone && gone == of)
+			plan_add(p, "cluster",
+				"'%s' ends with its nodes; 'nanopod provision remove %s' forgets it then", *c, *c);
+		else if (gone)
+			plan_add(p, "cluster",
+				"'%s' loses %zu of its %zu nodes; 'nanopod provision drop %s -w NODES' first "
+				"lets their work finish",
+				*c, gone, of, *c);
+		buf_release(&members);
+	}
+	free(clusters);
+}
+
 /* All of its hosts go: it has as many as nodes in all of its spans from then on, or fewer. */
 static bool release_is_whole(const struct releasing *r)
 {
@@ -170,6 +201,7 @@ static void release_show_plan(const struct releasing *r)
 		plan_add(&p, "forfeited", "%s%s that you paid for this time", about,
 			money_text(r->paid - r->refund, left));
 	release_plan_nodes(r, &p);
+	release_plan_clusters(r, &p);
 	release_plan_offers(r, &p);
 	if (!r->refund)
 		plan_add(&p, "instead", "'nanopod sell %s -p PRICE' brings money if somebody buys",

@@ -41,6 +41,7 @@ enum complete {
 	COMPLETE_NODE,          /* of the market */
 	COMPLETE_HOLDING,       /* a reservation or a node */
 	COMPLETE_CLUSTER,       /* that was provisioned from here */
+	COMPLETE_STACK,         /* of provision */
 	COMPLETE_CLUSTER_STACK, /* that, or a stack */
 	COMPLETE_PROVISION,     /* that, a verb of values, or a file */
 };

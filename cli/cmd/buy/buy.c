@@ -15,6 +15,7 @@
 #include "cli/cmd/buy/buy_name.h"
 #include "cli/cmd/buy/buy_plan.h"
 #include "cli/cmd/buy/buy_result.h"
+#include "cli/cmd/buy/buy_stack.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
@@ -129,7 +130,7 @@ static int buy_agree(struct buy *b)
 		start = e->args.window.start;
 		if (option_given(b->d.o, "dry-run") || b->d.explain)
 			return 0;
-		rc = plan_agree(b->d.np, b->d.o, "Buy it?");
+		rc = plan_agree(b->d.np, b->d.o, b->cluster ? "Buy and install it?" : "Buy it?");
 		if (rc)
 			return rc;
 		now = market_clock_now(&e->args.clock);
@@ -307,6 +308,11 @@ static int waited_out(struct buy *b, int how, int number)
 		"order '%s' is placed and not filled yet: %s", p->order.id, how == 1 ? "timed out" : "interrupted");
 }
 
+static int64_t buy_patience(const struct buy *b)
+{
+	return order_args_wait(b->d.o, b->cluster ? BUY_STACK_WAIT_MS : b->d.np->tty_err ? WAIT_MS : 0);
+}
+
 static int buy_settle(struct buy *b)
 {
 	struct purchase *p = &b->order.purchase;
@@ -327,15 +333,19 @@ static int buy_settle(struct buy *b)
 	rc = buy_nodes(b);
 	if (rc)
 		return rc;
-	rc = buy_result_wait(p, order_args_wait(b->d.o, b->d.np->tty_err ? WAIT_MS : 0),
-		market_clock_now(&b->order.args.clock));
-	return purchase_told(p, buy_print(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY));
+	patience = buy_patience(b);
+	rc = buy_result_wait(p, patience, market_clock_now(&b->order.args.clock));
+	rc = buy_print(b, rc ? rc : whole ? STATUS_OK : STATUS_PARTLY);
+	if (b->cluster)
+		rc = buy_stack_install(b, p->pool, p->name, p->order.filled_start, patience, rc);
+	/* Without its cluster it is unfinished, and the same command continues. */
+	return b->cluster && !b->installed ? rc : purchase_told(p, rc);
 }
 
 /* --ensure: prints the reservation that is there already. ENSURED_BUY: there is none; BUY_STOP: printed. */
 static int buy_ensure(struct buy *b, const char *name)
 {
-	int64_t now, wait_ms = order_args_wait(b->d.o, b->d.np->tty_err ? WAIT_MS : 0);
+	int64_t now, wait_ms = buy_patience(b);
 	struct reservation r;
 	int rc = ensured_find(&b->d, &b->order, name, &r), waited = 0;
 
@@ -345,8 +355,11 @@ static int buy_ensure(struct buy *b, const char *name)
 	if (!option_given(b->d.o, "no-instances") && !option_given(b->d.o, "dry-run") && !b->d.explain)
 		waited = buy_result_wait_have(b->d.m, &r, wait_ms, now);
 	rc = buy_result_print_have(b->d.np, b->d.o, &r, b->order.sku, market_clock_now(&b->order.args.clock));
+	rc = rc ? rc : waited;
+	if (b->cluster && !option_given(b->d.o, "dry-run") && !b->d.explain)
+		rc = buy_stack_install(b, r.id, r.name, part_begins(&r.parts[0], now), wait_ms, rc);
 	reservation_release(&r);
-	return rc ? rc : waited ? waited : BUY_STOP;
+	return rc ? rc : BUY_STOP;
 }
 
 /* Another command took the name in the same moment. */
@@ -492,6 +505,7 @@ static int buy_command(struct nanopod *np, const struct options *o)
 	signals_end();
 	buf_release(&b.hint);
 	buf_release(&b.key_files);
+	buy_stack_release(&b);
 	free(b.userdata);
 	return rc == BUY_STOP ? STATUS_OK : rc;
 }
@@ -529,6 +543,13 @@ static const struct option options[] = {
 		.complete = COMPLETE_FILE },
 	{ "no-ssh-key", 0, OPTION_FLAG, .help = "buy nodes that nobody can log in to by an SSH key" },
 	{ "no-instances", 0, OPTION_FLAG, .help = "buy the time, but start no nodes" },
+	{ "stack", 0, OPTION_LIST, "STACK",
+		.help = "make a cluster of them, as 'nanopod provision' does: slurm, k3s, ...; repeatable",
+		.complete = COMPLETE_STACK },
+	{ "set", 0, OPTION_LIST, "SETTING=VALUE",
+		.help = "set a stack's setting, e.g. slurm.accounting=no; repeatable" },
+	{ "skip-gate", 0, OPTION_LIST, "GATE",
+		.help = "only warn about what this gate of the stacks finds; repeatable" },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "check everything and show the price; buy nothing" },
 	{ "wait", 0, OPTION_OPTIONAL, "DURATION",
@@ -546,6 +567,7 @@ static const struct example examples[] = {
 	{ "nanopod buy -t h100 -n 8 -d 12h -p 1.60 --standing --no-wait", "leave an order in the book" },
 	{ "nanopod buy -t h100 -d 1h -p 2.10 --max-total 20 -y -o json", "from a script" },
 	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --name ci --ensure -y", "buy once, however often it runs" },
+	{ "nanopod buy --stack slurm -t h100 -n 4 -d 1d -p 2.10", "a Slurm cluster: one plan, one price, one wait" },
 	{ "nanopod buy -t h100 -n 2 -d 24h -p 2.10 --dry-run", "show what it would cost" },
 	{ 0 },
 };
@@ -564,7 +586,12 @@ const struct command cmd_buy = {
 		"The purchase is on disk before the first request leaves. After a crash, Ctrl-C or a lost connection "
 		"run the same command again: it continues that purchase, says 'replayed', and buys nothing twice.\n\n"
 		"An order fills in full and at once, or not at all, unless --partial or --standing says otherwise. If "
-		"it does not fill, the exit status is 6, and the error shows commands that would fill.",
+		"it does not fill, the exit status is 6, and the error shows commands that would fill.\n\n"
+		"With --stack the plan also says what will be installed. The command waits until the nodes run, "
+		"installs "
+		"it as 'nanopod provision -r RESERVATION STACK' does, and ends with what to type next. If anything "
+		"stops "
+		"it, the same command continues; with --name and --ensure it may run any number of times.",
 	.options = options,
 	.formats = "name|table|wide|json|jsonl|csv|yaml",
 	.flags = COMMAND_ROWS | COMMAND_MARKET,

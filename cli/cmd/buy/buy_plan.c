@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cli/cmd/buy/buy_name.h"
 #include "cli/cmd/buy/buy_result.h"
+#include "cli/cmd/buy/buy_stack.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
@@ -74,7 +75,8 @@ int buy_read_line(struct buy *b)
 	if (!rc && !rows_check(b->d.np, b->d.o, buy_result_columns, &rc))
 		return rc ? rc : BUY_STOP;
 	rc = rc ? rc : plan_can_ask(b->d.np, b->d.o);
-	return rc ? rc : buy_read_keys(b);
+	rc = rc ? rc : buy_read_keys(b);
+	return rc ? rc : buy_stack_read(b);
 }
 
 /* ---- The order and its plan --------------------------------------------------------------- */
@@ -185,6 +187,7 @@ void buy_show_plan(struct buy *b)
 	if (!option_given(b->d.o, "no-instances"))
 		plan_add(&p, "SSH keys", "%s",
 			b->keys ? buf_text(&b->key_files) : "none, by '--no-ssh-key': nobody can log in");
+	buy_stack_plan(b, &p);
 	plan_show(b->d.np, &p);
 	plan_release(&p);
 }
@@ -201,6 +204,7 @@ static void buy_show_resumed(struct buy *b)
 	plan_add(&p, "window", "%s", window_show(&a->window, market_clock_now(&a->clock), window));
 	plan_add(&p, "price", "limit %s", plan_rate(a->limit, order_args_gpus(a, b->order.sku), rate));
 	plan_add(&p, "total", "up to %s at your limit", deal_about(most, text));
+	buy_stack_plan(b, &p);
 	plan_show(b->d.np, &p);
 	plan_release(&p);
 }
@@ -236,6 +240,12 @@ bool buy_is_stale(struct buy *b)
 	if (purchase_was_cancelled(p)) {
 		print_note(b->d.np, "starts over: the order of the unfinished purchase '%s' was cancelled or ran out",
 			p->name);
+		purchase_release(p);
+		return true;
+	}
+	if (buy_stack_has_ended(b)) {
+		print_note(b->d.np, "starts over: '%s' has ended, and its cluster with it", p->name);
+		purchase_end(p);
 		purchase_release(p);
 		return true;
 	}

@@ -3,6 +3,7 @@
 #ifndef CLI_CMD_BUY_BUY_PLAN_H
 #define CLI_CMD_BUY_BUY_PLAN_H
 
+#include "cli/provision/model/cluster.h"
 #include "cli/trade/deal.h"
 
 struct buy {
@@ -12,6 +13,9 @@ struct buy {
 	char *userdata; /* who may log in to the nodes, for cloud-init */
 	size_t keys;
 	struct buf key_files; /* "~/.ssh/id_ed25519.pub, work.pub" */
+	struct cluster *cluster; /* of --stack; NULL */
+	bool cluster_kept;       /* this machine keeps a file of it */
+	bool installed;
 };
 
 enum { BUY_STOP = -1 }; /* the command has done what it was asked, with status 0 */

@@ -53,7 +53,8 @@ static void buy_result_nodes_text(const struct purchase *p, struct buf *out)
 			command_nomem();
 }
 
-static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, const struct sku *sku, int64_t now)
+static void buy_result_next_steps(struct nanopod *np, const struct options *o, const struct purchase *p,
+	const struct sku *sku, int64_t now)
 {
 	char total[MONEY_TEXT];
 
@@ -62,6 +63,8 @@ static void buy_result_next_steps(struct nanopod *np, const struct purchase *p, 
 	print_note(np, "bought %" PRId64 " node%s of %s for %s as '%s'%s", p->order.filled_nodes,
 		p->order.filled_nodes == 1 ? "" : "s", sku->alias ? sku->alias : sku->id,
 		money_text(p->order.total, total), p->name, p->replayed ? " (replayed)" : "");
+	if (option_given(o, "stack"))
+		return; /* its cluster comes next */
 	if (p->node_count && p->order.filled_start - now > BUY_RESULT_SOON)
 		print_note(np, "next: 'nanopod wait %s', 'nanopod show %s', 'nanopod extend %s -d 12h'", p->name,
 			p->name, p->name);
@@ -107,7 +110,7 @@ int buy_result_print(struct nanopod *np, const struct options *o, const struct p
 			buf_text(&nodes), p->replayed ? "true" : "false" });
 	rc = rows_end(r);
 	buf_release(&nodes);
-	buy_result_next_steps(np, p, sku, now);
+	buy_result_next_steps(np, o, p, sku, now);
 	return rc ? rc : status;
 }
 

@@ -39,6 +39,9 @@ struct provision {
 	bool mute;                    /* the display prints nothing */
 	bool known;  /* stacks that cannot be read are no error; provision_warn_broken() tells of them */
 	bool undoes; /* it only undoes: gates about what would be installed do not count */
+	const char *kept;             /* name of a kept cluster, whose members are known; NULL: a file */
+	bool gone;                    /* its reservation has no nodes any more: kept members stand for them */
+	bool forgets;                 /* the verb can do with that; for others it is an error */
 	int said;                     /* the exit status of an error about nodes that was already printed */
 };
 

@@ -107,19 +107,6 @@ void provision_only(struct cluster *c, const bool *which)
 
 /* ---- From stacks and hosts ------------------------------------------------------------------------ */
 
-/* Makes a cluster's name from one of the market, with '-' for characters that it may not have. */
-static char *plain_name(const char *text)
-{
-	char *name = strndup(text + strspn(text, "-_./@"), 63);
-
-	if (!name)
-		command_nomem();
-	for (char *c = name; *c; c++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *c))
-			*c = '-';
-	return name;
-}
-
 /* The file's text for its nodes, malloc'd: what the user typed if that will mean the same later, else the names. */
 static char *provision_file_nodes_text(struct provision *p, const struct pssh_list *hosts)
 {
@@ -161,7 +148,7 @@ static int new_text(struct provision *p, char **stacks, bool comments, struct ps
 	struct fail f = { 0 };
 	int status;
 
-	made = plain_name(name                              ? name
+	made = cluster_plain_name(name                      ? name
 			: option_count(p->o, "reservation") ? option_at(p->o, "reservation", 0)
 			: *stacks                           ? *stacks
 							    : "cluster");
@@ -232,7 +219,16 @@ static int take_kept(struct provision *p, const char *word)
 		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (asprintf(&p->file, "%s/cluster.yaml", room) < 0)
 		command_nomem();
+	p->kept = word;
 	return STATUS_OK;
+}
+
+static int provision_file_has_ended(struct provision *p)
+{
+	char hint[120];
+
+	snprintf(hint, sizeof hint, "'nanopod provision remove %.63s' forgets it", p->c->name);
+	return print_fail(p->np, STATUS_CONFLICT, hint, "'%s' has ended with its reservation", p->c->name);
 }
 
 static int provision_file_take_file(struct provision *p, const char *path)
@@ -293,7 +289,11 @@ static int provision_file_take_word(struct provision *p, const char *word, bool 
 
 	status = status ? status : provision_set(p, roles, sets);
 	status = status ? status : provision_read(p);
-	return status || !path ? status : provision_file_whole_paths(p);
+	if (status)
+		return status;
+	if (p->gone && !p->forgets)
+		return provision_file_has_ended(p);
+	return path ? provision_file_whole_paths(p) : STATUS_OK;
 }
 
 int provision_take_cluster(struct provision *p, const char *word)

@@ -63,21 +63,11 @@ static int provision_go_read_gates(struct provision *p)
 	if (!p->skip)
 		command_nomem();
 	for (size_t i = 0; i < count; i++) {
-		bool known = false;
-		struct buf names;
+		struct fail f = { 0 };
 
 		p->skip[i] = option_at(p->o, "skip-gate", i);
-		buf_init(&names, 4096);
-		for (int g = 0; g < GATE_COUNT; g++) {
-			known |= strcmp(p->skip[i], gate_name((enum gate)g)) == 0;
-			(void)buf_addf(&names, "%s%s", g ? ", " : "", gate_name((enum gate)g));
-		}
-		if (!known)
-			print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "no gate '%.40s'; available: %s",
-				p->skip[i], buf_text(&names));
-		buf_release(&names);
-		if (!known)
-			return STATUS_USAGE;
+		if (gate_check_name(p->skip[i], &f))
+			return print_fail_field(p->np, STATUS_USAGE, "--skip-gate", NULL, "%s", f.text);
 	}
 	return STATUS_OK;
 }

@@ -28,6 +28,29 @@ static void show_removal(struct provision *p)
 	free(nodes);
 }
 
+/* Its nodes ended with their reservation: what this machine keeps of it is all that is left. */
+static int provision_remove_kept(struct provision *p)
+{
+	struct fail f = { 0 };
+	struct plan plan;
+	int status, rc;
+
+	plan_init(&plan, "forget the cluster '%s'", p->c->name);
+	plan_add(&plan, "nodes", "none: they ended with their reservation");
+	plan_add(&plan, "here", "its file, journal and logs are deleted");
+	plan_show(p->np, &plan);
+	plan_release(&plan);
+	status = option_given(p->o, "dry-run") ? STATUS_OK : plan_agree(p->np, p->o, "Forget it?");
+	if (status || option_given(p->o, "dry-run"))
+		return status;
+	rc = runlog_open(p->c->name, &p->j, &f);
+	rc = rc ? rc : runlog_forget(p->j, &f);
+	if (rc)
+		return print_fail(p->np, STATUS_FAILURE, NULL, "%s", f.text);
+	print_note(p->np, "removed '%s'", p->c->name);
+	return STATUS_OK;
+}
+
 int provision_remove(struct nanopod *np, const struct options *o, char **words)
 {
 	struct provision p;
@@ -38,9 +61,14 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 	if (words[1])
 		return provision_take_off(np, o, words);
 	status = provision_init(&p, np, o);
-	p.known = p.undoes = true;
+	p.known = p.undoes = p.forgets = true;
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_can_ask(np, o);
+	if (!status && p.gone) {
+		status = provision_remove_kept(&p);
+		provision_release(&p);
+		return status;
+	}
 	if (!status) {
 		provision_warn_broken(&p);
 		show_removal(&p);

@@ -7,7 +7,9 @@
 
 #include "cli/cmd/provision/provision.h"
 #include "cli/frame/print.h"
+#include "cli/frame/settings.h"
 #include "cli/frame/value.h"
+#include "cli/nodes/node.h"
 #include "cli/provision/model/clusteredit.h"
 #include "cli/remote/select.h"
 #include "conf/conf.h"
@@ -25,11 +27,41 @@ int provision_expand(struct provision *p, const char *text, struct pssh_list *in
 	return status;
 }
 
+/* Whether the market, which answers, has no node of the reservation any more. */
+static bool provision_set_has_ended(struct provision *p, const char *reservation)
+{
+	struct nanopod *np = p->np;
+
+	return p->known && p->kept && settings_text(np->settings, SETTING_ID_URL) &&
+		!settings_group(np->settings, reservation) && nodes_know(np) == STATUS_OK && !np->nodes_kept &&
+		select_reservation_size(np, reservation) == 0;
+}
+
+static int provision_set_expand_kept(struct provision *p, struct pssh_list *into, struct fail *f)
+{
+	struct buf members;
+	int rc;
+
+	buf_init(&members, 8 << 20);
+	rc = runlog_members(p->kept, &members, f);
+	if (!rc && members.len)
+		for (char *line = members.data, *name; (name = strsep(&line, "\n"));)
+			if (*name && pssh_list_add(into, name) != 0)
+				rc = fail_set(f, -EINVAL, "%s", pssh_list_error(into));
+	buf_release(&members);
+	p->gone = true;
+	return rc;
+}
+
 /* The cluster_expand of cluster_parse(). p->said tells that an error was already printed. */
 static int provision_set_expand(void *arg, const char *text, struct pssh_list *into, struct fail *f)
 {
 	struct provision *p = arg;
-	int status = provision_expand(p, text, into);
+	int status;
+
+	if (*text == '@' && provision_set_has_ended(p, text + 1))
+		return provision_set_expand_kept(p, into, f);
+	status = provision_expand(p, text, into);
 
 	if (!status)
 		return 0;

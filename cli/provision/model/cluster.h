@@ -60,6 +60,9 @@ void cluster_airgap(const struct cluster *c, const char *key, char *room, size_t
 int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
 	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f);
 
+/* A cluster's name from one of the market, with '-' for characters that it may not have; malloc'd. */
+char *cluster_plain_name(const char *text);
+
 /* Parts the text of a file NAME.pub: the next line in *rest that is no comment, trimmed; NULL at the end. */
 char *cluster_user_line(char **rest);
 /* Whether such a line is a public key of SSH. */

@@ -386,6 +386,18 @@ static void add_nodes(struct writing *w, const char *nodes)
 	cluster_write_add(w, "\n");
 }
 
+char *cluster_plain_name(const char *text)
+{
+	char *name = strndup(text + strspn(text, "-_./@"), 63);
+
+	if (!name)
+		command_nomem();
+	for (char *c = name; *c; c++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *c))
+			*c = '-';
+	return name;
+}
+
 int cluster_write(const char *name, const char *nodes, const char *const *stacks, const char *const *set,
 	const char *const *roles, const char *folder, bool comments, struct buf *out, struct fail *f)
 {

@@ -2,9 +2,11 @@
 /* Which gates look at which node, and their findings as a list. */
 #include "cli/provision/model/gate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "cli/frame/command.h"
 #include "cli/provision/model/gate_part.h"
 
@@ -17,6 +19,20 @@ static uint32_t bit_of(const char *word, size_t len)
 		if (strlen(gate_name((enum gate)g)) == len && memcmp(gate_name((enum gate)g), word, len) == 0)
 			return (uint32_t)1 << g;
 	return 0;
+}
+
+int gate_check_name(const char *word, struct fail *f)
+{
+	struct buf names;
+	int rc = bit_of(word, strlen(word)) ? 0 : -EINVAL;
+
+	buf_init(&names, 4096);
+	for (int g = 0; rc && g < GATE_COUNT; g++)
+		(void)buf_addf(&names, "%s%s", g ? ", " : "", gate_name((enum gate)g));
+	if (rc)
+		fail_set(f, rc, "no gate '%.40s'; available: %s", word, buf_text(&names));
+	buf_release(&names);
+	return rc;
 }
 
 /* Gates that a stack needs: those it lists, and those that follow from its settings and packages. */

@@ -47,6 +47,9 @@ enum gate {
 
 const char *gate_name(enum gate g);
 
+/* Whether a gate has that name. 0, or -EINVAL with the names that there are. */
+int gate_check_name(const char *word, struct fail *f);
+
 struct finding {
 	enum gate gate;
 	bool stops;        /* true: nothing starts on that node; false: a warning */

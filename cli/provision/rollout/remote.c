@@ -90,6 +90,12 @@ static int remote_contact(struct remote *r, const struct pssh_list *list)
 	return status;
 }
 
+/* The command around this one catches signals, too: one that came before belongs to both. */
+static int remote_asked(void)
+{
+	return signals_next() == SIGTERM ? STATUS_TERM : STATUS_INT;
+}
+
 int remote_open(struct nanopod *np, char *const *names, size_t count, struct remote **out)
 {
 	struct remote *r = calloc(1, sizeof *r);
@@ -116,7 +122,7 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	}
 	if (!status && signals_begin() != 0)
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
-	else if (!status && (status = remote_contact(r, list)) != STATUS_OK)
+	else if (!status && (status = signals_asked() ? remote_asked() : remote_contact(r, list)) != STATUS_OK)
 		signals_end();
 	pssh_list_free(list);
 	if (status) {
