@@ -9,8 +9,8 @@
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 
-extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_reservations,
-	cmd_orders, cmd_show, cmd_wait;
+extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_procurement,
+	cmd_reservations, cmd_orders, cmd_show, cmd_wait;
 extern const struct command cmd_types, cmd_balance, cmd_burn, cmd_ledger, cmd_report, cmd_statement, cmd_invoice,
 	cmd_events, cmd_login, cmd_whoami, cmd_token, cmd_api;
 extern const struct command cmd_admin, cmd_host;
@@ -27,6 +27,7 @@ static const struct command *const commands[] = {
 	&cmd_extend,
 	&cmd_sell,
 	&cmd_release,
+	&cmd_procurement,
 	&cmd_cancel,
 	&cmd_reservations,
 	&cmd_orders,

@@ -122,14 +122,15 @@ static int auto_add_procurement(void *arg, struct doc *d, long at, struct fail *
 int extend_auto_check_procurements(struct auto_extend *a)
 {
 	struct procuring p = { .e = &a->e };
-	char path[160];
+	char path[160], hint[120];
 
 	snprintf(path, sizeof path, "/v2/procurements?limit=50&pool=%s", a->e.reservation.id);
 	if (market_each(a->d->m, path, auto_add_procurement, &p))
 		return market_fail(a->d->m, "cannot extend '%.60s'", a->e.reservation.name);
 	if (!*p.name)
 		return 0;
-	return print_fail(a->d->np, STATUS_CONFLICT, "disable the procurement first",
+	snprintf(hint, sizeof hint, "'nanopod procurement disable %s' first", p.name);
+	return print_fail(a->d->np, STATUS_CONFLICT, retype_plain(p.name) ? hint : "disable the procurement first",
 		"cannot extend '%.60s' again and again: the procurement '%s' buys for it, which would not count",
 		a->e.reservation.name, p.name);
 }

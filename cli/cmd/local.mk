@@ -40,6 +40,10 @@ nanopod_SOURCES += \
 	cli/cmd/nodes.c \
 	cli/cmd/orders.c \
 	cli/cmd/price.c \
+	cli/cmd/procurement/procurement.c \
+	cli/cmd/procurement/procurement.h \
+	cli/cmd/procurement/procurement_create.c \
+	cli/cmd/procurement/procurement_show.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
 	cli/cmd/money/paper.c \

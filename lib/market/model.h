@@ -238,6 +238,15 @@ struct model_procurement {
 	int64_t created_at, updated_at;
 };
 
+/* A new one, or what of one changes. */
+struct model_procurement_new {
+	const char *name, *pool, *sku; /* of a new one */
+	int64_t target;
+	int64_t min_sell, max_buy; /* changed where change_prices */
+	int64_t window;            /* minutes; changed where not 0 */
+	bool change_prices, change_enabled, enabled;
+};
+
 /* An answer of POST /v2/order_preview. */
 struct model_preview {
 	bool quoted;

@@ -95,6 +95,8 @@ int wire_put_pool(struct buf *out, const char *name, const char *workspace);
 int wire_put_instance(struct buf *out, const struct model_instance_new *i);
 int wire_put_extend(struct buf *out, const struct model_extend *e);
 int wire_put_release(struct buf *out, const struct model_release_new *r);
+int wire_put_procurement(struct buf *out, const struct model_procurement_new *p);
+int wire_put_procurement_change(struct buf *out, const struct model_procurement_new *p);
 int wire_put_token(struct buf *out, const struct model_token_new *t);
 
 #endif

@@ -179,6 +179,34 @@ int wire_put_release(struct buf *out, const struct model_release_new *r)
 	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
+int wire_put_procurement(struct buf *out, const struct model_procurement_new *p)
+{
+	json_t *o = json_object();
+	int bad = wire_write_set_text(o, "name", p->name);
+
+	bad |= wire_write_set_text(o, "pool", p->pool);
+	bad |= wire_write_set_text(o, "instance_sku", p->sku);
+	bad |= set_int(o, "target", p->target, -1);
+	bad |= set_price(o, "min_sell_price_dollars_per_node_hour", p->min_sell);
+	bad |= set_price(o, "max_buy_price_dollars_per_node_hour", p->max_buy);
+	bad |= set_int(o, "managed_window_minutes", p->window, 0);
+	return wire_write_put(out, wire_write_whole(o, bad));
+}
+
+int wire_put_procurement_change(struct buf *out, const struct model_procurement_new *p)
+{
+	json_t *o = json_object();
+	int bad = set_int(o, "managed_window_minutes", p->window, 0);
+
+	if (p->change_prices) {
+		bad |= set_price(o, "min_sell_price_dollars_per_node_hour", p->min_sell);
+		bad |= set_price(o, "max_buy_price_dollars_per_node_hour", p->max_buy);
+	}
+	if (p->change_enabled)
+		bad |= json_object_set_new(o, "enabled", json_boolean(p->enabled));
+	return wire_write_put(out, wire_write_whole(o, bad));
+}
+
 int wire_put_token(struct buf *out, const struct model_token_new *t)
 {
 	json_t *o = json_object(), *scopes = json_array();

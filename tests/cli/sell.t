@@ -76,9 +76,9 @@ keep=$(market POST /v2/procurements "{\"name\":\"keep\",\"pool\":\"day\",\"insta
 	\"min_sell_price_dollars_per_node_hour\":\"0.01\",\"max_buy_price_dollars_per_node_hour\":\"0.02\"}" | jq -r .id)
 run np release day -y
 isnt "$status" 0 "a procurement would buy again"
-like "$err" "cannot release 'day': procurement 'keep' would buy them again; disable it first: nanopod api PATCH /v2/procurements/$keep '\{\"enabled\":false\}'" \
+like "$err" "cannot release 'day': procurement 'keep' would buy them again; disable it first: nanopod procurement disable $keep" \
 	"what would be given back, and the command that helps is told"
-run_is 0 "which works" np api DELETE "/v2/procurements/$keep"
+run_is 0 "which works" np procurement disable "$keep"
 run_is 0 "dry run" np release day --dry-run
 like "$err" 'refund +\$0\.00: no refund' "by this market's rule nothing comes back, and that is said"
 like "$err" "instead +'nanopod sell day" "with what might bring something"

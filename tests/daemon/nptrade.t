@@ -169,7 +169,7 @@ for body in '{}' '{"dry_run":true}' "{\"node_count\":1,\"instance_sku\":\"$SKU\"
 	refused 422 has_dependents pool "what a procurement would buy again is not given back: $body" "$(as "$ACME" POST /np/v1/pools/job/release "$body")"
 done
 is "$(as "$ACME" POST /np/v1/pools/job/release '{}' | json .error.message)" \
-	"procurement 'keep' would buy them again; disable it first: nanopod api PATCH /v2/procurements/$keep '{\"enabled\":false}'" "and what to do is said"
+	"procurement 'keep' would buy them again; disable it first: nanopod procurement disable $keep" "and what to do is said"
 as "$ACME" PATCH "/v2/procurements/$keep" '{"enabled":false}' >/dev/null
 is "$(http_status)" 200 "it is disabled"
 out=$(as "$ACME" POST /np/v1/pools/job/release "{\"node_count\":1,\"from\":$((U + 3600))}")

@@ -389,7 +389,7 @@ static int refuse_renewing(const struct request *q, struct reply *r, const struc
 
 	return api_refuse(q, r, REASON_HAS_DEPENDENTS, "pool",
 		"procurement '%s' would buy them again; disable it first: "
-		"nanopod api PATCH /v2/procurements/%s '{\"enabled\":false}'",
+		"nanopod procurement disable %s",
 		p->name, ident_text(IDENT_PROCUREMENT, p->id, room));
 }
 
