@@ -168,7 +168,7 @@ static void offer_stacks(struct asker *a)
 {
 	char folder[4096];
 
-	if (stack_folder(folder, sizeof folder, NULL) == 0)
+	if (stack_folders(folder, sizeof folder, NULL) == 0)
 		offer_all(a, stack_names(folder));
 }
 

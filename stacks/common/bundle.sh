@@ -10,7 +10,7 @@ umask 022
 
 usage() {
 	cat <<-'END_USAGE'
-		Usage: bundle.sh -d DIR [--from FOLDER]… [--set STACK.KEY=VALUE]… [--release NAME] [--stacks FOLDER]
+		Usage: bundle.sh -d DIR [--from FOLDER]… [--set STACK.KEY=VALUE]… [--release NAME] [--stacks FOLDER:FOLDER…]
 		       [--packages-only] [-p PACKAGE]… STACK…
 	END_USAGE
 }
@@ -19,7 +19,7 @@ die() { printf 'bundle: %s\n' "$@" >&2; exit 1; }
 wrong() { say "$*"; usage >&2; exit 2; }
 
 own=$(cd "$(dirname "$0")" && pwd) || exit 1
-folder=${own%/*} target='' release='' wanted='' packages='' only='' locked='' here=$PWD
+folders=${own%/*} target='' release='' wanted='' packages='' only='' locked='' here=$PWD
 NL='
 '
 froms='' sets=''
@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
 		--set)
 			case $2 in *?.?*=*) sets="$sets$2$NL" ;; *) wrong "'$2' is not STACK.KEY=VALUE" ;; esac ;;
 		--release) release=$2 ;;
-		--stacks) folder=$(absolute "$2") ;;
+		--stacks) folders=$2 ;;
 		-p) packages="$packages $2" ;;
 		esac
 		shift 2 ;;
@@ -69,19 +69,29 @@ yaml_list() {
 		function done(t,   n, w, i) { gsub(/[][,"'\'']/, " ", t); n = split(t, w, " "); for (i = 1; i <= n; i++) print w[i] }' "$1"
 }
 
+# stack_at STACK: the first of the folders that has it.
+stack_at() (
+	set -f
+	IFS=:
+	for at in $folders; do
+		if [ -f "$at/$1/stack.yaml" ]; then absolute "$at/$1"; return; fi
+	done
+	return 1
+)
+
 stacks=''
 take_stack() {
 	case " $stacks " in *" $1 "*) return ;; esac
 	case $1 in '' | *[!a-z0-9-]*) die "'$1' is not the name of a stack" ;; esac
-	[ -f "$folder/$1/stack.yaml" ] || die "no stack '$1' in '$folder'"
+	stack_at "$1" >/dev/null || die "no stack '$1' in '$folders'"
 	stacks="$stacks${stacks:+ }$1"
-	for need in $(yaml_list "$folder/$1/stack.yaml" needs); do take_stack "$need"; done
+	for need in $(yaml_list "$(stack_at "$1")/stack.yaml" needs); do take_stack "$need"; done
 }
 if [ -n "$wanted" ]; then
-	[ ! -f "$folder/base/stack.yaml" ] || take_stack base
+	! stack_at base >/dev/null || take_stack base
 	for stack in $wanted; do take_stack "$stack"; done
 fi
-for stack in $stacks; do packages="$packages $(yaml_list "$folder/$stack/stack.yaml" packages | tr '\n' ' ')"; done
+for stack in $stacks; do packages="$packages $(yaml_list "$(stack_at "$stack")/stack.yaml" packages | tr '\n' ' ')"; done
 # shellcheck disable=SC2086
 packages=$(printf '%s\n' $packages | sort -u | xargs)
 case $packages in *[!a-z0-9.+\ -]*) die "a stack lists an invalid package name: $packages" ;; esac
@@ -274,7 +284,7 @@ bundle_version() {
 		/^[^ \t#]/ { inside = 0 }
 		inside { line = $0; sub(/[ \t]#.*/, "", line); k = line; sub(/:.*/, "", k); gsub(/[ \t]/, "", k)
 			if (k == name) { sub(/^[^:]*:[ \t]*/, "", line); gsub(/["'\'']/, "", line); sub(/[ \t]*$/, "", line); print line; exit } }' \
-		"$folder/$stack/stack.yaml")
+		"$(stack_at "$stack")/stack.yaml")
 	[ -n "$bundle_value" ] && printf '%s\n' "$bundle_value"
 }
 
@@ -317,10 +327,11 @@ bundle_fetch() {
 
 run_stacks() {
 	for stack in $stacks; do
-		[ -f "$folder/$stack/bundle.sh" ] || continue
+		script=$(stack_at "$stack")/bundle.sh
+		[ -f "$script" ] || continue
 		mkdir -p "$new/$stack" || die "cannot write in '$new'"
 		# shellcheck disable=SC1090
-		(cd "$new/$stack" && . "$folder/$stack/bundle.sh") || die "cannot bundle the stack '$stack'; fetched files stay in '$new'"
+		(cd "$new/$stack" && . "$script") || die "cannot bundle the stack '$stack'; fetched files stay in '$new'"
 		rmdir "$new/$stack" 2>/dev/null
 	done
 }

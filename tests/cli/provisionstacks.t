@@ -169,6 +169,32 @@ is "$(sed -n 2p a/state/asks)" "$(cat /proc/sys/kernel/osrelease)" "has it"
 is "$(cat a/state/does-not)" "$(sed -n 1p a/state/asks)" "others have the usual ones"
 rm -r stacks/asks
 
+# ---- Stacks of one's own ----
+forget
+own=$TMP/home/nanopod/stacks
+folder_of() { XDG_CONFIG_HOME=$TMP/home NANOPOD_STACKS=$1 "$NANOPOD" provision stacks -o csv --fields stack,folder | sed -n "s/^$2,//p"; }
+shipped=$(folder_of '' slurm)
+ok "those that come with nanopod, without any" test -e "$shipped/stack.yaml"
+mkdir -p "$own/mine" "$own/slurm"
+printf 'stack: mine\nneeds: [base]\nsteps: [{name: one, include: [sshd.inc]}]\n' >"$own/mine/stack.yaml"
+# shellcheck disable=SC2016
+echo 'want() { echo mine | np_file "$NANOPOD_STATE/mine" 0600; }' >"$own/mine/one.sh"
+mkdir "$own/common" && : >"$own/common/sshd.inc"
+printf 'stack: slurm\nsteps: [{name: one}]\n' >"$own/slurm/stack.yaml"
+: >"$own/slurm/one.sh"
+is "$(folder_of '' mine)" "$own/mine" "one's own is beside them"
+is "$(folder_of '' slurm)" "$own/slurm" "and takes the place of one of its name"
+is "$(folder_of '' ray)" "${shipped%/*}/ray" "the others stay"
+is "$(folder_of "$TMP/stacks:" slurm)" "$shipped" "an empty part of NANOPOD_STACKS is those that come with nanopod"
+is "$(folder_of "$TMP/stacks:$own" mine)|$(folder_of "$TMP/stacks" mine)" "$own/mine|" "others are those that it names"
+sed -i '$a settings: {disk-mb: {type: number, default: 0}}' "$own/mine/stack.yaml"
+NANOPOD_STACKS=$own:$TMP/stacks run_is 0 "a cluster with one of each" p apply -y --set toy.word=one -w a1,b1 --name toys mine toy || diag "$err"
+is "$(state b)" "applied key mine slow " "has both"
+mv "$own/mine" mine.gone
+NANOPOD_STACKS=$own:$TMP/stacks run_is 0 "and is removed" p remove -y toys || diag "$err"
+is "$(state b)" "" "also when it is gone"
+rm -r "$own"
+
 # ---- A stack that cannot work ----
 forget
 run p apply -y --set toy.word=one -w a1,b1 --name toys toy

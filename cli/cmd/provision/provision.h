@@ -26,7 +26,7 @@ enum { PROVISION_TEXT = 1 << 20, PROVISION_PATH = 4096, PROVISION_ROLE_KEYS = 64
 struct provision {
 	struct nanopod *np;
 	const struct options *o;
-	char folder[PROVISION_PATH];  /* of stacks */
+	char folder[PROVISION_PATH];  /* of stacks, separated by ':' */
 	char *file;                   /* for error messages: a path */
 	struct buf text;              /* of the cluster file, as changed by options */
 	struct cluster *c;

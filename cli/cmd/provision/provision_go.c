@@ -86,7 +86,7 @@ static int provision_go_begin(struct provision *p, struct nanopod *np, const str
 	p->password = password_given();
 	if (np->format == FORMAT_CSV || np->format == FORMAT_NAME)
 		np->format = FORMAT_TABLE;
-	if (stack_folder(p->folder, sizeof p->folder, &f))
+	if (stack_folders(p->folder, sizeof p->folder, &f))
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	return bare ? skip_all(p) : provision_go_read_gates(p);
 }

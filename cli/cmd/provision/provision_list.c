@@ -206,7 +206,7 @@ int provision_stacks(struct nanopod *np, const struct options *o, char **words)
 	struct rows *r;
 	int status = STATUS_OK;
 
-	if (stack_folder(folder, sizeof folder, &f))
+	if (stack_folders(folder, sizeof folder, &f))
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	if (*words)
 		return put_settings(np, o, folder, *words);
@@ -249,8 +249,10 @@ static int run_bundle(struct nanopod *np, const struct options *o, const char *f
 	int status = 0, rc;
 	char *sh;
 
-	snprintf(script, sizeof script, "%s/common/bundle.sh", folder);
+	(void)stack_find(folder, "common/bundle.sh", script, sizeof script);
 	argv[n++] = script;
+	argv[n++] = "--stacks";
+	argv[n++] = folder;
 	argv[n++] = "-d";
 	argv[n++] = dir;
 	if (option_given(o, "release")) {
@@ -294,7 +296,7 @@ int provision_bundle(struct nanopod *np, const struct options *o, char **words)
 
 	if (!dir)
 		return print_fail_field(np, STATUS_USAGE, "--dir", NULL, "--dir is required, e.g. -d bundle");
-	if (stack_folder(folder, sizeof folder, &f))
+	if (stack_folders(folder, sizeof folder, &f))
 		return print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
 	status = check_stacks(np, folder, words);
 	for (size_t i = 0; !status && i < option_count(o, "from"); i++)

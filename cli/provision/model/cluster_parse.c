@@ -129,12 +129,11 @@ static int cluster_parse_read_nodes(struct cluster_reading *r, const struct conf
 /* ---- Stacks ---------------------------------------------------------------------------- */
 
 /* Stands for a stack that cannot be read: all nodes have it, and it does nothing. */
-static struct stack *stack_unread(const char *folder, const char *name)
+static struct stack *stack_unread(const char *folders, const char *name)
 {
 	struct stack *s = calloc(1, sizeof *s);
 
-	if (!s || asprintf(&s->dir, "%s/%s", folder, name) < 0 ||
-		!(s->needs_stacks = calloc(1, sizeof *s->needs_stacks)) ||
+	if (!s || !(s->folders = strdup(folders)) || !(s->needs_stacks = calloc(1, sizeof *s->needs_stacks)) ||
 		!(s->after_stacks = calloc(1, sizeof *s->after_stacks)))
 		command_nomem();
 	s->name = cluster_parse_copy(name);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "cli/frame/command.h"
 #include "cli/provision/model/stack_part.h"
 #include "cli/frame/value.h"
@@ -72,26 +73,92 @@ static bool find_folder(char found[PATH_MAX])
 	return known && stack_beside(own, "../share/nanopod/stacks", found);
 }
 
-int stack_folder(char *room, size_t size, struct fail *f)
+static int fail_long(const char *path, struct fail *f)
 {
-	const char *said = getenv("NANOPOD_STACKS");
+	return fail_set(f, -ENAMETOOLONG, "cannot read the stacks in '%.200s': the path is too long", path);
+}
+
+int stack_own_folder(char *room, size_t size, struct fail *f)
+{
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+	char *config = xdg && *xdg == '/' ? strdup(xdg) : str_expand_home("~/.config");
+	int n = config ? snprintf(room, size, "%s/nanopod/stacks", config) : -1;
+
+	free(config);
+	return n < 0 || (size_t)n >= size ? fail_long("~/.config/nanopod/stacks", f) : 0;
+}
+
+static int add_folder(char *room, size_t size, const char *path, struct fail *f)
+{
+	size_t len = strlen(room);
+	int n = snprintf(room + len, size - len, "%s%s", len ? ":" : "", path);
+
+	return n < 0 || (size_t)n >= size - len ? fail_long(path, f) : 0;
+}
+
+static int add_shipped(char *room, size_t size, struct fail *f)
+{
 	char found[PATH_MAX];
 
-	if (said && *said) {
-		if (!is_folder(said))
-			return fail_set(f, -ENOENT,
-				"cannot read the stacks in '%s', which NANOPOD_STACKS names: no such folder", said);
-		snprintf(found, sizeof found, "%s", said);
-	} else if (!find_folder(found)) {
+	if (!find_folder(found))
 		return fail_set(f, -ENOENT,
 			"cannot find the stacks: neither '%s' nor a folder 'stacks' beside nanopod exists; "
 			"set NANOPOD_STACKS to one",
 			STACKS_DIR);
+	return add_folder(room, size, found, f);
+}
+
+static int add_named(char *room, size_t size, const char *names, struct fail *f)
+{
+	int rc = 0;
+
+	while (!rc) {
+		size_t len = strcspn(names, ":");
+		char *one = strndup(names, len);
+
+		if (!one)
+			command_nomem();
+		if (!*one)
+			rc = add_shipped(room, size, f);
+		else if (!is_folder(one))
+			rc = fail_set(f, -ENOENT,
+				"cannot read the stacks in '%s', which NANOPOD_STACKS names: no such folder", one);
+		else
+			rc = add_folder(room, size, one, f);
+		free(one);
+		if (!names[len])
+			break;
+		names += len + 1;
 	}
-	if (strlen(found) >= size)
-		return fail_set(f, -ENAMETOOLONG, "cannot read the stacks in '%.200s': the path is too long", found);
-	snprintf(room, size, "%s", found);
-	return 0;
+	return rc;
+}
+
+int stack_folders(char *room, size_t size, struct fail *f)
+{
+	const char *said = getenv("NANOPOD_STACKS");
+	char own[PATH_MAX];
+	int rc = 0;
+
+	*room = '\0';
+	if (said && *said)
+		return add_named(room, size, said, f);
+	if (stack_own_folder(own, sizeof own, NULL) == 0 && is_folder(own) && !strchr(own, ':'))
+		rc = add_folder(room, size, own, f);
+	return rc ? rc : add_shipped(room, size, f);
+}
+
+bool stack_find(const char *folders, const char *name, char *path, size_t size)
+{
+	for (;; folders++) {
+		size_t len = strcspn(folders, ":");
+		int n = snprintf(path, size, "%.*s/%s", (int)len, folders, name);
+
+		if (n > 0 && (size_t)n < size && access(path, F_OK) == 0)
+			return true;
+		folders += len;
+		if (!*folders)
+			return false;
+	}
 }
 
 static int stack_by_name(const void *a, const void *b)
@@ -99,33 +166,44 @@ static int stack_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char **stack_names(const char *folder)
+struct stack_list {
+	char **names;
+	size_t count;
+};
+
+static void list_folder(const char *folder, struct stack_list *l)
 {
-	char **names = calloc(1, sizeof *names), path[PATH_MAX];
+	char path[PATH_MAX];
 	struct dirent *entry;
-	size_t count = 0;
 	DIR *dir = opendir(folder);
 
-	while (names && dir && (entry = readdir(dir))) {
-		char **more;
-
+	while (dir && (entry = readdir(dir))) {
 		if (!stack_word(entry->d_name) || strcmp(entry->d_name, "common") == 0)
 			continue;
 		snprintf(path, sizeof path, "%s/%s/stack.yaml", folder, entry->d_name);
-		if (access(path, F_OK))
+		if (access(path, F_OK) || str_among(l->names, entry->d_name))
 			continue;
-		more = realloc(names, (count + 2) * sizeof *names);
-		if (!more || !(more[count] = strdup(entry->d_name)))
+		l->names = reallocarray(l->names, l->count + 2, sizeof *l->names);
+		if (!l->names || !(l->names[l->count] = strdup(entry->d_name)))
 			command_nomem();
-		names = more;
-		names[++count] = NULL;
+		l->names[++l->count] = NULL;
 	}
-	if (!names)
-		command_nomem();
 	if (dir)
 		closedir(dir);
-	qsort(names, count, sizeof *names, stack_by_name);
-	return names;
+}
+
+char **stack_names(const char *folders)
+{
+	struct stack_list l = { .names = calloc(1, sizeof *l.names) };
+	char *copy = strdup(folders), *rest = copy, *folder;
+
+	if (!l.names || !copy)
+		command_nomem();
+	while ((folder = strsep(&rest, ":")))
+		list_folder(folder, &l);
+	free(copy);
+	qsort(l.names, l.count, sizeof *l.names, stack_by_name);
+	return l.names;
 }
 
 /* ---- Words ----------------------------------------------------------------------------- */
@@ -229,6 +307,7 @@ void stack_free(struct stack *s)
 	free(s->about);
 	free(s->first);
 	free(s->dir);
+	free(s->folders);
 	free(s->gates);
 	free(s->logs);
 	free(s);

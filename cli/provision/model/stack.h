@@ -68,6 +68,7 @@ struct stack_step {
 
 struct stack {
 	char *name, *about, *dir;
+	char *folders;                        /* where it was looked for, as stack_read() got them */
 	char *first;                          /* first command to type, "nanopod ssh {controller} sinfo"; NULL */
 	char **needs_stacks;                  /* stacks that must be there too; ends with NULL */
 	char **after_stacks;                  /* stacks that come first if present; ends with NULL */
@@ -83,17 +84,25 @@ struct stack {
 	char *logs;
 };
 
-/* The folder of stacks: $NANOPOD_STACKS, else stacks/ of the source tree of this build, else the installed folder. */
-int stack_folder(char *room, size_t size, struct fail *f);
+/*
+ * The folders of stacks, separated by ':'; the first that has a stack or a file wins. $NANOPOD_STACKS, whose empty
+ * parts are those that come with nanopod; else one's own, ~/.config/nanopod/stacks, and those.
+ */
+int stack_folders(char *room, size_t size, struct fail *f);
+/* One's own, whether it exists or not. */
+int stack_own_folder(char *room, size_t size, struct fail *f);
+/* The path of "slurm/stack.yaml" or "common/lib.sh" in the first that has it; false with the path in the last one. */
+bool stack_find(const char *folders, const char *name, char *path, size_t size);
 
 /* 0; -ENOENT with the nearest name; -EINVAL with file and line. */
-int stack_read(const char *folder, const char *name, struct stack **out, struct fail *f);
-/* The same with a given text of stack.yaml; the scripts come from the folder. */
-int stack_parse(const char *folder, const char *name, const char *text, size_t len, struct stack **out, struct fail *f);
+int stack_read(const char *folders, const char *name, struct stack **out, struct fail *f);
+/* The same with a given text of stack.yaml; the scripts come from where stack_read() would look for it. */
+int stack_parse(const char *folders, const char *name, const char *text, size_t len, struct stack **out,
+	struct fail *f);
 void stack_free(struct stack *s);
 
-/* Names of all stacks in it, sorted, "common" left out; ends with NULL; free each and all. */
-char **stack_names(const char *folder);
+/* Names of all stacks in them, sorted, each once, "common" left out; ends with NULL; free each and all. */
+char **stack_names(const char *folders);
 
 const struct stack_role *stack_role(const struct stack *s, const char *name);
 const struct stack_step *stack_step(const struct stack *s, const char *name);

@@ -381,9 +381,9 @@ static int stack_read_read_all(struct stack_reading *r, const struct conf *root,
 	return rc ? rc : stack_read_steps(r, stack_read_part(root, "steps"));
 }
 
-static int fail_missing(const char *folder, const char *name, struct fail *f)
+static int fail_missing(const char *folders, const char *name, struct fail *f)
 {
-	char **names = stack_names(folder);
+	char **names = stack_names(folders);
 	const char *near;
 	size_t count = 0;
 
@@ -398,13 +398,17 @@ static int fail_missing(const char *folder, const char *name, struct fail *f)
 	return -ENOENT;
 }
 
-static int stack_read_make(const struct conf_file *file, const char *folder, const char *name, struct stack **out,
+static int stack_read_make(const struct conf_file *file, const char *folders, const char *name, struct stack **out,
 	struct fail *f)
 {
 	struct stack_reading r = { .file = file, .f = f, .s = calloc(1, sizeof *r.s) };
 	int rc;
 
-	if (!r.s || asprintf(&r.s->dir, "%s/%s", folder, name) < 0)
+	if (!r.s)
+		command_nomem();
+	r.s->folders = stack_read_copy(folders);
+	r.s->dir = strndup(file->name, strlen(file->name) - strlen("/stack.yaml"));
+	if (!r.s->dir)
 		command_nomem();
 	rc = stack_read_read_all(&r, &file->root, name);
 	if (rc) {
@@ -415,45 +419,47 @@ static int stack_read_make(const struct conf_file *file, const char *folder, con
 	return 0;
 }
 
-static int stack_read_path_of(const char *folder, const char *name, char path[PATH_MAX], struct fail *f)
+static int stack_read_path_of(const char *folders, const char *name, char path[PATH_MAX], struct fail *f)
 {
+	char file[80];
+
 	if (!stack_word(name) || strcmp(name, "common") == 0)
-		return fail_missing(folder, name, f);
-	if (snprintf(path, PATH_MAX, "%s/%s/stack.yaml", folder, name) >= PATH_MAX)
-		return fail_set(f, -EINVAL, "cannot read the stacks in '%.200s': the path is too long", folder);
+		return fail_missing(folders, name, f);
+	snprintf(file, sizeof file, "%s/stack.yaml", name);
+	(void)stack_find(folders, file, path, PATH_MAX);
 	return 0;
 }
 
-int stack_parse(const char *folder, const char *name, const char *text, size_t len, struct stack **out, struct fail *f)
+int stack_parse(const char *folders, const char *name, const char *text, size_t len, struct stack **out, struct fail *f)
 {
 	struct conf_file *file = NULL;
 	char path[PATH_MAX];
-	int rc = stack_read_path_of(folder, name, path, f);
+	int rc = stack_read_path_of(folders, name, path, f);
 
 	if (rc)
 		return rc;
 	if (conf_parse(path, text, len, &file, f))
 		return -EINVAL;
-	rc = stack_read_make(file, folder, name, out, f);
+	rc = stack_read_make(file, folders, name, out, f);
 	conf_free(file);
 	return rc;
 }
 
-int stack_read(const char *folder, const char *name, struct stack **out, struct fail *f)
+int stack_read(const char *folders, const char *name, struct stack **out, struct fail *f)
 {
 	struct conf_file *file = NULL;
 	struct fail why = { 0 };
 	char path[PATH_MAX];
-	int rc = stack_read_path_of(folder, name, path, f);
+	int rc = stack_read_path_of(folders, name, path, f);
 
 	if (rc)
 		return rc;
 	rc = conf_read(path, &file, &why);
 	if (rc == -ENOENT || rc == -ENOTDIR)
-		return fail_missing(folder, name, f);
+		return fail_missing(folders, name, f);
 	if (rc)
 		return fail_set(f, -EINVAL, "%s", why.text);
-	rc = stack_read_make(file, folder, name, out, f);
+	rc = stack_read_make(file, folders, name, out, f);
 	conf_free(file);
 	return rc;
 }

@@ -131,17 +131,18 @@ static int check_taken(struct stack_reading *r, const struct conf *at, struct st
 
 /* ---- Scripts --------------------------------------------------------------------------- */
 
-static int stack_step_add_file(struct stack_reading *r, const struct conf *at, const char *folder, const char *name,
+/* found: its path; NULL: in the stack's folder. */
+static int stack_step_add_file(struct stack_reading *r, const struct conf *at, const char *name, const char *found,
 	struct buf *out)
 {
 	char path[PATH_MAX];
 	struct buf text;
 	int rc;
 
-	if ((size_t)snprintf(path, sizeof path, "%s/%s%s", r->s->dir, folder, name) >= sizeof path)
+	if ((size_t)snprintf(path, sizeof path, "%s/%s", r->s->dir, name) >= sizeof path)
 		return conf_fail(r->file, at, r->f, "the path of '%s' is too long", name);
 	buf_init(&text, SCRIPT_BYTES);
-	rc = buf_read_file(&text, path);
+	rc = buf_read_file(&text, found ? found : path);
 	if (rc == -EFBIG)
 		rc = conf_fail(r->file, at, r->f, "'%s' is larger than %d bytes", name, SCRIPT_BYTES);
 	else if (rc)
@@ -166,12 +167,16 @@ static bool include_ok(const char *name)
 	return stack_word(stem);
 }
 
-/* A file that is not in the stack's folder is in the common one. */
-static bool is_here(const struct stack *s, const char *name)
+/* A file that is not in the stack's folder is in a common one. */
+static int add_include(struct stack_reading *r, const struct conf *at, const char *name, struct buf *out)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], common[80];
 
-	return (size_t)snprintf(path, sizeof path, "%s/%s", s->dir, name) < sizeof path && access(path, F_OK) == 0;
+	snprintf(common, sizeof common, "common/%s", name);
+	if (((size_t)snprintf(path, sizeof path, "%s/%s", r->s->dir, name) < sizeof path && access(path, F_OK) == 0) ||
+		!stack_find(r->s->folders, common, path, sizeof path))
+		return stack_step_add_file(r, at, name, NULL, out);
+	return stack_step_add_file(r, at, name, path, out);
 }
 
 static int read_script(struct stack_reading *r, const struct conf *at, struct stack_step *step)
@@ -187,12 +192,10 @@ static int read_script(struct stack_reading *r, const struct conf *at, struct st
 		if (!include_ok(words[i]))
 			rc = conf_fail(r->file, conf_get(at, "include"), r->f,
 				"'%.64s' cannot be included: expected NAME.inc", words[i]);
-		rc = rc ? rc
-			: stack_step_add_file(r, conf_get(at, "include"), is_here(r->s, words[i]) ? "" : "../common/",
-				  words[i], &out);
+		rc = rc ? rc : add_include(r, conf_get(at, "include"), words[i], &out);
 	}
 	snprintf(name, sizeof name, "%s.sh", step->name);
-	rc = rc ? rc : stack_step_add_file(r, conf_get(at, "name"), "", name, &out);
+	rc = rc ? rc : stack_step_add_file(r, conf_get(at, "name"), name, NULL, &out);
 	step->script = copy_part(buf_text(&out), out.len);
 	buf_release(&out);
 	stack_free_words(words);

@@ -86,7 +86,7 @@ int clusterlogs_open(const char *cluster, const struct log_want *w, struct clust
 
 	buf_init(&text, KEPT_MAX);
 	buf_init(&members, KEPT_MAX);
-	rc = stack_folder(folder, sizeof folder, f);
+	rc = stack_folders(folder, sizeof folder, f);
 	rc = rc ? rc : runlog_kept(cluster, &text, f);
 	rc = rc ? rc : runlog_members(cluster, &members, f);
 	rc = rc ? rc

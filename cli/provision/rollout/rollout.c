@@ -2,6 +2,7 @@
 /* Opens and closes a rollout: connects to the nodes, reads their facts, and checks the gates. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,17 +233,15 @@ static int look_around(struct rollout *e)
 
 static char *read_common(struct rollout *e, const char *name, int *status)
 {
+	char path[PATH_MAX];
 	struct buf b;
-	char *path;
 	int rc;
 
-	if (asprintf(&path, "%s/../common/%s", e->c->uses[0].stack->dir, name) < 0)
-		command_nomem();
+	(void)stack_find(e->c->uses[0].stack->folders, name, path, sizeof path);
 	buf_init(&b, LIB_BYTES);
 	rc = buf_read_file(&b, path);
 	if (rc)
 		*status = print_fail(e->np, STATUS_FAILURE, NULL, "cannot read '%s': %s", path, strerror(-rc));
-	free(path);
 	return buf_steal(&b);
 }
 
@@ -282,8 +281,8 @@ int rollout_open(const struct rollout_options *o, struct cluster *c, struct runl
 		command_nomem();
 	if (graph_new(c, &g, &f) != 0)
 		status = print_fail(o->np, STATUS_USAGE, NULL, "%s", f.text);
-	e->lib = read_common(e, "lib.sh", &status);
-	e->facts_script = read_common(e, "facts.sh", &status);
+	e->lib = read_common(e, "common/lib.sh", &status);
+	e->facts_script = read_common(e, "common/facts.sh", &status);
 	if (!status)
 		status = remote_open(o->np, c->members, c->count, &e->r);
 	if (!status)

@@ -68,15 +68,11 @@ static char *rollout_old_copy(const char *text)
 static struct use *use_made(struct rollout *e, const char *name)
 {
 	struct use *u = rollout_old_make(1, sizeof *u);
-	char *folder;
 
-	if (asprintf(&folder, "%s/..", e->c->uses[0].stack->dir) < 0)
-		command_nomem();
-	if (strcmp(name, "common") == 0 || stack_read(folder, name, &u->stack, NULL) != 0) {
+	if (stack_read(e->c->uses[0].stack->folders, name, &u->stack, NULL) != 0) {
 		u->stack = rollout_old_make(1, sizeof *u->stack);
 		u->stack->name = rollout_old_copy(name);
 	}
-	free(folder);
 	u->roles = rollout_old_make(e->c->count + 1, sizeof *u->roles);
 	for (size_t i = 0; i < u->stack->setting_count; i++)
 		pairs_set(&u->settings, u->stack->settings[i].key,

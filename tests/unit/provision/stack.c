@@ -229,16 +229,81 @@ static void test_folder(void)
 	struct fail f = { 0 };
 
 	setenv("NANOPOD_STACKS", folder, 1);
-	ok(stack_folder(room, sizeof room, &f) == 0 && strcmp(room, folder) == 0, "NANOPOD_STACKS names the folder");
+	ok(stack_folders(room, sizeof room, &f) == 0 && strcmp(room, folder) == 0, "NANOPOD_STACKS names the folder");
 	setenv("NANOPOD_STACKS", "/nonexistent/x", 1);
-	is_int(stack_folder(room, sizeof room, &f), -ENOENT, "one that is not there");
+	is_int(stack_folders(room, sizeof room, &f), -ENOENT, "one that is not there");
 	has_str(f.text, "cannot read the stacks in '/nonexistent/x', which NANOPOD_STACKS names", "is said");
+	setenv("NANOPOD_STACKS", "/nonexistent/x:/tmp", 1);
+	is_int(stack_folders(room, sizeof room, &f), -ENOENT, "nor one of several");
+	setenv("NANOPOD_STACKS", "/tmp:/", 1);
+	ok(stack_folders(room, sizeof room, &f) == 0 && strcmp(room, "/tmp:/") == 0, "several");
 	setenv("NANOPOD_STACKS", folder, 1);
-	is_int(stack_folder(room, 4, &f), -ENAMETOOLONG, "a path that does not fit");
+	is_int(stack_folders(room, 4, &f), -ENAMETOOLONG, "a path that does not fit");
 	ok(stack_word("a-1") && stack_word("A") && !stack_word("") && !stack_word("-a") && !stack_word("a_b") &&
 			!stack_word("a b") && !stack_word("a/b") && !stack_word("a.b") && !stack_word("a$"),
 		"what is a word");
 	ok(!stack_word("a2345678901234567890123456789012345678901234567890"), "fifty letters are none");
+}
+
+static void write_at(const char *folder_at, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *out;
+
+	snprintf(path, sizeof path, "%s/%s", folder_at, name);
+	if (strrchr(path, '/') - path > (long)strlen(folder_at)) {
+		*strrchr(path, '/') = '\0';
+		mkdir(path, 0700);
+		snprintf(path, sizeof path, "%s/%s", folder_at, name);
+	}
+	out = fopen(path, "w");
+	ok(out && fputs(text, out) >= 0 && fclose(out) == 0, "(written: %s)", name);
+}
+
+/* Stacks of one's own, before those that come with nanopod. */
+static void test_own(void)
+{
+	char own[] = "/tmp/nanopod-stack.XXXXXX", both[2 * PATH_MAX], path[PATH_MAX];
+	struct stack *s = NULL;
+	struct fail f = { 0 };
+	char **names;
+	size_t toys = 0, mine = 0;
+
+	ok(mkdtemp(own) != NULL, "(a folder)");
+	snprintf(both, sizeof both, "%s:%s", own, folder);
+	write_at(own, "mine/stack.yaml", "stack: mine\nsteps: [{name: one, include: [shared.inc]}]\n");
+	write_at(own, "mine/one.sh", "want() { shared; }\n");
+	write_at(own, "toy/stack.yaml", "stack: toy\nabout: another\nsteps: [{name: one}]\n");
+	write_at(own, "toy/one.sh", ":\n");
+	if (ok(stack_read(both, "mine", &s, &f) == 0, "one of one's own: %s", f.text)) {
+		has_str(stack_step(s, "one")->script, "shared() { :; }\nwant() { shared; }\n",
+			"includes what the shipped ones share");
+		ok(strncmp(s->dir, own, strlen(own)) == 0, "its folder");
+		stack_free(s);
+	}
+	if (ok(stack_read(both, "toy", &s, &f) == 0, "one of a shipped one's name: %s", f.text)) {
+		is_str(s->about, "another", "takes its place");
+		stack_free(s);
+	}
+	names = stack_names(both);
+	for (char **n = names; *n; n++) {
+		toys += strcmp(*n, "toy") == 0;
+		mine += strcmp(*n, "mine") == 0;
+		free(*n);
+	}
+	free(names);
+	ok(toys == 1 && mine == 1, "each name once");
+	write_at(own, "mine/stack.yaml", "stack: mine\nsteps: [{name: one, inclode: [shared.inc]}]\n");
+	is_int(stack_read(both, "mine", &s, &f), -EINVAL, "a broken one");
+	ok(strstr(f.text, own) && strstr(f.text, "/mine/stack.yaml': line 2, column 21"), "with its file and line: %s",
+		f.text);
+	for (const char *const *left = (const char *const[]){ "mine/stack.yaml", "mine/one.sh", "toy/stack.yaml",
+		     "toy/one.sh", "mine", "toy", NULL };
+		*left; left++) {
+		snprintf(path, sizeof path, "%s/%s", own, *left);
+		(void)remove(path);
+	}
+	is_int(rmdir(own), 0, "(gone)");
 }
 
 /* Those that are shipped: each by itself, and with what it needs in one cluster. */
@@ -283,6 +348,7 @@ int main(void)
 	test_many();
 	test_values();
 	test_folder();
+	test_own();
 	test_shipped(top ? top : ".");
 	return done();
 }
