@@ -16,6 +16,13 @@
 # change if NP_MODE is check, and change it otherwise. `verify` and `undo` are optional. After a failure these functions
 # change nothing more and the step fails, so a script need not check each status.
 #
+# What scripts of stacks call is described in nanopod-stacks(7); all else may change:
+#     np_file np_block np_absent np_dir np_trace np_about np_hash np_sum np_rooms np_disk np_group np_user np_packages
+#     np_apt_cause np_unit np_restart np_hold np_active np_control np_unit_log np_systemd np_differs np_did np_ok
+#     np_bad np_fail np_cause np_hint np_say np_left np_rests np_changing np_note_change np_has_changed np_has_failed
+#     np_wait np_open np_is np_members np_first np_all np_address np_node_name np_fact np_rows np_give np_give_hash
+#     np_taken_hash np_ledger np_book np_kept np_aside np_uses
+#
 # Records are lines on descriptor 3 that begin with RS "NP"; all output of programs goes to stderr.
 # $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is written before its change.
 # $NP_STATE/steps/STACK.STEP is "begun CLUSTER" or "done TIME CLUSTER". STACK.STEP.owed exists from a change until its step

@@ -63,4 +63,24 @@ is "$(comm -13 "$TMP/functions" "$TMP/documented")" "" "section 3 has no functio
 ${CC:-cc} -E -P lib/pssh/pssh.h | grep -oE '\bPSSH_E[A-Z]+\b|\bPSSH_EV_[A-Z_]+\b' | sort -u >"$TMP/names"
 cat man/*.3 2>/dev/null | grep -oE '\bPSSH_E[A-Z_]+\b' | sort -u >"$TMP/told"
 is "$(comm -23 "$TMP/names" "$TMP/told")" "" "every error and event is told in section 3"
+# The library of stacks: what its head lists is what the page describes, and what the stacks call.
+lib=stacks/common/lib.sh page=man/nanopod-stacks.7
+sed -n '/^# What scripts of stacks call is/,/^#$/s/^#     //p' $lib | tr ' ' '\n' | sort >"$TMP/listed"
+sed -n 's/^\.It Fn \(np_[a-z_]*\).*/\1/p' $page | sort >"$TMP/described"
+ok "$lib lists functions" test -s "$TMP/listed"
+is "$(comm -3 "$TMP/listed" "$TMP/described")" "" "$page describes the functions that $lib lists, and no others"
+sed -n 's/^\(np_[a-z_]*\)() .*/\1/p' $lib | sort -u >"$TMP/defined"
+is "$(comm -23 "$TMP/listed" "$TMP/defined")" "" "$lib has all of them"
+for stack in stacks/*/; do
+	case $stack in stacks/common/|stacks/base/) continue ;; esac
+	cat "$stack"*.sh "$stack"*.inc 2>/dev/null | sed 's/^[[:space:]]*#.*//' | grep -ohE '\bnp_[a-z_]+' | sort -u
+done | sort | uniq -d | comm -12 - "$TMP/defined" >"$TMP/called"
+is "$(comm -23 "$TMP/called" "$TMP/listed")" "" "what scripts of several stacks call is listed"
+mkdir -p "$TMP/stacks/motd"
+awk -v at="$TMP/stacks/motd/" '/^\.Bd/ { inside = at (n++ ? "greet.sh" : "stack.yaml"); next } /^\.Ed/ { inside = "" } inside { gsub(/\\e/, "\\"); print >inside }' $page
+if [ -x "$NANOPOD" ]; then
+	is "$(NANOPOD_STACKS=$TMP/stacks "$NANOPOD" provision stacks -q 2>&1)" motd "its example is a stack"
+	ok "whose script is one" sh -n "$TMP/stacks/motd/greet.sh"
+fi
+
 done_testing
