@@ -505,8 +505,8 @@ np_group() {
 	fi
 	! np_line=$(getent group "$2") || { np_fail "the id $2 belongs to group '${np_line%%:*}' on this node but is needed for '$1'"; return 1; }
 	np_changing || { np_differs "add group $1 ($2)"; return 0; }
-	case ${3-} in people) np_word='' ;; *) np_word=-r ;; esac
-	np_ledger group "$1" && groupadd $np_word -g "$2" "$1" || { np_fail "cannot add group '$1'$(np_disk /etc)"; return 1; }
+	case ${3-} in people) np_range='' ;; *) np_range=-r ;; esac
+	np_ledger group "$1" && groupadd $np_range -g "$2" "$1" || { np_fail "cannot add group '$1'$(np_disk /etc)"; return 1; }
 	np_did "add group $1 ($2)"
 }
 

@@ -25,6 +25,9 @@ like "$err" "that has no end, and 'spend-max' is .50" "which it could not hold"
 run_is 0 "a dry run" p create farm -t h100 -n 2 -p 2.10 --dry-run
 like "$err" "price +up to .2.10 per GPU-hour, now .1.80" "shows the price"
 like "$err" "burn +up to .33.60 an hour, until you disable it" "and what it may cost"
+run_is 0 "--explain" p create farm -t h100 -n 2 -p 1.80 --explain
+like "$out" '^POST .*/v2/procurements$' "shows the requests"
+like "$out" '"target":2' "as they would be sent"
 run_is 0 "none yet" p
 like "$err" "no procurements; 'nanopod procurement create" "says how to make one"
 is "$(kept) $(pools_count)" "0 0" "nothing was made"
@@ -79,6 +82,20 @@ run_is 0 "delete" p delete farm -y
 is "$(kept) $(alive farm)" "0 0" "nothing waits any more"
 
 # ---- Cut off ----
+for path in pools procurements instances; do
+	rule "hang-after POST /v2/$path"
+	: >"$BETWEEN_LOG"
+	"$NANOPOD" procurement create "kill-$path" -t h100 -n 1 -p 1.80 -y >/dev/null 2>&1 </dev/null &
+	pid=$!
+	wait_for 20 grep -q "^POST /v2/$path" "$BETWEEN_LOG" || fail "(it got to $path)"
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	rules_off
+	run p create "kill-$path" -t h100 -n 1 -p 1.80 -y
+	is "$status $(alive "kill-$path") $(kept) $(intents)" "0 1 1 0" "kill -9 at $path: the same command goes on" || diag "$err"
+	like "$err" "replayed|continues" "and says so"
+	p delete "kill-$path" -y 2>/dev/null
+done
 # Until nothing is cut off any more: each request in turn gets no answer, or the market dies with it.
 n=0 status=1
 while [ $n -lt 40 ] && [ "$status" != 0 ]; do

@@ -238,6 +238,14 @@ S_two=\"1
 	is "$(cat "$TMP/root/etc/own")" x "$shell: what another cluster did is not undone"
 	try : undo
 
+	# ---- Groups ----------------------------------------------------------------------------------------------
+	try 'groupadd() { np_say "groupadd $*"; }; want() { np_group np-test 987654; np_group np-people 987653 people; }' apply
+	is "$(printf '%s\n' "$out" | grep -E '^(say|did)')" "say groupadd -r -g 987654 np-test
+did add group np-test (987654)
+say groupadd -g 987653 np-people
+did add group np-people (987653)" "$shell: a group of the system, and of people"
+	try 'groupdel() { :; }' undo
+
 	# ---- Who is away -----------------------------------------------------------------------------------------
 	try 'want() { np_rows | cut -f 2 | np_file "$R/etc/names" 0644 "$ME"; }' apply
 	is "$(tr '\n' ' ' <"$TMP/root/etc/names")" "h1 h2 h3 " "$shell: a file that names all members"

@@ -82,7 +82,7 @@ static int buy_stack_parse(struct buy *b, const char *name, struct fail *f)
 	const char **stacks = buy_stack_typed(b, "stack"), **sets = buy_stack_typed(b, "set");
 	char folder[BUY_STACK_PATH], nodes[128], *cluster = cluster_plain_name(name);
 	struct buf text;
-	int rc = stack_folder(folder, sizeof folder, f);
+	int rc = stack_folders(folder, sizeof folder, f);
 
 	buf_init(&text, BUY_STACK_TEXT);
 	if (b->d.args.nodes == 1)

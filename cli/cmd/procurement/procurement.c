@@ -52,7 +52,7 @@ static void procurement_show_change(struct procuring_view *v, const struct procu
 	if (p->target >= 0)
 		plan_add(&plan, "burn", "up to %s an hour%s", deal_about(plan_burn(p->limit, p->target), text),
 			p->enabled ? ", until you disable it" : " when you enable it");
-	plan_add(&plan, "ahead", "at least %s, up to a full hour", window_span(p->window * 60, span));
+	plan_add(&plan, "ahead", "at least %s, up to the next full hour", window_span(p->window * 60, span));
 	plan_show(v->np, &plan);
 	plan_release(&plan);
 }
@@ -113,7 +113,8 @@ static int procurement_set(struct nanopod *np, const struct options *o, char **w
 	int rc;
 
 	if (!option_given(o, "price") && !option_given(o, "horizon"))
-		return print_fail(np, STATUS_USAGE, "'-p PRICE', '--horizon 2h'", "nothing to set");
+		return print_fail(np, STATUS_USAGE,
+			"'-p PRICE' changes the limit, '--horizon 2h' how long ahead it buys", "nothing to set");
 	rc = option_given(o, "price") ? order_args_read(np, o, ORDER_ARGS_PRICE, &args) : 0;
 	if (!rc && option_given(o, "horizon"))
 		rc = procurement_read_window(np, o, &now.window);

@@ -27,6 +27,7 @@ struct procuring_view {
 	struct market_link *m;
 	struct market_clock clock;
 	struct skus skus;
+	bool ours; /* a nanopod market */
 };
 
 extern const struct column procurement_columns[];

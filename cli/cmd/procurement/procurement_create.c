@@ -146,10 +146,10 @@ static void create_show_plan(struct creating *c)
 			q->message);
 	plan_add(&p, "burn", "up to %s an hour, until you disable it",
 		deal_about(plan_burn(c->args.limit, c->args.nodes), text));
-	plan_add(&p, "ahead", "at least %s, up to a full hour: that much is bought when you disable it",
+	plan_add(&p, "ahead", "at least %s, up to the next full hour, which stays paid when you disable it",
 		window_span(c->window * 60, span));
 	plan_add(&p, "buyer", "the market, whether this machine runs or not");
-	plan_add(&p, "refund", "No refund for unused time; resell it with 'nanopod sell'");
+	deal_plan_refund(&(struct deal){ .m = c->v.m, .ours = c->v.ours }, &p, false);
 	plan_add(&p, "SSH keys", "%s", c->keys ? buf_text(&c->key_files) : "none, by '--no-ssh-key'");
 	plan_show(c->v.np, &p);
 	plan_release(&p);

@@ -33,15 +33,21 @@ const struct column procurement_columns[] = {
 
 int procuring_view_open(struct procuring_view *v, struct nanopod *np, const struct options *o, const char *cannot)
 {
+	bool explain;
 	int rc;
 
 	*v = (struct procuring_view){ .np = np, .o = o };
 	rc = market_sign_in(np, o, 0, &v->m);
 	if (rc)
 		return rc;
-	if (market_clock_read(v->m, &v->clock) < 0)
-		return market_fail(v->m, "%s", cannot);
-	return skus_load(v->m, &v->skus);
+	explain = v->m->explain;
+	v->m->explain = false; /* what is only read is not what --explain is about */
+	rc = market_clock_read(v->m, &v->clock);
+	v->ours = rc == 1;
+	rc = rc < 0 ? market_fail(v->m, "%s", cannot) : 0;
+	rc = rc ? rc : skus_load(v->m, &v->skus);
+	v->m->explain = explain;
+	return rc;
 }
 
 void procuring_view_close(struct procuring_view *v)
