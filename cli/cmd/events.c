@@ -148,6 +148,7 @@ static const struct event_text {
 	{ "host.verified", "host %h: proof %s" },
 	{ "procurement.status", "procurement %p: %s" },
 	{ "agent.state", "agent %a %s" },
+	{ "order.priced", "order for '%o' costs $ per node-hour now" },
 };
 
 /* Status, state or reason, in our words; a reason stands beside the status. */
@@ -170,7 +171,8 @@ static void event_put_word(FILE *out, const struct doc *d)
 static void event_put_money(FILE *out, const struct doc *d)
 {
 	char room[MONEY_TEXT];
-	const char *text = doc_text(d, "amount_dollars");
+	const char *amount = doc_text(d, "amount_dollars"), *price = doc_text(d, "price_dollars_per_node_hour");
+	const char *text = amount ? amount : price;
 	int64_t micros = 0;
 
 	if (text && money_parse_wire(text, true, &micros) == 0 && micros < 0)

@@ -83,7 +83,7 @@ nanopod_SOURCES += \
 	cli/cmd/host/host_drain.c \
 	cli/cmd/host/host_join.c \
 	cli/cmd/host/host_market.c \
-	cli/cmd/host/host_power.c \
+	cli/cmd/host/host_power.c cli/cmd/host/host_price.c \
 	cli/cmd/host/host_room.c \
 	cli/cmd/provision/provision.c \
 	cli/cmd/provision/provision.h \

@@ -352,6 +352,14 @@ struct model_drain {
 	bool ends_leases;
 };
 
+/* An offer that gets another price. */
+struct model_repriced {
+	const char *order, *host; /* host: the first one of it */
+	struct model_ref sku;
+	int64_t hosts, was; /* was: the price before */
+	bool changed;
+};
+
 /* A machine that makes nodes. */
 struct model_agent {
 	const char *id, *name, *state, *health, *machine;

@@ -306,6 +306,28 @@ int wire_drain(struct doc *d, long at, struct model_drain *out, struct fail *f)
 	return rc;
 }
 
+int wire_repriced(struct doc *d, long at, struct model_repriced *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_repriced, "order", TEXT, NEEDED, order),
+		FIELD(model_repriced, "instance_sku", REF, MAY, sku),
+		FIELD(model_repriced, "was_dollars_per_node_hour", PRICE, NEEDED, was),
+		FIELD(model_repriced, "changed", BOOL, NEEDED, changed),
+		{ 0 },
+	};
+	static const struct wire_field host[] = { FIELD(model_repriced, "name", TEXT, NEEDED, host), { 0 } };
+	struct model_repriced made = { 0 };
+	struct json_t *o = wire_object(d, at, "an offer", f);
+	int rc = o ? wire_fields(d, o, fields, "an offer", &made, f) : -EPROTO;
+
+	made.hosts = o ? (int64_t)wire_length(o, "hosts") : 0;
+	if (!rc && made.hosts)
+		rc = wire_fields(d, wire_item(o, "hosts", 0), host, "an offer's host", &made, f);
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
 static const struct model_sizes sizes_unknown = { -1, -1, -1, -1 };
 
 /* o NULL: all of them stay unknown. */

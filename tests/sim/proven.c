@@ -22,6 +22,7 @@ struct stay {
 	bool seen;            /* there was such a proof since they came */
 	bool sold_on;         /* somebody else has it now */
 	bool over;
+	bool plain;           /* nobody wanted proof for it */
 };
 
 struct wish {
@@ -153,28 +154,33 @@ static void proven_wish(struct proven *p, const struct order *o)
 	p->wishes[p->wish_count++] = (struct wish){ o->id, o->flags & ORDER_UNVERIFIED };
 }
 
-/* It goes on from: of what was bought now, the time before in that pool; else that of which it is a later part. */
+/*
+ * It goes on from: of what was bought now, the time before in that pool; else that of which it is a later part: of several
+ * the last, since an order can buy again what came back to its seller.
+ */
 static const struct stay *proven_before(const struct proven *p, const struct lease *l, bool is_new)
 {
+	const struct stay *last = NULL;
+
 	for (size_t i = 0; i < p->stay_count; i++) {
 		const struct stay *s = &p->stays[i];
 
-		if (s->host != l->host || s->pool != l->pool)
+		if (s->host != l->host || s->pool != l->pool || (is_new && s->plain))
 			continue;
 		if (is_new ? !s->over && !s->sold_on && s->end == l->start
 			   : s->order == l->order && s->start < l->start && l->start < s->was_end)
-			return s;
+			last = last && (is_new || s->start < last->start) ? last : s;
 	}
-	return NULL;
+	return last;
 }
 
 static void proven_lease(struct proven *p, const struct lease *l, bool is_new, bool over)
 {
 	struct stay *s = proven_stay(p, l->id);
 	const struct stay *before = s || over ? NULL : proven_before(p, l, is_new);
-	bool wanted = is_new ? proven_asks(p, l->sku) && !proven_any(p, l->order) : before != NULL;
+	bool wanted = is_new ? proven_asks(p, l->sku) && !proven_any(p, l->order) : before && !before->plain;
 
-	if (!s && !over && wanted) {
+	if (!s && !over && (is_new || before)) {
 		struct stay made = { .lease = l->id,
 			.order = l->order,
 			.host = l->host,
@@ -185,6 +191,7 @@ static void proven_lease(struct proven *p, const struct lease *l, bool is_new, b
 			.start = l->start,
 			.was_end = l->end,
 			.price = l->price,
+			.plain = !wanted,
 			.seen = before && before->seen };
 
 		p->stays = proven_more(p->stays, p->stay_count, &p->stay_cap, sizeof *p->stays);
@@ -213,6 +220,8 @@ static void proven_live(struct proven *p, struct stay *s, int64_t from, int64_t 
 {
 	const struct said *h = proven_said(p, s->host);
 
+	if (s->plain)
+		return;
 	from = from > s->came ? from : s->came;
 	to = to < s->end ? to : s->end;
 	for (int64_t m = from; m < to; m++) {
@@ -230,7 +239,7 @@ static const char *proven_judge(const struct proven *p, struct stay *s, bool giv
 {
 	const struct said *h = proven_said(p, s->host);
 
-	if (s->paid <= s->price * s->shown)
+	if (s->plain || s->paid <= s->price * s->shown)
 		return NULL;
 	if (given_back && h->good && (s->seen || p->minute < h->until))
 		return NULL; /* by the rule of giving back, of a host that was shown to be what it is */
@@ -266,9 +275,10 @@ static const char *proven_sold(const struct proven *p, const struct engine *e, c
 {
 	for (size_t i = 0; i < did->count; i++) {
 		const struct lease *l = &did->list[i].u.lease.lease;
+		const struct stay *s = proven_stay(p, l->id);
 		const struct said *h;
 
-		if (did->list[i].kind != EFFECT_LEASE || !did->list[i].u.lease.is_new || !proven_stay(p, l->id))
+		if (did->list[i].kind != EFFECT_LEASE || !did->list[i].u.lease.is_new || !s || s->plain)
 			continue;
 		h = proven_said(p, l->host);
 		if (h->enough && before < h->until)

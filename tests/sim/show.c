@@ -119,6 +119,8 @@ void show_event(const struct event *ev, struct buf *out)
 		buf_addf(out, " name '%.20s'", ev->name);
 	if (ev->kind == EVENT_SKU || ev->kind == EVENT_HOST_VERIFIED)
 		tell_proof(ev, out);
+	else if (ev->kind == EVENT_ORDER_PRICE)
+		buf_addf(out, " price %" PRId64, ev->u.order_price.price);
 	else
 		tell_rest(ev, out);
 }

@@ -81,7 +81,10 @@ static const struct profile profiles[] = {
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
 {
-	*s = (struct stream){ .rng.state = seed * 1000003, .late.state = ~seed * 1000033, .r = r };
+	*s = (struct stream){ .rng.state = seed * 1000003,
+		.late.state = ~seed * 1000033,
+		.prices.state = ~seed * 1000037,
+		.r = r };
 	s->profile = &profiles[seed % (sizeof profiles / sizeof profiles[0])];
 }
 
@@ -504,6 +507,8 @@ void stream_next(struct stream *s, struct event *ev)
 		stream_agents(s, ev);
 	if (!s->plain)
 		stream_proofs(s, ev);
+	if (!s->plain && !s->steady)
+		stream_prices(s, ev);
 	if (s->step >= SETUP && rng_percent(&s->rng, s->profile->wrong))
 		stream_spoil(s, ev);
 	s->step++;

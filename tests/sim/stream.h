@@ -21,6 +21,8 @@ struct stream {
 	uint64_t tokens;           /* for hashes that are new */
 	bool plain;                /* without agents and what came with them: as streams were before */
 	struct rng late;           /* chance for those, so that plain streams stay what they were */
+	bool steady;               /* nobody changes prices: as streams were before */
+	struct rng prices;         /* chance for those who do */
 };
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r);
@@ -82,6 +84,8 @@ int64_t stream_price(struct stream *s);
 void stream_spoil(struct stream *s, struct event *ev);       /* streamwrong.c */
 void stream_agents(struct stream *s, struct event *ev);      /* streamagent.c: something of agents, instead or added */
 void stream_proofs(struct stream *s, struct event *ev);      /* streamproof.c: something of proofs, the same way */
+void stream_prices(struct stream *s, struct event *ev);      /* streamprice.c: another price, the same way */
+bool stream_prices_spoil(struct stream *s, struct event *ev);
 bool stream_proofs_spoil(struct stream *s, struct event *ev);
 bool stream_agents_spoil(struct stream *s, struct event *ev); /* false: nothing of theirs is in it */
 bool stream_trade(struct stream *s, enum action a, struct event *ev); /* streamtrade.c: false where it cannot be */

@@ -190,7 +190,8 @@ void stream_spoil(struct stream *s, struct event *ev)
 			ev->kind = rng_percent(&s->rng, 50) ? EVENT_NONE : EVENT_KINDS;
 		break;
 	default:
-		if (!s->plain && (stream_agents_spoil(s, ev) || stream_proofs_spoil(s, ev)))
+		if (!s->plain &&
+			(stream_agents_spoil(s, ev) || stream_proofs_spoil(s, ev) || stream_prices_spoil(s, ev)))
 			break;
 		if (ev->kind == EVENT_PROCUREMENT || ev->kind == EVENT_PROCUREMENT_CHANGE)
 			wrong_procurement(s, ev);

@@ -62,6 +62,8 @@ static void world_order(const struct order *o, struct coverage *c)
 
 	c->shape[SHAPE_BLOCK] += block && o->closed_at;
 	c->shape[SHAPE_BLOCK_INTERRUPTIBLE] += block && !o->closed_at;
+	c->shape[SHAPE_REPRICED] += o->place > o->id && o->status == ORDER_FILLED;
+	c->shape[SHAPE_REPRICED_BLOCK] += block && o->place > o->id && o->status == ORDER_FILLED;
 	c->shape[SHAPE_EXTENDED] += (o->flags & ORDER_EXTEND) && o->status == ORDER_FILLED;
 	c->shape[SHAPE_PARTS] += o->side == SIDE_BUY && o->status == ORDER_PARTIALLY_FILLED;
 	c->shape[SHAPE_RESTED] += o->side == SIDE_BUY && o->status == ORDER_FILLED && o->closed_at > o->created_at;
@@ -238,6 +240,7 @@ bool world_run(struct world *w, uint64_t seed, const struct world_options *how, 
 	w->seed = seed;
 	stream_init(&s, seed, w->ref);
 	s.plain = how->plain;
+	s.steady = how->steady;
 	for (long i = 0; i < how->events; i++)
 		if (!world_step(w, &s, &g, how, c))
 			return false;

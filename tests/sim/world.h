@@ -29,6 +29,8 @@ enum { WORLD_REASONS = REASON_END - REASON_BASE, WORLD_TEXT = 8 << 20 };
 	X(WENT_ON, "a node that lost its host went on as a new one") \
 	X(PROVEN, "bought of a proven host") \
 	X(UNPROVEN, "bought of any host, where proven ones are sold") \
+	X(REPRICED, "sold at a price that changed") \
+	X(REPRICED_BLOCK, "a block with a price that changed") \
 	X(HALF_MINUTE, "a lease with a minute credited")
 
 enum shape {
@@ -55,6 +57,7 @@ struct world_options {
 	long check;                /* engine_check() after as many */
 	long load;                 /* saved and loaded at random, once in about as many; 0: never */
 	bool plain;                /* a stream as it was before there were agents */
+	bool steady;               /* or before prices changed */
 	bool oracle;               /* quotes, and what engine_diagnose() promises, are tried out */
 };
 

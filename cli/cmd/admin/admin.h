@@ -23,8 +23,11 @@ int admin_token_list(struct nanopod *np, const struct options *o, char **words);
 int admin_token_revoke(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
-/* GPUs of a host's type, for a price per GPU-hour; 0 with --per node and where it has none. 0 or an exit status. */
-int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus);
+/*
+ * GPUs of a host's type, for a price per GPU-hour; 0 with --per node and where it has none. what: "offer", "price". 0
+ * or an exit status.
+ */
+int admin_gpus(struct market_link *m, const struct options *o, const char *what, const char *host, unsigned *gpus);
 
 /* Offers words[0] at words[1] and shows the order. An exit status. */
 int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,

@@ -233,7 +233,7 @@ static const struct column offer_columns[] = {
 	{ 0 },
 };
 
-int admin_gpus(struct market_link *m, const struct options *o, const char *host, unsigned *gpus)
+int admin_gpus(struct market_link *m, const struct options *o, const char *what, const char *host, unsigned *gpus)
 {
 	struct model_host h;
 	struct model_sku s;
@@ -256,15 +256,15 @@ int admin_gpus(struct market_link *m, const struct options *o, const char *host,
 	}
 	buf_release(&path);
 	if (rc)
-		return market_fail(m, "cannot offer '%s'", host);
+		return market_fail(m, "cannot %s '%s'", what, host);
 	if ((s.gpus < 1 || s.share) && !option_given(o, "per"))
 		return 0;
 	if (s.share)
 		return print_fail_field(m->np, STATUS_USAGE, "--per", "add '--per node'",
-			"cannot offer '%s' per GPU-hour: its nodes have %s of a GPU", host, s.share);
+			"cannot %s '%s' per GPU-hour: its nodes have %s of a GPU", what, host, s.share);
 	if (s.gpus < 1 || s.gpus > 1024)
 		return print_fail_field(m->np, STATUS_USAGE, "--per", "add '--per node'",
-			"cannot offer '%s' per GPU-hour: its nodes have no GPUs", host);
+			"cannot %s '%s' per GPU-hour: its nodes have no GPUs", what, host);
 	*gpus = (unsigned)s.gpus;
 	return 0;
 }
@@ -331,7 +331,7 @@ int admin_offer(struct nanopod *np, const struct options *o, char **words)
 	if (!rc && price_parse(words[1], 1, &price, &why)) /* before asking the market */
 		rc = print_fail(np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
 	rc = rc ? rc : admin_begin(np, o, &m);
-	rc = rc ? rc : admin_gpus(m, o, words[0], &gpus);
+	rc = rc ? rc : admin_gpus(m, o, "offer", words[0], &gpus);
 	if (!rc && m->explain && !gpus && strcmp(option_text(o, "per"), "node") != 0)
 		print_note(np, "then the offer, at %s times the GPUs that a node of that type has", words[1]);
 	else

@@ -101,6 +101,7 @@ static const struct action actions[] = {
 	{ "join", "URL [--name NAME] [--type TYPE] [--nodes N]", 1, 1, host_join },
 	{ "verify", "[--nonce HEX] [--last] [--check FILE] [--bom FILE]", 0, 0, host_verify },
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
+	{ "price", "HOST... -p PRICE [--type TYPE]", 0, 1000, host_price },
 	{ "list", "", 0, 0, host_list },
 	{ "drain", "HOST... [--at TIME] [--reason TEXT]", 1, 1000, host_drain },
 	{ "undrain", "HOST...", 1, 1000, host_undrain },
@@ -125,18 +126,20 @@ static int host_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "name", 0, OPTION_STRING, "NAME", .help = "join: name of the machine; default: its host name" },
 	{ "type", 't', OPTION_STRING, "TYPE",
-		.help = "join: type of its nodes; default: the market's type that matches what was found",
+		.help = "join: type of its nodes, default: the one that matches what was found; price: all your hosts "
+			"of it",
 		.complete = COMPLETE_TYPE },
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024,
 		.help = "join: number of nodes that it is sold as" },
-	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "offer: minimum price, in dollars per GPU-hour" },
+	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "offer, price: minimum price, in dollars per GPU-hour" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
-		.help = "offer: unit of the price per hour" },
+		.help = "offer, price: unit of the price per hour" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "offer: start; default: now" },
 	{ "until", 0, OPTION_STRING, "TIME", .help = "offer: end; default: none" },
 	{ "at", 0, OPTION_STRING, "TIME", .help = "drain: what is sold ends then; default: sell no more from now on" },
 	{ "reason", 0, OPTION_STRING, "TEXT", .help = "drain: why; buyers whose time ends early see it" },
-	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "drain, list, offer, token: account, for the operator" },
+	{ "account", 0, OPTION_STRING, "ACCOUNT",
+		.help = "drain, list, offer, price, token: account, for the operator" },
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, e.g. 2h or 7d (default 24h)" },
 	{ "nonce", 0, OPTION_STRING, "HEX",
 		.help = "verify: number that the signed answer is for; default: a random one" },
@@ -171,6 +174,8 @@ static const struct example examples[] = {
 	{ "nanopod host verify", "check that the machine is as good as it says, and how to fix it" },
 	{ "nanopod host verify --check rack1.json", "check what another machine measured, and who signed it" },
 	{ "nanopod host offer rack1-7 -p 1.90", "sell its time, from now on" },
+	{ "nanopod host price rack1-7 rack1-8 -p 2.10",
+		"ask for another price from now on; what is sold stays sold at its price" },
 	{ "nanopod host power set --envelope 1440W --psu gold:1600W",
 		"keep a home node within what its circuit bears" },
 	{ "nanopod host drain rack1-7 --at 2026-12-01T06:00 --reason 'new fans'",
@@ -190,6 +195,7 @@ const struct command cmd_host = {
 		"join URL          show what was found and how it is sold, ask, and join\n"
 		"verify            measure disk, network, clock, SSH, drivers, GPUs; exits 11 where one fails\n"
 		"offer HOST        offer its time for sale\n"
+		"price HOST        change the price of what it has on sale\n"
 		"list              list your hosts: state, sold until when, price\n"
 		"drain HOST        sell no more of it, from now on or from --at on, after a plan\n"
 		"undrain HOST      put it back into service\n"
@@ -202,7 +208,7 @@ const struct command cmd_host = {
 		"                  manage the root images of nodes\n"
 		"leave             remove the machine from the market",
 	.description = "For owners of machines. 'nanopod-agentd' does the work: nanopod looks for it beside itself, "
-		       "in ../sbin and on PATH. 'token', 'offer', 'list', 'drain' and 'undrain' only need the "
+		       "in ../sbin and on PATH. 'token', 'offer', 'price', 'list', 'drain' and 'undrain' only need the "
 		       "market and work from anywhere; everything else is about the machine that you type it "
 		       "on.\n\n'join' takes the token from "
 		       "NANOPOD_JOIN_TOKEN or standard input, or asks for it; never from an option, where others "
@@ -212,6 +218,6 @@ const struct command cmd_host = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "status|token|join|verify|offer|list|drain|undrain|inventory|drivers|power|image|leave",
+	.first_values = "status|token|join|verify|offer|price|list|drain|undrain|inventory|drivers|power|image|leave",
 	.run = host_command,
 };

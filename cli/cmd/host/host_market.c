@@ -307,7 +307,7 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 	if (!rc) {
 		explain = m->explain;
 		m->explain = false; /* --explain shows only the offer's request */
-		rc = admin_gpus(m, o, words[0], &gpus);
+		rc = admin_gpus(m, o, "offer", words[0], &gpus);
 		if (!rc)
 			look_at_offered(m, o, words[0], &it);
 		m->explain = explain;

@@ -81,6 +81,8 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
+	daemon/marketd/api/np/np_price.c \
+	daemon/marketd/api/np/np_price_schemas.c \
 	daemon/marketd/api/np/np_overview.c \
 	daemon/marketd/api/np/np_public.c \
 	daemon/marketd/api/np/np_proof.c \

@@ -142,8 +142,8 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 	if (!p->order)
 		return 0;
 	if (!sell || sell->pub.side != SIDE_SELL || sell->pub.sku != h->pub.sku || sell->pub.start > start ||
-		sell->pub.end < p->end || sell->pub.price != p->price || p->block != order_block(&sell->pub) ||
-		sell->last < p->end)
+		sell->pub.end < p->end || sell->pub.price != p->price || sell->pub.place != p->place ||
+		p->block != order_block(&sell->pub) || sell->last < p->end)
 		return broken(a, "minute %" PRId64 " of host %" PRIu64 " is on sale by an order that does not fit",
 			start, h->pub.id);
 	if (l && l->pub.interruptible ? l->pub.sell_order != p->order : sell->pub.pool != p->pool)

@@ -102,6 +102,9 @@ static void dump_orders(const struct engine *e, struct pen *p)
 			o->price, o->hold, o->filled_minutes, o->filled_cost, o->status);
 		dump_rest(o, p);
 	}
+	for (size_t at = 0; (o = rank_next(&e->all[ORDERS], &at));)
+		if (o->side == SIDE_SELL && o->place != o->id)
+			line(p, "placed %" PRIu64 " %" PRIu64 "\n", o->id, o->place);
 }
 
 static void dump_leases(const struct engine *e, struct pen *p)

@@ -59,7 +59,8 @@ struct posting {
 	X(AGENT, "agent.state")           /* code: enum agent_news */ \
 	X(HOST_DRAIN, "host.drain")       /* to its owner; minute 0: it sells again */ \
 	X(SHORTENED, "lease.shortened")   /* its host drains; minute is when it ends, amount comes back */ \
-	X(HOST_VERIFIED, "host.verified") /* to its owner, and to its tenant where it failed; code: the result */
+	X(HOST_VERIFIED, "host.verified") /* to its owner, and to its tenant where it failed; code: the result */ \
+	X(ORDER_PRICED, "order.priced")   /* to its seller; amount: the new price, micro-dollars per node-minute */
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,

@@ -86,6 +86,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_RULES] = rules_set,
 		[EVENT_HOST_DRAIN] = host_drain,
 		[EVENT_HOST_VERIFIED] = host_verified,
+		[EVENT_ORDER_PRICE] = order_price,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

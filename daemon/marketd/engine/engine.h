@@ -141,6 +141,9 @@ int64_t engine_burn(const struct engine *e, uint64_t account);
 /* What an EVENT_ORDER would do now; changes nothing. 0 or a negative enum reason as engine_apply gives. */
 int engine_quote(const struct engine *e, const struct event *order, struct quote *out, struct fail *why);
 
+/* What an EVENT_ORDER_PRICE would be refused for now; 0: for nothing. */
+int engine_price_check(const struct engine *e, const struct event *ev, struct fail *why);
+
 /* Why an order does not fill, and which orders would: each alternative fills if it is posted now. */
 void engine_diagnose(const struct engine *e, const struct event *order, struct diagnosis *out);
 

@@ -56,7 +56,8 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(AGENT_RETIRE, "agent_retire") \
 	X(RULES, "rules")                 /* from now on this edition of rules.md counts */ \
 	X(HOST_DRAIN, "host_drain")       /* its owner sells no more of it from a minute on, or does again */ \
-	X(HOST_VERIFIED, "host_verified") /* the market compared what was measured of it with its SKU */
+	X(HOST_VERIFIED, "host_verified") /* the market compared what was measured of it with its SKU */ \
+	X(ORDER_PRICE, "order_price")     /* what a sell has on sale gets another price */
 
 enum event_kind {
 	EVENT_NONE,
@@ -187,6 +188,9 @@ struct event {
 			bool ends;
 			bool by_operator;
 		} host_drain; /* from: a minute; 0: it sells again. ends: leases that reach beyond it end there */
+		struct {
+			int64_t price;
+		} order_price; /* subject: an open sell; micro-dollars per node-minute */
 		struct {
 			int32_t result;
 			int64_t until, since;

@@ -85,3 +85,10 @@ int engine_release_quote(const struct engine *e, const struct event *release, st
 {
 	return release_quote(e, release, out, why);
 }
+
+int engine_price_check(const struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_order *o;
+
+	return order_price_check(e, ev, &o, why);
+}

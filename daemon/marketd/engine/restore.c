@@ -196,13 +196,18 @@ static bool restore_read_lease(struct reader *r)
 	return true;
 }
 
+static bool place_fits(const struct reader *r, const struct order *o)
+{
+	return o->side != SIDE_SELL || (o->place >= o->id && o->place < r->e->next_id);
+}
+
 static bool order_fits(struct reader *r, const struct order *o)
 {
 	const struct live_pool *p = world_pool(r->e, o->pool);
 
 	return id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) &&
 		o->side <= SIDE_SELL && o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) &&
-		o->price >= 0 && o->price <= PRICE_MAX && o->end > r->e->minute &&
+		o->price >= 0 && o->price <= PRICE_MAX && place_fits(r, o) && o->end > r->e->minute &&
 		(o->side == SIDE_SELL || o->start > r->e->minute);
 }
 
@@ -278,6 +283,7 @@ static bool piece_fits(struct reader *r, const struct live_host *h, struct piece
 		(p->taken && (!world_pool(r->e, p->taken) || p->pool != h->pub.pool || p->lease || p->order)))
 		return false;
 	p->price = sell ? sell->pub.price : 0;
+	p->place = sell ? sell->pub.place : 0;
 	p->block = sell && order_block(&sell->pub);
 	p->interruptible = l && l->pub.interruptible;
 	return true;

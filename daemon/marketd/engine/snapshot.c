@@ -233,6 +233,12 @@ void codec_order(struct codec *c, struct order *o)
 	codec_field(c, o->hold);
 	codec_field(c, o->filled_minutes);
 	codec_field(c, o->filled_cost);
+	if (o->side != SIDE_SELL)
+		return;
+	if (c->form < 7)
+		o->place = o->id;
+	else
+		codec_field(c, o->place);
 }
 
 void codec_span(struct codec *c, struct span *s)

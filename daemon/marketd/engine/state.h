@@ -65,6 +65,7 @@ struct piece {
 	uint64_t order;            /* the sell order that has it on sale; 0: not on sale */
 	uint64_t taken;            /* the pool that a drain took it from: it is never sold again; 0 */
 	int64_t price;             /* of that order */
+	uint64_t place;            /* of that order, in time */
 	bool block;                /* that order sells all of its hosts together or none */
 	bool interruptible;        /* the lease can be taken back by a reserved buy */
 };
@@ -119,6 +120,7 @@ struct order {
 	enum side side;
 	int32_t flags, nodes;
 	int64_t start, end, price, max_total;
+	uint64_t place;                /* of a sell in time: its id, or the id that it took with its last price */
 	int64_t created_at, closed_at; /* Unix seconds; closed_at 0 while open */
 	enum order_status status;
 	int32_t reason;            /* enum reason: why it is cancelled or did not fill; 0 */

@@ -66,10 +66,10 @@ const char *const sqlite_schema[] = {
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") \
 	X(ORDER_STAYS, \
 		"UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, " \
-		"filled_cost = ?, rest = ? WHERE id = ? AND start_minute = ?") \
+		"filled_cost = ?, price = ?, rest = ? WHERE id = ? AND start_minute = ?") \
 	X(ORDER_MOVES, \
 		"UPDATE orders SET closed_at = ?, status = ?, reason = ?, hold = ?, filled_minutes = ?, " \
-		"filled_cost = ?, rest = ?, start_minute = ? WHERE id = ?") \
+		"filled_cost = ?, price = ?, rest = ?, start_minute = ? WHERE id = ?") \
 	X(LEASE, \
 		"INSERT INTO lease (id, order_id, sell_order, host, sku, parent, buyer, seller, pool, start_minute, " \
 		"end_minute, price, paid_end, settled, interruptible, sold_on, filled_at, closed) " \
@@ -312,12 +312,12 @@ static int update_order(struct sqlite_store *s, enum write w, const struct order
 
 	if (!st)
 		return REASON_UNAVAILABLE;
-	NUMBERS(st, 1, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost);
-	sqlrows_bytes(st, 7, s->bytes.data, s->bytes.len);
+	NUMBERS(st, 1, o->closed_at, o->status, o->reason, o->hold, o->filled_minutes, o->filled_cost, o->price);
+	sqlrows_bytes(st, 8, s->bytes.data, s->bytes.len);
 	if (w == WRITE_ORDER_STAYS)
-		NUMBERS(st, 8, (int64_t)o->id, o->start);
+		NUMBERS(st, 9, (int64_t)o->id, o->start);
 	else
-		NUMBERS(st, 8, o->start, (int64_t)o->id);
+		NUMBERS(st, 9, o->start, (int64_t)o->id);
 	return sqlrows_finish(s, w, st, f);
 }
 

@@ -64,7 +64,9 @@ struct rsku {
 struct rpool { uint64_t id, account; char *name; int kind; };
 
 struct rorder {
-	uint64_t id, account, pool, sku, host, procurement;
+	uint64_t id;
+	uint64_t place; /* of a sell: a buy with a greater id came after it */
+	uint64_t account, pool, sku, host, procurement;
 	int32_t side, flags, nodes;
 	int64_t start, end, price, max_total, hold, minutes, cost;
 	int status;
@@ -163,7 +165,7 @@ struct ref_fit {
 	struct rhost *host;
 	wide cost;
 	int other;      /* 0: the buyer's pool owns the minute before */
-	uint64_t order; /* the first that sells it */
+	uint64_t order; /* the place of the first that sells it */
 };
 int ref_fit_order(const void *a, const void *b);
 

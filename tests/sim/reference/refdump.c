@@ -75,6 +75,9 @@ static void dump_trade(const struct reference *r, struct buf *out)
 				o->rest.at[i].end, o->rest.at[i].nodes);
 		buf_adds(out, o->side == SIDE_SELL ? "-\n" : "\n");
 	}
+	EACH(r->orders, struct rorder, o)
+	if (o->side == SIDE_SELL && o->place != o->id)
+		buf_addf(out, "placed %" PRIu64 " %" PRIu64 "\n", o->id, o->place);
 	EACH(r->leases, struct rlease, l)
 	buf_addf(out,
 		"lease %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64

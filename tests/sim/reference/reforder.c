@@ -408,7 +408,7 @@ void ref_order_offer(struct reference *r, const struct rorder *draft, struct rho
 
 	*o = *draft;
 	o->rest = (struct rests){ 0 };
-	id = o->id = r->next_id++;
+	id = o->id = o->place = r->next_id++;
 	o->status = ORDER_RESTING;
 	ref_list_add(&r->orders, o);
 	for (size_t i = 0; i < (size_t)o->nodes; i++) {

@@ -13,7 +13,7 @@ bool ref_strangers(const struct reference *r, uint64_t account, uint64_t other)
 
 int64_t ref_trade_price(const struct rorder *buy, const struct rorder *sell)
 {
-	return sell->id < buy->id ? sell->price : buy->price;
+	return sell->place < buy->id ? sell->price : buy->price;
 }
 
 /* Whether a buy may have the host: any at all, or none without proof but those that it has and that did not fail. */
@@ -99,7 +99,7 @@ static bool host_fits(const struct reference *r, const struct rorder *buy, int64
 		end = c->end < buy->end ? c->end : buy->end;
 		f->cost += (wide)ref_trade_price(buy, sell) * (end - t);
 		if (f->order == 0)
-			f->order = sell->id;
+			f->order = sell->place;
 		t = end;
 	}
 	return true;
@@ -129,6 +129,13 @@ static bool block_whole(const struct reference *r, const struct rorder *buy, con
 	return hosts == sell->nodes;
 }
 
+static bool block_before(const struct rorder *buy, const struct rorder *a, const struct rorder *b)
+{
+	int64_t x = ref_trade_price(buy, a), y = ref_trade_price(buy, b);
+
+	return x != y ? x < y : a->place < b->place;
+}
+
 static const struct rorder *block_find(const struct reference *r, const struct rorder *buy, int64_t limit)
 {
 	const struct rorder *best = NULL;
@@ -141,7 +148,7 @@ static const struct rorder *block_find(const struct reference *r, const struct r
 		if (s->start != buy->start || s->end != buy->end || s->nodes != buy->nodes ||
 			!ref_strangers(r, s->account, buy->account))
 			continue;
-		if (block_whole(r, buy, s) && (!best || ref_trade_price(buy, s) < ref_trade_price(buy, best)))
+		if (block_whole(r, buy, s) && (!best || block_before(buy, s, best)))
 			best = s;
 	}
 	return best;
@@ -202,8 +209,8 @@ static int ask_order(const void *a, const void *b)
 
 	if (x->sell->price != y->sell->price)
 		return x->sell->price < y->sell->price ? -1 : 1;
-	if (x->sell->id != y->sell->id)
-		return x->sell->id < y->sell->id ? -1 : 1;
+	if (x->sell->place != y->sell->place)
+		return x->sell->place < y->sell->place ? -1 : 1;
 	if (x->host->id != y->host->id)
 		return x->host->id < y->host->id ? -1 : 1;
 	return x->cell.start < y->cell.start ? -1 : 1;

@@ -300,7 +300,7 @@ static size_t choices(const struct look *l, int64_t start, int64_t end, struct r
 		if (sold_until(l, h, start, end) < end)
 			continue;
 		out[n++] = (struct ref_fit){ h, host_cost(l, h, start, end), ref_owns(h, start - 1, l->p->pool) ? 0 : 1,
-			seller(l, h, start, l->p->max_buy)->id };
+			seller(l, h, start, l->p->max_buy)->place };
 	}
 	qsort(out, n, sizeof *out, ref_fit_order);
 	return n;

@@ -163,6 +163,31 @@ static int th_order(struct reference *r, const struct event *ev)
 	return o.side == SIDE_BUY ? ref_order_buy(r, &o, false, &unfilled) : ref_order_sell(r, &o);
 }
 
+/* The offer stays what it is, but for its price; among those of that price it is the last. */
+static int th_order_price(struct reference *r, const struct event *ev)
+{
+	const struct raccount *a = ref_list_find(&r->accounts, ev->account);
+	struct rorder *o = ref_list_find(&r->orders, ev->subject);
+	int64_t price = ev->u.order_price.price;
+
+	if (!o || o->account != ev->account || o->side != SIDE_SELL)
+		return REASON_NOT_FOUND;
+	if (a->state == ACCOUNT_SUSPENDED && ref_pool(r, o->account, o->pool)->kind == POOL_ORIGINATING)
+		return REASON_SUSPENDED;
+	if (o->procurement)
+		return REASON_WRONG_STATE;
+	if (price < 0 || price > price_max)
+		return REASON_INVALID;
+	if ((wide)price * o->nodes * (o->end - o->start) > INT64_MAX)
+		return REASON_OVERFLOW;
+	if (price == o->price)
+		return 0;
+	o->price = price;
+	o->place = r->next_id++;
+	ref_try_resting(r, o->sku);
+	return 0;
+}
+
 static int th_cancel(struct reference *r, const struct event *ev)
 {
 	struct rorder *o = ref_list_find(&r->orders, ev->subject);
@@ -384,6 +409,8 @@ int ref_thing(struct reference *r, const struct event *ev)
 	case EVENT_POOL_DELETE: return th_pool_delete(r, ev);
 	case EVENT_ORDER: return th_order(r, ev);
 	case EVENT_CANCEL: return th_cancel(r, ev);
+	case EVENT_ORDER_PRICE:
+		return th_order_price(r, ev);
 	case EVENT_RELEASE: return th_release(r, ev);
 	case EVENT_PROCUREMENT: return th_procurement(r, ev);
 	case EVENT_PROCUREMENT_CHANGE: return th_procurement_change(r, ev);

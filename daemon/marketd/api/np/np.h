@@ -14,6 +14,7 @@ extern const struct route api_np_token_routes[];    /* np_tokens.c */
 extern const struct route api_np_session_routes[];  /* np_session.c: browsers that sign in */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
+extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
 extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
 extern const struct route api_np_work_routes[];     /* np_work.c: an agent's work and reports */
@@ -162,6 +163,7 @@ bool np_minute(const struct request *q, struct reply *r, const char *field, int6
 const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 
 extern const struct schema schema_np[];
+extern const struct schema schema_np_price[];
 extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];

@@ -139,6 +139,7 @@ static const struct subject {
 	[NOTICE_HOST_DRAIN] = { "host", IDENT_HOST },
 	[NOTICE_SHORTENED] = { "contract", IDENT_CONTRACT },
 	[NOTICE_HOST_VERIFIED] = { "host", IDENT_HOST },
+	[NOTICE_ORDER_PRICED] = { "order", IDENT_ORDER },
 };
 
 #define WITHDRAWN \
@@ -208,7 +209,7 @@ static void set_subject(json_t *o, const struct notice *t)
 
 	if (leased || ((t->kind == NOTICE_ORDER_FILLED || t->kind == NOTICE_SOLD) && t->other))
 		json_object_set_new(o, "contract", render_id(IDENT_CONTRACT, t->other));
-	if ((t->kind == NOTICE_ORDER_PLACED || t->kind == NOTICE_ORDER_CLOSED ||
+	if ((t->kind == NOTICE_ORDER_PLACED || t->kind == NOTICE_ORDER_CLOSED || t->kind == NOTICE_ORDER_PRICED ||
 		    t->kind == NOTICE_PROCUREMENT_STATUS) &&
 		t->other)
 		json_object_set_new(o, "pool", render_id(IDENT_POOL, t->other));
@@ -224,7 +225,10 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 		(json_int_t)row->at, "type", notice_name(t->kind));
 
 	set_subject(o, t);
-	if (t->amount || t->kind == NOTICE_CREDITED || t->kind == NOTICE_ORDER_FILLED || t->kind == NOTICE_RELEASED)
+	if (t->kind == NOTICE_ORDER_PRICED)
+		json_object_set_new(o, "price_dollars_per_node_hour", render_price(t->amount));
+	else if (t->amount || t->kind == NOTICE_CREDITED || t->kind == NOTICE_ORDER_FILLED ||
+		t->kind == NOTICE_RELEASED)
 		render_money(o, "amount", t->amount);
 	if (t->minute)
 		json_object_set_new(o, "effective_at", render_minute(t->minute));

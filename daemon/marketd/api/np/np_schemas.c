@@ -453,6 +453,7 @@ static const struct schema_field event_line[] = {
 	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL },
 	{ "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, "the new price of an order" },
 	TIME("effective_at", FIELD_NULL),
 	{ "status", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },

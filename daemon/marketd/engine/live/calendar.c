@@ -112,9 +112,28 @@ void calendar_off_sale(struct live_host *h, int64_t start, int64_t end, uint64_t
 			continue;
 		p.order = 0;
 		p.price = 0;
+		p.place = 0;
 		p.block = false;
 		calendar_put(h, from, to, &p);
 	}
+}
+
+void calendar_reprice(struct live_host *h, const struct order *o)
+{
+	int64_t start = INT64_MAX, end = 0;
+
+	for (size_t i = 0; i < h->pub.piece_count; i++) {
+		struct piece *p = &h->room[h->room_off + i];
+
+		if (p->order != o->id)
+			continue;
+		p->price = o->price;
+		p->place = o->place;
+		start = p->start < start ? p->start : start;
+		end = p->end;
+	}
+	if (start < end)
+		offer_index_update(h, start, end);
 }
 
 void calendar_relabel(struct live_host *h, int64_t start, int64_t end, uint64_t from, uint64_t to)

@@ -31,6 +31,8 @@ const struct piece *calendar_at(const struct live_host *h, int64_t minute); /* t
 void calendar_put(struct live_host *h, int64_t start, int64_t end, const struct piece *how);
 
 void calendar_off_sale(struct live_host *h, int64_t start, int64_t end, uint64_t order);
+/* What the order has on sale of the host gets its price and its place. */
+void calendar_reprice(struct live_host *h, const struct order *o);
 void calendar_relabel(struct live_host *h, int64_t start, int64_t end, uint64_t from, uint64_t to); /* leases */
 
 bool calendar_owned(const struct live_host *h, uint64_t pool, int64_t minute);

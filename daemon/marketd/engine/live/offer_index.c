@@ -152,7 +152,7 @@ static void offer_index_least(const struct live_host *h, int64_t known_ask, uint
 		if (!p->order || p->block)
 			continue;
 		*ask = p->price < *ask ? p->price : *ask;
-		*oldest = p->order < *oldest ? p->order : *oldest;
+		*oldest = p->place < *oldest ? p->place : *oldest;
 	}
 }
 
@@ -171,7 +171,7 @@ void offer_index_update(struct live_host *h, int64_t start, int64_t end)
 			if (!p->order || p->block)
 				continue;
 			known_ask = p->price < known_ask ? p->price : known_ask;
-			known_oldest = p->order < known_oldest ? p->order : known_oldest;
+			known_oldest = p->place < known_oldest ? p->place : known_oldest;
 		}
 	}
 	offer_index_least(h, known_ask, known_oldest, &ask, &oldest);

@@ -92,13 +92,13 @@ struct live_sku {
 	uint64_t *rows;            /* HORIZON hours: bits "something on sale", then bits "all of it on sale" */
 	size_t words;              /* of each of both */
 	int64_t hour;              /* the first that the rows know */
-	struct cheap *cheap;       /* hosts with something on sale by (ask, oldest order, id) */
+	struct cheap *cheap;       /* hosts with something on sale by (ask, oldest place, id) */
 	size_t cheap_count, cheap_cap;
 	struct cheap *keys;        /* the same by slot */
 	size_t key_cap;
 	struct live_order **resting;   /* buys by (price descending, id) */
 	size_t resting_count, resting_cap;
-	struct live_order **blocks;    /* open sells that go whole, by id */
+	struct live_order **blocks; /* open sells that go whole, by place */
 	size_t block_count, block_cap;
 	struct fresh fresh;
 	bool marked;               /* try the resting buys before this event (or minute) ends */
@@ -118,7 +118,7 @@ struct live_host {
 	size_t slot;
 	bool offered;              /* is in sku->cheap, with: */
 	int64_t ask;               /* the least price of its pieces on sale (blocks apart) */
-	uint64_t oldest;           /* the least id of the orders that sell them */
+	uint64_t oldest;           /* the least place of the orders that sell them */
 	uint64_t instance;         /* awaiting or running on it */
 	struct due due;            /* when its minutes begin or end */
 };

@@ -144,6 +144,7 @@ static void return_minutes(struct engine *e, struct live_lease *l, int64_t start
 	if (sell) {
 		p.order = order;
 		p.price = sell->pub.price;
+		p.place = sell->pub.place;
 		p.block = order_block(&sell->pub);
 		live_order_on_sale(e, sell, l->host, start, end);
 	}

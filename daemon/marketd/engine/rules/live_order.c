@@ -39,7 +39,9 @@ static void list_ticket(struct live_sku *s, struct live_order *o)
 
 	if (order_block(&o->pub)) {
 		must_room(s->blocks, s->block_count, s->block_cap);
-		s->blocks[s->block_count++] = o;
+		for (i = s->block_count++; i > 0 && s->blocks[i - 1]->pub.place > o->pub.place; i--)
+			s->blocks[i] = s->blocks[i - 1];
+		s->blocks[i] = o;
 	} else if (o->pub.side == SIDE_BUY) {
 		i = resting_place(s, o);
 		must_room(s->resting, s->resting_count, s->resting_cap);
@@ -181,6 +183,17 @@ void live_order_off_sale(struct engine *e, struct live_order *o)
 
 		calendar_off_sale(h, e->minute, h->pub.end, o->pub.id);
 	}
+}
+
+void live_order_reprice(struct engine *e, struct live_order *o, int64_t price)
+{
+	unlist_ticket(o->sku, o);
+	o->pub.price = price;
+	o->pub.place = world_id(e);
+	list_ticket(o->sku, o);
+	for (size_t i = 0; i < o->host_count; i++)
+		calendar_reprice(world_host(e, o->hosts[i]), &o->pub);
+	fresh_add(&o->sku->fresh, o->pub.start, o->pub.end, price);
 }
 
 void live_order_touch(struct engine *e, struct live_order *o)

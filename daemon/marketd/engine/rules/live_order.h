@@ -15,6 +15,9 @@ void live_order_init(const struct engine *e, struct live_order *t, const struct 
 struct live_order *live_order_open(struct engine *e, const struct live_order *from, uint64_t *hosts, size_t host_count);
 void live_order_shut(struct engine *e, struct live_order *o); /* out of the lists, and freed */
 
+/* A sell gets another price: what it has on sale goes to the end of those that ask as much. */
+void live_order_reprice(struct engine *e, struct live_order *o, int64_t price);
+
 void live_order_set_rest(struct live_order *o, const struct span *rest, size_t count);
 int64_t live_order_rest_minutes(const struct live_order *o); /* node-minutes */
 

@@ -79,10 +79,10 @@ static bool fit_host(const struct engine *e, const struct want *w, struct live_h
 			return false;
 		to = p->end < w->end ? p->end : w->end;
 		if (at == w->start)
-			f->first = p->order;
+			f->first = p->place;
 		f->dearest = p->price > f->dearest ? p->price : f->dearest;
 		if (f->dearest <= w->limit)
-			f->cost += want_price(w, p->order, p->price) * (to - at);
+			f->cost += want_price(w, p->place, p->price) * (to - at);
 		at = to;
 	}
 	return true;
@@ -284,7 +284,8 @@ static const struct live_order *best_block(const struct engine *e, const struct 
 		*any = true;
 		if (b->pub.price > w->limit)
 			continue;
-		if (!best || want_price(w, b->pub.id, b->pub.price) < want_price(w, best->pub.id, best->pub.price))
+		if (!best ||
+			want_price(w, b->pub.place, b->pub.price) < want_price(w, best->pub.place, best->pub.price))
 			best = b;
 	}
 	return best;
@@ -296,7 +297,7 @@ void plan_host(struct plan *plan, const struct want *w, struct live_host *h)
 		const struct piece *p = &h->pub.pieces[i];
 
 		plan_add(plan, h, p->start > w->start ? p->start : w->start, p->end < w->end ? p->end : w->end,
-			want_price(w, p->order, p->price), p->order);
+			want_price(w, p->place, p->price), p->order);
 	}
 }
 
@@ -335,7 +336,7 @@ void match_whole(const struct engine *e, const struct want *w, struct plan *plan
 	for (size_t i = 0; enough && i < plan->fit_count; i++)
 		cost += plan->fits[i].cost;
 	if (block &&
-		(!enough || want_price(w, block->pub.id, block->pub.price) * (w->end - w->start) * w->nodes < cost))
+		(!enough || want_price(w, block->pub.place, block->pub.price) * (w->end - w->start) * w->nodes < cost))
 		for (size_t i = 0; i < block->host_count; i++)
 			plan_host(plan, w, world_host(e, block->hosts[i]));
 	else if (enough)
@@ -374,7 +375,7 @@ int64_t match_cost(const struct want *w, const struct live_host *h)
 		const struct piece *p = &h->pub.pieces[i];
 		int64_t start = p->start > w->start ? p->start : w->start, end = p->end < w->end ? p->end : w->end;
 
-		cost += want_price(w, p->order, p->price) * (end - start);
+		cost += want_price(w, p->place, p->price) * (end - start);
 	}
 	return cost;
 }

@@ -29,9 +29,9 @@ bool want_may(const struct engine *e, const struct want *w, const struct piece *
 /* May the buy use the host at all: is it up, and proven where that is asked for? */
 bool want_trusts(const struct engine *e, const struct want *w, const struct live_host *h);
 
-static inline int64_t want_price(const struct want *w, uint64_t order, int64_t ask)
+static inline int64_t want_price(const struct want *w, uint64_t place, int64_t ask)
 {
-	return order < w->id ? ask : w->limit;
+	return place < w->id ? ask : w->limit;
 }
 
 /* plan->list is empty where nothing is taken; then (or where something is left) plan->more may say why. */

@@ -4,6 +4,9 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/live_order.h"
+#include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/trade.h"
 
 enum { FLAGS = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE | ORDER_UNVERIFIED };
@@ -110,6 +113,49 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 	if (out->start < e->minute + 1)
 		out->start = e->minute + 1;
 	return out->host ? order_check_host(e, out, why) : 0;
+}
+
+/* What a new price would be refused for; an order that nobody may give one is not found. */
+int order_price_check(const struct engine *e, const struct event *ev, struct live_order **out, struct fail *why)
+{
+	const struct live_account *a = world_account(e, ev->account);
+	struct live_order *o = world_order(e, ev->subject);
+	int64_t price = ev->u.order_price.price, most;
+
+	if (!a || !o || o->pub.account != ev->account || o->pub.side != SIDE_SELL)
+		return fail_set(why, REASON_NOT_FOUND, "no such open offer");
+	if (a->pub.state == ACCOUNT_SUSPENDED && o->pool->pub.kind == POOL_ORIGINATING)
+		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
+			a->pub.name);
+	if (o->pub.procurement)
+		return fail_set(why, REASON_WRONG_STATE, "a procurement placed this order, and gives it its price");
+	if (price < 0 || price > PRICE_MAX)
+		return fail_set(why, REASON_INVALID, "the price is below 0 or too high");
+	if (__builtin_mul_overflow(price * o->pub.nodes, o->pub.end - o->pub.start, &most))
+		return fail_set(why, REASON_OVERFLOW, "price x nodes x minutes is too large to be counted");
+	*out = o;
+	return 0;
+}
+
+int order_price(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_order *o = NULL;
+	int rc = order_price_check(e, ev, &o, why);
+
+	if (rc || o->pub.price == ev->u.order_price.price)
+		return rc;
+	live_order_reprice(e, o, ev->u.order_price.price);
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_ORDER_PRICED,
+			.account = o->pub.account,
+			.subject = o->pub.id,
+			.other = o->pub.pool,
+			.amount = o->pub.price,
+			.minute = o->pub.start,
+			.code = (int32_t)o->pub.side });
+	emit_order(e, &o->pub);
+	resting_try(e, o->sku);
+	return 0;
 }
 
 int order_cancel(struct engine *e, const struct event *ev, struct fail *why)

@@ -11,6 +11,11 @@
  */
 int order_check(const struct engine *e, const struct event *ev, bool asking, struct order *out, struct fail *why);
 
+/* Another price for a sell; what it has on sale, and until when, stays. 0 without effect where it has that price. */
+int order_price(struct engine *e, const struct event *ev, struct fail *why);
+
+int order_price_check(const struct engine *e, const struct event *ev, struct live_order **out, struct fail *why);
+
 int order_cancel(struct engine *e, const struct event *ev, struct fail *why);
 
 #endif

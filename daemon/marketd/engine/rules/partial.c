@@ -9,7 +9,7 @@
 /* A piece that the buy may use. */
 struct offer {
 	int64_t price, start, end, from; /* from: the piece's own start */
-	uint64_t order, host;
+	uint64_t place, order, host;
 	struct live_host *live;
 };
 
@@ -17,8 +17,8 @@ static bool partial_cheaper(const struct offer *a, const struct offer *b)
 {
 	if (a->price != b->price)
 		return a->price < b->price;
-	if (a->order != b->order)
-		return a->order < b->order;
+	if (a->place != b->place)
+		return a->place < b->place;
 	return a->host != b->host ? a->host < b->host : a->from < b->from;
 }
 
@@ -68,6 +68,7 @@ static void push_pieces(const struct engine *e, const struct want *w, struct pla
 			continue;
 		partial_push(p,
 			&(struct offer){ .price = x->price,
+				.place = x->place,
 				.order = x->order,
 				.host = h->pub.id,
 				.from = x->start,
@@ -141,7 +142,7 @@ static void partial_take(const struct want *w, struct plan *p, const struct offe
 		for (end = p->rest[i].end; i + 1 < p->rest_count && p->rest[i + 1].start == end; i++)
 			end = p->rest[i + 1].end;
 		end = end < o->end ? end : o->end;
-		plan_add(p, o->live, start, end, want_price(w, o->order, o->price), o->order);
+		plan_add(p, o->live, start, end, want_price(w, o->place, o->price), o->order);
 		partial_lessen(p, start, end);
 		at = end;
 	}
@@ -200,8 +201,10 @@ void match_partial(const struct engine *e, const struct want *w, struct plan *p)
 		if (next && next->ask > w->limit)
 			next = NULL;
 		if (next)
-			least = (struct offer){ .price = next->ask, .order = next->oldest,
-				.host = next->host, .from = -1 };
+			least = (struct offer){ .price = next->ask,
+				.place = next->oldest,
+				.host = next->host,
+				.from = -1 };
 		if (p->offer_count && (!next || partial_cheaper(&p->offers[0], &least))) {
 			struct offer o = partial_pop(p);
 

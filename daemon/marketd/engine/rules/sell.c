@@ -130,6 +130,7 @@ static void put_on_sale(struct engine *e, struct live_order *o, struct live_host
 
 		p.order = o->pub.id;
 		p.price = o->pub.price;
+		p.place = o->pub.place;
 		p.block = order_block(&o->pub);
 		calendar_put(h, at, to, &p);
 		at = to;
@@ -142,7 +143,7 @@ void sell_do(struct engine *e, struct live_order *o, const struct pick *hosts)
 	uint64_t *ids = must_realloc(NULL, hosts->count, sizeof *ids), id;
 	struct live_order *made;
 
-	o->pub.id = id = world_id(e);
+	o->pub.id = o->pub.place = id = world_id(e);
 	o->pub.status = ORDER_RESTING;
 	for (size_t i = 0; i < hosts->count; i++)
 		ids[i] = hosts->list[i]->pub.id;

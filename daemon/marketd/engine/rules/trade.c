@@ -147,9 +147,14 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.filled_at = e->at });
 	lease_schedule(e, made);
 	trade_pay(e, buy, made, source, s, from_hold);
-	calendar_put(s->host, s->start, s->end, &(struct piece){ .pool = buy->pub.pool, .lease = made->pub.id,
-		.order = stays ? sell->pub.id : 0, .price = stays ? sell->pub.price : 0,
-		.block = stays && order_block(&sell->pub), .interruptible = stays });
+	calendar_put(s->host, s->start, s->end,
+		&(struct piece){ .pool = buy->pub.pool,
+			.lease = made->pub.id,
+			.order = stays ? sell->pub.id : 0,
+			.price = stays ? sell->pub.price : 0,
+			.place = stays ? sell->pub.place : 0,
+			.block = stays && order_block(&sell->pub),
+			.interruptible = stays });
 	buy->pub.filled_minutes += s->end - s->start;
 	buy->pub.filled_cost += cost;
 	if (from_hold)

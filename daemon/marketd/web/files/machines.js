@@ -166,16 +166,9 @@ function once(key, make) {
 	return bodies.get(key);
 }
 
-// The market has no other price of an offer: its orders are withdrawn, and its time is offered anew.
-async function offerAgain(h, spans, price, key) {
-	const orders = [...new Set(spans.flatMap((s) => s.orders))];
+async function offerSpans(h, spans, price, key) {
 	let offered = 0;
 
-	for (const id of orders)
-		await ask('DELETE', '/v2/orders/' + id).catch((e) => {
-			if (e.status !== 409) /* it is not in the book any more */
-				throw e;
-		});
 	try {
 		for (const [i, s] of spans.entries()) {
 			await ask('POST', `/np/v1/hosts/${h.id}/offers`, { price_dollars_per_node_hour: price,
@@ -183,44 +176,66 @@ async function offerAgain(h, spans, price, key) {
 			offered++;
 		}
 	} catch (e) {
-		if (orders.length || offered)
-			e.message += '; the old offer is withdrawn, and on sale are ' +
-				`${offered} of ${count(spans.length, 'part')}`;
+		if (offered)
+			e.message += `; on sale are ${offered} of ${count(spans.length, 'part')}`;
 		throw e;
 	}
 }
 
+// What is typed, as the market takes it.
+function priceOf(v, gpus) {
+	if (gpus === undefined)
+		throw new Error('how many GPUs its type has is not known here; type the command');
+	return nodePrice(v.price, gpus);
+}
+
 function offer(h, gpus) {
 	const pieces = () => unsold(h, firstMinute());
-	const was = [...new Set(h.schedule.map((p) => p.price_dollars_per_node_hour).filter(Boolean))];
-	const orders = [...new Set(pieces().flatMap((s) => s.orders))];
-	const price = (v) => {
-		if (gpus === undefined)
-			throw new Error('how many GPUs its type has is not known here; type the command');
-		return nodePrice(v.price, gpus);
-	};
 
-	action({ title: [orders.length ? 'Change the price of ' : 'Offer ', name(h.name)], go: 'Offer', fields: [
-		{ name: 'price', label: 'Ask at least, per ' + unitOf(gpus), value: was.length ?
-			String(Number(perUnit(was[0], gpus).toFixed(4))) : '' },
-	], typed: (v) => [...orders.map((id) => 'nanopod cancel ' + word(id)), ...pieces().map((s, i, all) =>
-		`nanopod host offer ${word(h.name)} -p ${word(v.price)}` + (all.length > 1 || s.start > firstMinute() ?
-			' --from ' + iso(s.start) : '') + (s.end ? ' --until ' + iso(s.end) : ''))].join('\n'),
+	action({ title: ['Offer ', name(h.name)], go: 'Offer', fields: [
+		{ name: 'price', label: 'Ask at least, per ' + unitOf(gpus), value: '' },
+	], typed: (v) => pieces().map((s, i, all) => `nanopod host offer ${word(h.name)} -p ${word(v.price)}` +
+		(all.length > 1 || s.start > firstMinute() ? ' --from ' + iso(s.start) : '') +
+		(s.end ? ' --until ' + iso(s.end) : '')).join('\n'),
 	plan: async (v) => {
 		const spans = pieces();
 
 		if (!spans.length || spans.length > SPANS_MOST)
 			throw new Error(spans.length ? 'its time is in many pieces; type the commands' :
 				'it has no time to sell');
-		return { rows: [...(was.length ? [['price now', was.map((x) => perHour(x, gpus)).join(', ')]] : []),
-			['price then', perHour(price(v), gpus)], ...spans.map((s) => ['time',
-				`${when(s.start, 0)} to ${s.end ? when(s.end, 0) : 'when you withdraw it'}`]),
-			['then', 'you must deliver what is sold: buyers get back time in which the machine is away']],
-		go: `Offer at ${perHour(price(v), gpus)}` };
+		return { rows: [['price', perHour(priceOf(v, gpus), gpus)], ...spans.map((s) => ['time',
+			`${when(s.start, 0)} to ${s.end ? when(s.end, 0) : 'when you withdraw it'}`]),
+		['then', 'you must deliver what is sold: buyers get back time in which the machine is away']],
+		go: `Offer at ${perHour(priceOf(v, gpus), gpus)}` };
 	},
 	act: async (v, key) => {
-		await offerAgain(h, once(key, pieces), price(v), key);
-		return `${plain(h.name)} is on sale at ${perHour(price(v), gpus)}.`;
+		await offerSpans(h, once(key, pieces), priceOf(v, gpus), key);
+		return `${plain(h.name)} is on sale at ${perHour(priceOf(v, gpus), gpus)}.`;
+	} });
+}
+
+// In place: the offer keeps its time, and what is sold of it stays sold.
+function reprice(h, gpus) {
+	const on = h.schedule.find((p) => p.price_dollars_per_node_hour)?.price_dollars_per_node_hour;
+	const body = (v) => ({ hosts: [h.id], price_dollars_per_node_hour: priceOf(v, gpus) });
+
+	action({ title: ['Change the price of ', name(h.name)], go: 'Change', fields: [
+		{ name: 'price', label: 'Ask at least, per ' + unitOf(gpus), value: on ?
+			String(Number(perUnit(on, gpus).toFixed(4))) : '' },
+	], typed: (v) => `nanopod host price ${word(h.name)} -p ${word(v.price)}`,
+	plan: async (v) => {
+		const q = await ask('POST', '/np/v1/prices', { ...body(v), dry_run: true });
+
+		return { rows: [['price now', [...new Set(q.data.map((o) => perHour(o.was_dollars_per_node_hour,
+			gpus)))].join(', ')], ['price then', perHour(priceOf(v, gpus), gpus)],
+		['sold', 'what is sold stays sold, at its price'],
+		['then', 'among offers of that price it comes last']],
+		why: q.data.some((o) => o.changed) ? '' : 'that is its price',
+		go: `Ask for ${perHour(priceOf(v, gpus), gpus)}` };
+	},
+	act: async (v, key) => {
+		await ask('POST', '/np/v1/prices', body(v), key);
+		return `${plain(h.name)} costs ${perHour(priceOf(v, gpus), gpus)}.`;
 	} });
 }
 
@@ -255,8 +270,8 @@ function hostFacts(h, gpus) {
 function hostActs(h, gpus) {
 	const spans = h.drain ? [] : unsold(h, firstMinute()), orders = spans.some((s) => s.orders.length), list = [];
 
-	if (spans.length && (!orders || may('trade', me.who)))
-		list.push(button(orders ? 'Price …' : 'Offer …', () => offer(h, gpus),
+	if (spans.length)
+		list.push(button(orders ? 'Price …' : 'Offer …', () => (orders ? reprice : offer)(h, gpus),
 			{ 'data-of': 'offer' + h.id }));
 	list.push(button(h.drain ? 'Undrain …' : 'Drain …', () => (h.drain ? undrain(h) : drain(h)),
 		{ 'data-of': 'drain' + h.id }));

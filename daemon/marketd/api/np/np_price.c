@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Another price for what hosts have on sale: of several hosts, or of all of a type, in one request and one commit. */
+#include "marketd/api/np/np.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/api/quota.h"
+#include "marketd/api/render.h"
+
+/* An offer that gets the price, with what it asked for before. */
+struct repriced {
+	uint64_t order, account, sku;
+	int64_t was;
+	json_t *hosts;
+};
+
+struct repricing {
+	const struct host **hosts;
+	size_t host_count, host_cap;
+	struct repriced *offers;
+	size_t offer_count, offer_cap;
+	int64_t price;
+	bool nomem;
+};
+
+static void repricing_release(struct repricing *p)
+{
+	for (size_t i = 0; i < p->offer_count; i++)
+		json_decref(p->offers[i].hosts);
+	free(p->offers);
+	free(p->hosts);
+}
+
+/* Room for one more; false: there is no memory. */
+static bool repricing_room(struct repricing *p, void **list, size_t count, size_t *cap, size_t size)
+{
+	void *more;
+
+	if (count < *cap)
+		return true;
+	more = reallocarray(*list, *cap ? 2 * *cap : 16, size);
+	if (!more) {
+		p->nomem = true;
+		return false;
+	}
+	*list = more;
+	*cap = *cap ? 2 * *cap : 16;
+	return true;
+}
+
+static bool repricing_has(const struct repricing *p, const struct host *h)
+{
+	for (size_t i = 0; i < p->host_count; i++)
+		if (p->hosts[i] == h)
+			return true;
+	return false;
+}
+
+static void repricing_add_host(struct repricing *p, const struct host *h)
+{
+	if (repricing_has(p, h) ||
+		!repricing_room(p, (void **)&p->hosts, p->host_count, &p->host_cap, sizeof(const struct host *)))
+		return;
+	p->hosts[p->host_count++] = h;
+}
+
+/* ---- Whose ------------------------------------------------------------------------------------- */
+
+static const struct host *price_host(const struct engine *e, uint64_t account, const char *text)
+{
+	const struct host *h = NULL;
+	uint64_t id;
+
+	if (ident_parse(IDENT_HOST, text, &id)) {
+		h = engine_host(e, id);
+		return h && !h->retired && (!account || h->account == account) ? h : NULL;
+	}
+	for (h = account ? engine_host_after(e, account, 0) : NULL; h; h = engine_host_after(e, account, h->id))
+		if (!h->retired && strcmp(h->name, text) == 0)
+			return h;
+	return NULL;
+}
+
+/* The hosts of the body: those that it names, or all of a type. false: refused. */
+static bool price_hosts(struct api *api, const struct request *q, struct reply *r, struct repricing *p)
+{
+	const json_t *names = json_object_get(q->body, "hosts");
+	const char *type = body_text(q->body, "instance_sku");
+	const struct engine *e = market_engine(api->market);
+	const struct sku *s = type ? find_sku(e, type) : NULL;
+	uint64_t account;
+
+	if (json_is_array(names) == (type != NULL)) {
+		api_refuse(q, r, REASON_INVALID, "hosts", "name the hosts, or the instance SKU for all hosts of it");
+		return false;
+	}
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		const struct host *h = price_host(e, q->account, name);
+
+		if (!h) {
+			api_refuse(q, r, REASON_NOT_FOUND, "hosts", "no host '%s'", name);
+			return false;
+		}
+		repricing_add_host(p, h);
+	}
+	if (!type)
+		return true;
+	if (!s) {
+		api_refuse(q, r, REASON_NOT_FOUND, "instance_sku", "no instance SKU '%s'", type);
+		return false;
+	}
+	if (!api_whose(q, r, &account))
+		return false;
+	for (const struct host *h = engine_host_after(e, account, 0); h; h = engine_host_after(e, account, h->id))
+		if (!h->retired && h->sku == s->id)
+			repricing_add_host(p, h);
+	return true;
+}
+
+/* ---- What they have on sale -------------------------------------------------------------------- */
+
+static const struct order *price_sells(const struct engine *e, const struct host *h, const struct piece *x)
+{
+	const struct order *o = x->order && x->end > engine_minute(e) ? engine_order(e, x->order) : NULL;
+
+	return o && o->pool == h->pool ? o : NULL;
+}
+
+static void price_add_offer(struct repricing *p, const struct order *o, const struct host *h)
+{
+	json_t *host = json_pack("{s:o, s:o}", "id", render_id(IDENT_HOST, h->id), "name", render_text(h->name));
+	size_t i = 0;
+
+	while (i < p->offer_count && p->offers[i].order != o->id)
+		i++;
+	if (i == p->offer_count && repricing_room(p, (void **)&p->offers, i, &p->offer_cap, sizeof *p->offers))
+		p->offers[p->offer_count++] = (struct repriced){ .order = o->id,
+			.account = o->account,
+			.sku = o->sku,
+			.was = o->price,
+			.hosts = json_array() };
+	if (i < p->offer_count)
+		json_array_append(p->offers[i].hosts, host);
+	json_decref(host);
+}
+
+/* false: it has nothing on sale. */
+static bool price_offers_of(const struct engine *e, const struct host *h, struct repricing *p)
+{
+	const struct order *last = NULL, *o;
+
+	for (size_t i = 0; i < h->piece_count; i++) {
+		o = price_sells(e, h, &h->pieces[i]);
+		if (!o || o == last)
+			continue;
+		if (!last || p->offers[p->offer_count - 1].order != o->id)
+			price_add_offer(p, o, h);
+		last = o;
+	}
+	return last != NULL;
+}
+
+/* A host whose price would change with that of the named ones; NULL. */
+static const struct host *price_other(const struct engine *e, const struct repricing *p, uint64_t *order)
+{
+	for (size_t i = 0; i < p->offer_count; i++) {
+		const struct order *o = engine_order(e, p->offers[i].order);
+		const struct host *h = o->nodes > 1 ? engine_host_after(e, o->account, 0) : NULL;
+
+		for (*order = o->id; h; h = engine_host_after(e, o->account, h->id))
+			for (size_t k = 0; h->pool == o->pool && k < h->piece_count; k++)
+				if (price_sells(e, h, &h->pieces[k]) == o && !repricing_has(p, h))
+					return h;
+	}
+	return NULL;
+}
+
+static bool price_offers(struct api *api, const struct request *q, struct reply *r, struct repricing *p)
+{
+	const struct engine *e = market_engine(api->market);
+	const bool all = body_text(q->body, "instance_sku") != NULL;
+	const struct host *other;
+	char id[IDENT_TEXT];
+	uint64_t order = 0;
+
+	for (size_t i = 0; i < p->host_count; i++)
+		if (!price_offers_of(e, p->hosts[i], p) && !all) {
+			api_refuse(q, r, REASON_WRONG_STATE, "hosts",
+				"host '%s' is not on sale; 'nanopod host offer' offers its time", p->hosts[i]->name);
+			return false;
+		}
+	if (!p->offer_count) {
+		api_refuse(q, r, REASON_WRONG_STATE, "instance_sku", "no host of that type is on sale");
+		return false;
+	}
+	other = price_other(e, p, &order);
+	if (other)
+		api_refuse(q, r, REASON_WRONG_STATE, "hosts",
+			"order '%s' offers host '%s' together with these; name it, too",
+			ident_text(IDENT_ORDER, order, id), other->name);
+	return !other;
+}
+
+/* ---- The change -------------------------------------------------------------------------------- */
+
+static struct event price_event(const struct repricing *p, const struct repriced *o)
+{
+	return (struct event){ .kind = EVENT_ORDER_PRICE,
+		.account = o->account,
+		.subject = o->order,
+		.u.order_price.price = p->price };
+}
+
+/* All of them or none: nothing is changed before each was checked. 0 or a reason. */
+static int price_apply(struct api *api, const struct request *q, const struct repricing *p, struct fail *why)
+{
+	struct quota_need need = { 0 };
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < p->offer_count; i++) {
+		struct event ev = price_event(p, &p->offers[i]);
+
+		rc = engine_price_check(market_engine(api->market), &ev, why);
+		any = any || p->offers[i].was != p->price;
+		need.account = p->offers[i].account;
+	}
+	if (rc || !any || body_bool(q->body, "dry_run", false))
+		return rc;
+	rc = quota_grant(api, q, &need, why);
+	for (size_t i = 0; !rc && i < p->offer_count; i++) {
+		struct event ev = price_event(p, &p->offers[i]);
+
+		/* A buyer may have taken all that this one had on sale at the price of the one before. */
+		if (p->offers[i].was != p->price && engine_order(market_engine(api->market), ev.subject))
+			rc = api_apply(api, q, &ev, NULL, why);
+	}
+	return rc;
+}
+
+static json_t *price_json(const struct request *q, const struct repricing *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->offer_count; i++) {
+		const struct repriced *o = &p->offers[i];
+
+		json_array_append_new(list,
+			json_pack("{s:o, s:o, s:o, s:O, s:o, s:b}", "order", render_id(IDENT_ORDER, o->order),
+				"account", render_id(IDENT_ACCOUNT, o->account), "instance_sku",
+				render_id(IDENT_SKU, o->sku), "hosts", o->hosts, "was_dollars_per_node_hour",
+				render_price(o->was), "changed", o->was != p->price));
+	}
+	return json_pack("{s:s, s:b, s:o, s:o}", "object", "repricing", "dry_run",
+		(int)body_bool(q->body, "dry_run", false), "price_dollars_per_node_hour", render_price(p->price),
+		"data", list);
+}
+
+static int post_prices(struct api *api, const struct request *q, struct reply *r)
+{
+	struct repricing p = { 0 };
+	struct fail why = { 0 };
+	int rc = 0;
+
+	if (body_price(q, r, q->body, "price_dollars_per_node_hour", &p.price) && price_hosts(api, q, r, &p) &&
+		price_offers(api, q, r, &p)) {
+		rc = p.nomem ? REASON_UNAVAILABLE : price_apply(api, q, &p, &why);
+		if (rc)
+			api_failed(q, r, rc, "price_dollars_per_node_hour", &why);
+		else
+			api_json(q, r, 200, price_json(q, &p));
+	}
+	repricing_release(&p);
+	return r->status;
+}
+
+const struct route api_np_price_routes[] = {
+	{ METHOD_POST, "/np/v1/prices", post_prices, SCOPE_HOST, ROUTE_CREATES,
+		"Change the price of what hosts have on sale, of all of them or none", NULL, "np.PriceRequest",
+		"np.Repricing", 200 },
+	{ 0 },
+};
