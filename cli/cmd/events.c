@@ -149,6 +149,7 @@ static const struct event_text {
 	{ "procurement.status", "procurement %p: %s" },
 	{ "agent.state", "agent %a %s" },
 	{ "order.priced", "order for '%o' costs $ per node-hour now" },
+	{ "host.floor", "host %h is never on sale below $ per node-hour" },
 };
 
 /* Status, state or reason, in our words; a reason stands beside the status. */

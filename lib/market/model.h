@@ -331,6 +331,7 @@ struct model_host {
 	struct model_ref sku;
 	int64_t start, end;                   /* end MODEL_NEVER: none */
 	int64_t sold_until;                   /* end of the last sold window; 0: nothing is sold */
+	int64_t floor;                        /* its owner never has it on sale for less; -1: no floor */
 	int64_t on_sale;                      /* lowest price that it is on sale at; -1: it is not */
 	const char *on_sale_order;            /* the order with that price; NULL: unknown */
 	const char *down_reason;              /* NULL: unknown, or it is up */

@@ -42,7 +42,8 @@
 	X(INTERNAL, "internal", 500, "api_error", 1, "an internal error of the market") \
 	X(FENCED, "fenced", 409, "conflict", 5, "another machine uses this identity, and its session is newer") \
 	X(QUOTA, "quota_exceeded", 403, "forbidden", 7, "the account has all that the market gives to one account") \
-	X(NO_ROOM, "no_room", 422, "unprocessable_entity", 5, "the machine does not hold what the type promises")
+	X(NO_ROOM, "no_room", 422, "unprocessable_entity", 5, "the machine does not hold what the type promises") \
+	X(BELOW_FLOOR, "below_floor", 422, "unprocessable_entity", 7, "the host is not sold for less than its floor")
 
 enum reason {
 	REASON_NONE = 0,

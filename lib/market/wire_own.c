@@ -253,6 +253,7 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 		FIELD(model_host, "end_at", INT, MAY, end),
 		FIELD(model_host, "down_reason", TEXT, MAY, down_reason),
 		FIELD(model_host, "down_since", INT, MAY, down_since),
+		FIELD(model_host, "floor_dollars_per_node_hour", PRICE, MAY, floor),
 		{ 0 },
 	};
 	static const struct wire_field drain[] = {
@@ -271,7 +272,7 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 	};
 	static const struct wire_field pool[] = { { "pool", WIRE_REF, false, 0 }, { 0 } };
 	struct model_ref its = { 0 };
-	struct model_host made = { .end = MODEL_NEVER };
+	struct model_host made = { .end = MODEL_NEVER, .floor = -1 };
 	struct json_t *o = wire_object(d, at, "a host", f);
 	int rc = o ? wire_fields(d, o, fields, "a host", &made, f) : -EPROTO;
 

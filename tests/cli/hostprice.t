@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# nanopod host price: an offer gets another price where it is, with its window, its id and what it sold.
+# nanopod host price: an offer gets another price where it is, with its window, its id and what it sold; not below the
+# floor of its host.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
@@ -113,6 +114,42 @@ as "$ACME" POST "/np/v1/pools/late/release" '{}' >"$TMP/.release"
 is "$(pieces rack1)" "0 idle -, 1 sold -, 60 on_sale 27.000000, 600 sold -, 660 on_sale 27.000000, 14400 idle -" \
 	"what comes back is on sale at the new price"
 
+# ---- Not below the floor ----------------------------------------------------------------------------------------
+run_is 2 "a floor of nothing" owner floor rack3
+like "$err" "-p 1.20, or -p none" "says how"
+run_is 0 "a floor" owner floor rack3 -p 2.25 -o json
+is "$(jq -c '.[] | [.host, .floor, .price]' <<<"$out")" '["rack3","2.25",null]' "of a host"
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack3 | json .floor_dollars_per_node_hour)" 18.000000 "is kept"
+run_is 7 "an offer below it" owner offer rack3 -p 2 -y
+like "$err" "host 'rack3' is not sold below its floor of .18.00 per node-hour, which 'nanopod host floor' sets" "says what it is"
+out=$(as "$FOUNDRY" POST /np/v1/hosts/rack3/offers '{"price_dollars_per_node_hour":"17.999940"}')
+refused 422 below_floor "" "a step below it" "$out"
+run_is 0 "at the floor" owner offer rack3 -p 2.25 -y
+run_is 7 "a new price below it" owner price rack3 -p 2.24 -y
+like "$err" "cannot change the price of 'rack3': host 'rack3' is not sold below its floor of .18.00" "says the same"
+like "$(pieces rack3)" "on_sale 18.000000" "and the old price stands"
+before=$(one "$O1" | cut -d' ' -f2)
+out=$(prices '{"instance_sku":"richmond","price_dollars_per_node_hour":"15.000000"}')
+is "$(http_status) $(one "$O1" | cut -d' ' -f2)" "422 $before" "one host's floor keeps all of a request as they were"
+run_is 7 "a floor above what it is on sale at" owner floor rack3 -p 3
+like "$err" "'rack3' is on sale at .18.00 per node-hour, below a floor of .24.00; give that another price first, with 'nanopod host price'" \
+	"says what to do"
+run_is 0 "first the price" owner price rack3 -p 3 -y
+run_is 0 "then the floor" owner floor rack3 -p 3 -q
+run_is 0 "the list" owner list -o json
+is "$(jq -r '.[] | select(.host == "rack3") | .floor' <<<"$out")" 24.00 "says it"
+is "$(NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" events -o jsonl | jq -c 'select(.type == "host.floor") | .price_dollars_per_node_hour' | paste -sd' ')" \
+	'"18.000000" "24.000000"' "and events do"
+told np.HostFloors "$(as "$FOUNDRY" PUT /np/v1/floors '{"hosts":["rack3"],"price_dollars_per_node_hour":"24.000000"}')" "the answer, as documented"
+is "$(as "$FOUNDRY" GET /np/v1/events | jq -c 'select(.type == "host.floor")' | wc -l)" 2 "the same floor again is no event"
+out=$(as "$RIVAL" PUT /np/v1/floors '{"hosts":["rack3"],"price_dollars_per_node_hour":"0.000000"}')
+refused 404 not_found hosts "another seller does not change it" "$out"
+run_is 0 "no floor" owner floor rack3 -p none
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack3 | json .floor_dollars_per_node_hour)" null "is none"
+run_is 0 "of all of a type" owner floor -t richmond -p 1.50 -q
+is "$(as "$FOUNDRY" GET /np/v1/hosts | jq -r '[.data[] | select(.instance_sku.alias == "richmond") | .floor_dollars_per_node_hour] | join(" ")')" \
+	"12.000000 12.000000 12.000000" "at once"
+
 # ---- kill -9 at any time ---------------------------------------------------------------------------------------
 was=27.000000 new=30.000000 good=0
 for i in 1 2 3 4 5 6 7 8; do
@@ -132,6 +169,7 @@ for i in 1 2 3 4 5 6 7 8; do
 	was=$got
 	new=$((30 + 3 * i)).000000
 done
+is "$(as "$FOUNDRY" GET /np/v1/hosts/rack3 | json .floor_dollars_per_node_hour)" 12.000000 "after a kill the floor is there"
 is $good 8 "after a kill both offers have the old price, or both the new one, on all of their time"
 marketd_stop
 ok "check finds nothing wrong with it" "$MARKETD" check --data "$MARKETD_DATA"

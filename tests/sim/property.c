@@ -56,6 +56,8 @@ static bool world_good(uint64_t seed, const struct world_options *how)
 	seed_now = seed;
 	world_init(&w);
 	good = world_run(&w, seed, how, &cover) && world_replays(&w);
+	cover.floored += w.floors.sold;
+	cover.at_floor += w.floors.dear;
 	cover.proven += proven_paid(w.proven);
 	cover.unproven += proven_free_of_charge(w.proven);
 	if (!good)
@@ -77,7 +79,7 @@ static bool worlds_good(uint64_t first, long events, const struct world_options 
 /* By kind of event, the reasons for which it is refused here and there. */
 struct reasons {
 	enum event_kind kind;
-	int reason[12];
+	int reason[14];
 };
 
 #define R(name) REASON_##name
@@ -105,9 +107,10 @@ static const struct reasons reasons[] = {
 	{ EVENT_POOL_DELETE, { R(INVALID), R(NOT_FOUND), R(HAS_DEPENDENTS) } },
 	{ EVENT_ORDER,
 		{ R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(PAST), R(OVERFLOW), R(NOT_OWNED),
-			R(HOSTS_SOLD), R(PRICE_TOO_LOW), R(FUNDS), R(OVER_MAX_TOTAL) } },
+			R(HOSTS_SOLD), R(PRICE_TOO_LOW), R(FUNDS), R(OVER_MAX_TOTAL), R(BELOW_FLOOR) } },
 	{ EVENT_CANCEL, { R(INVALID), R(NOT_FOUND) } },
-	{ EVENT_ORDER_PRICE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(OVERFLOW) } },
+	{ EVENT_ORDER_PRICE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(OVERFLOW), R(BELOW_FLOOR) } },
+	{ EVENT_HOST_FLOOR, { R(INVALID), R(NOT_FOUND), R(BELOW_FLOOR) } },
 	{ EVENT_RELEASE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NOT_OWNED) } },
 	{ EVENT_INSTANCE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(NAME_TAKEN) } },
 	{ EVENT_INSTANCE_CHANGE, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
@@ -261,6 +264,8 @@ int main(int argc, char **argv)
 		coverage_check();
 	ok(!good || (cover.proven > EVENTS_CHECKED / 1000 && cover.unproven > EVENTS_CHECKED / 1000),
 		"who wants proof paid for %ld minutes, and not for %ld without it", cover.proven, cover.unproven);
+	ok(!good || (cover.floored > EVENTS_CHECKED / 100 && cover.at_floor > EVENTS_CHECKED / 1000),
+		"of hosts with a floor %ld minutes were sold, %ld of them at that", cover.floored, cover.at_floor);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
 		cover.whys);

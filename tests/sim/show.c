@@ -121,6 +121,8 @@ void show_event(const struct event *ev, struct buf *out)
 		tell_proof(ev, out);
 	else if (ev->kind == EVENT_ORDER_PRICE)
 		buf_addf(out, " price %" PRId64, ev->u.order_price.price);
+	else if (ev->kind == EVENT_HOST_FLOOR)
+		buf_addf(out, " price %" PRId64, ev->u.host_floor.price);
 	else
 		tell_rest(ev, out);
 }

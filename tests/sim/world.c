@@ -25,6 +25,7 @@ void world_release(struct world *w)
 	effects_release(&w->did);
 	shadow_release(&w->shadow);
 	proven_free(w->proven);
+	floors_release(&w->floors);
 	buf_release(&w->mine);
 	buf_release(&w->theirs);
 	free(w->log);
@@ -110,7 +111,7 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 {
 	struct fail why = { .code = 0 }, theirs = { .code = 0 };
 	uint64_t before = engine_count(w->eng);
-	const char *unpaid;
+	const char *unpaid, *cheap;
 	int want, rc;
 
 	world_log(w, ev);
@@ -132,6 +133,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	unpaid = proven_look(w->proven, w->eng, ev, &w->did);
 	if (unpaid)
 		return world_wrong(w, "%s", unpaid);
+	cheap = floors_look(&w->floors, ev, &w->did);
+	if (cheap)
+		return world_wrong(w, "%s", cheap);
 	buf_clear(&w->mine);
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);

@@ -7,6 +7,7 @@
 #define TESTS_SIM_WORLD_H
 
 #include "marketd/engine/engine.h"
+#include "floors.h"
 #include "proven.h"
 #include "shadow.h"
 #include "stream.h"
@@ -48,6 +49,7 @@ struct coverage {
 	long shape[SHAPES];
 	long events, loads, whys;
 	long proven, unproven;               /* minutes of buyers who want proof: paid, and not paid for want of it */
+	long floored, at_floor;              /* minutes sold of hosts with a floor; at just that price */
 	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
 };
 
@@ -71,6 +73,7 @@ struct world {
 	struct effects did;
 	struct shadow shadow;
 	struct proven *proven;
+	struct floors floors;
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;

@@ -102,6 +102,7 @@ static const struct action actions[] = {
 	{ "verify", "[--nonce HEX] [--last] [--check FILE] [--bom FILE]", 0, 0, host_verify },
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME]", 1, 1, host_offer },
 	{ "price", "HOST... -p PRICE [--type TYPE]", 0, 1000, host_price },
+	{ "floor", "HOST... -p PRICE|none [--type TYPE]", 0, 1000, host_floor },
 	{ "list", "", 0, 0, host_list },
 	{ "drain", "HOST... [--at TIME] [--reason TEXT]", 1, 1000, host_drain },
 	{ "undrain", "HOST...", 1, 1000, host_undrain },
@@ -126,20 +127,21 @@ static int host_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "name", 0, OPTION_STRING, "NAME", .help = "join: name of the machine; default: its host name" },
 	{ "type", 't', OPTION_STRING, "TYPE",
-		.help = "join: type of its nodes, default: the one that matches what was found; price: all your hosts "
-			"of it",
+		.help = "join: type of its nodes, default: the one that matches what was found; price, floor: all your "
+			"hosts of it",
 		.complete = COMPLETE_TYPE },
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024,
 		.help = "join: number of nodes that it is sold as" },
-	{ "price", 'p', OPTION_STRING, "DOLLARS", .help = "offer, price: minimum price, in dollars per GPU-hour" },
+	{ "price", 'p', OPTION_STRING, "DOLLARS",
+		.help = "offer, price, floor: minimum price, in dollars per GPU-hour" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
-		.help = "offer, price: unit of the price per hour" },
+		.help = "offer, price, floor: unit of the price per hour" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "offer: start; default: now" },
 	{ "until", 0, OPTION_STRING, "TIME", .help = "offer: end; default: none" },
 	{ "at", 0, OPTION_STRING, "TIME", .help = "drain: what is sold ends then; default: sell no more from now on" },
 	{ "reason", 0, OPTION_STRING, "TEXT", .help = "drain: why; buyers whose time ends early see it" },
 	{ "account", 0, OPTION_STRING, "ACCOUNT",
-		.help = "drain, list, offer, price, token: account, for the operator" },
+		.help = "drain, list, offer, price, floor, token: account, for the operator" },
 	{ "expires", 0, OPTION_STRING, "DURATION", .help = "token: lifetime, e.g. 2h or 7d (default 24h)" },
 	{ "nonce", 0, OPTION_STRING, "HEX",
 		.help = "verify: number that the signed answer is for; default: a random one" },
@@ -196,6 +198,7 @@ const struct command cmd_host = {
 		"verify            measure disk, network, clock, SSH, drivers, GPUs; exits 11 where one fails\n"
 		"offer HOST        offer its time for sale\n"
 		"price HOST        change the price of what it has on sale\n"
+		"floor HOST        set the price below which it is never on sale\n"
 		"list              list your hosts: state, sold until when, price\n"
 		"drain HOST        sell no more of it, from now on or from --at on, after a plan\n"
 		"undrain HOST      put it back into service\n"
@@ -208,7 +211,8 @@ const struct command cmd_host = {
 		"                  manage the root images of nodes\n"
 		"leave             remove the machine from the market",
 	.description = "For owners of machines. 'nanopod-agentd' does the work: nanopod looks for it beside itself, "
-		       "in ../sbin and on PATH. 'token', 'offer', 'price', 'list', 'drain' and 'undrain' only need the "
+		       "in ../sbin and on PATH. 'token', 'offer', 'price', 'floor', 'list', 'drain' and 'undrain' only "
+		       "need the "
 		       "market and work from anywhere; everything else is about the machine that you type it "
 		       "on.\n\n'join' takes the token from "
 		       "NANOPOD_JOIN_TOKEN or standard input, or asks for it; never from an option, where others "
@@ -218,6 +222,7 @@ const struct command cmd_host = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "status|token|join|verify|offer|price|list|drain|undrain|inventory|drivers|power|image|leave",
+	.first_values =
+		"status|token|join|verify|offer|price|floor|list|drain|undrain|inventory|drivers|power|image|leave",
 	.run = host_command,
 };

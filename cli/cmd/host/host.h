@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_room.c what fits,
- * host_check.c what another machine measured, host_price.c other prices, host_drain.c hosts in and out of service,
+ * host_check.c what another machine measured, host_price.c prices and floors, host_drain.c hosts in and out of service,
  * host_power.c power; all use host_agent.c.
  */
 #ifndef CLI_CMD_HOST_HOST_H
@@ -50,6 +50,7 @@ int host_list(struct nanopod *np, const struct options *o, char **words);
 int host_drain(struct nanopod *np, const struct options *o, char **words);
 int host_undrain(struct nanopod *np, const struct options *o, char **words);
 int host_price(struct nanopod *np, const struct options *o, char **words);
+int host_floor(struct nanopod *np, const struct options *o, char **words);
 int host_offer(struct nanopod *np, const struct options *o, char **words);
 
 #endif

@@ -28,6 +28,7 @@ static const struct column host_list_columns[] = {
 	{ "why", COLUMN_TEXT, "why" },
 	{ "sold_until", 0, "until when it is sold, with what is free before" },
 	{ "node_price", COLUMN_RIGHT, "what it is on sale at, in dollars per node-hour" },
+	{ "floor", COLUMN_RIGHT | COLUMN_WIDE, "what it is never on sale below, in dollars per node-hour" },
 	{ "order", COLUMN_WIDE, "the order that has it on sale; 'nanopod cancel' withdraws it" },
 	{ "proof", 0, "verified, unverified, expired or failed, by what was measured, where its type asks for it" },
 	{ "tier", COLUMN_WIDE, "by the values that were measured" },
@@ -47,17 +48,17 @@ static int add_host(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
 	struct model_host h;
-	char since[CELL_TEXT], until[CELL_TEXT], sold[CELL_TEXT], price[CELL_TEXT];
+	char since[CELL_TEXT], until[CELL_TEXT], sold[CELL_TEXT], price[CELL_TEXT], floor[CELL_TEXT];
 	int rc = wire_host(d, at, &h, f);
 
 	if (!rc)
 		rows_add(l->rows,
 			(const char *[]){ h.name, h.id, h.sku.name ? h.sku.name : h.sku.id, service_state(&h),
 				cell_time(l->np, h.down_since ? h.down_since : h.drain, since),
-				h.down_reason ? h.down_reason : h.drain_reason,
-				cell_time(l->np, h.sold_until, sold), cell_price(h.on_sale, 1, price),
-				h.on_sale_order, h.proof_asked ? h.proof : NULL, h.tier,
-				cell_time(l->np, h.proof_until, until), h.proof_reason });
+				h.down_reason ? h.down_reason : h.drain_reason, cell_time(l->np, h.sold_until, sold),
+				cell_price(h.on_sale, 1, price), cell_price(h.floor, 1, floor), h.on_sale_order,
+				h.proof_asked ? h.proof : NULL, h.tier, cell_time(l->np, h.proof_until, until),
+				h.proof_reason });
 	return rc;
 }
 

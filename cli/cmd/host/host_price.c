@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nanopod host price: what hosts have on sale gets another price, all of it or none. */
+/* nanopod host price and floor: what hosts cost, and at least; of all that are named, or of none. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +23,18 @@ static const struct column host_price_columns[] = {
 	{ 0 },
 };
 
+static const struct column host_floor_columns[] = {
+	{ "host", COLUMN_ID, "its name" },
+	{ "id", COLUMN_WIDE, "its id" },
+	{ "floor", COLUMN_RIGHT,
+		"what it is never on sale below, in dollars per GPU-hour (per node-hour with --per node)" },
+	{ "price", COLUMN_RIGHT, "what it is on sale at" },
+	{ 0 },
+};
+
 /* What is asked for, as the market takes it. */
 struct host_price_ask {
+	bool floor; /* not a price, but the least that it may be */
 	char **hosts;
 	const char *type, *sku; /* as typed, and its id; NULL: hosts are named */
 	int64_t price;
@@ -42,7 +52,7 @@ static int host_price_send(struct market_link *m, const struct options *o, const
 
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
-	admin_path(&path, o, "/np/v1/prices", NULL, "");
+	admin_path(&path, o, ask->floor ? "/np/v1/floors" : "/np/v1/prices", NULL, "");
 	j = json_to(&body);
 	json_begin_object(&j, NULL);
 	if (ask->type)
@@ -59,8 +69,11 @@ static int host_price_send(struct market_link *m, const struct options *o, const
 	json_end(&j);
 	if (j.error)
 		command_nomem();
-	rc = really ? market_make(m, buf_text(&path), &body, buf_text(&body))
-		    : market_send(m, "POST", buf_text(&path), &body, NULL);
+	if (ask->floor)
+		rc = market_send(m, "PUT", buf_text(&path), &body, NULL);
+	else
+		rc = really ? market_make(m, buf_text(&path), &body, buf_text(&body))
+			    : market_send(m, "POST", buf_text(&path), &body, NULL);
 	buf_release(&body);
 	buf_release(&path);
 	return rc;
@@ -77,23 +90,25 @@ static const char *host_price_names(const struct model_repriced *r, char room[NA
 
 static int host_price_fail(struct market_link *m, const struct host_price_ask *ask)
 {
+	const char *what = ask->floor ? "floor" : "price";
+
 	if (ask->type)
-		return market_fail(m, "cannot change the price of type '%s'", ask->type);
-	return ask->hosts[1] ? market_fail(m, "cannot change the price of these hosts")
-			     : market_fail(m, "cannot change the price of '%s'", ask->hosts[0]);
+		return market_fail(m, "cannot change the %s of type '%s'", what, ask->type);
+	return ask->hosts[1] ? market_fail(m, "cannot change the %s of these hosts", what)
+			     : market_fail(m, "cannot change the %s of '%s'", what, ask->hosts[0]);
 }
 
 /* A price per GPU-hour means the same for all only where their nodes have as many GPUs. */
 static int host_price_mixed(struct market_link *m, const struct host_price_ask *ask, const struct skus *skus,
-	const struct model_repriced *r)
+	const char *sku, const char *host)
 {
-	const struct sku *s = r->sku.id ? skus_by_id(skus, r->sku.id) : NULL;
+	const struct sku *s = sku ? skus_by_id(skus, sku) : NULL;
 
 	if (!ask->gpus || !s || s->gpus == ask->gpus)
 		return 0;
 	return print_fail_field(m->np, STATUS_USAGE, "--per", "name hosts of one type, or add '--per node'",
 		"cannot give these hosts one price per GPU-hour: '%s' has %u GPUs a node, '%s' has %u", ask->hosts[0],
-		ask->gpus, r->host ? r->host : "", s->gpus);
+		ask->gpus, host ? host : "", s->gpus);
 }
 
 /* Asks the market what would change, and says so. *changes: how many offers would. */
@@ -117,7 +132,7 @@ static int host_price_plan(struct market_link *m, const struct options *o, const
 		if (rc)
 			rc = host_price_fail(m, ask);
 		else
-			rc = host_price_mixed(m, ask, skus, &r);
+			rc = host_price_mixed(m, ask, skus, r.sku.id, r.host);
 		if (rc || (r.changed && ++*changes && lines == LINES_MAX) || !r.changed)
 			continue;
 		plan_add(&p, host_price_names(&r, names[lines++]), "%s, was %s", plan_rate(ask->price, ask->gpus, now),
@@ -204,29 +219,106 @@ static int host_price_do(struct market_link *m, const struct options *o, struct 
 	return rc;
 }
 
-int host_price(struct nanopod *np, const struct options *o, char **words)
+/* ---- Floors -------------------------------------------------------------------------------------- */
+
+static int host_floor_show(struct market_link *m, const struct options *o, const struct host_price_ask *ask)
 {
-	struct host_price_ask ask = { .hosts = words, .type = option_text(o, "type") };
-	struct market_link *m = NULL;
-	struct fail why = { 0 };
-	int64_t price;
+	char floor[CELL_TEXT], price[CELL_TEXT];
+	struct model_host h;
+	struct rows *rows;
 	int rc;
 
-	if (!rows_check(np, o, host_price_columns, &rc))
+	rows = rows_new(m->np, o, host_floor_columns, &rc);
+	if (!rows)
 		return rc;
-	if (!option_text(o, "price"))
+	for (size_t i = 0; i < doc_count(m->doc); i++) {
+		if (wire_host(m->doc, (long)i, &h, &m->fail)) {
+			rows_drop(rows);
+			return host_price_fail(m, ask);
+		}
+		rows_add(rows,
+			(const char *[]){ h.name, h.id, cell_price(h.floor, ask->gpus, floor),
+				cell_price(h.on_sale, ask->gpus, price) });
+	}
+	return rows_end(rows);
+}
+
+/* Before anything is changed: are they of one size? */
+static int host_floor_check(struct market_link *m, const struct options *o, const struct host_price_ask *ask,
+	const struct skus *skus)
+{
+	struct model_host h;
+	int rc = 0;
+
+	if (host_price_send(m, o, ask, false))
+		return host_price_fail(m, ask);
+	for (size_t i = 0; !rc && i < doc_count(m->doc); i++)
+		rc = wire_host(m->doc, (long)i, &h, &m->fail) ? host_price_fail(m, ask)
+							      : host_price_mixed(m, ask, skus, h.sku.id, h.name);
+	return rc;
+}
+
+static int host_floor_do(struct market_link *m, const struct options *o, struct host_price_ask *ask)
+{
+	const char *typed = option_text(o, "price");
+	struct skus skus = { 0 };
+	struct fail why = { 0 };
+	bool explain = m->explain, none = strcmp(typed, "none") == 0;
+	int rc;
+
+	m->explain = false;
+	rc = skus_load(m, &skus);
+	rc = rc ? rc : host_price_gpus(m, o, ask, &skus);
+	if (!rc && !none && price_parse(typed, ask->gpus, &ask->price, &why))
+		rc = print_fail_field(m->np, STATUS_USAGE, "--price", NULL, "cannot set a floor of '%s': %s", typed,
+			why.text);
+	rc = rc ? rc : host_floor_check(m, o, ask, &skus);
+	m->explain = explain;
+	if (!rc && !option_given(o, "dry-run") && host_price_send(m, o, ask, true))
+		rc = host_price_fail(m, ask);
+	else if (!rc)
+		rc = host_floor_show(m, o, ask);
+	skus_release(&skus);
+	return rc;
+}
+
+/* ---- Both ---------------------------------------------------------------------------------------- */
+
+static int host_price_run(struct nanopod *np, const struct options *o, struct host_price_ask *ask)
+{
+	const char *price = option_text(o, "price");
+	struct market_link *m = NULL;
+	struct fail why = { 0 };
+	int64_t ignored;
+	int rc;
+
+	if (!rows_check(np, o, ask->floor ? host_floor_columns : host_price_columns, &rc))
+		return rc;
+	if (!price)
 		return print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what such time costs now",
-			"--price is required, e.g. -p 1.90");
-	if ((ask.type != NULL) == (words[0] != NULL))
+			ask->floor ? "--price is required, e.g. -p 1.20, or -p none"
+				   : "--price is required, e.g. -p 1.90");
+	if ((ask->type != NULL) == (ask->hosts[0] != NULL))
 		return print_fail_field(np, STATUS_USAGE, "--type", "e.g. 'nanopod host price rack1-7 -p 1.90'",
-			ask.type ? "cannot take hosts and --type: --type means all your hosts of it"
-				 : "whose price? name hosts, or add --type for all your hosts of a type");
-	if (price_parse(option_text(o, "price"), 1, &price, &why)) /* before asking anybody */
-		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot ask for '%s': %s",
-			option_text(o, "price"), why.text);
-	rc = option_given(o, "dry-run") ? 0 : plan_can_ask(np, o);
+			ask->type ? "cannot take hosts and --type: --type means all your hosts of it"
+				  : "whose price? name hosts, or add --type for all your hosts of a type");
+	if (!(ask->floor && strcmp(price, "none") == 0) && price_parse(price, 1, &ignored, &why))
+		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot ask for '%s': %s", price, why.text);
+	rc = option_given(o, "dry-run") || ask->floor ? 0 : plan_can_ask(np, o);
 	rc = rc ? rc : admin_begin(np, o, &m);
-	rc = rc ? rc : host_price_do(m, o, &ask);
+	if (!rc)
+		rc = ask->floor ? host_floor_do(m, o, ask) : host_price_do(m, o, ask);
 	market_sign_out(m);
 	return rc;
+}
+
+int host_price(struct nanopod *np, const struct options *o, char **words)
+{
+	return host_price_run(np, o, &(struct host_price_ask){ .hosts = words, .type = option_text(o, "type") });
+}
+
+int host_floor(struct nanopod *np, const struct options *o, char **words)
+{
+	return host_price_run(np, o,
+		&(struct host_price_ask){ .floor = true, .hosts = words, .type = option_text(o, "type") });
 }

@@ -162,6 +162,13 @@ static bool sells_drained(const struct engine *e, const struct live_host *h, con
 	return sell && sell->pool == h->pool && p->end > live_host_sells_until(h);
 }
 
+static bool sells_cheap(const struct engine *e, const struct live_host *h, const struct piece *p)
+{
+	const struct live_order *sell = world_order(e, p->order);
+
+	return sell && sell->pool == h->pool && p->price < h->pub.floor;
+}
+
 static int audit_check_hosts(struct audit *a)
 {
 	const struct live_host *h;
@@ -186,6 +193,8 @@ static int audit_check_hosts(struct audit *a)
 				p[-1].taken == p->taken)
 				return broken(a, "like pieces of host %" PRIu64 " are not joined at %" PRId64,
 					h->pub.id, next);
+			if (sells_cheap(a->e, h, p))
+				return broken(a, "host %" PRIu64 " is on sale below its floor", h->pub.id);
 			if (sells_drained(a->e, h, p))
 				return broken(a, "host %" PRIu64 " is on sale after its owner has drained it",
 					h->pub.id);

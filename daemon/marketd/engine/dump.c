@@ -63,6 +63,9 @@ static void engine_dump_hosts(const struct engine *e, struct pen *p)
 		if (!h->pub.retired && h->pub.proof)
 			line(p, "proof %" PRIu64 " %d %" PRId64 "\n", h->pub.id, (int)h->pub.proof, h->pub.proof_until);
 	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
+		if (!h->pub.retired && h->pub.floor)
+			line(p, "floor %" PRIu64 " %" PRId64 "\n", h->pub.id, h->pub.floor);
+	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));)
 		for (size_t i = calendar_find(h, e->minute); i < h->pub.piece_count; i++) {
 			const struct piece *x = &h->pub.pieces[i];
 

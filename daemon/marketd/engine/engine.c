@@ -87,6 +87,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_HOST_DRAIN] = host_drain,
 		[EVENT_HOST_VERIFIED] = host_verified,
 		[EVENT_ORDER_PRICE] = order_price,
+		[EVENT_HOST_FLOOR] = host_floor,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

@@ -143,6 +143,7 @@ int engine_quote(const struct engine *e, const struct event *order, struct quote
 
 /* What an EVENT_ORDER_PRICE would be refused for now; 0: for nothing. */
 int engine_price_check(const struct engine *e, const struct event *ev, struct fail *why);
+int engine_floor_check(const struct engine *e, const struct event *ev, struct fail *why); /* an EVENT_HOST_FLOOR */
 
 /* Why an order does not fill, and which orders would: each alternative fills if it is posted now. */
 void engine_diagnose(const struct engine *e, const struct event *order, struct diagnosis *out);

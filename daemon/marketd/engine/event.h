@@ -57,7 +57,8 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(RULES, "rules")                 /* from now on this edition of rules.md counts */ \
 	X(HOST_DRAIN, "host_drain")       /* its owner sells no more of it from a minute on, or does again */ \
 	X(HOST_VERIFIED, "host_verified") /* the market compared what was measured of it with its SKU */ \
-	X(ORDER_PRICE, "order_price")     /* what a sell has on sale gets another price */
+	X(ORDER_PRICE, "order_price")     /* what a sell has on sale gets another price */ \
+	X(HOST_FLOOR, "host_floor")       /* its owner sells it for no less */
 
 enum event_kind {
 	EVENT_NONE,
@@ -191,6 +192,9 @@ struct event {
 		struct {
 			int64_t price;
 		} order_price; /* subject: an open sell; micro-dollars per node-minute */
+		struct {
+			int64_t price;
+		} host_floor; /* the same; 0: none */
 		struct {
 			int32_t result;
 			int64_t until, since;

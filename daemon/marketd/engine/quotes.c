@@ -4,6 +4,7 @@
 
 #include "market/reason.h"
 #include "marketd/engine/rules/buy.h"
+#include "marketd/engine/rules/pool.h"
 #include "marketd/engine/engine.h"
 #include "marketd/engine/rules/sell_preview.h"
 #include "marketd/engine/rules/order.h"
@@ -91,4 +92,11 @@ int engine_price_check(const struct engine *e, const struct event *ev, struct fa
 	struct live_order *o;
 
 	return order_price_check(e, ev, &o, why);
+}
+
+int engine_floor_check(const struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_host *h;
+
+	return floor_check(e, ev, &h, why);
 }

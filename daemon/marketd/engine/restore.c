@@ -165,7 +165,7 @@ static bool restore_read_host(struct reader *r)
 		(h.down || (!h.watched && !h.why && !h.down_at)) && h.drain >= 0 && h.drain < MINUTE_MAX &&
 		(h.drain || (!h.drain_ends && !h.drain_why)) && h.proof <= PROOF_OUTGROWN &&
 		(h.proof == PROOF_NONE || h.proof == PROOF_FAILED) == (h.proof_until == 0) && h.proof_until >= 0 &&
-		h.proof_until <= MINUTE_MAX &&
+		h.proof_until <= MINUTE_MAX && h.floor >= 0 && h.floor <= PRICE_MAX &&
 		(!h.agent || (a && a->pub.account == h.account && (h.retired || !a->pub.retired)));
 	if (fits)
 		pool_add_host(r->e, &h, NULL, 0);

@@ -199,6 +199,9 @@ void codec_host(struct codec *c, struct host *h)
 	codec_field(c, h->proof_at);
 	codec_text(c, &h->proof_why, WHY_BYTES);
 	codec_text(c, &h->claims, TEXT_BYTES);
+	if (c->form < 8)
+		return;
+	codec_field(c, h->floor);
 }
 
 void codec_piece(struct codec *c, struct piece *p)

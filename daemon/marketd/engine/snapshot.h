@@ -17,9 +17,9 @@ struct codec {
 
 /*
  * "NPM" and the form: 1, 2 with agents, 3 with the rules' edition, 4 with draining hosts, 5 with proofs, 6 with when a
- * node ended, 7 with prices that changed. Reading takes every form.
+ * node ended, 7 with prices that changed, 8 with floors of hosts. Reading takes every form.
  */
-enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 7, SNAPSHOT_KINDS_1 = AGENTS };
+enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 8, SNAPSHOT_KINDS_1 = AGENTS };
 enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
 
 void codec_num(struct codec *c, int64_t *value);

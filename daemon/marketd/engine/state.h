@@ -94,6 +94,7 @@ struct host {
 	int64_t down_at;           /* since when it is down, Unix seconds; 0: it is up, or unknown */
 	int64_t drain;             /* its owner sells nothing of it from this minute on; 0: no such minute */
 	bool drain_ends;           /* leases that reached beyond that minute end there */
+	int64_t floor;             /* its owner sells no minute of it for less; 0: for anything */
 	char *drain_why;           /* NULL */
 	enum host_proof proof;
 	int64_t proof_until; /* it is valid in minutes before this one; 0: there is none, or it failed */

@@ -373,6 +373,9 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_ORDER_PRICE:
 		journal_s64(w, &ev->u.order_price.price);
 		break;
+	case EVENT_HOST_FLOOR:
+		journal_s64(w, &ev->u.host_floor.price);
+		break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:
 	case EVENT_TOKEN_REVOKE:

@@ -39,6 +39,7 @@ struct rhost {
 	int64_t broke; /* the minute in which it last went down */
 	int64_t drain; /* 0: it does not */
 	bool drain_ends;
+	int64_t floor; /* what its owner wants for it at least */
 	int proof;     /* enum host_proof */
 	int64_t valid; /* PROOF_PASSED: up to this minute */
 	uint64_t agent;

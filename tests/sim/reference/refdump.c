@@ -46,6 +46,9 @@ static void dump_hosts(const struct reference *r, struct buf *out)
 	if (h->proof)
 		buf_addf(out, "proof %" PRIu64 " %d %" PRId64 "\n", h->id, h->proof, h->valid);
 	EACH(r->hosts, struct rhost, h)
+	if (h->floor)
+		buf_addf(out, "floor %" PRIu64 " %" PRId64 "\n", h->id, h->floor);
+	EACH(r->hosts, struct rhost, h)
 		for (size_t i = 0; i < h->cells; i++) {
 			const struct cell *c = &h->cell[i];
 			const struct rorder *o = ref_list_find(&r->orders, c->order);

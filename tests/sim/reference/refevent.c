@@ -379,6 +379,25 @@ static int ev_host_drain(struct reference *r, const struct event *ev)
 	return 0;
 }
 
+/* Nothing that its owner has on sale of it is cheaper. */
+static int ev_host_floor(struct reference *r, const struct event *ev)
+{
+	struct rhost *h = ref_host(r, ev->account, ev->subject);
+
+	if (!h)
+		return REASON_NOT_FOUND;
+	if (!between(ev->u.host_floor.price, 0, INT64_C(1000000000000)))
+		return REASON_INVALID;
+	for (size_t i = 0; i < h->cells; i++) {
+		const struct rorder *o = ref_list_find(&r->orders, h->cell[i].order);
+
+		if (o && o->pool == h->pool && h->cell[i].end > r->minute && o->price < ev->u.host_floor.price)
+			return REASON_BELOW_FLOOR;
+	}
+	h->floor = ev->u.host_floor.price;
+	return 0;
+}
+
 static int ev_host_retire(struct reference *r, const struct event *ev)
 {
 	struct rhost *h = ref_host(r, ev->account, ev->subject);
@@ -509,6 +528,8 @@ int ref_event(struct reference *r, const struct event *ev)
 		return ev_host_verified(r, ev);
 	case EVENT_HOST_DRAIN:
 		return ev_host_drain(r, ev);
+	case EVENT_HOST_FLOOR:
+		return ev_host_floor(r, ev);
 	case EVENT_HOST_RETIRE: return ev_host_retire(r, ev);
 	case EVENT_INSTANCE: return ev_instance(r, a, ev);
 	case EVENT_INSTANCE_CHANGE:

@@ -374,6 +374,8 @@ static bool sellable(struct reference *r, struct rhost *h, const void *arg)
 		return false;
 	if (h->drain && h->pool == o->pool && o->end > h->drain)
 		return false;
+	if (h->pool == o->pool && o->price < h->floor)
+		return false;
 	for (int64_t t = o->start; t < o->end; ) {
 		const struct cell *c = ref_cell_at(h, t);
 		const struct rlease *l = c ? ref_list_find(&r->leases, c->lease) : NULL;
@@ -392,8 +394,12 @@ int ref_order_sell(struct reference *r, const struct rorder *draft)
 	size_t n = ref_hosts_to_give(r, draft->pool, draft->sku, host, sellable, draft);
 
 	if (n < (size_t)draft->nodes) {
+		struct rorder dear = *draft;
+
+		dear.price = PRICE_TOP;
+		n = ref_hosts_to_give(r, draft->pool, draft->sku, host, sellable, &dear);
 		free(host);
-		return REASON_NOT_OWNED;
+		return n < (size_t)draft->nodes ? REASON_NOT_OWNED : REASON_BELOW_FLOOR;
 	}
 	ref_order_offer(r, draft, host);
 	free(host);

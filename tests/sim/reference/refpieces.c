@@ -181,6 +181,7 @@ static void lease_give_back(struct reference *r, struct rlease *l, int64_t from,
 {
 	struct rhost *h = ref_list_find(&r->hosts, l->host);
 	struct rlease *parent = ref_list_find(&r->leases, l->parent);
+	const struct rorder *sell = ref_list_find(&r->orders, order);
 	uint64_t pool;
 
 	if (parent) {
@@ -188,6 +189,8 @@ static void lease_give_back(struct reference *r, struct rlease *l, int64_t from,
 		parent->sold_on = false;
 	}
 	pool = parent ? parent->pool : h->pool;
+	if (sell && pool == h->pool && sell->price < h->floor)
+		order = 0;
 	ref_cells_cut(h, from);
 	ref_cells_cut(h, l->end);
 	ref_cells_cut(h, h->drain);

@@ -180,6 +180,13 @@ static int th_order_price(struct reference *r, const struct event *ev)
 		return REASON_INVALID;
 	if ((wide)price * o->nodes * (o->end - o->start) > INT64_MAX)
 		return REASON_OVERFLOW;
+	for (size_t i = 0; i < r->hosts.n; i++) {
+		const struct rhost *h = r->hosts.at[i];
+
+		for (size_t j = 0; h->pool == o->pool && price < h->floor && j < h->cells; j++)
+			if (h->cell[j].order == o->id && h->cell[j].end > r->minute)
+				return REASON_BELOW_FLOOR;
+	}
 	if (price == o->price)
 		return 0;
 	o->price = price;

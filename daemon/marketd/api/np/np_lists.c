@@ -140,6 +140,7 @@ static const struct subject {
 	[NOTICE_SHORTENED] = { "contract", IDENT_CONTRACT },
 	[NOTICE_HOST_VERIFIED] = { "host", IDENT_HOST },
 	[NOTICE_ORDER_PRICED] = { "order", IDENT_ORDER },
+	[NOTICE_HOST_FLOOR] = { "host", IDENT_HOST },
 };
 
 #define WITHDRAWN \
@@ -225,7 +226,7 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 		(json_int_t)row->at, "type", notice_name(t->kind));
 
 	set_subject(o, t);
-	if (t->kind == NOTICE_ORDER_PRICED)
+	if (t->kind == NOTICE_ORDER_PRICED || t->kind == NOTICE_HOST_FLOOR)
 		json_object_set_new(o, "price_dollars_per_node_hour", render_price(t->amount));
 	else if (t->amount || t->kind == NOTICE_CREDITED || t->kind == NOTICE_ORDER_FILLED ||
 		t->kind == NOTICE_RELEASED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another price for what hosts have on sale: of several hosts, or of all of a type, in one request and one commit. */
+/* What hosts cost, and at least: of several hosts, or of all of a type, in one request and one commit. */
 #include "marketd/api/np/np.h"
 
 #include <stdlib.h>
@@ -279,7 +279,67 @@ static int post_prices(struct api *api, const struct request *q, struct reply *r
 	return r->status;
 }
 
+/* ---- The least that they cost ------------------------------------------------------------------ */
+
+static struct event floor_event(const struct repricing *p, const struct host *h)
+{
+	return (struct event){ .kind = EVENT_HOST_FLOOR,
+		.account = h->account,
+		.subject = h->id,
+		.u.host_floor.price = p->price };
+}
+
+/* All of them or none. 0 or a reason. */
+static int floor_apply(struct api *api, const struct request *q, const struct repricing *p, struct fail *why)
+{
+	struct quota_need need = { 0 };
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < p->host_count; i++) {
+		struct event ev = floor_event(p, p->hosts[i]);
+
+		rc = engine_floor_check(market_engine(api->market), &ev, why);
+		any = any || p->hosts[i]->floor != p->price;
+		need.account = ev.account;
+	}
+	if (rc || !any || body_bool(q->body, "dry_run", false))
+		return rc;
+	rc = quota_grant(api, q, &need, why);
+	for (size_t i = 0; !rc && i < p->host_count; i++) {
+		struct event ev = floor_event(p, p->hosts[i]);
+
+		if (p->hosts[i]->floor != p->price)
+			rc = api_apply(api, q, &ev, NULL, why);
+	}
+	return rc;
+}
+
+static int put_floors(struct api *api, const struct request *q, struct reply *r)
+{
+	struct repricing p = { 0 };
+	struct fail why = { 0 };
+	json_t *list = json_array();
+	int rc = 0;
+
+	if (body_price(q, r, q->body, "price_dollars_per_node_hour", &p.price) && price_hosts(api, q, r, &p)) {
+		rc = p.nomem ? REASON_UNAVAILABLE : floor_apply(api, q, &p, &why);
+		for (size_t i = 0; !rc && i < p.host_count; i++)
+			json_array_append_new(list, np_host(market_engine(api->market), p.hosts[i]));
+		if (rc)
+			api_failed(q, r, rc, "price_dollars_per_node_hour", &why);
+		else
+			api_json(q, r, 200, json_pack("{s:s, s:O}", "object", "list", "data", list));
+	}
+	json_decref(list);
+	repricing_release(&p);
+	return r->status;
+}
+
 const struct route api_np_price_routes[] = {
+	{ METHOD_PUT, "/np/v1/floors", put_floors, SCOPE_HOST, 0,
+		"Set the price below which hosts are never on sale, of all of them or none", NULL, "np.FloorRequest",
+		"np.HostFloors", 200 },
 	{ METHOD_POST, "/np/v1/prices", post_prices, SCOPE_HOST, ROUTE_CREATES,
 		"Change the price of what hosts have on sale, of all of them or none", NULL, "np.PriceRequest",
 		"np.Repricing", 200 },

@@ -17,6 +17,20 @@ static const struct schema_field price_request[] = {
 	{ 0 },
 };
 
+static const struct schema_field floor_request[] = {
+	{ "hosts", SCHEMA_ARRAY, FIELD_NULL, "string", 1, 1000, "ids or names; else instance_sku" },
+	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "id or alias: all hosts of it" },
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 1, 32, "0.000000: no floor" },
+	{ "dry_run", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
+	{ 0 },
+};
+
+static const struct schema_field host_floors[] = {
+	OBJECT_IS("list"),
+	{ "data", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Host", 0, 0, NULL },
+	{ 0 },
+};
+
 static const struct schema_field repriced[] = {
 	{ "order", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "keeps its id, its window and what it sold" },
 	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
@@ -37,6 +51,8 @@ static const struct schema_field repricing[] = {
 
 const struct schema schema_np_price[] = {
 	OBJECT("np.PriceRequest", price_request),
+	OBJECT("np.FloorRequest", floor_request),
+	OBJECT("np.HostFloors", host_floors),
 	OBJECT("np.Repriced", repriced),
 	OBJECT("np.Repricing", repricing),
 	{ 0 },

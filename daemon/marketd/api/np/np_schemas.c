@@ -327,6 +327,8 @@ static const struct schema_field host[] = {
 	TIME("down_since", FIELD_REQUIRED | FIELD_NULL),
 	{ "drain", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.HostDrain", 0, 0,
 		"from when on it is out of service; null: it is not" },
+	{ "floor_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, PRICE_TEXT, 0, 0,
+		"its owner never has it on sale for less; null: no floor" },
 	{ "verification", SCHEMA_REF, FIELD_REQUIRED, "np.Verification", 0, 0, "what was measured of it" },
 	{ 0 },
 };
@@ -453,7 +455,8 @@ static const struct schema_field event_line[] = {
 	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL },
 	{ "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
-	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0, "the new price of an order" },
+	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0,
+		"the new price of an order, the new floor of a host" },
 	TIME("effective_at", FIELD_NULL),
 	{ "status", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "state", SCHEMA_STRING, 0, NULL, 0, 0, NULL },

@@ -6,6 +6,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/live_order.h"
 
 struct live_pool *lease_source(const struct engine *e, const struct live_lease *l)
@@ -125,16 +126,19 @@ static struct entry source_entry(const struct engine *e, const struct live_lease
 }
 
 /*
- * Returns minutes of the host to the seller's pool, under its own lease; on sale again if `order` is open, and up to
- * where the host's owner sells it.
+ * Returns minutes of the host to the seller's pool, under its own lease; on sale again if `order` is open, up to where
+ * the host's owner sells it and for no less than its floor.
  */
 static void return_minutes(struct engine *e, struct live_lease *l, int64_t start, int64_t end, uint64_t parent,
 	uint64_t order)
 {
 	struct live_order *sell = world_order(e, order);
 	struct piece p = { .pool = lease_source(e, l)->pub.id, .lease = parent };
-	int64_t until = sell && sell->pool == l->host->pool ? live_host_sells_until(l->host) : end;
+	int64_t until;
 
+	if (sell && !floor_allows(l->host, sell->pub.pool, sell->pub.price))
+		sell = NULL;
+	until = sell && sell->pool == l->host->pool ? live_host_sells_until(l->host) : end;
 	if (sell && until < end) {
 		calendar_put(l->host, until > start ? until : start, end, &p);
 		end = until;

@@ -5,12 +5,12 @@
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/trade.h"
 
 enum { FLAGS = ORDER_STANDING | ORDER_PARTIAL | ORDER_EXTEND | ORDER_INTERRUPTIBLE | ORDER_UNVERIFIED };
-#define PRICE_MAX INT64_C(1000000000000)
 
 static int check_whose(const struct engine *e, const struct event *ev, bool asking, struct fail *why)
 {
@@ -44,7 +44,7 @@ static int check_shape(const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "only the market places the orders of procurements");
 	if (ev->u.order.nodes < 1 || ev->u.order.nodes > NODES_MAX)
 		return fail_set(why, REASON_INVALID, "an order is for 1 to %d nodes", NODES_MAX);
-	if (ev->u.order.price < 0 || ev->u.order.price > PRICE_MAX)
+	if (ev->u.order.price < 0 || ev->u.order.price > ORDER_PRICE_MAX)
 		return fail_set(why, REASON_INVALID, "the price is below 0 or too high");
 	if (ev->u.order.max_total < 0)
 		return fail_set(why, REASON_INVALID, "the maximum total is below 0");
@@ -129,12 +129,12 @@ int order_price_check(const struct engine *e, const struct event *ev, struct liv
 			a->pub.name);
 	if (o->pub.procurement)
 		return fail_set(why, REASON_WRONG_STATE, "a procurement placed this order, and gives it its price");
-	if (price < 0 || price > PRICE_MAX)
+	if (price < 0 || price > ORDER_PRICE_MAX)
 		return fail_set(why, REASON_INVALID, "the price is below 0 or too high");
 	if (__builtin_mul_overflow(price * o->pub.nodes, o->pub.end - o->pub.start, &most))
 		return fail_set(why, REASON_OVERFLOW, "price x nodes x minutes is too large to be counted");
 	*out = o;
-	return 0;
+	return floor_check_order(e, o, price, why);
 }
 
 int order_price(struct engine *e, const struct event *ev, struct fail *why)

@@ -5,6 +5,8 @@
 
 #include "marketd/engine/live/world.h"
 
+#define ORDER_PRICE_MAX INT64_C(1000000000000)
+
 /*
  * 0 and the order (without an id, `start` raised), or a reason. For a quote (`asking`) a buy's pool
  * may be 0: an empty one.

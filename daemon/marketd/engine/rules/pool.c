@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "market/money.h"
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/live/offer_index.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/order.h"
 
 static void pool_replace(char **text, const char *now)
 {
@@ -374,5 +376,68 @@ int host_retire(struct engine *e, const struct event *ev, struct fail *why)
 	if (h->agent)
 		rank_remove(&h->agent->hosts, h->pub.id);
 	world_stale(e, h->pool);
+	return 0;
+}
+
+/* ---- The lowest price of a host ------------------------------------------------------------- */
+
+int floor_refuse(const struct live_host *h, struct fail *why)
+{
+	char money[MONEY_TEXT];
+
+	return fail_set(why, REASON_BELOW_FLOOR,
+		"host '%s' is not sold below its floor of %s per node-hour, which 'nanopod host floor' sets",
+		h->pub.name, money_text(60 * h->pub.floor, money));
+}
+
+int floor_check_order(const struct engine *e, const struct live_order *o, int64_t price, struct fail *why)
+{
+	for (size_t i = 0; i < o->host_count; i++) {
+		const struct live_host *h = world_host(e, o->hosts[i]);
+
+		if (!floor_allows(h, o->pub.pool, price))
+			for (size_t k = calendar_find(h, e->minute); k < h->pub.piece_count; k++)
+				if (h->pub.pieces[k].order == o->pub.id)
+					return floor_refuse(h, why);
+	}
+	return 0;
+}
+
+int floor_check(const struct engine *e, const struct event *ev, struct live_host **out, struct fail *why)
+{
+	int64_t floor = ev->u.host_floor.price;
+	int rc = pool_find_host(e, ev, out, why);
+	char asks[MONEY_TEXT], least[MONEY_TEXT];
+
+	if (rc)
+		return rc;
+	if (floor < 0 || floor > ORDER_PRICE_MAX)
+		return fail_set(why, REASON_INVALID, "the price is below 0 or too high");
+	for (size_t i = calendar_find(*out, e->minute); i < (*out)->pub.piece_count; i++) {
+		const struct piece *p = &(*out)->pub.pieces[i];
+		const struct live_order *sell = p->order && p->price < floor ? world_order(e, p->order) : NULL;
+
+		if (sell && sell->pool == (*out)->pool)
+			return fail_set(why, REASON_BELOW_FLOOR,
+				"host '%s' is on sale at %s per node-hour, below a floor of %s; give that another "
+				"price first, with 'nanopod host price'",
+				(*out)->pub.name, money_text(60 * p->price, asks), money_text(60 * floor, least));
+	}
+	return 0;
+}
+
+int host_floor(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct live_host *h = NULL;
+	int rc = floor_check(e, ev, &h, why);
+
+	if (rc || h->pub.floor == ev->u.host_floor.price)
+		return rc;
+	h->pub.floor = ev->u.host_floor.price;
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_HOST_FLOOR,
+			.account = h->pub.account,
+			.subject = h->pub.id,
+			.amount = h->pub.floor });
 	return 0;
 }

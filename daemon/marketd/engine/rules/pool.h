@@ -26,4 +26,20 @@ void pool_settle_running(struct engine *e, const struct live_host *h, int64_t si
 struct live_host *pool_add_host(struct engine *e, const struct host *h, const struct piece *pieces, size_t count);
 void host_pass_due(struct engine *e, struct live_host *h); /* when its minutes begin, then when they end */
 
+/* ---- The lowest price of a host: its owner sells no minute of it for less --------------------- */
+
+/* Whether an order of this pool may sell the host at this price. Buyers resell at any. */
+static inline bool floor_allows(const struct live_host *h, uint64_t pool, int64_t price)
+{
+	return pool != h->pub.pool || price >= h->pub.floor;
+}
+
+int floor_refuse(const struct live_host *h, struct fail *why); /* REASON_BELOW_FLOOR, and what it is */
+
+/* Whether all that the order has on sale may have this price: 0 or REASON_BELOW_FLOOR. */
+int floor_check_order(const struct engine *e, const struct live_order *o, int64_t price, struct fail *why);
+
+int floor_check(const struct engine *e, const struct event *ev, struct live_host **out, struct fail *why);
+int host_floor(struct engine *e, const struct event *ev, struct fail *why);
+
 #endif

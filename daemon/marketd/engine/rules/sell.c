@@ -7,6 +7,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
@@ -85,6 +86,9 @@ static bool sell_taken(const struct live_host *h, const struct order *o)
 
 int sell_plan(const struct engine *e, const struct live_order *o, struct pick *out, struct fail *why)
 {
+	const struct live_host *dear = NULL;
+	size_t dears = 0;
+
 	*out = (struct pick){ 0 };
 	for (size_t i = 0; i < o->pool->holding_count; i++) {
 		struct live_host *h = o->pool->holdings[i].live;
@@ -92,13 +96,21 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku ||
 			(o->pub.host && h->pub.id != o->pub.host) || !sell_sellable(h, &o->pub))
 			continue;
+		if (!floor_allows(h, o->pub.pool, o->pub.price)) {
+			dear = dear ? dear : h;
+			dears++;
+			continue;
+		}
 		must_room(out->list, out->count, out->cap);
 		out->list[out->count++] = h;
 	}
 	if (out->count < (size_t)o->pub.nodes) {
 		const struct live_host *named = world_host(e, o->pub.host);
+		bool enough = out->count + dears >= (size_t)o->pub.nodes;
 
 		pick_release(out);
+		if (enough)
+			return floor_refuse(dear, why);
 		if (named && sell_taken(named, &o->pub))
 			return fail_set(why, REASON_NOT_OWNED,
 				"host '%s' took time of that window back from a buyer; nobody sells that again",

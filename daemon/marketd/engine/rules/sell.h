@@ -14,7 +14,7 @@ struct pick {
 void pick_sort(struct pick *p, const struct engine *e, uint64_t pool);
 void pick_release(struct pick *p);
 
-/* 0 and the hosts (the caller releases), or NOT_OWNED. */
+/* 0 and the hosts (the caller releases), NOT_OWNED, or BELOW_FLOOR where they are too dear for its price. */
 int sell_plan(const struct engine *e, const struct live_order *o, struct pick *out, struct fail *why);
 
 /* Puts those hosts on sale by a new order, which takes the next id. */

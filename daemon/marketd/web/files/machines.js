@@ -239,6 +239,27 @@ function reprice(h, gpus) {
 	} });
 }
 
+function setFloor(h, gpus) {
+	const had = h.floor_dollars_per_node_hour;
+	const body = (v) => ({ hosts: [h.id], price_dollars_per_node_hour: v.price ? priceOf(v, gpus) : '0.000000' });
+
+	action({ title: ['Lowest price of ', name(h.name)], go: 'Set', fields: [
+		{ name: 'price', label: 'Never ask for less than, per ' + unitOf(gpus), value: had ?
+			String(Number(perUnit(had, gpus).toFixed(4))) : '', hint: 'empty: no floor' },
+	], typed: (v) => `nanopod host floor ${word(h.name)} -p ${v.price ? word(v.price) : 'none'}`,
+	plan: async (v) => {
+		await ask('PUT', '/np/v1/floors', { ...body(v), dry_run: true });
+		return { rows: [['floor now', had ? perHour(had, gpus) : 'none'],
+			['floor then', v.price ? perHour(priceOf(v, gpus), gpus) : 'none'],
+			['then', 'no offer of it can cost less; what is sold stays sold']] };
+	},
+	act: async (v) => {
+		await ask('PUT', '/np/v1/floors', body(v));
+		return v.price ? `${plain(h.name)} costs ${perHour(priceOf(v, gpus), gpus)} at least.` :
+			`${plain(h.name)} has no floor.`;
+	} });
+}
+
 // ---- Drawing --------------------------------------------------------------------------------------
 
 function cell(sale) {
@@ -260,6 +281,7 @@ function hostFacts(h, gpus) {
 	return [plain(h.instance_sku.alias),
 		until ? `sold until ${when(until, now)}` : '',
 		on ? `on sale at ${perHour(on.price_dollars_per_node_hour, gpus)}` : '',
+		h.floor_dollars_per_node_hour ? `floor ${perHour(h.floor_dollars_per_node_hour, gpus)}` : '',
 		did ? `earned ${micros(did)}` : '',
 		proofOf(h),
 		h.state === 'down' && h.down_reason ? plain(h.down_reason) : '',
@@ -273,6 +295,7 @@ function hostActs(h, gpus) {
 	if (spans.length)
 		list.push(button(orders ? 'Price …' : 'Offer …', () => (orders ? reprice : offer)(h, gpus),
 			{ 'data-of': 'offer' + h.id }));
+	list.push(button('Floor …', () => setFloor(h, gpus), { 'data-of': 'floor' + h.id }));
 	list.push(button(h.drain ? 'Undrain …' : 'Drain …', () => (h.drain ? undrain(h) : drain(h)),
 		{ 'data-of': 'drain' + h.id }));
 	return list;
