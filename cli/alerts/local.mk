@@ -11,4 +11,6 @@ libcli_la_SOURCES += \
 	cli/alerts/alertwatch.c \
 	cli/alerts/alertwatch.h \
 	cli/alerts/alertway.c \
-	cli/alerts/alertway.h
+	cli/alerts/alertway.h \
+	cli/alerts/announcements.c \
+	cli/alerts/announcements.h

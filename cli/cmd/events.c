@@ -149,6 +149,8 @@ static const struct event_text {
 	{ "procurement.status", "procurement %p: %s" },
 	{ "agent.state", "agent %a %s" },
 	{ "order.priced", "order for '%o' costs $ per node-hour now" },
+	{ "announcement", "the operator says" },
+	{ "announcement.ended", "an announcement of the operator ended" },
 	{ "host.floor", "host %h is never on sale below $ per node-hour" },
 };
 
@@ -240,7 +242,9 @@ static void event_put_text(FILE *out, const struct doc *d, const struct model_ev
 /* Why the operator did it, in the operator's words. */
 static void event_put_why(FILE *out, const struct doc *d, const struct model_event *e)
 {
-	const char *why = str_starts(e->type, "account.") ? doc_text(d, "message") : NULL;
+	const char *why = str_starts(e->type, "account.") || strcmp(e->type, "announcement") == 0
+		? doc_text(d, "message")
+		: NULL;
 
 	if (!why)
 		return;

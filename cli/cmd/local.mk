@@ -71,6 +71,7 @@ nanopod_SOURCES += \
 	cli/cmd/whoami.c \
 	cli/cmd/admin/admin.c \
 	cli/cmd/admin/admin.h \
+	cli/cmd/admin/admin_announce.c \
 	cli/cmd/admin/admin_hosts.c \
 	cli/cmd/admin/admin_overview.c \
 	cli/cmd/admin/admin_skus.c \

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/frame/cell.h"
+#include "cli/alerts/announcements.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/plan.h"
 #include "cli/frame/print.h"
@@ -392,6 +393,8 @@ static int reservations_command(struct nanopod *np, const struct options *o)
 		rc = market_sign_in(np, o, 0, &m);
 	if (m)
 		rc = reservations_list(m, o);
+	if (m && !rc)
+		announcements_tell(m);
 	market_sign_out(m);
 	signals_end();
 	return rc;

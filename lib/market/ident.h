@@ -23,7 +23,8 @@
 	X(ACCOUNT, "acct", NULL) \
 	X(WORKSPACE, "wksp", NULL) \
 	X(NODE, "n", NULL) \
-	X(AGENT, "agt", NULL)
+	X(AGENT, "agt", NULL) \
+	X(ANNOUNCEMENT, "ann", NULL)
 
 enum ident {
 #define IDENT_X(name, prefix, legacy) IDENT_##name,

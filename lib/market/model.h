@@ -353,6 +353,12 @@ struct model_drain {
 	bool ends_leases;
 };
 
+/* What the market's operator says. */
+struct model_announcement {
+	const char *id, *account, *severity, *text; /* account NULL: to all */
+	int64_t start, end, created_at;             /* end 0: until it is ended */
+};
+
 /* An offer that gets another price. */
 struct model_repriced {
 	const char *order, *host; /* host: the first one of it */

@@ -42,6 +42,26 @@ int wire_alert(struct doc *d, long at, struct model_alert *out, struct fail *f)
 	return rc;
 }
 
+int wire_announcement(struct doc *d, long at, struct model_announcement *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_announcement, "id", TEXT, NEEDED, id),
+		FIELD(model_announcement, "account", TEXT, MAY, account),
+		FIELD(model_announcement, "severity", TEXT, NEEDED, severity),
+		FIELD(model_announcement, "text", TEXT, NEEDED, text),
+		FIELD(model_announcement, "start_at", INT, MAY, start),
+		FIELD(model_announcement, "end_at", INT, MAY, end),
+		FIELD(model_announcement, "created_at", INT, MAY, created_at),
+		{ 0 },
+	};
+	struct model_announcement made = { 0 };
+	int rc = wire_read(d, at, "an announcement", fields, &made, f);
+
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
 int wire_alerts_of(struct doc *d, struct model_alerts_of *out, struct fail *f)
 {
 	static const struct wire_field looked[] = {

@@ -103,6 +103,8 @@ const found = { data: [alert('info', 'node', 9), alert('warning', 'machine', 9),
 	alert('critical', 'machine', null), alert('warning', 'account', 3)], unjudged: ['agt_1', 'agt_2', 'inst_1'] };
 is(frame.alertsOf(found, ['machine', 'host']).list.map((a) => [a.severity, a.subject.kind]), [['critical', 'host'], ['critical', 'machine'],
 	['warning', 'machine']], 'the worst first, of what a view is about');
+is(frame.alertsOf({ data: [{ severity: 'info', subject: { kind: 'announcement' } }], unjudged: [] }, ['machine']).list.length, 1,
+	'what the operator says is shown in each view');
 is([frame.alertsOf(found, ['machine', 'host']).unjudged, frame.alertsOf(found, ['account', 'node']).unjudged], [2, 1],
 	'what could not be judged is counted where it concerns');
 

@@ -125,6 +125,7 @@ body_of() {
 	'PATCH /np/v1/hosts/'*) echo '{"down":true}' ;;
 	'POST /np/v1/prices') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
 	'PUT /np/v1/floors') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
+	'POST /np/v1/announcements') echo '{"text":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/drain) echo '{"reason":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/offers) echo "{\"price_dollars_per_node_hour\":\"0.01\",\"start_at\":$((NOW + 2 * HOUR)),\"end_at\":$((NOW + 3 * HOUR))}" ;;
 	'POST /np/v1/instances/'*/report) echo '{"status":"failed"}' ;;

@@ -22,7 +22,7 @@ struct stay {
 	bool seen;            /* there was such a proof since they came */
 	bool sold_on;         /* somebody else has it now */
 	bool over;
-	bool plain;           /* nobody wanted proof for it */
+	bool plain; /* nobody wanted proof for it */
 };
 
 struct wish {
@@ -155,8 +155,8 @@ static void proven_wish(struct proven *p, const struct order *o)
 }
 
 /*
- * It goes on from: of what was bought now, the time before in that pool; else that of which it is a later part: of several
- * the last, since an order can buy again what came back to its seller.
+ * It goes on from: of what was bought now, the time before in that pool; else that of which it is a later part: of
+ * several the last, since an order can buy again what came back to its seller.
  */
 static const struct stay *proven_before(const struct proven *p, const struct lease *l, bool is_new)
 {

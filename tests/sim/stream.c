@@ -85,6 +85,7 @@ void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
 		.late.state = ~seed * 1000033,
 		.prices.state = ~seed * 1000037,
 		.r = r };
+	s->chatty = seed % 97 == 0;
 	s->profile = &profiles[seed % (sizeof profiles / sizeof profiles[0])];
 }
 

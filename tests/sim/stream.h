@@ -23,6 +23,7 @@ struct stream {
 	struct rng late;           /* chance for those, so that plain streams stay what they were */
 	bool steady;               /* nobody changes prices: as streams were before */
 	struct rng prices;         /* chance for those who do */
+	bool chatty;               /* the operator says much */
 };
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r);

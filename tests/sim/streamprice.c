@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random changes of what offers cost and of what hosts cost at least, and what nobody may ask. See stream.h. */
+/*
+ * Random changes of what offers cost and of what hosts cost at least, and what nobody may ask; and what the operator
+ * says. See stream.h.
+ */
+#include <string.h>
+
 #include "stream.h"
 
 static const struct rorder *price_offer(struct stream *s)
@@ -71,6 +76,32 @@ static bool do_floor(struct stream *s, struct event *ev)
 	return true;
 }
 
+/* Mostly short ones, and few ends: in some worlds there come to be too many. */
+static void do_announce(struct stream *s, struct event *ev)
+{
+	const struct list *people = &s->r->accounts, *said = &s->r->words;
+	const struct raccount *a = people->n && rng_percent(&s->prices, 40)
+		? people->at[rng_below(&s->prices, (int64_t)people->n)]
+		: NULL;
+	int64_t from = rng_percent(&s->prices, 50) ? 0 : s->r->minute + rng_below(&s->prices, 20);
+	const struct rword *w = said->n ? said->at[rng_below(&s->prices, (int64_t)said->n)] : NULL;
+
+	if (w && rng_percent(&s->prices, 30)) {
+		*ev = (struct event){ .kind = EVENT_ANNOUNCE_END,
+			.at = ev->at,
+			.account = w->account,
+			.subject = w->id };
+		return;
+	}
+	*ev = (struct event){ .kind = EVENT_ANNOUNCE,
+		.at = ev->at,
+		.account = a ? a->id : 0,
+		.text = rng_percent(&s->prices, 50) ? "new fans on Sunday" : "x",
+		.u.announce = { .severity = (int32_t)rng_below(&s->prices, 3), .from = from } };
+	if (rng_percent(&s->prices, 60))
+		ev->u.announce.until = (from ? from : s->r->minute) + 1 + rng_below(&s->prices, 60);
+}
+
 void stream_prices(struct stream *s, struct event *ev)
 {
 	if (ev->kind == EVENT_RULES || s->step <= 26)
@@ -79,12 +110,52 @@ void stream_prices(struct stream *s, struct event *ev)
 		do_price(s, ev);
 	else if (rng_percent(&s->prices, 2))
 		do_floor(s, ev);
+	else if (rng_percent(&s->prices, s->chatty ? 40 : 1))
+		do_announce(s, ev);
+}
+
+static char words_long[ANNOUNCEMENT_BYTES + 2];
+
+static void spoil_announce(struct stream *s, struct event *ev)
+{
+	memset(words_long, 'w', sizeof words_long - 1);
+	switch (rng_below(&s->prices, 7)) {
+	case 0:
+		ev->text = words_long;
+		break;
+	case 1:
+		ev->text = rng_percent(&s->prices, 50) ? NULL : "";
+		break;
+	case 2:
+		ev->u.announce.severity = rng_percent(&s->prices, 50) ? -1 : 3;
+		break;
+	case 3:
+		ev->u.announce.until = s->r->minute;
+		break;
+	case 4:
+		ev->u.announce.from = -1;
+		break;
+	case 5:
+		ev->u.announce.until = MINUTE_MAX + 1;
+		break;
+	default:
+		ev->account = s->r->next_id;
+		break;
+	}
 }
 
 bool stream_prices_spoil(struct stream *s, struct event *ev)
 {
 	int64_t *price = ev->kind == EVENT_HOST_FLOOR ? &ev->u.host_floor.price : &ev->u.order_price.price;
 
+	if (ev->kind == EVENT_ANNOUNCE) {
+		spoil_announce(s, ev);
+		return true;
+	}
+	if (ev->kind == EVENT_ANNOUNCE_END) {
+		ev->subject = s->r->next_id;
+		return true;
+	}
 	if (ev->kind != EVENT_ORDER_PRICE && ev->kind != EVENT_HOST_FLOOR)
 		return false;
 	switch (rng_below(&s->prices, 4)) {

@@ -417,6 +417,9 @@ static const struct action actions[] = {
 	{ "host up", "HOST", 1, 1, admin_host_up },
 	{ "host retire", "HOST...", 1, 1000, admin_host_retire },
 	{ "offer", "HOST PRICE [--from TIME] [--until TIME]", 2, 2, admin_offer },
+	{ "announce list", "", 0, 0, admin_announce_list },
+	{ "announce end", "ID...", 1, 100, admin_announce_end },
+	{ "announce", "TEXT [--account ACCOUNT] [--from TIME] [--until TIME]", 1, 1, admin_announce },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
 	{ "policy", "", 0, 0, admin_policy },
 	{ 0 },
@@ -429,7 +432,9 @@ static int admin_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT",
-		.help = "host, offer: account that owns the hosts, for the operator; token list: this one alone" },
+		.help = "host, offer: account that owns the hosts, for the operator; token list: this one alone; "
+			"announce: "
+			"account that reads it, default: all do" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
 	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
 		.help = "account add: beneficiary; accounts with the same one never trade with each other" },
@@ -447,10 +452,12 @@ static const struct option options[] = {
 			"verify_hours, recheck_percent; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
-	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer: start; default: now" },
-	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer: end; default: none" },
+	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce: start; default: now" },
+	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce: end; default: none" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
+	{ "severity", 0, OPTION_ENUM, .values = "info|warning|critical", .fallback = "info",
+		.complete = COMPLETE_VALUES, .help = "announce: how grave it is" },
 	{ "reason", 0, OPTION_STRING, "TEXT",
 		.help = "host down: why; its buyers see it; credit, refund, account suspend, open, set: why; the "
 			"account sees it" },
@@ -470,6 +477,8 @@ static const struct example examples[] = {
 	{ "nanopod admin host add rack1-7 -t h100 --account alice", "a host of that type, for her to sell" },
 	{ "nanopod admin offer rack1-7 2.10 --until 'tomorrow 09:00' --account alice",
 		"sell its time, in dollars per GPU-hour" },
+	{ "nanopod admin announce 'new disks on Sunday' --until 2026-12-06T20:00 --severity warning",
+		"what all accounts read: in ls and buy once, in alerts, on the page" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },
 };
@@ -487,6 +496,7 @@ const struct command cmd_admin = {
 		      "sku       list, add, set: types of nodes\n"
 		      "host      list, add, down, up, retire\n"
 		      "offer     HOST PRICE: sell a host's time\n"
+		      "announce  TEXT: say something to all accounts, or to one; list, end\n"
 		      "policy    show the rules; set KEY=VALUE...",
 	.description = "The operator connects by the market's unix socket (--url unix:/path) or with a token of "
 		       "scope admin. An owner of hosts with a token of scope host may use host and offer for "
@@ -498,6 +508,6 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|refund|token|sku|host|offer|policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|policy",
 	.run = admin_command,
 };

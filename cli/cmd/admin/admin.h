@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod admin: admin.c has the table of actions, admin_skus.c types, admin_hosts.c hosts and offers,
- * admin_tokens.c tokens, admin_overview.c the market in numbers, admin_part.c what all use.
+ * admin_tokens.c tokens, admin_announce.c announcements, admin_overview.c the market in numbers, admin_part.c what all
+ * use.
  */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H
@@ -21,6 +22,9 @@ int admin_host_up(struct nanopod *np, const struct options *o, char **words);
 int admin_host_retire(struct nanopod *np, const struct options *o, char **words);
 int admin_token_list(struct nanopod *np, const struct options *o, char **words);
 int admin_token_revoke(struct nanopod *np, const struct options *o, char **words);
+int admin_announce(struct nanopod *np, const struct options *o, char **words);
+int admin_announce_list(struct nanopod *np, const struct options *o, char **words);
+int admin_announce_end(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
 /*

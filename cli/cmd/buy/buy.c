@@ -20,6 +20,7 @@
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
+#include "cli/alerts/announcements.h"
 #include "cli/trade/ensured.h"
 #include "cli/trade/guide.h"
 
@@ -500,6 +501,8 @@ static int buy_command(struct nanopod *np, const struct options *o)
 		command_nomem();
 	rc = guide_wanted(np, o) ? buy_guided(&b) : buy_read_line(&b);
 	rc = rc ? rc : buy_go(&b);
+	if (b.d.m && (!rc || rc == BUY_STOP))
+		announcements_tell(b.d.m);
 	deal_order_release(&b.order);
 	deal_release(&b.d);
 	signals_end();

@@ -96,6 +96,13 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 	case EVENT_HOST_STATE:
 		audit_host(e, ev, ev->u.host_state.down ? "is down" : "is up", room, size);
 		return true;
+	case EVENT_ANNOUNCE:
+		snprintf(room, size, "announced to %s: %.300s",
+			ev->account ? audit_account(e, ev->account, whose) : "all", ev->text);
+		return true;
+	case EVENT_ANNOUNCE_END:
+		snprintf(room, size, "announcement %s ended", ident_text(IDENT_ANNOUNCEMENT, ev->subject, id));
+		return true;
 	case EVENT_HOST_RETIRE:
 		audit_host(e, ev, "is retired", room, size);
 		return true;

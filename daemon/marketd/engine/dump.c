@@ -154,6 +154,15 @@ static void dump_instances(const struct engine *e, struct pen *p)
 	}
 }
 
+static void dump_announcements(const struct engine *e, struct pen *p)
+{
+	const struct announcement *x;
+
+	for (size_t at = 0; (x = rank_next(&e->all[ANNOUNCEMENTS], &at));)
+		line(p, "announcement %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %s\n", x->id, x->account,
+			(int)x->severity, x->from, x->until, x->text);
+}
+
 static void dump_book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)
 {
 	if (balance)
@@ -211,6 +220,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 	dump_leases(e, &p);
 	dump_asked(e, &p);
 	dump_instances(e, &p);
+	dump_announcements(e, &p);
 	dump_books(e, &p);
 	return p.rc;
 }

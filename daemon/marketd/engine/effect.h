@@ -61,7 +61,9 @@ struct posting {
 	X(SHORTENED, "lease.shortened")   /* its host drains; minute is when it ends, amount comes back */ \
 	X(HOST_VERIFIED, "host.verified") /* to its owner, and to its tenant where it failed; code: the result */ \
 	X(ORDER_PRICED, "order.priced")   /* to its seller; amount: the new price, micro-dollars per node-minute */ \
-	X(HOST_FLOOR, "host.floor")       /* to its owner; amount: the same; 0: it has none any more */
+	X(HOST_FLOOR, "host.floor")       /* to its owner; amount: the same; 0: it has none any more */ \
+	X(ANNOUNCED, "announcement")      /* to its account, or 0: the operator's list alone; code: the severity */ \
+	X(ANNOUNCEMENT_ENDED, "announcement.ended")
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,

@@ -88,6 +88,8 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_HOST_VERIFIED] = host_verified,
 		[EVENT_ORDER_PRICE] = order_price,
 		[EVENT_HOST_FLOOR] = host_floor,
+		[EVENT_ANNOUNCE] = announce_make,
+		[EVENT_ANNOUNCE_END] = announce_end,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

@@ -18,7 +18,9 @@ enum {
 	TOKEN_HASH = 32,        /* SHA-256 */
 	PUBLIC_KEY_TEXT = 44,   /* 32 bytes in base64 */
 	WHY_BYTES = 255,        /* of why a host is down or drains */
-	RULES_NEWEST = 2,       /* the edition of rules.md that a market gets; its journal begins with 1 */
+	ANNOUNCEMENT_BYTES = 300,
+	ANNOUNCEMENTS_MAX = 100, /* that are not over */
+	RULES_NEWEST = 2,        /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
 enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a policy of 0 means, and the most */
@@ -58,7 +60,9 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(HOST_DRAIN, "host_drain")       /* its owner sells no more of it from a minute on, or does again */ \
 	X(HOST_VERIFIED, "host_verified") /* the market compared what was measured of it with its SKU */ \
 	X(ORDER_PRICE, "order_price")     /* what a sell has on sale gets another price */ \
-	X(HOST_FLOOR, "host_floor")       /* its owner sells it for no less */
+	X(HOST_FLOOR, "host_floor")       /* its owner sells it for no less */ \
+	X(ANNOUNCE, "announce")           /* the operator says something to one account, or to all */ \
+	X(ANNOUNCE_END, "announce_end")
 
 enum event_kind {
 	EVENT_NONE,
@@ -81,6 +85,7 @@ enum order_flags {
 /* What measurements of a host proved. OUTGROWN: its SKU has come to ask for more than they show. */
 enum host_proof { PROOF_NONE, PROOF_PASSED, PROOF_FAILED, PROOF_OUTGROWN };
 
+enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 enum account_state { ACCOUNT_OPEN, ACCOUNT_SUSPENDED };
 enum pool_kind { POOL_MARKET, POOL_ORIGINATING };
 enum instance_priority { PRIORITY_YIELD, PRIORITY_NORMAL, PRIORITY_PREFERRED, PRIORITY_CRITICAL };
@@ -112,13 +117,14 @@ struct policy {
 struct event {
 	enum event_kind kind;
 	int64_t at;                /* Unix seconds; never less than that of the event before */
-	uint64_t account;          /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU */
+	uint64_t
+		account; /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU, what is said to all */
 	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
 	uint64_t subject;
 	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
 	/* HOST_STATE, HOST_DRAIN, CREDIT, ACCOUNT_STATE: why; HOST_VERIFIED: what was measured, signed, as JSON; */
-	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON */
+	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;
@@ -195,6 +201,10 @@ struct event {
 		struct {
 			int64_t price;
 		} host_floor; /* the same; 0: none */
+		struct {
+			int32_t severity;
+			int64_t from, until;
+		} announce; /* account 0: to all. minutes; from 0: now, until 0: until it is ended */
 		struct {
 			int32_t result;
 			int64_t until, since;

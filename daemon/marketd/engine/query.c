@@ -109,6 +109,11 @@ QUERY_AFTER(INSTANCES, instance)
 QUERY_AFTER(PROCUREMENTS, procurement)
 QUERY_AFTER(AGENTS, agent)
 
+const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after)
+{
+	return rank_after(&e->all[ANNOUNCEMENTS], after);
+}
+
 const struct account *engine_account_after(const struct engine *e, uint64_t after)
 {
 	return rank_after(&e->all[ACCOUNTS], after);

@@ -370,6 +370,22 @@ static bool read_procurement(struct reader *r)
 	return true;
 }
 
+static bool read_announcement(struct reader *r)
+{
+	struct announcement *x = must_zalloc(sizeof *x);
+
+	codec_announcement(&r->c, x);
+	if (r->c.rc || !id_fits(r, x->id) || !x->text || !*x->text || x->severity > SEVERITY_CRITICAL ||
+		(x->account && !world_account(r->e, x->account)) || x->from < 0 || x->until <= r->e->minute ||
+		x->from >= x->until || x->until > MINUTE_MAX) {
+		free(x->text);
+		free(x);
+		return restore_bad(r);
+	}
+	world_add(r->e, ANNOUNCEMENTS, x->id, x->account, x);
+	return true;
+}
+
 static bool restore_read_head(struct reader *r)
 {
 	struct engine *e = r->e;
@@ -388,7 +404,7 @@ static bool restore_read_head(struct reader *r)
 static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease",
-		"instance", "procurement", "agent" };
+		"instance", "procurement", "agent", "announcement" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -414,7 +430,8 @@ static bool restore_read_state(struct reader *r)
 	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)
 		if (!read_pieces(r, h))
 			return false;
-	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement))
+	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement) ||
+		!restore_read_all(r, ANNOUNCEMENTS, read_announcement))
 		return false;
 	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
 		s->crossed = true; /* nobody knows any more which buys were tried */

@@ -93,7 +93,7 @@ void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 		return;
 	}
 	c->form = (int)(magic - SNAPSHOT_MAGIC);
-	kinds = c->form < 2 ? SNAPSHOT_KINDS_1 : KINDS;
+	kinds = c->form < 2 ? SNAPSHOT_KINDS_1 : c->form < 9 ? SNAPSHOT_KINDS_2 : KINDS;
 	codec_field(c, e->minute);
 	codec_field(c, e->at);
 	codec_field(c, e->count);
@@ -333,6 +333,17 @@ void codec_agent(struct codec *c, struct agent *a)
 	codec_field(c, a->retired);
 }
 
+void codec_announcement(struct codec *c, struct announcement *x)
+{
+	codec_field(c, x->id);
+	codec_field(c, x->account);
+	codec_field(c, x->severity);
+	codec_field(c, x->from);
+	codec_field(c, x->until);
+	codec_text(c, &x->text, ANNOUNCEMENT_BYTES);
+	codec_field(c, x->created_at);
+}
+
 static void save_pools(struct codec *c, const struct engine *e)
 {
 	struct live_pool *p;
@@ -415,6 +426,8 @@ int engine_save(const struct engine *e, struct buf *out)
 		codec_instance(&c, x);
 	for (at = 0; (x = rank_next(&e->all[PROCUREMENTS], &at));)
 		codec_procurement(&c, x);
+	for (at = 0; (x = rank_next(&e->all[ANNOUNCEMENTS], &at));)
+		codec_announcement(&c, x);
 	if (c.rc)
 		return c.rc;
 	sum = codec_sum(out->data + start, out->len - start);

@@ -171,4 +171,13 @@ struct procurement {
 	int64_t created_at, updated_at;
 };
 
+/* What the operator says. */
+struct announcement {
+	uint64_t id, account; /* account 0: to all */
+	enum severity severity;
+	int64_t from, until; /* minutes; until MINUTE_MAX: until it is ended */
+	char *text;
+	int64_t created_at;
+};
+
 #endif

@@ -373,6 +373,11 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_ORDER_PRICE:
 		journal_s64(w, &ev->u.order_price.price);
 		break;
+	case EVENT_ANNOUNCE:
+		journal_s32(w, &ev->u.announce.severity);
+		journal_s64(w, &ev->u.announce.from);
+		journal_s64(w, &ev->u.announce.until);
+		break;
 	case EVENT_HOST_FLOOR:
 		journal_s64(w, &ev->u.host_floor.price);
 		break;
@@ -385,6 +390,7 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_INSTANCE_STOP:
 	case EVENT_INSTANCE_DELETE:
 	case EVENT_PROCUREMENT_DELETE:
+	case EVENT_ANNOUNCE_END:
 		break; /* the subject is all it has */
 	case EVENT_NONE:
 	case EVENT_KINDS: w->rc = -EINVAL; break;

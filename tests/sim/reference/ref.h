@@ -93,6 +93,13 @@ struct rprocurement {
 
 struct ragent { uint64_t id, account, generation; char *name, *key; bool retired; };
 
+struct rword {
+	uint64_t id, account;
+	int severity;
+	int64_t from, until;
+	char *text;
+};
+
 struct rbook { uint64_t owner, asset; int book; int64_t balance; };
 struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
 
@@ -105,7 +112,7 @@ struct reference {
 	bool moved;                /* the transfer that is being written has moved something */
 	struct policy policy;
 	int32_t rules;
-	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
+	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents, words;
 	struct rbook *book;
 	size_t books;
 	struct rclosed *closed;
@@ -202,6 +209,8 @@ bool ref_overdone(const struct reference *r, const struct rprocurement *p, int64
 int ref_event(struct reference *r, const struct event *ev);
 int ref_thing(struct reference *r, const struct event *ev);
 int ref_agent(struct reference *r, const struct raccount *a, const struct event *ev);
+int ref_announce(struct reference *r, const struct event *ev);
+int ref_announce_end(struct reference *r, const struct event *ev);
 bool ref_agent_of(const struct reference *r, uint64_t account, uint64_t id); /* one that is not retired */
 bool ref_name_ok(const char *name);
 struct rpool *ref_pool(const struct reference *r, uint64_t account, uint64_t id);

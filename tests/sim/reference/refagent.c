@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of the reference market that are about agents. See reference.h. */
+/* The events of the reference market that are about agents, and what its operator says. See reference.h. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ref.h"
@@ -100,5 +101,44 @@ int ref_agent(struct reference *r, const struct raccount *a, const struct event 
 	if (ev->u.agent_session.generation <= g->generation)
 		return REASON_FENCED;
 	g->generation = ev->u.agent_session.generation;
+	return 0;
+}
+
+/* ---- What the operator says ------------------------------------------------------------- */
+
+int ref_announce(struct reference *r, const struct event *ev)
+{
+	int64_t from = ev->u.announce.from, until = ev->u.announce.until;
+	struct rword *w;
+
+	if (ev->account && !ref_list_find(&r->accounts, ev->account))
+		return REASON_NOT_FOUND;
+	if (until == 0)
+		until = MINUTE_MAX;
+	if (!ev->text || !*ev->text || strlen(ev->text) > 300 || ev->u.announce.severity < 0 ||
+		ev->u.announce.severity > 2 || from < 0 || until < 1 || until > MINUTE_MAX || until <= from ||
+		until <= r->minute)
+		return REASON_INVALID;
+	if (r->words.n >= 100)
+		return REASON_LIMIT;
+	w = ref_more(NULL, 1, sizeof *w);
+	*w = (struct rword){ .id = r->next_id++,
+		.account = ev->account,
+		.severity = ev->u.announce.severity,
+		.from = from < r->minute ? r->minute : from,
+		.until = until,
+		.text = ref_text(ev->text) };
+	ref_list_add(&r->words, w);
+	return 0;
+}
+
+int ref_announce_end(struct reference *r, const struct event *ev)
+{
+	struct rword *w = ref_list_find(&r->words, ev->subject);
+
+	if (!w || w->account != ev->account)
+		return REASON_NOT_FOUND;
+	free(w->text);
+	ref_list_drop(&r->words, w);
 	return 0;
 }

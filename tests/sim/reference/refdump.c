@@ -108,6 +108,9 @@ void reference_dump(const struct reference *r, struct buf *out)
 		"procurement %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %d %" PRId64 " %" PRId64 " %d %d %s\n",
 		p->id, p->account, p->pool, p->sku, p->target, p->window, p->min_sell, p->max_buy, p->enabled,
 		p->reason, p->name);
+	EACH(r->words, struct rword, w)
+	buf_addf(out, "announcement %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %s\n", w->id, w->account,
+		w->severity, w->from, w->until, w->text);
 	for (size_t i = 0; i < r->books; i++)
 		if (r->book[i].balance)
 			buf_addf(out, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", r->book[i].owner,

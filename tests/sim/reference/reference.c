@@ -39,11 +39,14 @@ void reference_free(struct reference *r)
 	NAMES_FREE(r->agents, struct ragent);
 	for (size_t i = 0; i < r->agents.n; i++)
 		free(((struct ragent *)r->agents.at[i])->key);
+	for (size_t i = 0; i < r->words.n; i++)
+		free(((struct rword *)r->words.at[i])->text);
 	for (size_t i = 0; i < r->hosts.n; i++)
 		free(((struct rhost *)r->hosts.at[i])->cell);
 	for (size_t i = 0; i < r->orders.n; i++)
 		free(((struct rorder *)r->orders.at[i])->rest.at);
 	list_free(&r->accounts);
+	list_free(&r->words);
 	list_free(&r->tokens);
 	list_free(&r->skus);
 	list_free(&r->hosts);

@@ -503,12 +503,33 @@ static int ev_of_instance(struct reference *r, const struct event *ev)
 	return 0;
 }
 
+/* Time is over for some of it. */
+static int ev_tick(struct reference *r, const struct event *ev)
+{
+	int rc = ref_time_tick(r, ev->u.tick.minute);
+
+	for (size_t i = r->words.n; rc == 0 && i-- > 0;) {
+		struct rword *w = r->words.at[i];
+
+		if (w->until > r->minute)
+			continue;
+		free(w->text);
+		ref_list_drop(&r->words, w);
+	}
+	return rc;
+}
+
 int ref_event(struct reference *r, const struct event *ev)
 {
 	struct raccount *a = ref_list_find(&r->accounts, ev->account);
 
 	switch (ev->kind) {
-	case EVENT_TICK: return ref_time_tick(r, ev->u.tick.minute);
+	case EVENT_TICK:
+		return ev_tick(r, ev);
+	case EVENT_ANNOUNCE:
+		return ref_announce(r, ev);
+	case EVENT_ANNOUNCE_END:
+		return ref_announce_end(r, ev);
 	case EVENT_POLICY: return ev_policy(r, ev);
 	case EVENT_RULES: return ev_rules(r, ev);
 	case EVENT_SKU: return ev_sku(r, ev);

@@ -46,6 +46,9 @@
 	X(ORDER, order.end, (int64_t)any()) \
 	X(ORDER, order.price, (int64_t)any()) \
 	X(ORDER, order.max_total, (int64_t)any()) \
+	X(ANNOUNCE, announce.severity, (int32_t)any()) \
+	X(ANNOUNCE, announce.from, (int64_t)any()) \
+	X(ANNOUNCE, announce.until, (int64_t)any()) \
 	X(HOST_FLOOR, host_floor.price, (int64_t)any()) \
 	X(ORDER_PRICE, order_price.price, (int64_t)any()) \
 	X(RELEASE, release.from, (int64_t)any()) \

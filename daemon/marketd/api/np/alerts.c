@@ -81,6 +81,15 @@ static bool alert_host_unproven(const struct alert_rule *r, const struct alert_s
 	return s->host->proof == PROOF_FAILED;
 }
 
+/* One of three rules, by how grave the operator says it is. */
+static bool alert_announced(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
+{
+	static const enum alert_severity grave[] = { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
+
+	out->since = s->said->from * 60;
+	return r->severity == grave[s->said->severity];
+}
+
 /* ---- Money and time ---------------------------------------------------------------------- */
 
 static bool alert_lease_ends(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
@@ -215,6 +224,12 @@ const struct alert_rule alert_rules[] = {
 		"{gpus}: {value} of its memory is in use; {threshold} or more for {for}", "nanopod top {name} -g" },
 	{ "node_idle", ALERT_OF_NODE, ALERT_WARNING, ALERT_RATIO, 0.03, 3600, alert_node_idles, 60, 0, true,
 		"its GPUs have done less than {threshold} for {for}, at {money} an hour", "nanopod top {name} -g" },
+	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_INFO, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
+		"{said}", "nanopod alerts" },
+	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_WARNING, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
+		"{said}", "nanopod alerts" },
+	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_CRITICAL, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
+		"{said}", "nanopod alerts" },
 	GPU_RULES(GPU_ROWS){ 0 },
 };
 
@@ -243,7 +258,7 @@ const char *alert_severity_word(enum alert_severity s)
 
 static const char *alert_of_word(enum alert_of of)
 {
-	static const char *const words[] = { "account", "reservation", "machine", "host", "node" };
+	static const char *const words[] = { "account", "reservation", "machine", "host", "node", "announcement" };
 
 	return words[of];
 }
@@ -297,6 +312,8 @@ static const char *alert_piece(const struct alert *a, const struct alert_subject
 		return alert_gpus(a, room);
 	if (strcmp(word, "money") == 0)
 		return money_text(a->money, room);
+	if (strcmp(word, "said") == 0)
+		return s->said->text;
 	if (strcmp(word, "state") == 0)
 		return a->state ? a->state : "";
 	if (strcmp(word, "nodes") == 0)
@@ -348,6 +365,9 @@ static json_t *alert_id(const struct alert_subject *s, const char **name)
 	case ALERT_OF_HOST:
 		*name = s->host->name;
 		return render_id(IDENT_HOST, s->host->id);
+	case ALERT_OF_ANNOUNCEMENT:
+		*name = "operator";
+		return render_id(IDENT_ANNOUNCEMENT, s->said->id);
 	case ALERT_OF_NODE:
 		break;
 	}

@@ -9,7 +9,14 @@
 #include "marketd/api/api.h"
 #include "marketd/api/np/alert_curves.h"
 
-enum alert_of { ALERT_OF_ACCOUNT, ALERT_OF_RESERVATION, ALERT_OF_MACHINE, ALERT_OF_HOST, ALERT_OF_NODE };
+enum alert_of {
+	ALERT_OF_ACCOUNT,
+	ALERT_OF_RESERVATION,
+	ALERT_OF_MACHINE,
+	ALERT_OF_HOST,
+	ALERT_OF_NODE,
+	ALERT_OF_ANNOUNCEMENT
+};
 enum alert_severity { ALERT_CRITICAL, ALERT_WARNING, ALERT_INFO };
 enum alert_unit { ALERT_NO_UNIT, ALERT_CELSIUS, ALERT_RATIO, ALERT_COUNT, ALERT_SECONDS, ALERT_DOLLARS };
 
@@ -22,6 +29,7 @@ struct alert_subject {
 	const struct host *host;   /* ALERT_OF_HOST; of a node that it has */
 	const struct instance *node;
 	const struct pool *pool;
+	const struct announcement *said;
 	int64_t nodes, ends; /* ALERT_OF_RESERVATION: of its leases that end first: how many, when (a minute) */
 	int64_t begun;       /* ALERT_OF_RESERVATION: the last of those began (a minute) */
 	int64_t keeping;     /* ALERT_OF_ACCOUNT: micro-dollars that a day more of what runs costs */

@@ -15,6 +15,7 @@ extern const struct route api_np_session_routes[];  /* np_session.c: browsers th
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
+extern const struct route api_np_announce_routes[]; /* np_announce.c: what the operator says */
 extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
 extern const struct route api_np_work_routes[];     /* np_work.c: an agent's work and reports */
@@ -81,6 +82,12 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r); 
 
 /* The name of a browser's session, with the id of the token that made it: it ends with that. */
 #define NP_SESSION_NAME "browser, signed in by "
+
+/* ---- Announcements ------------------------------------------------------------------------ */
+
+const char *np_severity(enum severity s);
+/* Whether the caller is told of it: it is for his account or all, and has begun (the operator hears of it before). */
+bool np_announced(const struct request *q, const struct engine *e, const struct announcement *x);
 
 /* ---- Hosts and agents --------------------------------------------------------------------- */
 
@@ -164,6 +171,7 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 
 extern const struct schema schema_np[];
 extern const struct schema schema_np_price[];
+extern const struct schema schema_np_announce[];
 extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];

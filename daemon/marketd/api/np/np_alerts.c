@@ -312,6 +312,22 @@ static bool np_alerts_after(struct api *api, const struct request *q, struct rep
 	return !after;
 }
 
+/* What the operator says now: it stands before all else. */
+static void np_alerts_said(struct np_alerts *l, const struct request *q)
+{
+	const struct announcement *x = engine_announcement_after(l->e, 0);
+
+	for (; x; x = engine_announcement_after(l->e, x->id)) {
+		struct alert_subject s = { .api = l->api,
+			.of = ALERT_OF_ANNOUNCEMENT,
+			.account = x->account,
+			.said = x };
+
+		if (x->from <= engine_minute(l->e) && np_announced(q, l->e, x))
+			alert_look(&s, l->data);
+	}
+}
+
 static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 {
 	bool owner = np_allowed(q) & SCOPE_HOST, buyer = np_allowed(q) & SCOPE_READ;
@@ -327,6 +343,8 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 	alert_metrics(ALERT_OF_NODE, l.of_node);
 	l.data = json_array();
 	l.unjudged = json_array();
+	if (!l.last)
+		np_alerts_said(&l, q);
 	if (buyer && !l.last)
 		rc = np_alerts_accounts(&l);
 	rc = rc ? rc : np_alerts_things(&l, owner, buyer);
@@ -349,7 +367,7 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 	}
 
 static const struct schema_field np_alerts_subject[] = {
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node", 0, 0, NULL },
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement", 0, 0, NULL },
 	ALERTS_TEXT("id", 0, "of the account, reservation, agent, host or node"),
 	ALERTS_TEXT("name", FIELD_NULL, NULL),
 	ALERTS_TEXT("account", FIELD_NULL, "name of the account that it belongs to"),

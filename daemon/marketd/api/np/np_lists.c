@@ -141,6 +141,8 @@ static const struct subject {
 	[NOTICE_HOST_VERIFIED] = { "host", IDENT_HOST },
 	[NOTICE_ORDER_PRICED] = { "order", IDENT_ORDER },
 	[NOTICE_HOST_FLOOR] = { "host", IDENT_HOST },
+	[NOTICE_ANNOUNCED] = { "announcement", IDENT_ANNOUNCEMENT },
+	[NOTICE_ANNOUNCEMENT_ENDED] = { "announcement", IDENT_ANNOUNCEMENT },
 };
 
 #define WITHDRAWN \
@@ -179,6 +181,10 @@ static void set_code(json_t *o, const struct notice *t)
 		break;
 	case NOTICE_HOST_STATE:
 		json_object_set_new(o, "state", json_string(t->code ? "down" : "up"));
+		break;
+	case NOTICE_ANNOUNCED:
+	case NOTICE_ANNOUNCEMENT_ENDED:
+		json_object_set_new(o, "state", json_string(np_severity((enum severity)t->code)));
 		break;
 	case NOTICE_HOST_DRAIN:
 		json_object_set_new(o, "state", json_string(t->minute ? "draining" : "selling"));
@@ -222,6 +228,9 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 {
 	const struct notice *t = &row->notice;
 	char why[MOVEMENT_WHY];
+	const struct announcement *said = t->kind == NOTICE_ANNOUNCED
+		? engine_announcement(market_engine(api->market), t->subject)
+		: NULL;
 	json_t *o = json_pack("{s:I, s:I, s:s}", "seq", (json_int_t)(row->seq << SEQ_SHIFT | row->n), "at",
 		(json_int_t)row->at, "type", notice_name(t->kind));
 
@@ -236,6 +245,8 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 	set_code(o, t);
 	if ((t->kind == NOTICE_CREDITED || t->kind == NOTICE_ACCOUNT_STATE) && *movement_why(api, row->seq, why))
 		json_object_set_new(o, "message", render_text(why));
+	if (said) /* until it is over; who reads later finds none */
+		json_object_set_new(o, "message", render_text(said->text));
 	return o;
 }
 

@@ -450,6 +450,7 @@ static const struct schema_field event_line[] = {
 	{ "account", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "instance", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "host", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "announcement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "agent", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "procurement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },

@@ -99,6 +99,8 @@ static void free_thing(enum kind k, void *thing)
 		free(((struct procurement *)thing)->name);
 	else if (k == AGENTS)
 		free_keeper(thing);
+	else if (k == ANNOUNCEMENTS)
+		free(((struct announcement *)thing)->text);
 	free(thing);
 }
 

@@ -18,7 +18,20 @@
 #include "marketd/engine/idmap.h"
 #include "marketd/engine/live/rank.h"
 
-enum kind { ACCOUNTS, TOKENS, SKUS, HOSTS, POOLS, ORDERS, LEASES, INSTANCES, PROCUREMENTS, AGENTS, KINDS };
+enum kind {
+	ACCOUNTS,
+	TOKENS,
+	SKUS,
+	HOSTS,
+	POOLS,
+	ORDERS,
+	LEASES,
+	INSTANCES,
+	PROCUREMENTS,
+	AGENTS,
+	ANNOUNCEMENTS,
+	KINDS
+};
 
 enum { HOUR = 60, HORIZON = 2048 }; /* minutes; hours that the offer index of a SKU looks ahead */
 
@@ -203,7 +216,8 @@ struct engine {
 	X(LEASES, lease, live_lease) \
 	X(INSTANCES, instance, instance) \
 	X(PROCUREMENTS, procurement, procurement) \
-	X(AGENTS, agent, live_agent)
+	X(AGENTS, agent, live_agent) \
+	X(ANNOUNCEMENTS, announcement, announcement)
 
 /* world_account(e, id) … world_agent(e, id): the thing, or NULL. */
 #define WORLD_BY_ID(kind, name, live) \

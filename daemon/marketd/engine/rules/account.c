@@ -2,6 +2,8 @@
 #include "marketd/engine/rules/account.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "market/reason.h"
 #include "marketd/engine/rules/check.h"
@@ -189,4 +191,78 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
 		s->crossed = true; /* less notice makes more capacity usable */
 	return 0;
+}
+
+/* ---- Announcements ---------------------------------------------------------------------------- */
+
+static int announce_check(const struct engine *e, const struct event *ev, struct fail *why)
+{
+	int64_t from = ev->u.announce.from, until = ev->u.announce.until ? ev->u.announce.until : MINUTE_MAX;
+	size_t len = ev->text ? strlen(ev->text) : 0;
+
+	if (ev->account && !world_account(e, ev->account))
+		return fail_set(why, REASON_NOT_FOUND, "no such account");
+	if (!len || len > ANNOUNCEMENT_BYTES)
+		return fail_set(why, REASON_INVALID, "an announcement has 1 to %d bytes", ANNOUNCEMENT_BYTES);
+	if (ev->u.announce.severity < SEVERITY_INFO || ev->u.announce.severity > SEVERITY_CRITICAL)
+		return fail_set(why, REASON_INVALID, "an announcement is info, warning or critical");
+	if (from < 0 || until > MINUTE_MAX || until <= from || until <= e->minute)
+		return fail_set(why, REASON_INVALID, "an announcement ends after it begins, and later than now");
+	if (rank_live(&e->all[ANNOUNCEMENTS]) >= ANNOUNCEMENTS_MAX)
+		return fail_set(why, REASON_LIMIT, "%d announcements are not over yet; end one of them first",
+			ANNOUNCEMENTS_MAX);
+	return 0;
+}
+
+int announce_make(struct engine *e, const struct event *ev, struct fail *why)
+{
+	int64_t from = ev->u.announce.from > e->minute ? ev->u.announce.from : e->minute;
+	int rc = announce_check(e, ev, why);
+	struct announcement *x;
+
+	if (rc)
+		return rc;
+	x = must_zalloc(sizeof *x);
+	*x = (struct announcement){ .id = world_id(e),
+		.account = ev->account,
+		.severity = (enum severity)ev->u.announce.severity,
+		.from = from,
+		.until = ev->u.announce.until ? ev->u.announce.until : MINUTE_MAX,
+		.text = must_copy(ev->text),
+		.created_at = ev->at };
+	world_add(e, ANNOUNCEMENTS, x->id, x->account, x);
+	emit_made(e, x->id);
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_ANNOUNCED,
+			.account = x->account,
+			.subject = x->id,
+			.minute = x->from,
+			.code = (int32_t)x->severity });
+	return 0;
+}
+
+int announce_end(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct announcement *x = world_announcement(e, ev->subject);
+
+	if (!x || x->account != ev->account)
+		return fail_set(why, REASON_NOT_FOUND, "no such announcement, or it is over");
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_ANNOUNCEMENT_ENDED,
+			.account = x->account,
+			.subject = x->id,
+			.code = (int32_t)x->severity });
+	world_forget(e, ANNOUNCEMENTS, x->id, x->account, x);
+	return 0;
+}
+
+void announce_forget(struct engine *e)
+{
+	struct announcement *x, *next;
+
+	for (x = rank_after(&e->all[ANNOUNCEMENTS], 0); x; x = next) {
+		next = rank_after(&e->all[ANNOUNCEMENTS], x->id);
+		if (x->until <= e->minute)
+			world_forget(e, ANNOUNCEMENTS, x->id, x->account, x);
+	}
 }

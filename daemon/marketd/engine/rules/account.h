@@ -17,4 +17,9 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why);
 enum { TOKEN_KEY = 2 * TOKEN_HASH + 1 };
 const char *token_key(const uint8_t hash[TOKEN_HASH], char room[TOKEN_KEY]);
 
+/* What the operator says to one account or to all. */
+int announce_make(struct engine *e, const struct event *ev, struct fail *why);
+int announce_end(struct engine *e, const struct event *ev, struct fail *why);
+void announce_forget(struct engine *e); /* what is over */
+
 #endif

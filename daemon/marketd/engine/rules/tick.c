@@ -3,6 +3,7 @@
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/procure.h"
@@ -106,5 +107,6 @@ int tick_apply(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "a tick must name a later minute than the last");
 	while (e->minute < minute)
 		one_minute(e, next_minute(e, minute));
+	announce_forget(e);
 	return 0;
 }

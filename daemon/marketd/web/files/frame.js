@@ -75,10 +75,13 @@ function nodePrice(perUnitText, gpus) {
 	return (p * (gpus || 1)).toFixed(6);
 }
 
+const SAID = 'announcement'; // what the operator says stands above each view
+
 // The worst first; of one kind the latest. What could not be judged is counted of the same kinds.
 function alertsOf(found, kinds) {
 	const machines = kinds.includes('machine'), nodes = kinds.includes('node');
-	const list = found.data.filter((a) => kinds.includes(a.subject.kind)).sort((a, b) =>
+	const list = found.data.filter((a) => a.subject.kind === SAID ||
+		kinds.includes(a.subject.kind)).sort((a, b) =>
 		SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || (b.since || 0) - (a.since || 0));
 
 	return { list, unjudged: found.unjudged.filter((id) => (id.startsWith('agt_') ? machines : nodes)).length };
@@ -255,7 +258,7 @@ function alertRow(a, i) {
 	put(t.code, plain(a.next));
 	return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity), ` ${a.subject.kind} `,
 		name(a.subject.name || a.subject.id), ': ', name(a.text), make('span', { class: 'quiet' }, since)),
-			t.box);
+			a.subject.kind === SAID ? '' : t.box);
 }
 
 function drawAlerts(box, found, kinds) {
