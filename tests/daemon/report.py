@@ -120,9 +120,12 @@ def credit():
 
 def refund():
     who, micros = rnd.choice(buyers), rnd.randrange(1, 50 * 10**6)
-    ask("POST", "/np/v1/accounts/%s/credits" % who, {
-        "amount_dollars": "%d.%06d" % divmod(micros, 10**6), "reservation": "%s-%s" % (who, rnd.choice(["small", "big"])), "reason": "slow"})
+    of = "%s-%s" % (who, rnd.choice(["small", "big"]))
+    if not ask("POST", "/np/v1/accounts/%s/credits" % who, {
+            "amount_dollars": "%d.%06d" % divmod(micros, 10**6), "reservation": of, "reason": "slow"}, False):
+        return  # more than was paid for it
     given[who, month_of(now)] = given.get((who, month_of(now)), 0) + micros
+    given_for[of] = given_for.get(of, 0) + micros
 
 
 def trouble():
@@ -130,7 +133,7 @@ def trouble():
     ask("PATCH", "/np/v1/hosts/%s?account=%s" % (host, owner), {"down": rnd.random() < .5}, False)
 
 
-given = {}
+given, given_for, paid_for = {}, {}, {}
 watched = seed % 4 == 3  # the overview is asked now and then, or only at the end
 deeds = [offer, offer, buy, buy, buy, sell, extend, release, credit, refund, trouble]
 first, late = month_of(now), rnd.randrange(20, 28)  # it ends within a month
@@ -202,6 +205,9 @@ for account in buyers + sellers + ["idle"]:
         for book in ("available", "held", "escrow"):
             last = [p["balance"] for p in rows if p["asset"] == "0" and p["book"] == book and p["at"] < b]
             check(after[book] == (last[-1] if last else 0), "%s %d: %s closes wrong" % (account, a, book))
+        for r in got:
+            if r["kind"] in ("usage", "forfeit"):
+                paid_for[r["reservation"]] = paid_for.get(r["reservation"], 0) + r["gross_micros"]
         credits = sum(p["amount"] for p in mine if p["subject"] == "0")
         check(sum(r["amount_micros"] for r in got if r["kind"] == "credit" and r["pool"]) == given.get((account, month_of(a)), 0),
               "%s %d: refunds with a reason" % (account, a))
@@ -226,6 +232,10 @@ for account in buyers + sellers + ["idle"]:
         carried = sum(after.values())
     now_has = ask("GET", "/np/v1/balance?account=" + account)
     check(carried == sum(now_has[b + "_micros"] for b in ("available", "held", "escrow")), account + ": the last closing is not what there is")
+
+check(given_for, "nothing was refunded")
+for of, micros in given_for.items():
+    check(micros <= paid_for.get(of, 0), "%s: %d refunded, %d paid" % (of, micros, paid_for.get(of, 0)))
 
 # Of everybody at once: the market's fees, and the same rows.
 everybody, _, _ = report(None, 0, 1 << 33, rnd.choice([20, 333, 1000]))

@@ -455,3 +455,47 @@ uint64_t movement_refunds(struct api *api, uint64_t seq)
 	s->calls->events(s, seq - 1, take_refunded, &pool, NULL);
 	return pool;
 }
+
+/* ---- What was paid for a reservation ----------------------------------------------------- */
+
+enum { PAID_POSTINGS = 1000, PAID_PAGES = 100 };
+
+static void paid_add(int64_t *sum, int64_t more)
+{
+	if (__builtin_add_overflow(*sum, more, sum))
+		*sum = INT64_MAX;
+}
+
+int movements_paid(struct api *api, const struct pool *pool, int64_t *paid, int64_t *refunded, struct fail *f)
+{
+	struct movement_page p = { .account = pool->account,
+		.from = pool->created_at,
+		.to = INT64_MAX,
+		.limit = PAID_POSTINGS,
+		.more = true };
+	int64_t in = 0, back = 0;
+	int rc = 0;
+
+	for (int i = 0; !rc && p.more; i++) {
+		if (i == PAID_PAGES)
+			rc = fail_set(f, REASON_LIMIT,
+				"the account's ledger since then is too long to be added up here; 'nanopod admin "
+				"credit' "
+				"gives money without that");
+		rc = rc ? rc : movements_read(api, &p, f);
+		for (size_t k = 0; !rc && k < p.count; k++) {
+			const struct movement *m = &p.list[k];
+
+			if (m->pool == pool->id && (m->kind == MOVEMENT_USAGE || m->kind == MOVEMENT_FORFEIT))
+				paid_add(&in, m->gross);
+			else if (m->kind == MOVEMENT_CREDIT && movement_refunds(api, m->seq) == pool->id)
+				paid_add(&back, m->gross);
+		}
+		movement_page_release(&p);
+	}
+	if (rc)
+		return rc;
+	*paid = in;
+	*refunded = back;
+	return 0;
+}

@@ -69,6 +69,15 @@ const char *movement_name(enum movement_kind kind);
 enum { MOVEMENT_WHY = WHY_BYTES + 1 };
 const char *movement_why(struct api *api, uint64_t seq, char room[MOVEMENT_WHY]);
 
+/*
+ * What the pool's account has paid for its time for good, and what of that was refunded already. 0, or a reason:
+ * REASON_LIMIT where its ledger is too long to be added up in one request.
+ *
+ * What is in escrow does not count: it is not paid yet. It is settled within the policy's settle_minutes, or comes back
+ * by itself, where the host was down or time is released; counted here it could come back twice.
+ */
+int movements_paid(struct api *api, const struct pool *pool, int64_t *paid, int64_t *refunded, struct fail *f);
+
 /* The pool that event `seq`, a credit, is a refund for; 0: it is none. */
 uint64_t movement_refunds(struct api *api, uint64_t seq);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the operator manages: accounts, their money, and the types of nodes. */
+#include "marketd/api/np/movements.h"
 #include "marketd/api/np/np.h"
 
 #include <stdlib.h>
@@ -127,6 +128,22 @@ static int patch_account(struct api *api, const struct request *q, struct reply 
 	return rc ? api_failed(q, r, rc, NULL, &why) : get_account(api, q, r);
 }
 
+/* Nobody gets back more for a reservation than was paid for it. 0 or a reason. */
+static int refund_check(struct api *api, const struct pool *p, int64_t micros, struct fail *why)
+{
+	char want[MONEY_TEXT], in[MONEY_TEXT], back[MONEY_TEXT];
+	int64_t paid, refunded;
+	int rc = movements_paid(api, p, &paid, &refunded, why);
+
+	if (rc || micros <= paid - refunded)
+		return rc;
+	return fail_set(why, REASON_LIMIT,
+		"%s is more than was paid for '%.255s': %s so far, of which %s is refunded already; what is in escrow "
+		"is not "
+		"paid yet",
+		money_text(micros, want), p->name, money_text(paid, in), money_text(refunded, back));
+}
+
 static int post_credit(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -154,7 +171,8 @@ static int post_credit(struct api *api, const struct request *q, struct reply *r
 	if (p && (ev.u.credit.micros < 0 || !ev.text))
 		return api_refuse(q, r, REASON_INVALID, ev.text ? "amount_dollars" : "reason", "%s",
 			ev.text ? "a refund is above zero" : "a refund needs a reason; the account sees it");
-	rc = api_apply(api, q, &ev, NULL, &why);
+	rc = p ? refund_check(api, p, ev.u.credit.micros, &why) : 0;
+	rc = rc ? rc : api_apply(api, q, &ev, NULL, &why);
 	if (rc)
 		return api_failed(q, r, rc, "amount_dollars", &why);
 	o = json_pack("{s:s, s:o, s:o}", "object", "credit", "account", render_id(IDENT_ACCOUNT, a->id),
