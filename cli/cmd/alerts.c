@@ -11,6 +11,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/trade/market_link.h"
+#include "cli/trade/rows_list.h"
 
 enum { NOTE_BYTES = 2000, EVERY_LEAST_MS = 100 };
 
@@ -124,7 +125,7 @@ static int alerts_show(struct market_link *m, const struct options *o, const str
 	int rc;
 
 	memcpy(shown, columns, sizeof columns);
-	if (m->socket && !np->account) /* the operator, of all */
+	if ((m->socket && !np->account) || option_given(o, "all-accounts")) /* the operator, of all */
 		shown[4].flags = COLUMN_MINOR;
 	r = rows_new(np, o, shown, &rc);
 	if (!r)
@@ -180,6 +181,7 @@ static int alerts_command(struct nanopod *np, const struct options *o)
 	size_t silenced = 0;
 	int rc = alerts_check(np, o);
 
+	rc = rc ? rc : rows_all_accounts(np, o);
 	if (rc)
 		return rc;
 	if (option_given(o, "to"))
@@ -224,6 +226,7 @@ static const struct option options[] = {
 	{ "state", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE, .section = DELIVERY,
 		.help = "what was told to whom; default: a file in ~/.local/state/nanopod/alerts for each market, "
 			"profile and account" },
+	{ "all-accounts", 0, OPTION_FLAG, .help = "of all accounts, for the operator with a token of scope admin" },
 	{ 0 },
 };
 

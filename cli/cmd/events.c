@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cli/nodes/node.h"
 #include "cli/trade/market_link.h"
+#include "cli/trade/rows_list.h"
 #include "cli/frame/print.h"
 #include "cli/frame/retype.h"
 #include "cli/frame/signals.h"
@@ -486,11 +487,12 @@ static int events_follow(struct follow *s)
 static void events_tell_more(struct nanopod *np, uint64_t seq)
 {
 	struct buf more;
+	bool all = np->account && strcmp(np->account, "*") == 0;
 
 	buf_init(&more, 4096);
-	if (np->account && buf_adds(&more, " --account"))
+	if (np->account && buf_adds(&more, all ? " --all-accounts" : " --account"))
 		command_nomem();
-	if (np->account)
+	if (np->account && !all)
 		retype_word(&more, np->account);
 	print_note(np, "'nanopod events -f --since-seq %" PRIu64 "%s%s' continues from here", seq, buf_text(&more),
 		np->format == FORMAT_TABLE || np->format == FORMAT_WIDE ? ""
@@ -504,8 +506,10 @@ static int events_command(struct nanopod *np, const struct options *o)
 {
 	struct follow s = { .forever = option_given(o, "follow"),
 		.left = option_given(o, "limit") ? option_int(o, "limit") : -1 };
-	int rc, number;
+	int rc = rows_all_accounts(np, o), number;
 
+	if (rc)
+		return rc;
 	if (s.forever && np->format == FORMAT_JSON)
 		return print_fail_field(np, STATUS_USAGE, "--output", "'-o jsonl' prints an object per line",
 			"cannot follow with '-o json': a list that never ends");
@@ -542,6 +546,7 @@ static const struct option options[] = {
 	{ "follow", 'f', OPTION_FLAG, .help = "follow, also over lost connections" },
 	{ "since-seq", 0, OPTION_INT, "N", .fallback = "0", .min = 0, .max = LONG_MAX,
 		.help = "print only events after this seq" },
+	{ "all-accounts", 0, OPTION_FLAG, .help = "of all accounts, for the operator with a token of scope admin" },
 	{ "limit", 0, OPTION_INT, "N", .min = 1, .max = 1000000000, .help = "stop after N events" },
 	{ 0 },
 };

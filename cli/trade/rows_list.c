@@ -28,3 +28,14 @@ int rows_list(struct nanopod *np, const struct options *o, const struct rows_lis
 	market_sign_out(m);
 	return rc;
 }
+
+int rows_all_accounts(struct nanopod *np, const struct options *o)
+{
+	if (!option_given(o, "all-accounts"))
+		return 0;
+	if (np->account)
+		return print_fail_field(np, STATUS_USAGE, "--all-accounts", NULL,
+			"cannot take --account and --all-accounts: one account, or all of them");
+	np->account = "*";
+	return 0;
+}

@@ -21,6 +21,9 @@ struct rows_list {
 	const char *none;   /* what people read where there is nothing to list; NULL: nothing */
 };
 
+/* --all-accounts of a command with COMMAND_ACCOUNT: np->account is all of them. 0 or an exit status. */
+int rows_all_accounts(struct nanopod *np, const struct options *o);
+
 /* An exit status, everything said. */
 int rows_list(struct nanopod *np, const struct options *o, const struct rows_list *l);
 

@@ -59,6 +59,19 @@ is "$(jq -c '.[] | select(.rule == "announcement") | [.severity, .kind, .text]' 
 like "$(NANOPOD_TOKEN=$ACME "$NANOPOD" events)" "the operator says: your card expires" "the event of an account has it"
 like "$(cat "$MARKETD_LOG")" "audit: announced to all: new disks on Sunday, by the operator" "the log says who said it"
 
+# ---- Of all accounts, by a token -------------------------------------------------------------------------------
+BOSS=$(marketd_token acme read admin)
+run_is 0 "an operator's token reads alerts of its own account" env NANOPOD_TOKEN="$BOSS" "$NANOPOD" alerts -o json --all-accounts
+is "$(jq -r '[.[] | select(.rule == "announcement") | .text] | sort | join("|")' <<<"$out")" "new disks on Sunday|your card expires" "and of all"
+of() { NANOPOD_TOKEN=$1 "$NANOPOD" events -o jsonl "${@:2}" | jq -r 'select(.type == "announcement" or .type == "order.placed") | .announcement // .order' | wc -l; }
+v2_offer "$(v2_host rack1 "$SKU")" 12.000000 >"$TMP/.offer"
+is "$(of "$BOSS") $(of "$BOSS" --all-accounts)" "1 3" "events of one account; of all, with what was said to all"
+run_is 4 "nobody else" env NANOPOD_TOKEN="$ACME" "$NANOPOD" events --all-accounts
+run_is 2 "one account or all" env NANOPOD_TOKEN="$BOSS" "$NANOPOD" alerts --all-accounts --account acme
+is "$(as "$BOSS" GET '/np/v1/hosts?account=*' | jq '.data | length')" 1 "the API says it with *"
+as "$BOSS" POST '/v2/pools?account=*' '{"name":"nobodys","workspace":"default"}' >"$TMP/.pool"
+is "$(http_status)" 422 "nothing is made for all of them"
+
 # ---- When ------------------------------------------------------------------------------------------------------
 run_is 2 "an end before the start" boss x --from "$(date -u -d "@$((NOW + 7200))" +%Y-%m-%dT%H:%MZ)" --until "$(date -u -d "@$((NOW + 3600))" +%Y-%m-%dT%H:%MZ)"
 as_later() { operator POST /np/v1/announcements "{\"text\":\"later\",\"severity\":\"critical\",\"start_at\":$((NOW + 600)),\"end_at\":$((NOW + 1200))}"; }

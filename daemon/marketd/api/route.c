@@ -21,6 +21,7 @@
 #include "marketd/store/watch.h"
 
 #define PREVIEW "/preview/v2/"
+#define ALL_ACCOUNTS "*"
 
 /* The decoded parts of a path, for as long as the handler runs. */
 struct parts {
@@ -123,13 +124,17 @@ static int check_query_value(const struct request *q, const struct route *route,
 	return 0;
 }
 
-/* ?account=, for those who may act for any account. */
+/* ?account=, for those who may act for any account; * is all of them, as on the operator's socket without it. */
 static int take_account(struct api *api, struct request *q, const char *text, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = NULL;
 	uint64_t id;
 
+	if (strcmp(text, ALL_ACCOUNTS) == 0) {
+		q->account = 0;
+		return 0;
+	}
 	if (ident_parse(IDENT_ACCOUNT, text, &id))
 		a = engine_account(e, id);
 	if (!a)
