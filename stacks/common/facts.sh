@@ -13,6 +13,7 @@
 # gpu_count (on PCI)   gpu_N "VENDOR MODEL PCI DRIVER"   gpu_usable (with a device node of their driver)   nouveau yes|no
 # rdma_count   rdma_N "DEVICE PORT STATE RATE LINK"   secure_boot yes|no|unknown   headers yes|no
 # nfs_server nfs_client yes|no: the kernel can serve and mount NFS
+# shared (the id of the file system at /shared)
 # steps "STACK.STEP STACK.STEP …" begun or done here for NP_CLUSTER   cluster: another cluster with steps here
 # other_slurm other_k3s other_kubernetes: found, but not installed by nanopod   k3s_server etcd
 
@@ -257,6 +258,7 @@ facts_filesystem() { grep -qw "$1" "${NP_FILESYSTEMS-/proc/filesystems}" || ! co
 facts_nfs() {
 	say nfs_server "$(yes_no facts_filesystem nfsd nfsd)"
 	say nfs_client "$(yes_no facts_filesystem nfs4 nfs)"
+	! mountpoint -q /shared 2>/dev/null || say shared "$(stat -f -c %i /shared 2>/dev/null)"
 }
 
 # Markers of steps: "done TIME CLUSTER", "begun CLUSTER".

@@ -13,8 +13,16 @@ of() {
 }
 homes() {
 	case ${S_home:-auto} in
-	auto) if mountpoint -q /shared; then echo /shared/home; else echo /home; fi ;;
+	auto) if mountpoint -q /shared && shared_by_all; then echo /shared/home; else echo /home; fi ;;
 	*) printf '%s\n' "${S_home%/}" ;;
+	esac
+}
+# A file system of the network, or one disk of one machine below all members: the machine's own id of it says which.
+shared_by_all() {
+	case $(stat -f -c %T /shared) in
+	ext* | xfs | btrfs) np_rows | ID=$(stat -f -c %i /shared) awk -F '\t' '
+		{ same = 0; for (i = 5; i <= NF; i++) same += $i == "shared=" ENVIRON["ID"]; if (!same) other = 1 }
+		END { exit other || !NR }' ;;
 	esac
 }
 # Those whom this step made here.

@@ -1,7 +1,7 @@
 # tests/stacks: what stacks write and do, on this machine and, in *-ns.t, on nodes of the driver ns (Makefile.am lists
 # those).
 
-stacks_tests = tests/stacks/lib.t tests/stacks/facts.t tests/stacks/slurm-conf.t
+stacks_tests = tests/stacks/lib.t tests/stacks/facts.t tests/stacks/users.t tests/stacks/slurm-conf.t
 TESTS += $(stacks_tests)
 EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf
 

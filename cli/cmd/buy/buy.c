@@ -158,18 +158,6 @@ static int buy_agree(struct buy *b)
 
 /* ---- Carrying it out --------------------------------------------------------------------------- */
 
-/* "r-" and six characters of the random id of the purchase. */
-static void choose_name(struct buy *b, char *room, size_t size)
-{
-	const struct resume_file *file = b->order.purchase.file;
-	char key[RESUME_FILE_KEY] = "np-000000";
-
-	if (option_given(b->d.o, "name"))
-		snprintf(room, size, "%s", option_text(b->d.o, "name"));
-	else
-		snprintf(room, size, "r-%.6s", (file ? resume_file_key(file, "", key) : key) + 3);
-}
-
 static int keep_number(struct purchase *p, const char *name, int64_t n)
 {
 	char text[32];
@@ -186,7 +174,7 @@ static int buy_begin(struct buy *b)
 	int rc = deal_begin(&b->d, &b->order);
 
 	if (!rc && p->own_pool) {
-		choose_name(b, name, sizeof name);
+		buy_name_choose(option_text(b->d.o, "name"), p, name, sizeof name);
 		rc = purchase_keep(p, "name", name);
 	}
 	if (!rc && b->userdata)

@@ -52,3 +52,13 @@ int buy_name_free(struct market_link *m, const char *name)
 		"cannot buy as '%s': a node%s%s%s has that name", name, i.pool.name ? " of '" : "",
 		i.pool.name ? i.pool.name : "", i.pool.name ? "'" : "");
 }
+
+void buy_name_choose(const char *typed, const struct purchase *p, char *room, size_t size)
+{
+	char key[RESUME_FILE_KEY] = "np-000000";
+
+	if (typed)
+		snprintf(room, size, "%s", typed);
+	else
+		snprintf(room, size, "r-%.6s", (p->file ? resume_file_key(p->file, "", key) : key) + 3);
+}
