@@ -86,7 +86,7 @@ static void do_announce(struct stream *s, struct event *ev)
 	int64_t from = rng_percent(&s->prices, 50) ? 0 : s->r->minute + rng_below(&s->prices, 20);
 	const struct rword *w = said->n ? said->at[rng_below(&s->prices, (int64_t)said->n)] : NULL;
 
-	if (w && rng_percent(&s->prices, 30)) {
+	if (w && rng_percent(&s->prices, s->chatty ? 5 : 30)) {
 		*ev = (struct event){ .kind = EVENT_ANNOUNCE_END,
 			.at = ev->at,
 			.account = w->account,
@@ -110,7 +110,7 @@ void stream_prices(struct stream *s, struct event *ev)
 		do_price(s, ev);
 	else if (rng_percent(&s->prices, 2))
 		do_floor(s, ev);
-	else if (rng_percent(&s->prices, s->chatty ? 40 : 1))
+	else if (rng_percent(&s->prices, s->chatty ? 80 : 1))
 		do_announce(s, ev);
 }
 
