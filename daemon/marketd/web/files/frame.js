@@ -255,10 +255,12 @@ async function readAlerts(account) {
 function alertRow(a, i) {
 	const t = typed('alert-' + i), since = a.since ? `, since ${when(a.since, Date.now() / 1000)}` : '';
 
+	if (a.subject.kind === SAID)
+		return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity),
+			' The operator says: ', name(a.text)));
 	put(t.code, plain(a.next));
 	return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity), ` ${a.subject.kind} `,
-		name(a.subject.name || a.subject.id), ': ', name(a.text), make('span', { class: 'quiet' }, since)),
-			a.subject.kind === SAID ? '' : t.box);
+		name(a.subject.name || a.subject.id), ': ', name(a.text), make('span', { class: 'quiet' }, since)), t.box);
 }
 
 function drawAlerts(box, found, kinds) {

@@ -251,7 +251,8 @@ function setFloor(h, gpus) {
 		await ask('PUT', '/np/v1/floors', { ...body(v), dry_run: true });
 		return { rows: [['floor now', had ? perHour(had, gpus) : 'none'],
 			['floor then', v.price ? perHour(priceOf(v, gpus), gpus) : 'none'],
-			['then', 'no offer of it can cost less; what is sold stays sold']] };
+			['then', v.price ? 'no offer of it can cost less; what is sold stays sold' :
+				'offers of it may have any price']] };
 	},
 	act: async (v) => {
 		await ask('PUT', '/np/v1/floors', body(v));
