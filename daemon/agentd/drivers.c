@@ -26,6 +26,17 @@ const struct driver *drivers_find(drivers all, const char *name)
 	return NULL;
 }
 
+void drivers_tell(const struct driver *d, const struct driver_terms *terms, struct inventory_setup *out)
+{
+	out->driver = d ? d->name : NULL;
+	out->devices = d && drivers_give_devices(d);
+	out->functions = d && drivers_give_functions(d);
+	out->shares = d && drivers_give_shares(d);
+	out->node_memory = terms->node_memory;
+	out->no_rate = terms->no_rate;
+	out->shared = terms->shared;
+}
+
 void drivers_terms(const struct driver *d, const struct driver_setup *s, struct driver_terms *out)
 {
 	*out = (struct driver_terms){ 0 };

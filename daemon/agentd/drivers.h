@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "agentd/driver.h"
+#include "agentd/machine/inventory.h"
 
 /* Ends with NULL; best first. `host` is used only when named. */
 typedef const struct driver *const *drivers;
@@ -19,6 +20,9 @@ const struct driver *drivers_find(drivers all, const char *name);
  */
 int drivers_choose(drivers all, const char *name, const struct driver_setup *setup, const struct driver **out,
 	struct fail *f);
+
+/* What the inventory says of its nodes. d NULL: nothing. */
+void drivers_tell(const struct driver *d, const struct driver_terms *terms, struct inventory_setup *out);
 
 /* d NULL: none is known, and no terms. */
 void drivers_terms(const struct driver *d, const struct driver_setup *s, struct driver_terms *out);

@@ -24,17 +24,11 @@ enum { SHRANK_MS = 11 * 60 * 1000 };
 static int selfcheck_read_inventory(void *arg, struct buf *out, struct fail *f)
 {
 	const struct selfcheck *c = arg;
-	struct inventory_setup setup = { .root = c->sysfs_root,
-		.data = c->data,
-		.driver = c->driver->name,
-		.devices = drivers_give_devices(c->driver),
-		.functions = drivers_give_functions(c->driver),
-		.shares = drivers_give_shares(c->driver) };
+	struct inventory_setup setup = { .root = c->sysfs_root, .data = c->data };
 	struct inventory *v = NULL;
 	int turn, rc;
 
-	setup.node_memory = c->terms.node_memory;
-	setup.no_rate = c->terms.no_rate;
+	drivers_tell(c->driver, &c->terms, &setup);
 	rc = gpu_turn_look(c->data, 0, &turn, f);
 	if (rc)
 		return rc;

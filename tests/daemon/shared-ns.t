@@ -75,6 +75,9 @@ else
 fi
 is "$(life_in crew-3 'cat /shared/one; echo third >/shared/three')$(life_in crew-2 'cat /shared/three')" "firstthird" "has what was there, and adds to it"
 
+says() { as "$FOUNDRY" GET "/np/v1/agents/$(json .agent <"$TMP/m1/agent.json")" | jq -c "[.inventory.capacity.shared_storage, ([.hosts[].fits] | all)]"; }
+is "$(says)" "[true,true]" "the market hears from the agent that its nodes can share, and that all fit"
+
 # ---- And ends -------------------------------------------------------------------------------------------------------------
 volume=$(ls -d "$TMP"/m1/shared/*/ | while read -r d; do [ ! -e "$d/nodes/$I1" ] || echo "${d%/}"; done)
 is "$(ls "$volume/nodes" | wc -l)" 3 "(its three nodes)"

@@ -37,21 +37,14 @@ static int command_line_verb_drivers(const struct flags *o, drivers all)
 static int command_line_verb_inventory(const struct flags *o, drivers all)
 {
 	const struct driver *d = drivers_find(all, o->driver);
-	struct inventory_setup setup = { .root = o->sysfs_root,
-		.data = o->data,
-		.driver = d ? d->name : NULL,
-		.devices = d && drivers_give_devices(d),
-		.functions = d && drivers_give_functions(d),
-		.shares = d && drivers_give_shares(d) };
+	struct inventory_setup setup = { .root = o->sysfs_root, .data = o->data };
 	struct driver_terms terms;
 	struct datadir_setup place;
 	int turn, status;
 
 	datadir_setup(&place, o, NULL);
 	drivers_terms(d, &place.setup, &terms);
-	setup.node_memory = terms.node_memory;
-	setup.no_rate = terms.no_rate;
-	setup.shared = terms.shared;
+	drivers_tell(d, &terms, &setup);
 	status = verb_turn(o, &turn);
 	status = status ? status : inventory_verb(&setup, o->json, stdout, stderr);
 	if (turn >= 0)

@@ -75,14 +75,8 @@ static json_t *join_inventory_now(const struct flags *o, drivers all)
 
 	datadir_setup(&place, o, NULL);
 	if (d || drivers_choose(all, o->driver, &place.setup, &d, NULL) == 0) {
-		setup.driver = d->name;
-		setup.devices = drivers_give_devices(d);
-		setup.functions = drivers_give_functions(d);
-		setup.shares = drivers_give_shares(d);
 		drivers_terms(d, &place.setup, &terms);
-		setup.node_memory = terms.node_memory;
-		setup.no_rate = terms.no_rate;
-		setup.shared = terms.shared;
+		drivers_tell(d, &terms, &setup);
 	}
 	buf_init(&text, INVENTORY_JSON_MAX);
 	if (verb_turn(o, &turn) == 0 && inventory_read(&setup, &v) == 0 && gpu_slices_keep(o->data, v, NULL) == 0 &&
