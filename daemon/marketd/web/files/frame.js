@@ -260,7 +260,8 @@ function alertRow(a, i) {
 			' The operator says: ', name(a.text)));
 	put(t.code, plain(a.next));
 	return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity), ` ${a.subject.kind} `,
-		name(a.subject.name || a.subject.id), ': ', name(a.text), make('span', { class: 'quiet' }, since)), t.box);
+		name(a.subject.name || a.subject.id), ': ', name(a.text),
+		make('span', { class: 'quiet' }, since)), t.box);
 }
 
 function drawAlerts(box, found, kinds) {
