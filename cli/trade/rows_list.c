@@ -29,6 +29,22 @@ int rows_list(struct nanopod *np, const struct options *o, const struct rows_lis
 	return rc;
 }
 
+int rows_one(struct market_link *m, const struct options *o, const struct column *columns, market_each_fn add,
+	const char *what)
+{
+	struct listing l = { .np = m->np };
+	int rc;
+
+	l.rows = rows_new(m->np, o, columns, &rc);
+	if (!l.rows)
+		return rc;
+	if (add(&l, m->doc, WIRE_WHOLE, &m->fail)) {
+		rows_drop(l.rows);
+		return market_fail(m, "cannot show %s", what);
+	}
+	return rows_end(l.rows);
+}
+
 int rows_all_accounts(struct nanopod *np, const struct options *o)
 {
 	if (!option_given(o, "all-accounts"))

@@ -27,4 +27,8 @@ int rows_all_accounts(struct nanopod *np, const struct options *o);
 /* An exit status, everything said. */
 int rows_list(struct nanopod *np, const struct options *o, const struct rows_list *l);
 
+/* The one that the market has just answered with, as a row; what: "the account", for "cannot show the account". */
+int rows_one(struct market_link *m, const struct options *o, const struct column *columns, market_each_fn add,
+	const char *what);
+
 #endif

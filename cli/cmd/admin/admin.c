@@ -55,22 +55,6 @@ static int account_list(struct nanopod *np, const struct options *o, char **word
 	return rows_list(np, o, &accounts);
 }
 
-/* The account that the market has just answered with. */
-static int show_account(struct market_link *m, const struct options *o)
-{
-	struct listing l = { .np = m->np };
-	int rc;
-
-	l.rows = rows_new(m->np, o, account_columns, &rc);
-	if (!l.rows)
-		return rc;
-	if (add_account(&l, m->doc, WIRE_WHOLE, &m->fail)) {
-		rows_end(l.rows);
-		return market_fail(m, "cannot show the account");
-	}
-	return rows_end(l.rows);
-}
-
 /* --floor: typed as an amount below zero, sent as a negative one. NULL: not given. */
 static int admin_read_floor(struct nanopod *np, const struct options *o, char room[MONEY_TEXT], const char **wire)
 {
@@ -111,7 +95,7 @@ static int account_add(struct nanopod *np, const struct options *o, char **words
 	if (!rc)
 		rc = market_make(m, "/np/v1/accounts", &body, words[0])
 			? market_fail(m, "cannot create the account '%s'", words[0])
-			: show_account(m, o);
+			: rows_one(m, o, account_columns, add_account, "the account");
 	buf_release(&body);
 	market_sign_out(m);
 	return rc;
@@ -144,7 +128,7 @@ static int change_account(struct nanopod *np, const struct options *o, const cha
 	failed = state || low ? market_send(m, "PATCH", buf_text(&path), &body, NULL)
 			      : market_get(m, "%s", buf_text(&path));
 	rc = failed ? market_fail(m, "cannot %s the account '%s'", state || low ? "change" : "show", name)
-		    : show_account(m, o);
+		    : rows_one(m, o, account_columns, add_account, "the account");
 	buf_release(&body);
 	buf_release(&path);
 	market_sign_out(m);

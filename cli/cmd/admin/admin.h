@@ -10,6 +10,7 @@
 #include "cli/frame/action.h"
 #include "cli/frame/json.h"
 #include "cli/trade/market_link.h"
+#include "cli/trade/rows_list.h"
 
 int admin_overview(struct nanopod *np, const struct options *o, char **words);
 int admin_sku_list(struct nanopod *np, const struct options *o, char **words);
@@ -53,6 +54,8 @@ int admin_begin(struct nanopod *np, const struct options *o, struct market_link 
 
 /* "/np/v1/hosts" with "/NAME" (escaped), what follows, and --account as ?account=. */
 void admin_path(struct buf *out, const struct options *o, const char *base, const char *name, const char *rest);
+/* Lists what is at base, of --account where that is given; l.path is made here. */
+int admin_list(struct nanopod *np, const struct options *o, const char *base, struct rows_list l);
 
 /* A time of --from or --until on the market's grid; 0 where not given. An exit status. */
 int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds);

@@ -36,33 +36,11 @@ static int announce_add(void *arg, struct doc *d, long at, struct fail *f)
 
 int admin_announce_list(struct nanopod *np, const struct options *o, char **words)
 {
-	struct rows_list said = { "admin", NULL, "the announcements", announce_columns, announce_add,
+	const struct rows_list said = { "admin", NULL, "the announcements", announce_columns, announce_add,
 		"no announcements" };
-	struct buf path;
-	int rc;
 
 	(void)words;
-	buf_init(&path, BODY_MAX);
-	admin_path(&path, o, "/np/v1/announcements", NULL, "");
-	said.path = buf_text(&path);
-	rc = rows_list(np, o, &said);
-	buf_release(&path);
-	return rc;
-}
-
-static int announce_show(struct market_link *m, const struct options *o)
-{
-	struct listing l = { .np = m->np };
-	int rc;
-
-	l.rows = rows_new(m->np, o, announce_columns, &rc);
-	if (!l.rows)
-		return rc;
-	if (announce_add(&l, m->doc, WIRE_WHOLE, &m->fail)) {
-		rows_drop(l.rows);
-		return market_fail(m, "cannot show the announcement");
-	}
-	return rows_end(l.rows);
+	return admin_list(np, o, "/np/v1/announcements", said);
 }
 
 int admin_announce(struct nanopod *np, const struct options *o, char **words)
@@ -97,7 +75,7 @@ int admin_announce(struct nanopod *np, const struct options *o, char **words)
 	if (!rc)
 		rc = market_make(m, "/np/v1/announcements", &body, buf_text(&body))
 			? market_fail(m, "cannot announce that")
-			: announce_show(m, o);
+			: rows_one(m, o, announce_columns, announce_add, "the announcement");
 	buf_release(&body);
 	market_sign_out(m);
 	return rc;

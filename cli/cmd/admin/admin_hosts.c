@@ -41,36 +41,14 @@ static int add_host_row(void *arg, struct doc *d, long at, struct fail *f)
 
 int admin_host_list(struct nanopod *np, const struct options *o, char **words)
 {
-	struct rows_list hosts = { .command = "admin",
+	const struct rows_list hosts = { .command = "admin",
 		.what = "the hosts",
 		.columns = host_columns,
 		.add = add_host_row,
 		.none = "no hosts; 'nanopod admin host add NAME -t TYPE' adds one" };
-	struct buf path;
-	int rc;
 
 	(void)words;
-	buf_init(&path, BODY_MAX);
-	admin_path(&path, o, "/np/v1/hosts", NULL, "");
-	hosts.path = buf_text(&path);
-	rc = rows_list(np, o, &hosts);
-	buf_release(&path);
-	return rc;
-}
-
-static int show_host(struct market_link *m, const struct options *o)
-{
-	struct listing l = { .np = m->np };
-	int rc;
-
-	l.rows = rows_new(m->np, o, host_columns, &rc);
-	if (!l.rows)
-		return rc;
-	if (add_host_row(&l, m->doc, WIRE_WHOLE, &m->fail)) {
-		rows_end(l.rows);
-		return market_fail(m, "cannot show the host");
-	}
-	return rows_end(l.rows);
+	return admin_list(np, o, "/np/v1/hosts", hosts);
 }
 
 int admin_host_add(struct nanopod *np, const struct options *o, char **words)
@@ -105,7 +83,7 @@ int admin_host_add(struct nanopod *np, const struct options *o, char **words)
 	if (!rc)
 		rc = market_make(m, buf_text(&path), &body, words[0])
 			? market_fail(m, "cannot register the host '%s'", words[0])
-			: show_host(m, o);
+			: rows_one(m, o, host_columns, add_host_row, "the host");
 	buf_release(&body);
 	buf_release(&path);
 	market_sign_out(m);
@@ -132,7 +110,7 @@ static int set_down(struct market_link *m, const struct options *o, const char *
 		command_nomem();
 	rc = market_send(m, "PATCH", buf_text(&path), &body, NULL)
 		? market_fail(m, "cannot mark '%s' as %s", host, down ? "down" : "up")
-		: show_host(m, o);
+		: rows_one(m, o, host_columns, add_host_row, "the host");
 	buf_release(&body);
 	buf_release(&path);
 	return rc;

@@ -7,7 +7,7 @@
 #include "cli/frame/print.h"
 #include "market/when.h"
 
-enum { GRID = 60 };
+enum { GRID = 60, PATH_ROOM = 16 * 1024 };
 
 int admin_begin(struct nanopod *np, const struct options *o, struct market_link **out)
 {
@@ -32,6 +32,19 @@ void admin_path(struct buf *out, const struct options *o, const char *base, cons
 	if (buf_adds(out, base) || (name && client_quote(out, name)) || buf_adds(out, rest) ||
 	    (account && (buf_adds(out, "?account=") || client_quote(out, account))))
 		command_nomem();
+}
+
+int admin_list(struct nanopod *np, const struct options *o, const char *base, struct rows_list l)
+{
+	struct buf path;
+	int rc;
+
+	buf_init(&path, PATH_ROOM);
+	admin_path(&path, o, base, NULL, "");
+	l.path = buf_text(&path);
+	rc = rows_list(np, o, &l);
+	buf_release(&path);
+	return rc;
 }
 
 int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds)

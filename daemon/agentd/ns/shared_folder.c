@@ -78,7 +78,7 @@ static int64_t shared_sum(const char *nodes, size_t *count)
 	*count = 0;
 	buf_init(&b, SHARED_SIZE);
 	while (d && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || strchr(e->d_name, '.')) /* one that is being written */
+		if (strchr(e->d_name, '.')) /* no node's id has one; that of a file which is being written has */
 			continue;
 		++*count;
 		buf_clear(&b);
