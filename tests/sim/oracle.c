@@ -27,6 +27,7 @@ void oracle_ask(struct world *w, const struct event *ev, struct promise *p)
 	if (ev->kind == EVENT_ORDER && ev->u.order.pool) {
 		p->asked = true;
 		p->rc = engine_quote(w->eng, ev, &p->quote, &why);
+		p->quote.cost -= p->quote.granted; /* rows say what the buyer itself paid */
 	}
 	if (ev->kind == EVENT_RELEASE) {
 		p->asked = true;

@@ -58,6 +58,8 @@ static bool world_good(uint64_t seed, const struct world_options *how)
 	good = world_run(&w, seed, how, &cover) && world_replays(&w);
 	cover.floored += w.floors.sold;
 	cover.at_floor += w.floors.dear;
+	cover.gifts_paid += w.gifts.paid;
+	cover.gifts_back += w.gifts.returned;
 	cover.proven += proven_paid(w.proven);
 	cover.unproven += proven_free_of_charge(w.proven);
 	if (!good)
@@ -112,6 +114,9 @@ static const struct reasons reasons[] = {
 	{ EVENT_ORDER_PRICE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(OVERFLOW), R(BELOW_FLOOR) } },
 	{ EVENT_ANNOUNCE, { R(INVALID), R(NOT_FOUND), R(LIMIT) } },
 	{ EVENT_ANNOUNCE_END, { R(NOT_FOUND), R(INVALID) } },
+	{ EVENT_GRANT, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
+	{ EVENT_GRANT_END, { R(NOT_FOUND), R(WRONG_STATE), R(INVALID) } },
+	{ EVENT_ACCOUNT_FACTS, { R(INVALID), R(NOT_FOUND) } },
 	{ EVENT_HOST_FLOOR, { R(INVALID), R(NOT_FOUND), R(BELOW_FLOOR) } },
 	{ EVENT_RELEASE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NOT_OWNED) } },
 	{ EVENT_INSTANCE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(NAME_TAKEN) } },
@@ -268,6 +273,8 @@ int main(int argc, char **argv)
 		"who wants proof paid for %ld minutes, and not for %ld without it", cover.proven, cover.unproven);
 	ok(!good || (cover.floored > EVENTS_CHECKED / 100 && cover.at_floor > EVENTS_CHECKED / 1000),
 		"of hosts with a floor %ld minutes were sold, %ld of them at that", cover.floored, cover.at_floor);
+	ok(!good || (cover.gifts_paid > EVENTS_CHECKED / 1000 && cover.gifts_back > EVENTS_CHECKED / 1000),
+		"grants paid %ld times, and got something back %ld times", cover.gifts_paid, cover.gifts_back);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
 		cover.whys);

@@ -27,6 +27,8 @@ static void tell_order(const struct event *ev, struct buf *out)
 		buf_addf(out, " host %" PRIu64, ev->u.order.host);
 	if (ev->u.order.max_total)
 		buf_addf(out, " max_total %" PRId64, ev->u.order.max_total);
+	if (ev->u.order.grant)
+		buf_addf(out, " grant %" PRIu64 " part %d", ev->u.order.grant, ev->u.order.granted);
 	if (ev->u.order.procurement)
 		buf_addf(out, " procurement %" PRIu64, ev->u.order.procurement);
 }
@@ -121,6 +123,9 @@ void show_event(const struct event *ev, struct buf *out)
 		tell_proof(ev, out);
 	else if (ev->kind == EVENT_ORDER_PRICE)
 		buf_addf(out, " price %" PRId64, ev->u.order_price.price);
+	else if (ev->kind == EVENT_GRANT)
+		buf_addf(out, " sponsor %" PRIu64 " max %" PRId64 " until %" PRId64, ev->u.grant.sponsor,
+			ev->u.grant.max, ev->u.grant.until);
 	else if (ev->kind == EVENT_HOST_FLOOR)
 		buf_addf(out, " price %" PRId64, ev->u.host_floor.price);
 	else

@@ -24,6 +24,7 @@ struct stream {
 	bool steady;               /* nobody changes prices: as streams were before */
 	struct rng prices;         /* chance for those who do */
 	bool chatty;               /* the operator says much */
+	struct rng gifts;          /* chance for grants */
 };
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r);
@@ -86,6 +87,8 @@ void stream_spoil(struct stream *s, struct event *ev);       /* streamwrong.c */
 void stream_agents(struct stream *s, struct event *ev);      /* streamagent.c: something of agents, instead or added */
 void stream_proofs(struct stream *s, struct event *ev);      /* streamproof.c: something of proofs, the same way */
 void stream_prices(struct stream *s, struct event *ev);      /* streamprice.c: another price, the same way */
+void stream_grants(struct stream *s, struct event *ev);      /* streamgrant.c: a grant, or one that pays */
+bool stream_grants_spoil(struct stream *s, struct event *ev);
 bool stream_prices_spoil(struct stream *s, struct event *ev);
 bool stream_proofs_spoil(struct stream *s, struct event *ev);
 bool stream_agents_spoil(struct stream *s, struct event *ev); /* false: nothing of theirs is in it */

@@ -26,6 +26,7 @@ void world_release(struct world *w)
 	shadow_release(&w->shadow);
 	proven_free(w->proven);
 	floors_release(&w->floors);
+	gifts_release(&w->gifts);
 	buf_release(&w->mine);
 	buf_release(&w->theirs);
 	free(w->log);
@@ -111,7 +112,7 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 {
 	struct fail why = { .code = 0 }, theirs = { .code = 0 };
 	uint64_t before = engine_count(w->eng);
-	const char *unpaid, *cheap;
+	const char *unpaid, *cheap, *free_lunch;
 	int want, rc;
 
 	world_log(w, ev);
@@ -136,6 +137,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	cheap = floors_look(&w->floors, ev, &w->did);
 	if (cheap)
 		return world_wrong(w, "%s", cheap);
+	free_lunch = gifts_look(&w->gifts, ev, &w->did);
+	if (free_lunch)
+		return world_wrong(w, "%s", free_lunch);
 	buf_clear(&w->mine);
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);

@@ -8,6 +8,7 @@
 
 #include "marketd/engine/engine.h"
 #include "floors.h"
+#include "gifts.h"
 #include "proven.h"
 #include "shadow.h"
 #include "stream.h"
@@ -50,6 +51,7 @@ struct coverage {
 	long events, loads, whys;
 	long proven, unproven;               /* minutes of buyers who want proof: paid, and not paid for want of it */
 	long floored, at_floor;              /* minutes sold of hosts with a floor; at just that price */
+	long gifts_paid, gifts_back;         /* times that a grant paid, and got something back */
 	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
 };
 
@@ -74,6 +76,7 @@ struct world {
 	struct shadow shadow;
 	struct proven *proven;
 	struct floors floors;
+	struct gifts gifts;
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;

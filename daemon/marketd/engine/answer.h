@@ -12,6 +12,7 @@ struct level { int64_t price; struct spans spans; };
 
 struct quote {
 	int64_t cost;              /* micro-dollars in all */
+	int64_t granted;           /* of these, what a grant pays */
 	int64_t price;             /* of the dearest piece: posting this limit fills at no more */
 	int32_t nodes;             /* as asked, or fewer with ORDER_PARTIAL */
 };

@@ -9,6 +9,7 @@
 
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/live/world.h"
 
 /* Sums that the audit counts again for an account, for a SKU in a pool, for a lease. */
@@ -21,6 +22,7 @@ struct audit {
 	struct fail *why;
 	struct idmap accounts;     /* struct tally */
 	struct idmap leases;       /* struct lease_tally */
+	struct idmap grants;       /* int64_t: what leases still cost each */
 };
 
 struct lease_tally {
@@ -94,6 +96,29 @@ static int check_parent(struct audit *a, const struct live_lease *t)
 	return 0;
 }
 
+/* Its sponsor's part is in the sponsor's escrow, and can come back to the grant. */
+static bool check_granted(struct audit *a, const struct lease *l)
+{
+	struct tally *sponsor = idmap_get(&a->accounts, grant_sponsor(a->e, l->grant)->pub.id);
+	int64_t *open = idmap_get(&a->grants, l->grant);
+
+	return add_product(&sponsor->escrow, l->granted, l->paid_end - l->settled) &&
+		add_product(open, l->granted, l->paid_end - l->settled);
+}
+
+static int check_grants(struct audit *a)
+{
+	const struct grant *g;
+
+	for (size_t at = 0; (g = rank_next(&a->e->all[GRANTS], &at));) {
+		const int64_t *open = idmap_get(&a->grants, g->id);
+
+		if (*open > g->spent || g->spent > g->max)
+			return broken(a, "grant %" PRIu64 " did not spend what its leases still cost it", g->id);
+	}
+	return 0;
+}
+
 static int check_leases(struct audit *a)
 {
 	const struct live_lease *t;
@@ -112,7 +137,12 @@ static int check_leases(struct audit *a)
 			return broken(a, "lease %" PRIu64 " has values that no lease can have", l->id);
 		if (world_account(a->e, l->buyer)->pub.beneficiary == world_account(a->e, l->seller)->pub.beneficiary)
 			return broken(a, "lease %" PRIu64 " has one beneficiary on both sides", l->id);
-		if (l->paid_end > l->settled && !add_product(&buyer->escrow, l->price, l->paid_end - l->settled))
+		if (!grant_fits(a->e, l))
+			return broken(a, "lease %" PRIu64 " is paid by a grant that does not fit it", l->id);
+		if (l->paid_end <= l->settled)
+			continue;
+		if (!add_product(&buyer->escrow, l->price - l->granted, l->paid_end - l->settled) ||
+			(l->grant && !check_granted(a, l)))
 			return broken(a, "account %" PRIu64 " has more in escrow than can be counted", l->buyer);
 	}
 	return 0;
@@ -131,7 +161,7 @@ static int check_piece(struct audit *a, const struct live_host *h, const struct 
 			l->pub.sold_on))
 		return broken(a, "minute %" PRId64 " of host %" PRIu64 " has a pool that is not its lease's", start,
 			h->pub.id);
-	if (l && p->interruptible != l->pub.interruptible)
+	if (p->granted != (l && l->pub.grant) || (l && p->interruptible != l->pub.interruptible))
 		return broken(a, "minute %" PRId64 " of host %" PRIu64 " names no known lease", start, h->pub.id);
 	if (!l && (p->lease || p->pool != h->pub.pool))
 		return broken(a, "minute %" PRId64 " of host %" PRIu64 " has a pool without a lease", start, h->pub.id);
@@ -308,16 +338,19 @@ static int check_gone(struct audit *a)
 	const struct live_account *x;
 	const struct live_pool *p;
 	const struct token *t;
+	const struct grant *g;
 
 	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
-		size_t pools = 0, tokens = 0;
+		size_t pools = 0, tokens = 0, grants = 0;
 
 		for (size_t k = 0; (p = rank_next(&x->own[POOLS], &k));)
 			pools += p->pub.deleted;
 		for (size_t k = 0; (t = rank_next(&x->own[TOKENS], &k));)
 			tokens += t->revoked;
-		if (pools != x->gone[POOLS] || tokens != x->gone[TOKENS])
-			return broken(a, "account %" PRIu64 " has another number of deleted pools or revoked tokens",
+		for (size_t k = 0; (g = rank_next(&x->own[GRANTS], &k));)
+			grants += g->ended;
+		if (pools != x->gone[POOLS] || tokens != x->gone[TOKENS] || grants != x->gone[GRANTS])
+			return broken(a, "account %" PRIu64 " has another number of pools, tokens or grants that ended",
 				x->pub.id);
 	}
 	return 0;
@@ -327,9 +360,12 @@ static void audit_prepare(struct audit *a)
 {
 	const struct account *x;
 	const struct lease *l;
+	const struct grant *g;
 
 	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));)
 		idmap_add(&a->accounts, x->id, must_zalloc(sizeof(struct tally)));
+	for (size_t at = 0; (g = rank_next(&a->e->all[GRANTS], &at));)
+		idmap_add(&a->grants, g->id, must_zalloc(sizeof(int64_t)));
 	for (size_t at = 0; (l = rank_next(&a->e->all[LEASES], &at));)
 		idmap_add(&a->leases, l->id, must_zalloc(sizeof(struct lease_tally)));
 }
@@ -343,7 +379,7 @@ static void audit_forget(struct idmap *m)
 
 int engine_check(const struct engine *e, struct fail *why)
 {
-	static int (*const checks[])(struct audit *) = { check_orders, check_leases, audit_check_hosts, check_minutes,
+	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_grants, audit_check_hosts, check_minutes,
 		check_money, check_capacity, check_instances, check_gone };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
@@ -353,5 +389,6 @@ int engine_check(const struct engine *e, struct fail *why)
 		rc = checks[i](&a);
 	audit_forget(&a.accounts);
 	audit_forget(&a.leases);
+	audit_forget(&a.grants);
 	return rc;
 }

@@ -124,6 +124,23 @@ static void dump_leases(const struct engine *e, struct pen *p)
 	}
 }
 
+static void dump_grants(const struct engine *e, struct pen *p)
+{
+	const struct account *a;
+	const struct grant *g;
+	const struct lease *l;
+
+	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
+		if (l->grant)
+			line(p, "granted %" PRIu64 " %" PRIu64 " %" PRId64 "\n", l->id, l->grant, l->granted);
+	for (size_t at = 0; (g = rank_next(&e->all[GRANTS], &at));)
+		line(p, "grant %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %s\n", g->id,
+			g->account, g->sponsor, g->max, g->spent, g->until, g->ended, g->name);
+	for (size_t at = 0; (a = rank_next(&e->all[ACCOUNTS], &at));)
+		if (a->facts)
+			line(p, "facts %" PRIu64 " %s\n", a->id, a->facts);
+}
+
 /* Only what a market has that asks for proofs. */
 static void dump_asked(const struct engine *e, struct pen *p)
 {
@@ -221,6 +238,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 	dump_asked(e, &p);
 	dump_instances(e, &p);
 	dump_announcements(e, &p);
+	dump_grants(e, &p);
 	dump_books(e, &p);
 	return p.rc;
 }

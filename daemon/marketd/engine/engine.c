@@ -8,6 +8,7 @@
 #include "marketd/engine/rules/drain.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/account.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/procure.h"
 #include "marketd/engine/rules/release.h"
 #include "marketd/engine/rules/resting.h"
@@ -90,6 +91,9 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_HOST_FLOOR] = host_floor,
 		[EVENT_ANNOUNCE] = announce_make,
 		[EVENT_ANNOUNCE_END] = announce_end,
+		[EVENT_GRANT] = grant_make,
+		[EVENT_GRANT_END] = grant_end,
+		[EVENT_ACCOUNT_FACTS] = facts_set,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

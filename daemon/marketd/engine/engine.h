@@ -67,6 +67,8 @@ const struct lease *engine_lease_after(const struct engine *e, uint64_t account,
 const struct instance *engine_instance_after(const struct engine *e, uint64_t account, uint64_t after);
 const struct instance *engine_instance_before(const struct engine *e, uint64_t account, uint64_t before);
 const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct grant *engine_grant(const struct engine *e, uint64_t id);
+const struct grant *engine_grant_after(const struct engine *e, uint64_t account, uint64_t after); /* ended ones too */
 const struct announcement *engine_announcement(const struct engine *e, uint64_t id);
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after); /* not over; to anybody */
 const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */

@@ -20,6 +20,8 @@ enum {
 	WHY_BYTES = 255,        /* of why a host is down or drains */
 	ANNOUNCEMENT_BYTES = 300,
 	ANNOUNCEMENTS_MAX = 100, /* that are not over */
+	FACTS_BYTES = 4096,      /* of what is known of an account */
+	PPM = 1000000,           /* all of a price: what grants pay is in millionths */
 	RULES_NEWEST = 2,        /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
@@ -62,7 +64,10 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(ORDER_PRICE, "order_price")     /* what a sell has on sale gets another price */ \
 	X(HOST_FLOOR, "host_floor")       /* its owner sells it for no less */ \
 	X(ANNOUNCE, "announce")           /* the operator says something to one account, or to all */ \
-	X(ANNOUNCE_END, "announce_end")
+	X(ANNOUNCE_END, "announce_end") \
+	X(GRANT, "grant")                 /* an account's buys may be paid with another's money */ \
+	X(GRANT_END, "grant_end") \
+	X(ACCOUNT_FACTS, "account_facts") /* what the operator knows of it, for the policy */
 
 enum event_kind {
 	EVENT_NONE,
@@ -80,6 +85,7 @@ enum order_flags {
 	ORDER_EXTEND = 4,        /* buy: the same hosts that the pool holds in the minute before start, or nothing */
 	ORDER_INTERRUPTIBLE = 8, /* buy: may be taken back by a reserved buy, with two minutes' notice */
 	ORDER_UNVERIFIED = 16,   /* buy: hosts without a valid proof do, too */
+	ORDER_GRANTED = 32,      /* buy: a grant paid for it, in part or whole; only the engine sets it */
 };
 
 /* What measurements of a host proved. OUTGROWN: its SKU has come to ask for more than they show. */
@@ -121,10 +127,10 @@ struct event {
 		account; /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU, what is said to all */
 	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
 	uint64_t subject;
-	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT */
+	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT, GRANT */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
 	/* HOST_STATE, HOST_DRAIN, CREDIT, ACCOUNT_STATE: why; HOST_VERIFIED: what was measured, signed, as JSON; */
-	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said */
+	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said; ACCOUNT_FACTS: JSON */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;
@@ -153,7 +159,9 @@ struct event {
 			int32_t side, flags, nodes;
 			int64_t start, end;        /* minutes, [start, end) */
 			int64_t price;             /* limit, micro-dollars per node-minute */
-			int64_t max_total;         /* buy: micro-dollars; 0: none */
+			int64_t max_total;         /* buy: micro-dollars of its own; 0: none */
+			uint64_t grant;            /* buy: which pays a part; 0: none */
+			int32_t granted;           /* that part of each price, in millionths */
 		} order;
 		struct {
 			int64_t from;
@@ -205,6 +213,10 @@ struct event {
 			int32_t severity;
 			int64_t from, until;
 		} announce; /* account 0: to all. minutes; from 0: now, until 0: until it is ended */
+		struct {
+			uint64_t sponsor; /* the account that pays */
+			int64_t max, until; /* micro-dollars in all; a minute, 0: until it is ended */
+		} grant;
 		struct {
 			int32_t result;
 			int64_t until, since;

@@ -44,6 +44,8 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/drain.h \
 	daemon/marketd/engine/rules/emit.c \
 	daemon/marketd/engine/rules/emit.h \
+	daemon/marketd/engine/rules/grant.c \
+	daemon/marketd/engine/rules/grant.h \
 	daemon/marketd/engine/rules/lease.c \
 	daemon/marketd/engine/rules/lease.h \
 	daemon/marketd/engine/rules/ledger.c \

@@ -108,6 +108,7 @@ QUERY_AFTER(LEASES, lease)
 QUERY_AFTER(INSTANCES, instance)
 QUERY_AFTER(PROCUREMENTS, procurement)
 QUERY_AFTER(AGENTS, agent)
+QUERY_AFTER(GRANTS, grant)
 
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after)
 {

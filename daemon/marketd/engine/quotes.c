@@ -43,7 +43,10 @@ static int quote_buy(const struct engine *e, const struct order *o, struct quote
 	quote_init(e, &t, o);
 	rc = buy_plan(e, &t, &plan, why);
 	if (plan.count)
-		*out = (struct quote){ .cost = plan.cost, .price = plan.dearest, .nodes = most_nodes(o, &plan) };
+		*out = (struct quote){ .cost = plan.cost,
+			.granted = buy_granted(o, &plan),
+			.price = plan.dearest,
+			.nodes = most_nodes(o, &plan) };
 	else if (rc == 0)
 		rc = fail_set(why, buy_reason(&plan),
 			plan.more ? "what is on sale costs more than the limit"

@@ -13,6 +13,7 @@
 #include "marketd/engine/rules/agents.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/account.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/snapshot.h"
 #include "marketd/engine/rules/live_order.h"
 
@@ -61,7 +62,25 @@ static bool read_account(struct reader *r)
 	if (fits)
 		world_make_account(r->e, &a);
 	free(a.name);
+	free(a.facts);
 	return fits || restore_bad(r);
+}
+
+static bool read_grant(struct reader *r)
+{
+	struct grant *g = must_zalloc(sizeof *g);
+
+	codec_grant(&r->c, g);
+	if (!id_fits(r, g->id) || !g->name || !*g->name || !world_account(r->e, g->account) ||
+		!world_account(r->e, g->sponsor) || g->sponsor == g->account || g->max < 1 || g->spent < 0 ||
+		g->spent > g->max || g->until < 1 || g->until > MINUTE_MAX ||
+		(!g->ended && world_named(r->e, GRANTS, g->account, g->name))) {
+		free(g->name);
+		free(g);
+		return restore_bad(r);
+	}
+	grant_add(r->e, g);
+	return true;
 }
 
 static bool restore_read_token(struct reader *r)
@@ -190,7 +209,7 @@ static bool restore_read_lease(struct reader *r)
 		h->pub.retired || h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute ||
 		l.price < 0 || l.price > PRICE_MAX || l.paid_end < l.start || l.paid_end > l.end ||
 		l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id || l.since < 0 ||
-		l.since > l.start)
+		l.since > l.start || !grant_fits(r->e, &l))
 		return restore_bad(r);
 	lease_schedule(r->e, world_make_lease(r->e, &l));
 	return true;
@@ -286,6 +305,7 @@ static bool piece_fits(struct reader *r, const struct live_host *h, struct piece
 	p->place = sell ? sell->pub.place : 0;
 	p->block = sell && order_block(&sell->pub);
 	p->interruptible = l && l->pub.interruptible;
+	p->granted = l && l->pub.grant;
 	return true;
 }
 
@@ -404,7 +424,7 @@ static bool restore_read_head(struct reader *r)
 static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease",
-		"instance", "procurement", "agent", "announcement" };
+		"instance", "procurement", "agent", "announcement", "grant" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -423,7 +443,7 @@ static bool restore_read_state(struct reader *r)
 	if (!restore_read_head(r) || !restore_read_all(r, ACCOUNTS, read_account) ||
 		!restore_read_all(r, TOKENS, restore_read_token) || !restore_read_all(r, SKUS, restore_read_sku) ||
 		!restore_read_all(r, POOLS, restore_read_pool) || !restore_read_all(r, AGENTS, read_agent) ||
-		!restore_read_all(r, HOSTS, restore_read_host) || !restore_read_all(r, LEASES, restore_read_lease) ||
+		!restore_read_all(r, GRANTS, read_grant) || !restore_read_all(r, HOSTS, restore_read_host) || !restore_read_all(r, LEASES, restore_read_lease) ||
 		!restore_read_all(r, ORDERS, restore_read_order))
 		return false;
 	r->what = "schedule";

@@ -82,6 +82,12 @@ uint64_t codec_sum(const void *bytes, size_t len)
 	return hash_more(HASH_BEGIN, bytes, len);
 }
 
+/* How many kinds of things an earlier form knows. */
+static int snapshot_kinds(int form)
+{
+	return form < 2 ? AGENTS : form < 9 ? ANNOUNCEMENTS : form < 10 ? GRANTS : KINDS;
+}
+
 void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 {
 	int64_t magic = SNAPSHOT_MAGIC + SNAPSHOT_FORM;
@@ -93,7 +99,7 @@ void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 		return;
 	}
 	c->form = (int)(magic - SNAPSHOT_MAGIC);
-	kinds = c->form < 2 ? SNAPSHOT_KINDS_1 : c->form < 9 ? SNAPSHOT_KINDS_2 : KINDS;
+	kinds = snapshot_kinds(c->form);
 	codec_field(c, e->minute);
 	codec_field(c, e->at);
 	codec_field(c, e->count);
@@ -124,6 +130,8 @@ void codec_account(struct codec *c, struct account *a)
 	codec_field(c, a->available);
 	codec_field(c, a->held);
 	codec_field(c, a->escrow);
+	if (c->form >= 10)
+		codec_text(c, &a->facts, FACTS_BYTES);
 }
 
 void codec_token(struct codec *c, struct token *t)
@@ -274,6 +282,10 @@ void codec_lease(struct codec *c, struct lease *l)
 		return;
 	codec_field(c, l->proof);
 	codec_field(c, l->since);
+	if (c->form < 10)
+		return;
+	codec_field(c, l->grant);
+	codec_field(c, l->granted);
 }
 
 void codec_instance(struct codec *c, struct instance *x)
@@ -342,6 +354,19 @@ void codec_announcement(struct codec *c, struct announcement *x)
 	codec_field(c, x->until);
 	codec_text(c, &x->text, ANNOUNCEMENT_BYTES);
 	codec_field(c, x->created_at);
+}
+
+void codec_grant(struct codec *c, struct grant *g)
+{
+	codec_field(c, g->id);
+	codec_field(c, g->account);
+	codec_field(c, g->sponsor);
+	codec_text(c, &g->name, NAME_BYTES);
+	codec_field(c, g->max);
+	codec_field(c, g->spent);
+	codec_field(c, g->until);
+	codec_field(c, g->created_at);
+	codec_field(c, g->ended);
 }
 
 static void save_pools(struct codec *c, const struct engine *e)
@@ -416,6 +441,8 @@ int engine_save(const struct engine *e, struct buf *out)
 	save_pools(&c, e);
 	for (at = 0; (x = rank_next(&e->all[AGENTS], &at));)
 		codec_agent(&c, x);
+	for (at = 0; (x = rank_next(&e->all[GRANTS], &at));)
+		codec_grant(&c, x);
 	for (at = 0; (x = rank_next(&e->all[HOSTS], &at));)
 		codec_host(&c, x);
 	for (at = 0; (x = rank_next(&e->all[LEASES], &at));)

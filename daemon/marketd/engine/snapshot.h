@@ -18,9 +18,9 @@ struct codec {
 /*
  * "NPM" and the form: 1, 2 with agents, 3 with the rules' edition, 4 with draining hosts, 5 with proofs, 6 with when a
  * node ended, 7 with prices that changed, 8 with floors of hosts, 9 with
- * announcements. Reading takes every form.
+ * announcements, 10 with grants and facts. Reading takes every form.
  */
-enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 9, SNAPSHOT_KINDS_1 = AGENTS, SNAPSHOT_KINDS_2 = ANNOUNCEMENTS };
+enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 10 };
 enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
 
 void codec_num(struct codec *c, int64_t *value);
@@ -53,6 +53,7 @@ void codec_lease(struct codec *c, struct lease *l);
 void codec_instance(struct codec *c, struct instance *x);
 void codec_procurement(struct codec *c, struct procurement *p);
 void codec_announcement(struct codec *c, struct announcement *x);
+void codec_grant(struct codec *c, struct grant *g);
 void codec_agent(struct codec *c, struct agent *a);
 
 #endif

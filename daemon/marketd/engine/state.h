@@ -27,6 +27,7 @@ struct account {
 	int64_t available;         /* micro-dollars that may be spent */
 	int64_t held;              /* for orders that rest */
 	int64_t escrow;            /* paid for leases and not yet earned by their sellers */
+	char *facts;               /* what the operator knows of it, JSON; NULL */
 	void *own;                 /* the engine's lists of this account's things */
 };
 
@@ -68,6 +69,7 @@ struct piece {
 	uint64_t place;            /* of that order, in time */
 	bool block;                /* that order sells all of its hosts together or none */
 	bool interruptible;        /* the lease can be taken back by a reserved buy */
+	bool granted;              /* a grant pays for the lease: it is not resold */
 };
 
 /* A machine that makes nodes on its account's hosts. The market knows it by its key, not its address. */
@@ -127,7 +129,9 @@ struct order {
 	int32_t reason;            /* enum reason: why it is cancelled or did not fill; 0 */
 	int64_t hold;              /* micro-dollars held for the rest */
 	int64_t filled_minutes;    /* node-minutes */
-	int64_t filled_cost;       /* micro-dollars */
+	int64_t filled_cost;       /* micro-dollars; of a buy without what a grant paid */
+	uint64_t grant;            /* of a buy that is being placed: which pays `granted` millionths; 0 */
+	int32_t granted;
 	const struct span *rest;   /* what may still fill */
 	size_t rest_count;
 };
@@ -139,6 +143,8 @@ struct lease {
 	uint64_t buyer, seller;    /* accounts */
 	uint64_t pool;             /* the buyer's */
 	int64_t start, end, price;
+	uint64_t grant;            /* which pays `granted` micro-dollars a minute of the price; 0: none */
+	int64_t granted;
 	int64_t paid_end;          /* end, or one less where the broken minute was credited */
 	int64_t settled;           /* minutes before this are paid or given back */
 	bool interruptible;
@@ -169,6 +175,16 @@ struct procurement {
 	bool enabled;
 	int32_t reason;            /* enum reason of its last try; 0: none */
 	int64_t created_at, updated_at;
+};
+
+/* Money of one account, the sponsor, that pays for what another buys, where a policy says so. */
+struct grant {
+	uint64_t id, account, sponsor;
+	char *name;
+	int64_t max, spent;        /* micro-dollars; spent: without what came back */
+	int64_t until;             /* a minute; MINUTE_MAX: until it is ended */
+	int64_t created_at;
+	bool ended;
 };
 
 /* What the operator says. */

@@ -207,6 +207,11 @@ static void walk_order(struct walk *w, struct event *ev)
 	journal_s64(w, &ev->u.order.end);
 	journal_s64(w, &ev->u.order.price);
 	journal_s64(w, &ev->u.order.max_total);
+	if (!journal_late(w, ev->u.order.grant || ev->u.order.granted))
+		return;
+	journal_u64(w, &ev->u.order.grant);
+	journal_s32(w, &ev->u.order.granted);
+	late_is(w, ev->u.order.grant || ev->u.order.granted);
 }
 
 static void walk_procurement(struct walk *w, struct event *ev)
@@ -378,6 +383,11 @@ static void walk_kind(struct walk *w, struct event *ev)
 		journal_s64(w, &ev->u.announce.from);
 		journal_s64(w, &ev->u.announce.until);
 		break;
+	case EVENT_GRANT:
+		journal_u64(w, &ev->u.grant.sponsor);
+		journal_s64(w, &ev->u.grant.max);
+		journal_s64(w, &ev->u.grant.until);
+		break;
 	case EVENT_HOST_FLOOR:
 		journal_s64(w, &ev->u.host_floor.price);
 		break;
@@ -391,6 +401,8 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_INSTANCE_DELETE:
 	case EVENT_PROCUREMENT_DELETE:
 	case EVENT_ANNOUNCE_END:
+	case EVENT_GRANT_END:
+	case EVENT_ACCOUNT_FACTS:
 		break; /* the subject is all it has */
 	case EVENT_NONE:
 	case EVENT_KINDS: w->rc = -EINVAL; break;

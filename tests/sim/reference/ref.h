@@ -55,7 +55,13 @@ struct rtoken {
 	int64_t expires;
 	bool revoked;
 };
-struct raccount { uint64_t id, beneficiary; char *name; int state; int64_t floor; };
+struct raccount {
+	uint64_t id, beneficiary;
+	char *name;
+	int state;
+	int64_t floor;
+	char *known; /* facts; NULL */
+};
 struct rsku {
 	uint64_t id;
 	char *name;
@@ -70,6 +76,8 @@ struct rorder {
 	uint64_t account, pool, sku, host, procurement;
 	int32_t side, flags, nodes;
 	int64_t start, end, price, max_total, hold, minutes, cost;
+	uint64_t gift; /* a grant that pays `part` millionths */
+	int32_t part;
 	int status;
 	struct rests rest;         /* of a buy */
 };
@@ -77,6 +85,8 @@ struct rorder {
 struct rlease {
 	uint64_t id, order, sell_order, host, sku, parent, buyer, seller, pool;
 	int64_t start, end, paid_end, price, settled, came;
+	uint64_t gift; /* a grant that pays `given` of the price */
+	int64_t given;
 	bool interruptible, sold_on, asked;
 };
 
@@ -100,6 +110,13 @@ struct rword {
 	char *text;
 };
 
+struct rgrant {
+	uint64_t id, account, sponsor;
+	char *name;
+	int64_t max, spent, until;
+	bool ended;
+};
+
 struct rbook { uint64_t owner, asset; int book; int64_t balance; };
 struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
 
@@ -112,7 +129,7 @@ struct reference {
 	bool moved;                /* the transfer that is being written has moved something */
 	struct policy policy;
 	int32_t rules;
-	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents, words;
+	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents, words, grants;
 	struct rbook *book;
 	size_t books;
 	struct rclosed *closed;
@@ -211,6 +228,10 @@ int ref_thing(struct reference *r, const struct event *ev);
 int ref_agent(struct reference *r, const struct raccount *a, const struct event *ev);
 int ref_announce(struct reference *r, const struct event *ev);
 int ref_announce_end(struct reference *r, const struct event *ev);
+int ref_grant(struct reference *r, const struct event *ev);
+int ref_grant_of_order(const struct reference *r, const struct event *ev);
+bool ref_grant_invalid(const struct event *ev);
+void ref_back(struct reference *r, const struct rlease *l, int64_t minutes, int32_t bps, int64_t *lost);
 bool ref_agent_of(const struct reference *r, uint64_t account, uint64_t id); /* one that is not retired */
 bool ref_name_ok(const char *name);
 struct rpool *ref_pool(const struct reference *r, uint64_t account, uint64_t id);

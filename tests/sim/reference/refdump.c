@@ -111,6 +111,15 @@ void reference_dump(const struct reference *r, struct buf *out)
 	EACH(r->words, struct rword, w)
 	buf_addf(out, "announcement %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %s\n", w->id, w->account,
 		w->severity, w->from, w->until, w->text);
+	EACH(r->leases, struct rlease, l)
+	if (l->gift)
+		buf_addf(out, "granted %" PRIu64 " %" PRIu64 " %" PRId64 "\n", l->id, l->gift, l->given);
+	EACH(r->grants, struct rgrant, g)
+	buf_addf(out, "grant %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %s\n", g->id,
+		g->account, g->sponsor, g->max, g->spent, g->until, g->ended, g->name);
+	EACH(r->accounts, struct raccount, a)
+	if (a->known)
+		buf_addf(out, "facts %" PRIu64 " %s\n", a->id, a->known);
 	for (size_t i = 0; i < r->books; i++)
 		if (r->book[i].balance)
 			buf_addf(out, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", r->book[i].owner,

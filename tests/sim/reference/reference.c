@@ -37,6 +37,7 @@ void reference_free(struct reference *r)
 	NAMES_FREE(r->instances, struct rinstance);
 	NAMES_FREE(r->procurements, struct rprocurement);
 	NAMES_FREE(r->agents, struct ragent);
+	NAMES_FREE(r->grants, struct rgrant);
 	for (size_t i = 0; i < r->agents.n; i++)
 		free(((struct ragent *)r->agents.at[i])->key);
 	for (size_t i = 0; i < r->words.n; i++)
@@ -45,6 +46,9 @@ void reference_free(struct reference *r)
 		free(((struct rhost *)r->hosts.at[i])->cell);
 	for (size_t i = 0; i < r->orders.n; i++)
 		free(((struct rorder *)r->orders.at[i])->rest.at);
+	for (size_t i = 0; i < r->accounts.n; i++)
+		free(((struct raccount *)r->accounts.at[i])->known);
+	list_free(&r->grants);
 	list_free(&r->accounts);
 	list_free(&r->words);
 	list_free(&r->tokens);

@@ -116,7 +116,7 @@ static int ev_account(struct reference *r, const struct event *ev)
 		return REASON_OVERFLOW;
 	a = ref_more(NULL, 1, sizeof *a);
 	*a = (struct raccount){ id, ev->u.account.beneficiary ? ev->u.account.beneficiary : id, ref_text(ev->name),
-		ACCOUNT_OPEN, ev->u.account.floor };
+		ACCOUNT_OPEN, ev->u.account.floor, NULL };
 	r->next_id++;
 	ref_list_add(&r->accounts, a);
 	return 0;
@@ -530,6 +530,10 @@ int ref_event(struct reference *r, const struct event *ev)
 		return ref_announce(r, ev);
 	case EVENT_ANNOUNCE_END:
 		return ref_announce_end(r, ev);
+	case EVENT_GRANT:
+	case EVENT_GRANT_END:
+	case EVENT_ACCOUNT_FACTS:
+		return ref_grant(r, ev);
 	case EVENT_POLICY: return ev_policy(r, ev);
 	case EVENT_RULES: return ev_rules(r, ev);
 	case EVENT_SKU: return ev_sku(r, ev);

@@ -96,10 +96,22 @@ static int64_t count_on(int64_t sum, int64_t more)
 	return all > INT64_MAX ? INT64_MAX : (int64_t)all;
 }
 
-static void trade_money(struct reference *r, struct rorder *buy, int64_t cost, int64_t minutes, bool resting)
+static int64_t trade_gift(const struct rorder *buy, int64_t price)
 {
-	int64_t held = buy->price * minutes;
+	return buy->gift ? (int64_t)((wide)price * buy->part / 1000000) : 0;
+}
 
+static void trade_money(struct reference *r, struct rorder *buy, int64_t price, int64_t minutes, bool resting)
+{
+	int64_t held = buy->price * minutes, gift = trade_gift(buy, price) * minutes, cost = price * minutes - gift;
+	struct rgrant *g = ref_list_find(&r->grants, buy->gift);
+
+	if (g) {
+		ref_post(r, g->sponsor, BOOK_AVAILABLE, 0, -gift);
+		ref_post(r, g->sponsor, BOOK_ESCROW, 0, gift);
+		g->spent += gift;
+	}
+	buy->cost += cost;
 	ref_post(r, buy->account, BOOK_ESCROW, 0, cost);
 	if (!resting) {
 		ref_post(r, buy->account, BOOK_AVAILABLE, 0, -cost);
@@ -149,6 +161,8 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 		.end = s->end,
 		.paid_end = s->end,
 		.price = price,
+		.gift = trade_gift(buy, price) ? buy->gift : 0,
+		.given = trade_gift(buy, price),
 		.settled = s->start,
 		.interruptible = buy->flags & ORDER_INTERRUPTIBLE,
 		.asked = ((struct rsku *)ref_list_find(&r->skus, h->sku))->asks && !(buy->flags & ORDER_UNVERIFIED) };
@@ -163,12 +177,11 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 			h->cell[i].order = l->interruptible ? sell->id : 0;
 		}
 	ref_cells_join(h);
-	trade_money(r, buy, price * minutes, minutes, resting);
+	trade_money(r, buy, price, minutes, resting);
 	ref_post_capacity(r, sell->pool, h->sku, -minutes);
 	ref_post_capacity(r, buy->pool, h->sku, minutes);
 	ref_transfer_done(r);
 	buy->minutes += minutes;
-	buy->cost += price * minutes;
 	ref_rest_take(&buy->rest, s->start, s->end);
 	sell->minutes = count_on(sell->minutes, minutes);
 	sell->cost = count_on(sell->cost, price * minutes);
@@ -197,9 +210,25 @@ static int why_unfilled(struct reference *r, const struct rorder *buy, const str
 	return reason;
 }
 
+/* What its grant pays for all that the plan takes. */
+static wide plan_gift(struct reference *r, const struct rorder *buy, const struct plan *plan)
+{
+	wide sum = 0;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct slice *s = &plan->at[i];
+		const struct rorder *sell = ref_list_find(&r->orders, ref_cell_at(s->host, s->start)->order);
+
+		sum += (wide)trade_gift(buy, ref_trade_price(buy, sell)) * (s->end - s->start);
+	}
+	return sum;
+}
+
 static int buy_refused(struct reference *r, const struct rorder *buy, const struct plan *plan, int why, int64_t hold)
 {
-	const struct raccount *a = ref_list_find(&r->accounts, buy->account);
+	const struct raccount *a = ref_list_find(&r->accounts, buy->account), *payer;
+	const struct rgrant *g = ref_list_find(&r->grants, buy->gift);
+	wide gift = plan_gift(r, buy, plan), cost = plan->cost - gift;
 
 	if (buy->flags & ORDER_EXTEND) {
 		if (plan->near < buy->nodes)
@@ -207,11 +236,14 @@ static int buy_refused(struct reference *r, const struct rorder *buy, const stru
 		if (plan->minutes == 0)
 			return why == REASON_PRICE_TOO_LOW ? why : REASON_HOSTS_SOLD;
 	}
-	if (buy->max_total > 0 && plan->cost + hold > buy->max_total)
+	if (buy->max_total > 0 && cost + hold > buy->max_total)
 		return REASON_OVER_MAX_TOTAL;
-	if (plan->cost + hold > (wide)ref_available(r, a->id) - a->floor)
+	if (cost + hold > (wide)ref_available(r, a->id) - a->floor)
 		return REASON_FUNDS;
-	return 0;
+	if (!g || gift == 0)
+		return 0;
+	payer = ref_list_find(&r->accounts, g->sponsor);
+	return g->spent + gift > g->max || gift > (wide)ref_available(r, payer->id) - payer->floor ? REASON_FUNDS : 0;
 }
 
 /* Places a buy that takes all of this plan and is filled by it. */
@@ -380,7 +412,7 @@ static bool sellable(struct reference *r, struct rhost *h, const void *arg)
 		const struct cell *c = ref_cell_at(h, t);
 		const struct rlease *l = c ? ref_list_find(&r->leases, c->lease) : NULL;
 
-		if (!c || c->pool != o->pool || c->order || c->lost || (l && l->interruptible))
+		if (!c || c->pool != o->pool || c->order || c->lost || (l && (l->interruptible || l->gift)))
 			return false;
 		t = c->end;
 	}

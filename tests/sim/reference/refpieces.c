@@ -157,13 +157,11 @@ void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto)
 {
 	const struct rhost *h = ref_list_find(&r->hosts, l->host);
 	int64_t paid = most(0, least(upto, l->paid_end) - l->settled);
-	int64_t passed = most(0, least(upto, l->end) - l->settled);
-	int64_t money = l->price * paid;
+	int64_t passed = most(0, least(upto, l->end) - l->settled), money;
+	bool nothing = h->down || unproven(h, l);
 
-	ref_post(r, l->buyer, BOOK_ESCROW, 0, -money);
-	if (h->down || unproven(h, l))
-		ref_post(r, l->buyer, BOOK_AVAILABLE, 0, money);
-	else
+	ref_back(r, l, paid, nothing ? 10000 : 0, &money);
+	if (!nothing)
 		ref_post_income(r, l->seller, money);
 	if (!l->sold_on) {
 		ref_post_capacity(r, l->pool, l->sku, -passed);
@@ -211,14 +209,10 @@ static void lease_give_back(struct reference *r, struct rlease *l, int64_t from,
 void ref_lease_interrupt(struct reference *r, struct rlease *l, int64_t at)
 {
 	const struct rorder *sell = ref_list_find(&r->orders, l->sell_order);
-	int64_t from = most(at, l->start);
-	int64_t back = l->price * (l->paid_end - from);
+	int64_t from = most(at, l->start), none;
 
-	if (l->start < at)
-		back += l->price;
 	lease_give_back(r, l, from, sell ? sell->id : 0);
-	ref_post(r, l->buyer, BOOK_ESCROW, 0, -back);
-	ref_post(r, l->buyer, BOOK_AVAILABLE, 0, back);
+	ref_back(r, l, l->paid_end - from + (l->start < at ? 1 : 0), 10000, &none);
 	ref_transfer_done(r);
 	ref_mark_add(&r->wanted, l->sku);
 	if (at <= l->start) {
@@ -232,13 +226,11 @@ void ref_lease_interrupt(struct reference *r, struct rlease *l, int64_t at)
 /* The host's owner ends it at `from`: the buyer gets back all that the rest costs. */
 void ref_lease_shorten(struct reference *r, struct rlease *l, int64_t from)
 {
-	int64_t cost;
+	int64_t none;
 
 	l = ref_lease_split(r, l, from);
-	cost = l->price * (l->paid_end - l->start);
 	lease_give_back(r, l, l->start, 0);
-	ref_post(r, l->buyer, BOOK_ESCROW, 0, -cost);
-	ref_post(r, l->buyer, BOOK_AVAILABLE, 0, cost);
+	ref_back(r, l, l->paid_end - l->start, 10000, &none);
 	ref_transfer_done(r);
 	ref_list_drop(&r->leases, l);
 }
@@ -250,17 +242,14 @@ void ref_lease_release(struct reference *r, struct rlease *l, int64_t from)
 	bool late = l->asked && l->came > r->minute && (!shown(h) || h->valid <= r->minute), again;
 	bool all = l->interruptible || late || unproven(h, l);
 	const struct rorder *sell;
-	int64_t unused, refund;
+	int64_t lost;
 
 	l = ref_lease_split(r, l, from);
 	sell = ref_list_find(&r->orders, l->sell_order);
 	again = sell && (sell->flags & ORDER_PARTIAL);
-	unused = l->price * (l->paid_end - l->start);
-	refund = all ? unused : (int64_t)((wide)unused * r->policy.release_bps / 10000);
 	lease_give_back(r, l, l->start, again ? sell->id : 0);
-	ref_post(r, l->buyer, BOOK_ESCROW, 0, -unused);
-	ref_post(r, l->buyer, BOOK_AVAILABLE, 0, refund);
-	ref_post_income(r, l->seller, unused - refund);
+	ref_back(r, l, l->paid_end - l->start, all ? 10000 : r->policy.release_bps, &lost);
+	ref_post_income(r, l->seller, lost);
 	ref_transfer_done(r);
 	ref_list_drop(&r->leases, l);
 }

@@ -386,7 +386,7 @@ static bool spare(struct reference *r, struct rhost *h, const struct rprocuremen
 	const struct cell *c = ref_cell_at(h, t);
 	const struct rlease *l = c ? ref_list_find(&r->leases, c->lease) : NULL;
 
-	return h->sku == p->sku && c && c->pool == p->pool && !c->order && !(l && l->interruptible);
+	return h->sku == p->sku && c && c->pool == p->pool && !c->order && !(l && (l->interruptible || l->gift));
 }
 
 static int64_t spare_until(struct reference *r, struct rhost *h, const struct rprocurement *p, int64_t t, int64_t end)

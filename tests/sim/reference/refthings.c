@@ -130,7 +130,9 @@ static int order_check(struct reference *r, const struct event *ev)
 		return REASON_WRONG_STATE;
 	if (!ref_list_find(&r->skus, ev->u.order.sku))
 		return REASON_NOT_FOUND;
-	if (order_invalid(ev))
+	if (ref_grant_of_order(r, ev))
+		return ref_grant_of_order(r, ev);
+	if (order_invalid(ev) || ref_grant_invalid(ev))
 		return REASON_INVALID;
 	if (ev->u.order.start < r->minute - 1 || ev->u.order.end <= r->minute + 1)
 		return REASON_PAST;
@@ -148,7 +150,9 @@ static int th_order(struct reference *r, const struct event *ev)
 		.sku = ev->u.order.sku,
 		.host = ev->u.order.host,
 		.side = ev->u.order.side,
-		.flags = ev->u.order.flags,
+		.flags = ev->u.order.flags | (ev->u.order.grant ? 32 : 0),
+		.gift = ev->u.order.grant,
+		.part = ev->u.order.granted,
 		.nodes = ev->u.order.nodes,
 		.start = ev->u.order.start,
 		.end = ev->u.order.end,

@@ -46,6 +46,11 @@
 	X(ORDER, order.end, (int64_t)any()) \
 	X(ORDER, order.price, (int64_t)any()) \
 	X(ORDER, order.max_total, (int64_t)any()) \
+	X(ORDER, order.grant, (uint64_t)any()) \
+	X(ORDER, order.granted, (int32_t)any()) \
+	X(GRANT, grant.sponsor, (uint64_t)any()) \
+	X(GRANT, grant.max, (int64_t)any()) \
+	X(GRANT, grant.until, (int64_t)any()) \
 	X(ANNOUNCE, announce.severity, (int32_t)any()) \
 	X(ANNOUNCE, announce.from, (int64_t)any()) \
 	X(ANNOUNCE, announce.until, (int64_t)any()) \

@@ -10,7 +10,7 @@
 #include "market/reason.h"
 
 /* A transfer has at most so many postings, with numbers that follow each other. */
-enum { DAY = 86400, ENTRIES_MAX = 6, ALL_BOOKS = (1 << MONEY_BOOKS) - 1 };
+enum { DAY = 86400, ENTRIES_MAX = 8, ALL_BOOKS = (1 << MONEY_BOOKS) - 1 };
 
 const char *movement_name(enum movement_kind kind)
 {

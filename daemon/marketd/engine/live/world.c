@@ -20,6 +20,7 @@ static void free_party(struct live_account *a)
 	for (int k = 0; k < KINDS; k++)
 		rank_release(&a->own[k]);
 	free(a->pub.name);
+	free(a->pub.facts);
 }
 
 static void free_ware(struct live_sku *s)
@@ -101,6 +102,8 @@ static void free_thing(enum kind k, void *thing)
 		free_keeper(thing);
 	else if (k == ANNOUNCEMENTS)
 		free(((struct announcement *)thing)->text);
+	else if (k == GRANTS)
+		free(((struct grant *)thing)->name);
 	free(thing);
 }
 
@@ -205,6 +208,7 @@ struct live_account *world_make_account(struct engine *e, const struct account *
 
 	p->pub = *a;
 	p->pub.name = must_copy(a->name);
+	p->pub.facts = must_copy(a->facts);
 	p->pub.own = p;
 	list_init(&p->sold);
 	world_add(e, ACCOUNTS, a->id, 0, p);

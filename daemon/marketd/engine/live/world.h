@@ -30,6 +30,7 @@ enum kind {
 	PROCUREMENTS,
 	AGENTS,
 	ANNOUNCEMENTS,
+	GRANTS,
 	KINDS
 };
 
@@ -217,7 +218,8 @@ struct engine {
 	X(INSTANCES, instance, instance) \
 	X(PROCUREMENTS, procurement, procurement) \
 	X(AGENTS, agent, live_agent) \
-	X(ANNOUNCEMENTS, announcement, announcement)
+	X(ANNOUNCEMENTS, announcement, announcement) \
+	X(GRANTS, grant, grant)
 
 /* world_account(e, id) … world_agent(e, id): the thing, or NULL. */
 #define WORLD_BY_ID(kind, name, live) \

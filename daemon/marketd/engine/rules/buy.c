@@ -7,6 +7,7 @@
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
@@ -45,11 +46,23 @@ static int plan_extend(const struct engine *e, const struct want *w, struct plan
 	return 0;
 }
 
+int64_t buy_granted(const struct order *o, const struct plan *plan)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; o->grant && i < plan->count; i++) {
+		const struct slice *s = &plan->list[i];
+
+		sum = sure_add(sum, sure_mul(grant_price(o, s->price), s->end - s->start));
+	}
+	return sum;
+}
+
 int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, struct fail *why)
 {
 	const struct live_account *a = world_account(e, o->pub.account);
 	struct span whole = resting_whole(&o->pub);
-	int64_t need, left;
+	int64_t need, left, granted;
 	struct want w;
 	int rc;
 
@@ -65,12 +78,13 @@ int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, st
 	}
 	left = o->pub.flags & ORDER_STANDING ? (whole.end - whole.start) * whole.nodes - plan->minutes : 0;
 	o->pub.hold = sure_mul(o->pub.price, left);
-	need = sure_add(plan->cost, o->pub.hold);
+	granted = buy_granted(&o->pub, plan);
+	need = sure_add(plan->cost - granted, o->pub.hold);
 	if (o->pub.max_total && need > o->pub.max_total)
 		return fail_set(why, REASON_OVER_MAX_TOTAL, "it would cost more than the maximum total");
 	if (need > ledger_spendable(&a->pub))
 		return fail_set(why, REASON_FUNDS, "the balance of account '%s' does not cover it", a->pub.name);
-	return 0;
+	return grant_check_funds(e, o->pub.grant, granted, why);
 }
 
 static void buy_rest(struct engine *e, struct live_order *o, const struct plan *plan)

@@ -11,6 +11,9 @@
  */
 int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, struct fail *why);
 
+/* What the order's grant pays of a plan. */
+int64_t buy_granted(const struct order *o, const struct plan *plan);
+
 /* Why the rest of a plan did not fill. */
 int32_t buy_reason(const struct plan *plan);
 

@@ -6,6 +6,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/live_order.h"
 
@@ -79,32 +80,51 @@ bool lease_unproven(const struct engine *e, const struct lease *l)
 	return l->proof && h->proof_until <= l->since; /* 0 where there is no proof, or it failed */
 }
 
+/* What so many minutes of a lease cost: its buyer, and a grant. */
+struct lease_money {
+	int64_t own, granted;
+};
+
+static struct lease_money lease_money(const struct lease *l, int64_t minutes)
+{
+	return (struct lease_money){ sure_mul(l->price - l->granted, minutes), sure_mul(l->granted, minutes) };
+}
+
 void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 {
 	struct lease *l = &t->pub;
 	struct live_account *buyer = world_account(e, l->buyer), *seller = world_account(e, l->seller);
+	struct live_account *sponsor = grant_sponsor(e, l->grant);
 	int64_t to = minute < l->end ? minute : l->end, paid = minute < l->paid_end ? minute : l->paid_end;
-	int64_t amount, fee, used;
+	struct lease_money m;
+	int64_t fee, used;
 	bool free_of_charge = t->host->pub.down || lease_unproven(e, l);
 
 	if (to <= l->settled)
 		return;
-	amount = paid > l->settled ? sure_mul(l->price, paid - l->settled) : 0;
-	fee = free_of_charge ? 0 : ledger_fee(amount, e->policy.fee_bps);
+	m = lease_money(l, paid > l->settled ? paid - l->settled : 0);
+	fee = free_of_charge ? 0 : ledger_fee(m.own + m.granted, e->policy.fee_bps);
 	used = l->sold_on ? 0 : to - l->settled;
 	ledger_move(e, l->id,
 		(struct entry[]){
-			{ .book = BOOK_ESCROW, .account = buyer, .amount = -amount },
+			{ .book = BOOK_ESCROW, .account = buyer, .amount = -m.own },
+			{ .book = BOOK_ESCROW, .account = sponsor, .amount = -m.granted },
 			{ .book = BOOK_FEES, .amount = fee },
-			{ .book = BOOK_AVAILABLE, .account = free_of_charge ? buyer : seller, .amount = amount - fee },
+			{ .book = BOOK_AVAILABLE,
+				.account = free_of_charge ? buyer : seller,
+				.amount = free_of_charge ? m.own : m.own + m.granted - fee },
+			{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = free_of_charge ? m.granted : 0 },
 			{ .book = BOOK_CAPACITY, .pool = world_pool(e, l->pool), .sku = t->host->sku, .amount = -used },
 			{ .book = BOOK_USED, .sku = t->host->sku, .amount = used },
 		},
-		5);
+		7);
 	l->settled = to;
-	if (amount)
+	if (free_of_charge)
+		grant_spend(e, l->grant, -m.granted);
+	if (m.own + m.granted)
 		lease_notify(e, free_of_charge ? NOTICE_REFUNDED : NOTICE_SETTLED,
-			free_of_charge ? l->buyer : l->seller, l, amount - fee, to);
+			free_of_charge ? l->buyer : l->seller, l,
+			free_of_charge ? m.own : m.own + m.granted - fee, to);
 	if (e->minute < l->end) /* else it is over now */
 		emit_lease(e, l, false, false);
 }
@@ -158,22 +178,24 @@ static void return_minutes(struct engine *e, struct live_lease *l, int64_t start
 void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 {
 	struct lease *l = &t->pub;
-	struct live_account *buyer = world_account(e, l->buyer);
+	struct live_account *buyer = world_account(e, l->buyer), *sponsor = grant_sponsor(e, l->grant);
 	struct live_lease *parent = world_lease(e, l->parent);
-	int64_t minutes, back;
+	struct lease_money back;
 
 	ensure(l->interruptible && c >= l->start && c < l->end && c >= world_notice(e),
 		"a lease is interrupted without notice");
-	minutes = l->paid_end - c + (l->start < c ? 1 : 0);
-	back = sure_mul(l->price, minutes);
+	back = lease_money(l, l->paid_end - c + (l->start < c ? 1 : 0));
 	if (parent && c > l->start)
 		parent = lease_split(e, parent, c);
+	grant_spend(e, l->grant, -back.granted);
 	ledger_move(e, l->id, (struct entry[]){
-		{ .book = BOOK_ESCROW, .account = buyer, .amount = -back },
-		{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back },
+		{ .book = BOOK_ESCROW, .account = buyer, .amount = -back.own },
+		{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back.own },
+		{ .book = BOOK_ESCROW, .account = sponsor, .amount = -back.granted },
+		{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = back.granted },
 		{ .book = BOOK_CAPACITY, .pool = world_pool(e, l->pool), .sku = t->host->sku, .amount = -(l->end - c) },
 		source_entry(e, t, l->end - c),
-	}, 4);
+	}, 6);
 	if (parent) {
 		parent->pub.sold_on = false;
 		emit_lease(e, &parent->pub, false, false);
@@ -184,7 +206,7 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 			.account = l->buyer,
 			.subject = l->id,
 			.other = l->host,
-			.amount = back,
+			.amount = back.own,
 			.minute = c });
 	t->host->sku->marked = t->host->sku->crossed = true;
 	l->end = c;
@@ -198,17 +220,22 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 	emit_lease(e, l, false, false);
 }
 
-int64_t lease_unused(const struct lease *l, int64_t from)
+/* Minutes of it from then on that are paid and not over. */
+static int64_t lease_left(const struct lease *l, int64_t from)
 {
 	int64_t start = l->start > from ? l->start : from;
 
-	return l->paid_end > start ? sure_mul(l->price, l->paid_end - start) : 0;
+	return l->paid_end > start ? l->paid_end - start : 0;
 }
 
-int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from)
+int64_t lease_unused(const struct lease *l, int64_t from)
 {
-	int64_t unused = lease_unused(l, from);
+	return lease_money(l, lease_left(l, from)).own;
+}
 
+/* How much of what was paid for unused time comes back. */
+static int64_t lease_back(const struct engine *e, const struct lease *l, int64_t unused)
+{
 	if (l->interruptible || lease_unproven(e, l))
 		return unused;
 	if (l->proof && l->since > e->minute && world_host(e, l->host)->pub.proof_until <= e->minute)
@@ -216,29 +243,39 @@ int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from
 	return ledger_share(unused, e->policy.release_bps);
 }
 
-/* Returns a whole lease to its seller: its buyer gets `back` and hears of `told`; `order` has its minutes on sale. */
-static void lease_return(struct engine *e, struct live_lease *t, int64_t back, uint64_t order, enum notice_kind kind,
-	uint64_t told)
+int64_t lease_refund(const struct engine *e, const struct lease *l, int64_t from)
+{
+	return lease_back(e, l, lease_unused(l, from));
+}
+
+/* Returns a whole lease to its seller: `back` to those who paid; its buyer hears `told`; `order` sells its minutes. */
+static void lease_return(struct engine *e, struct live_lease *t, struct lease_money back, uint64_t order,
+	enum notice_kind kind, uint64_t told)
 {
 	struct lease *l = &t->pub;
 	struct live_account *buyer = world_account(e, l->buyer), *seller = world_account(e, l->seller);
+	struct live_account *sponsor = grant_sponsor(e, l->grant);
 	struct live_lease *parent = world_lease(e, l->parent);
-	int64_t unused = sure_mul(l->price, l->paid_end - l->start);
-	int64_t fee = ledger_fee(unused - back, e->policy.fee_bps);
+	struct lease_money unused = lease_money(l, l->paid_end - l->start);
+	int64_t kept = unused.own - back.own + unused.granted - back.granted;
+	int64_t fee = ledger_fee(kept, e->policy.fee_bps);
 
+	grant_spend(e, l->grant, -back.granted);
 	ledger_move(e, l->id,
 		(struct entry[]){
-			{ .book = BOOK_ESCROW, .account = buyer, .amount = -unused },
-			{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back },
+			{ .book = BOOK_ESCROW, .account = buyer, .amount = -unused.own },
+			{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back.own },
+			{ .book = BOOK_ESCROW, .account = sponsor, .amount = -unused.granted },
+			{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = back.granted },
 			{ .book = BOOK_FEES, .amount = fee },
-			{ .book = BOOK_AVAILABLE, .account = seller, .amount = unused - back - fee },
+			{ .book = BOOK_AVAILABLE, .account = seller, .amount = kept - fee },
 			{ .book = BOOK_CAPACITY,
 				.pool = world_pool(e, l->pool),
 				.sku = t->host->sku,
 				.amount = l->start - l->end },
 			source_entry(e, t, l->end - l->start),
 		},
-		6);
+		8);
 	if (parent) {
 		parent->pub.sold_on = false;
 		emit_lease(e, &parent->pub, false, false);
@@ -249,10 +286,10 @@ static void lease_return(struct engine *e, struct live_lease *t, int64_t back, u
 			.account = l->buyer,
 			.subject = told,
 			.other = l->host,
-			.amount = back,
+			.amount = back.own,
 			.minute = l->start });
-	if (unused - back - fee)
-		lease_notify(e, NOTICE_SETTLED, l->seller, l, unused - back - fee, l->start);
+	if (kept - fee)
+		lease_notify(e, NOTICE_SETTLED, l->seller, l, kept - fee, l->start);
 	emit_lease(e, l, false, true);
 	world_drop_lease(e, t);
 }
@@ -262,13 +299,16 @@ void lease_give_back(struct engine *e, struct live_lease *t)
 	struct lease *l = &t->pub;
 	struct live_order *sell = world_order(e, l->sell_order);
 	bool block = sell && order_block(&sell->pub);
+	struct lease_money back = lease_money(l, l->paid_end - l->start);
 
-	lease_return(e, t, lease_refund(e, l, l->start), sell && !block ? l->sell_order : 0, NOTICE_RELEASED, l->id);
+	back.own = lease_back(e, l, back.own);
+	back.granted = lease_back(e, l, back.granted);
+	lease_return(e, t, back, sell && !block ? l->sell_order : 0, NOTICE_RELEASED, l->id);
 	if (block)
 		live_order_touch(e, sell); /* an interruptible lease was on sale: now less is */
 }
 
 void lease_shorten(struct engine *e, struct live_lease *t, uint64_t told)
 {
-	lease_return(e, t, sure_mul(t->pub.price, t->pub.paid_end - t->pub.start), 0, NOTICE_SHORTENED, told);
+	lease_return(e, t, lease_money(&t->pub, t->pub.paid_end - t->pub.start), 0, NOTICE_SHORTENED, told);
 }

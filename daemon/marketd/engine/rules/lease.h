@@ -28,7 +28,7 @@ void lease_end(struct engine *e, struct live_lease *l);
 /* Takes the minutes of an interruptible lease from c on back to its seller. */
 void lease_interrupt(struct engine *e, struct live_lease *l, int64_t c);
 
-/* What its time from `from` on (the lease's start where that is later) cost. */
+/* What its buyer paid for its time from `from` on (the lease's start where that is later). */
 int64_t lease_unused(const struct lease *l, int64_t from);
 
 /* What its buyer gets for giving it back from `from` on (the lease's start where that is later). */

@@ -5,6 +5,7 @@
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/resting.h"
@@ -30,7 +31,7 @@ static int check_whose(const struct engine *e, const struct event *ev, bool aski
 		return fail_set(why, REASON_WRONG_STATE, "pool '%s' is for hosts; buy into another pool", p->pub.name);
 	if (!world_sku(e, ev->u.order.sku))
 		return fail_set(why, REASON_NOT_FOUND, "no such instance SKU");
-	return 0;
+	return grant_check_named(e, ev, why);
 }
 
 static int check_shape(const struct event *ev, struct fail *why)
@@ -61,7 +62,7 @@ static int check_shape(const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "a buy does not name a host");
 	if (ev->u.order.host && ev->u.order.nodes != 1)
 		return fail_set(why, REASON_INVALID, "a sell that names a host is for 1 node");
-	return 0;
+	return grant_check_shape(ev, why);
 }
 
 /* The pool must own the named host for the whole window. */
@@ -102,7 +103,9 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 		.sku = ev->u.order.sku,
 		.host = ev->u.order.host,
 		.side = (enum side)ev->u.order.side,
-		.flags = ev->u.order.flags,
+		.flags = ev->u.order.flags | (ev->u.order.grant ? ORDER_GRANTED : 0),
+		.grant = ev->u.order.grant,
+		.granted = ev->u.order.granted,
 		.nodes = ev->u.order.nodes,
 		.start = ev->u.order.start,
 		.end = ev->u.order.end,

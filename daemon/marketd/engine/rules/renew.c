@@ -297,7 +297,7 @@ static void rest_buy(struct round *r)
 
 static bool sellable_piece(const struct piece *p, uint64_t pool)
 {
-	return p->pool == pool && !p->order && !p->interruptible;
+	return p->pool == pool && !p->order && !p->interruptible && !p->granted;
 }
 
 /* Until when the pool can sell the host from `at` on. */

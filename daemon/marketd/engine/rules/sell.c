@@ -58,7 +58,7 @@ void pick_release(struct pick *p)
 	*p = (struct pick){ 0 };
 }
 
-/* The pool owns the whole window of the host and may sell it; none is on sale or under an interruptible lease. */
+/* The pool owns the whole window of the host and may sell it; none is on sale, interruptible or paid by a grant. */
 static bool sell_sellable(const struct live_host *h, const struct order *o)
 {
 	int64_t at = o->start;
@@ -68,7 +68,8 @@ static bool sell_sellable(const struct live_host *h, const struct order *o)
 	for (size_t i = calendar_find(h, at); at < o->end; i++) {
 		const struct piece *p = i < h->pub.piece_count ? &h->pub.pieces[i] : NULL;
 
-		if (!p || p->start > at || p->pool != o->pool || p->order || p->interruptible || p->taken)
+		if (!p || p->start > at || p->pool != o->pool || p->order || p->interruptible || p->granted ||
+			p->taken)
 			return false;
 		at = p->end;
 	}

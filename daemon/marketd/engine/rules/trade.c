@@ -5,6 +5,7 @@
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/live_order.h"
 
 void trade_emit_placed(struct engine *e, const struct order *o)
@@ -79,24 +80,29 @@ static void trade_pay(struct engine *e, const struct live_order *buy, const stru
 	const struct live_pool *source, const struct slice *s, bool from_hold)
 {
 	struct live_account *a = world_account(e, buy->pub.account);
-	int64_t minutes = s->end - s->start, cost = sure_mul(s->price, minutes);
+	struct live_account *sponsor = grant_sponsor(e, lease->pub.grant);
+	int64_t minutes = s->end - s->start, granted = sure_mul(lease->pub.granted, minutes);
+	int64_t cost = sure_mul(s->price, minutes) - granted;
 	int64_t held = from_hold ? sure_mul(buy->pub.price, minutes) : 0;
 
+	grant_spend(e, lease->pub.grant, granted);
 	ledger_move(e, lease->pub.id, (struct entry[]){
 		{ .book = BOOK_HELD, .account = a, .amount = -held },
 		{ .book = BOOK_AVAILABLE, .account = a, .amount = held - cost },
 		{ .book = BOOK_ESCROW, .account = a, .amount = cost },
+		{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = -granted },
+		{ .book = BOOK_ESCROW, .account = sponsor, .amount = granted },
 		{ .book = source->pub.kind == POOL_ORIGINATING ? BOOK_ISSUED : BOOK_CAPACITY,
 			.pool = world_pool(e, source->pub.id), .sku = buy->sku, .amount = -minutes },
 		{ .book = BOOK_CAPACITY, .pool = buy->pool, .sku = buy->sku, .amount = minutes },
-	}, 5);
+	}, 7);
 }
 
-static void emit_trade(struct engine *e, const struct lease *l, int64_t cost)
+static void emit_trade(struct engine *e, const struct lease *l, int64_t cost, int64_t own)
 {
 	emit_lease(e, l, true, false);
 	emit_notice(e, &(struct notice){ .kind = NOTICE_ORDER_FILLED, .account = l->buyer, .subject = l->order,
-		.other = l->id, .amount = cost, .minute = l->start });
+		.other = l->id, .amount = own, .minute = l->start });
 	emit_notice(e, &(struct notice){ .kind = NOTICE_SOLD, .account = l->seller, .subject = l->sell_order,
 		.other = l->id, .amount = cost, .minute = l->start });
 }
@@ -114,7 +120,8 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 	struct live_pool *source;
 	struct live_lease *parent, *made;
 	bool stays = buy->pub.flags & ORDER_INTERRUPTIBLE;
-	int64_t cost = sure_mul(s->price, s->end - s->start);
+	int64_t cost = sure_mul(s->price, s->end - s->start), granted = grant_price(&buy->pub, s->price);
+	int64_t own = cost - sure_mul(granted, s->end - s->start);
 
 	ensure(sell && p && p->order == s->order && p->end >= s->end, "a plan no longer fits the state");
 	ensure(s->price <= buy->pub.price && s->price >= sell->pub.price, "a trade passes a limit");
@@ -139,6 +146,8 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.start = s->start,
 			.end = s->end,
 			.price = s->price,
+			.grant = granted ? buy->pub.grant : 0,
+			.granted = granted,
 			.paid_end = s->end,
 			.settled = s->start,
 			.interruptible = stays,
@@ -154,16 +163,17 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.price = stays ? sell->pub.price : 0,
 			.place = stays ? sell->pub.place : 0,
 			.block = stays && order_block(&sell->pub),
-			.interruptible = stays });
+			.interruptible = stays,
+			.granted = made->pub.grant });
 	buy->pub.filled_minutes += s->end - s->start;
-	buy->pub.filled_cost += cost;
+	buy->pub.filled_cost += own;
 	if (from_hold)
 		buy->pub.hold -= sure_mul(buy->pub.price, s->end - s->start);
 	sell->pub.filled_minutes = count_on(sell->pub.filled_minutes, s->end - s->start);
 	sell->pub.filled_cost = count_on(sell->pub.filled_cost, cost);
 	sell->pub.status = ORDER_PARTIALLY_FILLED;
 	live_order_touch(e, sell);
-	emit_trade(e, &made->pub, cost);
+	emit_trade(e, &made->pub, cost, own);
 }
 
 void trade_do(struct engine *e, struct live_order *buy, const struct plan *plan, bool from_hold)
