@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "marketd/policy/vectors.h"
 #include "marketd/store/maintain.h"
 #include "marketd/options.h"
 #include "marketd/serve.h"
@@ -26,6 +27,11 @@ int main(int argc, char **argv)
 		return status;
 	umask(077);
 	log.level = o.level;
+	if (o.verb && strcmp(o.verb, "policy") == 0) {
+		struct vectors how = { o.action, o.path, o.policy, o.json, stdout, stderr };
+
+		return vectors_run(&how);
+	}
 	if (o.verb) {
 		struct maintain how = { .data = o.database, .path = o.path, .force = o.force, .err = stderr };
 

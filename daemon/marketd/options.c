@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "marketd/store/maintain.h"
 
 enum { USAGE = 2 };
 
@@ -29,6 +28,8 @@ enum opt {
 	OPT_PER_ADDRESS,
 	OPT_RATE,
 	OPT_QUOTA,
+	OPT_POLICY,
+	OPT_JSON,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -53,6 +54,8 @@ static const struct option rows[] = {
 	{ "connections-per-address", required_argument, NULL, OPT_PER_ADDRESS },
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "quota", required_argument, NULL, OPT_QUOTA },
+	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "json", no_argument, NULL, OPT_JSON },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -64,6 +67,7 @@ static const char help[] =
 	"       nanopod-marketd check [--data DIR] [BACKUP]\n"
 	"       nanopod-marketd migrate [--data DIR]\n"
 	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
+	"       nanopod-marketd policy check|test [--policy RULES] [--json] FILE\n"
 	"\n"
 	"Run a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
 	"\n"
@@ -82,11 +86,13 @@ static const char help[] =
 	"  --rate N            requests per second and account; 0: no limit (default: 1000)\n"
 	"  --quota [ACCOUNT:]NAME=N\n"
 	"                      how much one account may take; repeatable; 0: no limit; the manual has the names\n"
+	"  --policy RULES      rules that say who may buy at what price; SIGHUP reads them again (default: none)\n"
 	"  --agent-silent N    seconds until a host with a silent agent is down (default: 45)\n"
 	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
 	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
 	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
+	"  --json              policy test: print each vector as a line of JSON\n"
 	"  --force             restore: replace an existing market\n"
 	"  --help, --version\n"
 	"\n"
@@ -175,6 +181,12 @@ static int read_option(struct options *o, int opt, const char *text)
 		o->private_book = true;
 		return -1;
 	case OPT_FORCE: o->force = true; return -1;
+	case OPT_POLICY:
+		o->policy = text;
+		return -1;
+	case OPT_JSON:
+		o->json = true;
+		return -1;
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)
 			? -1
@@ -188,28 +200,60 @@ static int read_option(struct options *o, int opt, const char *text)
 	}
 }
 
+/* Verbs that do something with another file. */
+static const struct options_verb {
+	const char *name, *actions[2]; /* of which one comes next; NULL: none does */
+	bool file, optional;
+} options_verbs[] = {
+	{ "check", { NULL }, true, true },
+	{ "migrate", { NULL }, false, false },
+	{ "backup", { NULL }, true, false },
+	{ "restore", { NULL }, true, false },
+	{ "policy", { "check", "test" }, true, false },
+};
+
+static const struct options_verb *options_verb(const char *name)
+{
+	for (size_t i = 0; i < sizeof options_verbs / sizeof *options_verbs; i++)
+		if (strcmp(options_verbs[i].name, name) == 0)
+			return &options_verbs[i];
+	fprintf(stderr, "nanopod-marketd: unknown command '%s'; use check, backup, restore, migrate or policy\n", name);
+	return NULL;
+}
+
+static int options_read_action(struct options *o, const struct options_verb *v, int argc, char **argv)
+{
+	const char *word = optind < argc ? argv[optind++] : "";
+
+	if (strcmp(word, v->actions[0]) != 0 && strcmp(word, v->actions[1]) != 0) {
+		fprintf(stderr, "nanopod-marketd: %s needs '%s' or '%s'\n", v->name, v->actions[0], v->actions[1]);
+		return USAGE;
+	}
+	o->action = word;
+	return -1;
+}
+
 /* The words without dashes: a verb, and the file that it takes. */
 static int options_read_words(struct options *o, int argc, char **argv)
 {
-	bool file;
+	const struct options_verb *v = optind < argc ? options_verb(argv[optind]) : NULL;
 
-	if (optind < argc)
-		o->verb = argv[optind++];
-	if (o->verb && !maintain_verb(o->verb)) {
-		fprintf(stderr, "nanopod-marketd: unknown command '%s'; use check, backup, restore or migrate\n",
-			o->verb);
+	if (optind < argc && !v)
 		return USAGE;
+	if (v) {
+		o->verb = argv[optind++];
+		if (v->actions[0] && options_read_action(o, v, argc, argv) >= 0)
+			return USAGE;
+		if (v->file && optind < argc)
+			o->path = argv[optind++];
 	}
-	file = o->verb && (strcmp(o->verb, "backup") == 0 || strcmp(o->verb, "restore") == 0);
-	if ((file || (o->verb && strcmp(o->verb, "check") == 0)) && optind < argc)
-		o->path = argv[optind++];
 	if (optind < argc) {
 		fprintf(stderr, "nanopod-marketd: unexpected argument '%s'\n", argv[optind]);
 		return USAGE;
 	}
-	if (file && !o->path) {
-		fprintf(stderr, "nanopod-marketd: %s needs a file, e.g. nanopod-marketd %s --data DIR FILE\n", o->verb,
-			o->verb);
+	if (v && v->file && !v->optional && !o->path) {
+		fprintf(stderr, "nanopod-marketd: %s needs a file, e.g. nanopod-marketd %s %s FILE\n", o->verb, o->verb,
+			o->action ? o->action : "--data DIR");
 		return USAGE;
 	}
 	return -1;

@@ -15,9 +15,11 @@ enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
 #define OPTIONS_LISTEN "127.0.0.1:8470"
 
 struct options {
-	const char *verb;              /* check, backup, restore, migrate; NULL: serve */
-	const char *path;              /* backup, restore: the other file */
-	bool force;
+	const char *verb;   /* check, backup, restore, migrate, policy; NULL: serve */
+	const char *action; /* policy: check or test */
+	const char *path;   /* backup, restore: the other file; policy: the rules */
+	bool force, json;
+	const char *policy;            /* rules; NULL: none */
 	const char *data;              /* folder */
 	const char *listen[OPTIONS_LISTEN_MAX];
 	int listen_count;

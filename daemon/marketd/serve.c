@@ -19,6 +19,7 @@
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
+#include "marketd/policy/rules.h"
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
 
@@ -165,6 +166,29 @@ static int open_market(struct server *s, struct fail *f)
 	return rc == 0 ? market_commit(s->market, f) : rc;
 }
 
+/* Where the new rules are wrong, the old ones go on. */
+static int serve_read_policy(struct server *s, struct fail *f)
+{
+	struct rules *rules = NULL;
+	int rc = s->o->policy ? rules_read(&rules, s->o->policy, f) : 0;
+
+	if (rc == 0) {
+		rules_free(s->api.policy);
+		s->api.policy = rules;
+	}
+	return rc;
+}
+
+static void serve_new_policy(struct server *s)
+{
+	struct fail f = { 0 };
+
+	if (serve_read_policy(s, &f) != 0)
+		log_at(s->log, LOG_ERROR, "keeping the old policy: %s", f.text);
+	else if (s->o->policy)
+		log_at(s->log, LOG_INFO, "read the policy again");
+}
+
 static void serve_take_keys(struct server *s, const struct certificate *c)
 {
 	if (c->next[0] && strcmp(s->api.keys.next, c->next) != 0) {
@@ -285,12 +309,14 @@ static void serve_take_signals(struct server *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-		if (info.ssi_signo == SIGHUP)
+		if (info.ssi_signo == SIGHUP) {
 			new_certificate(s);
-		else if (info.ssi_signo == SIGUSR1)
+			serve_new_policy(s);
+		} else if (info.ssi_signo == SIGUSR1) {
 			http_tell_requests(s->http);
-		else
+		} else {
 			s->ending = true;
+		}
 	}
 }
 
@@ -410,6 +436,7 @@ static void close_all(struct server *s)
 	api_close(&s->api);
 	quotas_free(s->api.quotas);
 	series_close(s->api.series);
+	rules_free(s->api.policy);
 	watch_free(s->api.watch);
 	market_free(s->market);
 	for (int i = 0; i < s->socket_count; i++)
@@ -438,6 +465,7 @@ int serve(const struct options *o, const struct log *log)
 	rc = rc ? rc : open_sockets(&s, &f);
 	rc = rc ? rc : serve_open_signals(&s, &f);
 	rc = rc ? rc : open_market(&s, &f);
+	rc = rc ? rc : serve_read_policy(&s, &f);
 	rc = rc ? rc : open_series(&s, &f);
 	rc = rc ? rc : open_http(&s, &f);
 	if (rc == 0) {

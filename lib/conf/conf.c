@@ -121,6 +121,7 @@ static int read_scalar(struct reader *r, const yaml_event_t *event, struct conf 
 		return 0;
 	}
 	out->type = CONF_TEXT;
+	out->plain = plain;
 	out->text = strdup(text);
 	return out->text ? 0 : conf_no_memory(r);
 }

@@ -25,6 +25,7 @@ struct conf {
 	unsigned value_line;    /* where the value itself starts */
 	unsigned end_line;      /* the last line of the value */
 	int flow;               /* written as [a, b] or {a: b} */
+	int plain;              /* CONF_TEXT: written without quotes */
 };
 
 struct conf_file {

@@ -12,7 +12,7 @@ mkdir -p "$out/new"
 # Everything that has no main() of its own.
 rooms=lib
 grep -q '#include "cli/' "tests/fuzz/$name.c" && rooms="lib cli"
-grep -q '#include "marketd/' "tests/fuzz/$name.c" && rooms="lib/base lib/market daemon/marketd"
+grep -q '#include "marketd/' "tests/fuzz/$name.c" && rooms="lib/base lib/conf lib/market daemon/marketd $build/daemon/marketd/web"
 grep -q '#include "agentd/' "tests/fuzz/$name.c" && rooms="lib/base lib/conf lib/market daemon/agentd"
 # shellcheck disable=SC2086
 sources=$(find $rooms -name '*.c' ! -name main.c ! -name node_main.c)

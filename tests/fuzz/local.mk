@@ -5,7 +5,8 @@ EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hostbook tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/keepwire tests/fuzz/kexinit \
-	tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache tests/fuzz/power \
+	tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache \
+	tests/fuzz/policy tests/fuzz/power \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
 	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/when tests/fuzz/wire \
 	tests/fuzz/work
@@ -49,6 +50,9 @@ tests_fuzz_knownhosts_LDADD = libpssh-all.la
 tests_fuzz_money_SOURCES = tests/fuzz/money.c tests/fuzz/replay.c
 tests_fuzz_money_LDADD = libmarket.la libbase.la
 tests_fuzz_nodecache_SOURCES = tests/fuzz/nodecache.c tests/fuzz/replay.c
+tests_fuzz_policy_SOURCES = tests/fuzz/policy.c tests/fuzz/replay.c
+tests_fuzz_policy_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_policy_LDADD = libpolicy.la libconf.la libmarket.la libbase.la $(JANSSON_LIBS)
 tests_fuzz_power_SOURCES = tests/fuzz/power.c tests/fuzz/replay.c
 tests_fuzz_power_LDADD = libpower.la
 tests_fuzz_remotewire_SOURCES = tests/fuzz/remotewire.c tests/fuzz/replay.c

@@ -18,7 +18,7 @@
 
 enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_PATCH = 4, METHOD_PUT = 8, METHOD_DELETE = 16 };
 
-enum { PATH_PARTS = 3, QUERY_MAX = 64, SESSION_TEXT = 96 };
+enum { PATH_PARTS = 3, QUERY_MAX = 64, SESSION_TEXT = 96, HEADERS_TEXT = 512 };
 
 struct request {
 	enum method method;
@@ -42,6 +42,11 @@ struct request {
 	/* For streams. */
 	const char *accept;            /* the header; NULL */
 	const char *last_event_id;     /* the header; NULL */
+
+	/* What a gateway says of the request that it asks for; NULL. Anybody may say that. */
+	struct {
+		const char *method, *host, *path;
+	} original;
 	uint64_t resume; /* asked again: continue after this seq, whatever query and headers say; 0: first time */
 	uint64_t waited;               /* an agent's reply.version when it began to wait */
 	int64_t dropped;               /* bytes of the body, where its route drops them */
@@ -51,6 +56,7 @@ struct request {
 
 struct nonces;
 struct public_view;
+struct rules;
 struct series;
 struct takings;
 struct watch;
@@ -60,6 +66,7 @@ struct reply {
 	struct buf body;               /* JSON; empty with 204 */
 	const char *type;              /* NULL: application/json */
 	int retry_after;               /* seconds; 0: no header */
+	char headers[HEADERS_TEXT];    /* api_header(): more of them, each "Name: value" with an LF; "" */
 	bool wait; /* events stream: nothing yet; ask again after a commit or when wait_ms is over */
 	int64_t wait_ms;
 	bool stream; /* stays open: send the body so far, ask again after each commit */
@@ -88,6 +95,7 @@ struct api {
 	struct public_view *public_view; /* np_public.c: what strangers see; NULL: nobody asked yet */
 	bool private_book;               /* strangers see nothing of what is for sale */
 	uint64_t undone;                 /* commits that failed: what was read before may not be so */
+	struct rules *policy;            /* who may what at what price; NULL: all, at full price */
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct watch *watch;           /* which agents have called; NULL: none */
@@ -159,6 +167,8 @@ int api_refuse_as(const struct request *q, struct reply *r, int status, int reas
 /* Refuses with the sentence in why (why->text empty or why NULL: that of the reason). */
 int api_failed(const struct request *q, struct reply *r, int reason, const char *field, const struct fail *why);
 int api_nothing(struct reply *r);  /* 204 */
+/* One more header of the answer. 0; -EINVAL: the value has no place in one; -E2BIG: there are too many. */
+int api_header(struct reply *r, const char *name, const char *value);
 
 /* A whole number in [min, max] from the query. true: *out has it (the fallback if absent). false: refused, 422. */
 bool api_query_int(const struct request *q, struct reply *r, const char *name, int64_t min, int64_t max,

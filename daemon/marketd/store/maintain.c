@@ -364,14 +364,6 @@ static const struct { const char *name; int (*run)(const struct maintain *how, s
 	{ "migrate", run_migrate },
 };
 
-bool maintain_verb(const char *verb)
-{
-	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-		if (strcmp(verbs[i].name, verb) == 0)
-			return true;
-	return false;
-}
-
 int maintain_run(const char *verb, const struct maintain *how)
 {
 	struct fail f = { 0 };

@@ -16,9 +16,6 @@ struct maintain {
 	FILE *err;                 /* progress and the sentence of a failure */
 };
 
-/* Whether maintain_run() knows this word. */
-bool maintain_verb(const char *verb);
-
 /*
  * An exit status of the command line's contract: 0 done, 1 failure, 2 usage, 3 not found, 4 not
  * permitted, 5 exists already or has the wrong form, 8 cannot be written or read now, 11 the check
