@@ -3,6 +3,9 @@ nanopod_SOURCES += \
 	cli/cmd/alerts.c \
 	cli/cmd/api.c \
 	cli/cmd/money/balance.c \
+	cli/cmd/money/grants.c \
+	cli/cmd/money/grant_rows.c \
+	cli/cmd/money/grant_rows.h \
 	cli/cmd/money/burn.c \
 	cli/cmd/buy/buy.c \
 	cli/cmd/buy/buy_name.c \
@@ -72,6 +75,7 @@ nanopod_SOURCES += \
 	cli/cmd/admin/admin.c \
 	cli/cmd/admin/admin.h \
 	cli/cmd/admin/admin_announce.c \
+	cli/cmd/admin/admin_grant.c \
 	cli/cmd/admin/admin_hosts.c \
 	cli/cmd/admin/admin_overview.c \
 	cli/cmd/admin/admin_skus.c \

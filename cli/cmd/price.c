@@ -46,6 +46,10 @@ static const struct column columns[] = {
 	{ "limit_micros_per_node_hour", COLUMN_RAW | COLUMN_HIDDEN,
 		"the limit in millionths of a dollar per node-hour" },
 	{ "gpus", COLUMN_RAW | COLUMN_HIDDEN, "GPUs of a node" },
+	{ "granted_micros", COLUMN_RAW | COLUMN_HIDDEN, "what a grant pays besides the total" },
+	{ "grant", COLUMN_HIDDEN, "its name" },
+	{ "policy", COLUMN_HIDDEN, "the rule of the market's policy that decided" },
+	{ "policy_reason", COLUMN_TEXT | COLUMN_HIDDEN, "what it says" },
 	{ "offers", COLUMN_RAW | COLUMN_HIDDEN, "offers for the whole window, cheapest first" },
 	{ 0 },
 };
@@ -87,7 +91,7 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 	const struct quote_book *book)
 {
 	unsigned gpus = order_args_gpus(&p->args, sku);
-	char rooms[9][CELL_TEXT];
+	char rooms[10][CELL_TEXT];
 	struct buf offers;
 
 	buf_init(&offers, TEXT_MAX);
@@ -101,7 +105,8 @@ static void price_add_row(struct pricing *p, const struct sku *sku, const struct
 			q->known ? cell_money(p->np, q->cost, rooms[5]) : NULL, q->fills ? "true" : "false",
 			q->fills ? NULL : q->message, q->known ? cell_int(q->cost, rooms[6]) : NULL,
 			q->known ? cell_int(q->price * 60, rooms[7]) : NULL, cell_int(sku->gpus, rooms[8]),
-			buf_text(&offers) });
+			q->known ? cell_int(q->granted, rooms[9]) : NULL, *q->grant ? q->grant : NULL,
+			*q->rule ? q->rule : NULL, *q->why ? q->why : NULL, buf_text(&offers) });
 	buf_release(&offers);
 }
 
@@ -147,6 +152,7 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 {
 	unsigned gpus = order_args_gpus(&p->args, sku);
 	char window[WINDOW_TEXT], a[PLAN_RATE], b[PLAN_RATE], total[MONEY_TEXT], contract[SKU_CONTRACT];
+	char policy[QUOTE_POLICY];
 	FILE *out = p->np->out;
 
 	fprintf(out, "%s%s%" PRId64 " node%s of ", p->shown ? "\n" : "", print_color(p->np, out, COLOR_BOLD),
@@ -164,6 +170,8 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 		put_said(p, "price", "%s%s%s", plan_rate(quote_average(q), gpus, a), gpus ? ", " : "",
 			gpus ? plan_rate(quote_average(q), 0, b) : "");
 		put_said(p, "limit", "-p %s would buy it", quote_limit_text(q->price, gpus, total));
+		if (*quote_policy(q, false, policy))
+			put_said(p, "policy", "%s", policy);
 	} else {
 		put_said(p, "total", "%s%s", q->fills ? "not known: " : "not available now: ", q->message);
 	}

@@ -26,7 +26,38 @@ int64_t quote_average(const struct quote *q)
 {
 	int64_t minutes = (q->end - q->start) / 60 * q->nodes;
 
-	return q->known && minutes > 0 ? (q->cost + minutes / 2) / minutes : -1;
+	return q->known && minutes > 0 ? (q->cost + q->granted + minutes / 2) / minutes : -1;
+}
+
+static void quote_text(char *room, size_t size, const char *text)
+{
+	snprintf(room, size, "%s", text ? text : "");
+}
+
+/* A policy that lets the buyer pay less says so even where nobody pays the rest. */
+static void quote_take_policy(struct quote *q, const struct model_quote *from)
+{
+	q->granted = from->granted;
+	if (!from->rate || money_parse(from->rate, &q->share, NULL) || q->share > QUOTE_WHOLE)
+		q->share = QUOTE_WHOLE;
+	quote_text(q->rule, sizeof q->rule, from->rule);
+	quote_text(q->why, sizeof q->why, from->why);
+	quote_text(q->grant, sizeof q->grant, from->grant);
+}
+
+const char *quote_policy(const struct quote *q, bool standing, char room[QUOTE_POLICY])
+{
+	char paid[MONEY_TEXT], all[MONEY_TEXT];
+
+	*room = '\0';
+	if (q->granted)
+		snprintf(room, QUOTE_POLICY, "grant '%s' pays %s of %s (policy '%s')", q->grant,
+			money_text(q->granted, paid), money_text(q->granted + q->cost, all), q->rule);
+	else if (q->share < QUOTE_WHOLE)
+		snprintf(room, QUOTE_POLICY, "you pay all: %s (policy '%s')",
+			standing ? "no grant pays for an order that may wait" : "no grant of yours has money left",
+			q->rule);
+	return room;
 }
 
 /* ---- A nanopod market ------------------------------------------------------------------- */
@@ -60,6 +91,7 @@ int quote_take(struct market_link *m, struct quote *q)
 		.end = from.end,
 		.available_after = from.available_after,
 		.reason = from.reason };
+	quote_take_policy(q, &from);
 	q->known = from.fills || from.reason == REASON_FUNDS || from.reason == REASON_OVER_MAX_TOTAL;
 	snprintf(q->message, sizeof q->message, "%s",
 		from.message         ? from.message
@@ -226,7 +258,8 @@ int quote_ask(struct market_link *m, const struct model_order_new *order, const 
 		return rc;
 	if (rc)
 		return ask_ours(m, order, q);
-	*q = (struct quote){ .nodes = order->nodes,
+	*q = (struct quote){ .share = QUOTE_WHOLE,
+		.nodes = order->nodes,
 		.start = order->start,
 		.end = order->end,
 		.available_after = MODEL_NONE };

@@ -11,13 +11,16 @@
 #include "cli/trade/sku_list.h"
 #include "market/money.h"
 
-enum { QUOTE_LEVELS = 32, QUOTE_ALTERNATIVES = 8 };
+enum { QUOTE_LEVELS = 32, QUOTE_ALTERNATIVES = 8, QUOTE_WHOLE = 1000000 };
 
 struct quote {
 	bool fills;
 	bool firm;           /* the market checked it; else computed from its book */
 	bool known;          /* the members below are known */
 	int64_t cost, price; /* price: of the dearest node-minute: the lowest limit that fills */
+	int64_t granted;     /* what a grant pays besides the cost */
+	int64_t share;       /* millionths of a price that the buyer pays, by the market's policy */
+	char rule[64], why[256], grant[256]; /* of the policy; "": none */
 	int64_t nodes, start, end;
 	int64_t available_after;   /* MODEL_NONE: not known */
 	int reason;                /* enum reason; REASON_NONE where it fills */
@@ -28,6 +31,10 @@ struct quote {
 
 /* Reads m->doc, the answer of POST /np/v1/quote or of a dry run. */
 int quote_take(struct market_link *m, struct quote *q);
+
+/* "grant 'study' pays $14.40 of $14.40 (policy 'subsidy')"; "": the policy does nothing to the price. */
+enum { QUOTE_POLICY = 512 };
+const char *quote_policy(const struct quote *q, bool standing, char room[QUOTE_POLICY]);
 
 /* 0 or a negative code in m->fail: the market does not answer, or the order is invalid. */
 int quote_ask(struct market_link *m, const struct model_order_new *order, const struct sku *sku, struct quote *q);

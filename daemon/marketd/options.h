@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 
 enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
 

@@ -24,7 +24,8 @@
 	X(WORKSPACE, "wksp", NULL) \
 	X(NODE, "n", NULL) \
 	X(AGENT, "agt", NULL) \
-	X(ANNOUNCEMENT, "ann", NULL)
+	X(ANNOUNCEMENT, "ann", NULL) \
+	X(GRANT, "grant", NULL)
 
 enum ident {
 #define IDENT_X(name, prefix, legacy) IDENT_##name,

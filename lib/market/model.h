@@ -266,7 +266,9 @@ struct model_alternative {
 struct model_quote {
 	bool fills;
 	int64_t cost, price, nodes, start, end;
+	int64_t granted;                      /* what a grant pays besides; cost is what the buyer pays */
 	int64_t available_after;              /* MODEL_NONE: unknown */
+	const char *grant, *rule, *rate, *why; /* of the market's policy; NULL: it has none, or no grant pays */
 	const char *reason_text, *message;
 	int reason;                           /* enum reason */
 	const struct model_alternative *alternatives;
@@ -351,6 +353,18 @@ struct model_drain {
 	int64_t leases, minutes;            /* sold beyond */
 	int64_t refund, hourly;             /* micro-dollars; hourly: what its buyer pays now */
 	bool ends_leases;
+};
+
+/* Money of a sponsor that pays a part of what an account buys. */
+struct model_grant {
+	const char *id, *name, *account, *sponsor, *state; /* names of both accounts */
+	int64_t max, spent, left, end, created_at;         /* end 0: until it is ended */
+};
+
+/* What the market's policy knows of an account. */
+struct model_fact {
+	const char *name, *value;
+	int64_t end; /* 0: no end */
 };
 
 /* What the market's operator says. */
@@ -473,6 +487,7 @@ struct model_error {
 
 struct model_order_new {
 	const char *pool, *sku;               /* pool NULL: none (quotes) */
+	const char *grant;                    /* which pays a part, or "none"; NULL: the market chooses */
 	bool sell, standing, partial, interruptible, unverified;
 	int64_t nodes, start, end, price;
 	int64_t max_total;                    /* micro-dollars; 0: none. Only to a nanopod market */

@@ -176,6 +176,32 @@ size_t wire_names(json_t *o, const char **names)
 	return n;
 }
 
+static void wire_list_shown(const json_t *list, char *room)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+
+		room = stpcpy(stpcpy(room, i ? "," : ""), word ? word : "");
+	}
+}
+
+const char *wire_shown(struct doc *d, json_t *o, const char *name)
+{
+	const json_t *value = json_object_get(o, name);
+	char *dumped, *room;
+
+	if (!value || json_is_string(value))
+		return value ? json_string_value(value) : "";
+	dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+	room = dumped ? wire_room(d, strlen(dumped) + 1, 1) : NULL;
+	if (room && json_is_array(value))
+		wire_list_shown(value, room); /* never longer than its JSON */
+	else if (room)
+		memcpy(room, dumped, strlen(dumped));
+	free(dumped);
+	return room;
+}
+
 bool wire_has(json_t *o, const char *name)
 {
 	return json_object_get(o, name) != NULL;

@@ -55,6 +55,8 @@ int wire_gpus(struct doc *d, struct json_t *o, const char *name, const struct mo
 void *wire_room(struct doc *d, size_t count, size_t size);
 
 size_t wire_names(struct json_t *o, const char **names); /* an object's keys, as they came; how many */
+/* A member as people read it: a text as it is, texts with commas, else JSON; "": none. NULL: out of memory. */
+const char *wire_shown(struct doc *d, struct json_t *o, const char *name);
 bool wire_has(struct json_t *o, const char *name);
 bool wire_says(struct json_t *o, const char *name, const char *text);
 

@@ -248,6 +248,7 @@ int wire_quote(struct doc *d, long at, struct model_quote *out, struct fail *f)
 	static const struct wire_field fields[] = {
 		FIELD(model_quote, "fills", BOOL, NEEDED, fills),
 		FIELD(model_quote, "cost_dollars", MONEY, MAY, cost),
+		FIELD(model_quote, "granted_dollars", MONEY, MAY, granted),
 		FIELD(model_quote, "price_dollars_per_node_hour", PRICE, MAY, price),
 		FIELD(model_quote, "node_count", INT, MAY, nodes),
 		FIELD(model_quote, "start_at", INT, MAY, start),
@@ -257,10 +258,18 @@ int wire_quote(struct doc *d, long at, struct model_quote *out, struct fail *f)
 		FIELD(model_quote, "message", TEXT, MAY, message),
 		{ 0 },
 	};
+	static const struct wire_field policy[] = {
+		FIELD(model_quote, "rule", TEXT, MAY, rule),
+		FIELD(model_quote, "rate", TEXT, MAY, rate),
+		FIELD(model_quote, "reason", TEXT, MAY, why),
+		FIELD(model_quote, "grant_name", TEXT, MAY, grant),
+		{ 0 },
+	};
 	struct model_quote made = { .available_after = MODEL_NONE, .end = MODEL_NEVER };
-	struct json_t *o = wire_object(d, at, "a quote", f);
+	struct json_t *o = wire_object(d, at, "a quote", f), *said = o ? wire_member(o, "policy") : NULL;
 	int rc = o ? wire_fields(d, o, fields, "a quote", &made, f) : -EPROTO;
 
+	rc = rc || !said ? rc : wire_fields(d, said, policy, "a policy", &made, f);
 	rc = rc ? rc : read_alternatives(d, o, &made, f);
 	made.reason = reason_find(made.reason_text);
 	if (!rc)

@@ -79,6 +79,8 @@ int wire_put_order(struct buf *out, const struct model_order_new *n)
 	bad |= set_flag(o, "allow_partial", n->partial);
 	bad |= set_flag(o, "np_interruptible", n->interruptible);
 	bad |= set_flag(o, "np_unverified", n->unverified);
+	if (n->grant)
+		bad |= wire_write_set_text(o, "np_grant", n->grant);
 	bad |= wire_write_set_money(o, "np_max_total_dollars", n->max_total);
 	return wire_write_put(out, wire_write_whole(o, bad));
 }

@@ -102,6 +102,7 @@ EXTRA_DIST += tests/daemon/image.t
 # The agent, with nodes of a driver that makes nothing.
 daemon_tests_agent = tests/daemon/agent.t tests/daemon/agentkill.t tests/daemon/agentnet.t tests/daemon/agentwork.t \
 	tests/daemon/exported.t tests/daemon/gpuscatter.t tests/daemon/keyroll.t tests/daemon/liar.t \
+	tests/daemon/grants.t \
 	tests/daemon/health.t tests/daemon/power.t tests/daemon/samples.t tests/daemon/sizes.t tests/daemon/verify.t
 TESTS += $(daemon_tests_agent)
 $(daemon_tests_agent:.t=.log): $(market_programs) $(pkglibexec_PROGRAMS) tests/lib/agentfake$(EXEEXT) \

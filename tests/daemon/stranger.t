@@ -116,6 +116,7 @@ body_of() {
 	'POST /np/v1/admin/clock') echo "{\"at\":$((NOW + 999999))}" ;;
 	'POST /np/v1/tokens') echo '{"scopes":["read","trade","nodes","tokens","host","admin"]}' ;;
 	'POST /np/v1/accounts') echo '{"name":"made-by-a-stranger"}' ;;
+	'PATCH /np/v1/accounts/'*/facts) echo '{"facts":{"stolen":{"value":"1"}}}' ;;
 	'PATCH /np/v1/accounts/'*) echo '{"state":"suspended"}' ;;
 	'POST /np/v1/accounts/'*/credits) echo '{"amount_dollars":"-1.00"}' ;;
 	'POST /np/v1/accounts/'*/tokens) echo '{"scopes":["read"]}' ;;
@@ -125,6 +126,7 @@ body_of() {
 	'PATCH /np/v1/hosts/'*) echo '{"down":true}' ;;
 	'POST /np/v1/prices') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
 	'PUT /np/v1/floors') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
+	'POST /np/v1/grants') echo '{"account":"secretcorp","sponsor":"secretcorp","name":"stolen","max_dollars":"1"}' ;;
 	'POST /np/v1/announcements') echo '{"text":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/drain) echo '{"reason":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/offers) echo "{\"price_dollars_per_node_hour\":\"0.01\",\"start_at\":$((NOW + 2 * HOUR)),\"end_at\":$((NOW + 3 * HOUR))}" ;;

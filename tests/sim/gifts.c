@@ -63,7 +63,8 @@ static const char *gifts_posting(struct gifts *g, const struct posting *p)
 		gift->net -= p->amount;
 		g->paid += p->amount < 0;
 		g->returned += p->amount > 0;
-		return gift->net < 0 || gift->net > gift->max ? "a grant costs more than its maximum, or nothing" : NULL;
+		return gift->net < 0 || gift->net > gift->max ? "a grant costs more than its maximum, or nothing"
+							      : NULL;
 	}
 	if (p->owner != l->buyer)
 		return "money of a granted lease goes to a stranger";

@@ -14,16 +14,16 @@ struct gifts {
 	struct gift {
 		uint64_t id, sponsor;
 		int64_t max, net;
-	} *list;
+	} * list;
 	size_t count;
 	struct gift_lease {
 		uint64_t id, grant, order, buyer, seller;
-	} *leases;
+	} * leases;
 	size_t lease_count;
 	struct gift_order {
 		uint64_t id;
 		int64_t net; /* what its buyer paid, less what came back */
-	} *orders;
+	} * orders;
 	size_t order_count;
 	long paid, returned; /* times that a grant paid, and that some of it came back */
 };

@@ -9,10 +9,11 @@ TESTS += tests/sim/agents tests/sim/power tests/sim/property tests/sim/market te
 tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/oracle.c tests/sim/shrink.c \
 	tests/sim/show.c tests/sim/shadow.c tests/sim/proven.c tests/sim/stream.c \
 	tests/sim/streamtrade.c tests/sim/streamwrong.c \
-	tests/sim/streamagent.c tests/sim/streamproof.c tests/sim/streamprice.c tests/sim/streamgrant.c tests/sim/floors.c \
-	tests/sim/gifts.c tests/sim/duty.c \
+	tests/sim/streamagent.c tests/sim/streamproof.c tests/sim/streamprice.c tests/sim/streamgrant.c \
+	tests/sim/floors.c tests/sim/gifts.c tests/sim/duty.c \
 	$(reference)/reference.c $(reference)/refagent.c \
-	$(reference)/refdump.c $(reference)/refevent.c $(reference)/refgrant.c $(reference)/refledger.c $(reference)/reforder.c \
+	$(reference)/refdump.c $(reference)/refevent.c $(reference)/refgrant.c $(reference)/refledger.c \
+	$(reference)/reforder.c \
 	$(reference)/refpieces.c $(reference)/refplan.c $(reference)/refprocure.c $(reference)/refthings.c \
 	$(reference)/reftime.c
 tests_sim_property_LDADD = libengine.la libstore.la libmarket.la libbase.la

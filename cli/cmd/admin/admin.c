@@ -404,6 +404,10 @@ static const struct action actions[] = {
 	{ "announce list", "", 0, 0, admin_announce_list },
 	{ "announce end", "ID...", 1, 100, admin_announce_end },
 	{ "announce", "TEXT [--account ACCOUNT] [--from TIME] [--until TIME]", 1, 1, admin_announce },
+	{ "grant list", "[--account ACCOUNT]", 0, 0, admin_grant_list },
+	{ "grant add", "ACCOUNT NAME AMOUNT --sponsor ACCOUNT [--until TIME]", 3, 3, admin_grant_add },
+	{ "grant end", "ID...", 1, 100, admin_grant_end },
+	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
 	{ "policy", "", 0, 0, admin_policy },
 	{ 0 },
@@ -416,8 +420,8 @@ static int admin_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT",
-		.help = "host, offer: account that owns the hosts, for the operator; token list: this one alone; "
-			"announce: "
+		.help = "host, offer: account that owns the hosts, for the operator; token list, grant list: this one "
+			"alone; announce: "
 			"account that reads it, default: all do" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
 	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
@@ -437,7 +441,8 @@ static const struct option options[] = {
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce: start; default: now" },
-	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce: end; default: none" },
+	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce, grant, facts: end; default: none" },
+	{ "sponsor", 0, OPTION_STRING, "ACCOUNT", .help = "grant add: account that pays" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
 	{ "severity", 0, OPTION_ENUM, .values = "info|warning|critical", .fallback = "info",
@@ -463,6 +468,9 @@ static const struct example examples[] = {
 		"sell its time, in dollars per GPU-hour" },
 	{ "nanopod admin announce 'new disks on Sunday' --until 2026-12-06T20:00 --severity warning",
 		"what all accounts read: in ls and buy once, in alerts, on the page" },
+	{ "nanopod admin grant add alice study 500 --sponsor university",
+		"money of one account pays for another, where the policy says so" },
+	{ "nanopod admin facts alice reputation_score=72 groups=student", "what the policy knows of her" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },
 };
@@ -481,6 +489,8 @@ const struct command cmd_admin = {
 		      "host      list, add, down, up, retire\n"
 		      "offer     HOST PRICE: sell a host's time\n"
 		      "announce  TEXT: say something to all accounts, or to one; list, end\n"
+		      "grant     list, add, end: an account's money that pays for another's buys\n"
+		      "facts     ACCOUNT [NAME=VALUE...]: what the market's policy knows of an account\n"
 		      "policy    show the rules; set KEY=VALUE...",
 	.description = "The operator connects by the market's unix socket (--url unix:/path) or with a token of "
 		       "scope admin. An owner of hosts with a token of scope host may use host and offer for "
@@ -492,6 +502,6 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|policy",
 	.run = admin_command,
 };

@@ -26,6 +26,10 @@ int admin_token_revoke(struct nanopod *np, const struct options *o, char **words
 int admin_announce(struct nanopod *np, const struct options *o, char **words);
 int admin_announce_list(struct nanopod *np, const struct options *o, char **words);
 int admin_announce_end(struct nanopod *np, const struct options *o, char **words);
+int admin_grant_list(struct nanopod *np, const struct options *o, char **words);
+int admin_grant_add(struct nanopod *np, const struct options *o, char **words);
+int admin_grant_end(struct nanopod *np, const struct options *o, char **words);
+int admin_facts(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
 /*
@@ -56,6 +60,9 @@ int admin_begin(struct nanopod *np, const struct options *o, struct market_link 
 void admin_path(struct buf *out, const struct options *o, const char *base, const char *name, const char *rest);
 /* Lists what is at base, of --account where that is given; l.path is made here. */
 int admin_list(struct nanopod *np, const struct options *o, const char *base, struct rows_list l);
+
+/* Ends each of the words, which are ids: DELETE base ID. what: "grant". An exit status. */
+int admin_delete(struct nanopod *np, const struct options *o, const char *base, const char *what, char **words);
 
 /* A time of --from or --until on the market's grid; 0 where not given. An exit status. */
 int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds);

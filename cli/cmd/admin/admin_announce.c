@@ -83,23 +83,5 @@ int admin_announce(struct nanopod *np, const struct options *o, char **words)
 
 int admin_announce_end(struct nanopod *np, const struct options *o, char **words)
 {
-	struct market_link *m;
-	struct buf path;
-	int rc = admin_begin(np, o, &m);
-
-	if (rc)
-		return rc;
-	buf_init(&path, BODY_MAX);
-	for (; !rc && *words; words++) {
-		buf_clear(&path);
-		if (buf_adds(&path, "/np/v1/announcements/") || client_quote(&path, *words))
-			command_nomem();
-		if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
-			rc = market_fail(m, "cannot end the announcement '%s'", *words);
-		else
-			print_note(np, "ended '%s'", *words);
-	}
-	buf_release(&path);
-	market_sign_out(m);
-	return rc;
+	return admin_delete(np, o, "/np/v1/announcements/", "announcement", words);
 }

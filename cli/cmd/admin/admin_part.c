@@ -47,6 +47,29 @@ int admin_list(struct nanopod *np, const struct options *o, const char *base, st
 	return rc;
 }
 
+int admin_delete(struct nanopod *np, const struct options *o, const char *base, const char *what, char **words)
+{
+	struct market_link *m;
+	struct buf path;
+	int rc = admin_begin(np, o, &m);
+
+	if (rc)
+		return rc;
+	buf_init(&path, PATH_ROOM);
+	for (; !rc && *words; words++) {
+		buf_clear(&path);
+		if (buf_adds(&path, base) || client_quote(&path, *words))
+			command_nomem();
+		if (market_send(m, "DELETE", buf_text(&path), NULL, NULL))
+			rc = market_fail(m, "cannot end the %s '%s'", what, *words);
+		else
+			print_note(np, "ended '%s'", *words);
+	}
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
 int admin_time(struct nanopod *np, const struct options *o, const char *name, int64_t *seconds)
 {
 	const char *text = option_text(o, name);

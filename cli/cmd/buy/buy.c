@@ -523,6 +523,9 @@ static const struct option options[] = {
 	{ "partial", 0, OPTION_FLAG, .help = "accept fewer nodes or less time" },
 	{ "interruptible", 0, OPTION_FLAG,
 		.help = "the market may take the nodes away after a notice; it refunds the rest" },
+	{ "grant", 0, OPTION_STRING, "NAME",
+		.help = "grant that pays a part where the market's policy allows it, or none; default: the oldest with "
+			"money left" },
 	{ "unverified", 0, OPTION_FLAG, .help = "take hosts without a valid proof, too, where the type asks for one" },
 	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add the nodes to this reservation",
 		.complete = COMPLETE_RESERVATION },

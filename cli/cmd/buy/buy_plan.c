@@ -96,6 +96,7 @@ struct model_order_new buy_order(const struct buy *b)
 		.partial = option_given(b->d.o, "partial"),
 		.interruptible = option_given(b->d.o, "interruptible"),
 		.unverified = option_given(b->d.o, "unverified"),
+		.grant = option_text(b->d.o, "grant"),
 		.nodes = a->nodes,
 		.start = a->window.start,
 		.end = a->window.end,
@@ -107,8 +108,12 @@ struct model_order_new buy_order(const struct buy *b)
 static int buy_most(const struct buy *b, int64_t *most)
 {
 	const struct order_args *a = &b->order.args;
+	const struct quote *q = &b->order.quote;
+	int rc = money_cost(a->limit, a->nodes, window_minutes(&a->window), most);
 
-	return money_cost(a->limit, a->nodes, window_minutes(&a->window), most);
+	if (!rc && q->granted) /* the grant pays its part of a higher price, too */
+		*most = *most / QUOTE_WHOLE * q->share + *most % QUOTE_WHOLE * q->share / QUOTE_WHOLE + 1;
+	return rc;
 }
 
 int buy_check_money(struct buy *b)
@@ -136,12 +141,14 @@ static void buy_plan_money(struct buy *b, struct plan *p, int64_t most)
 	const struct order_args *a = &b->order.args;
 	const struct quote *q = &b->order.quote;
 	unsigned gpus = order_args_gpus(a, b->order.sku);
-	char rate[PLAN_RATE], limit[PLAN_RATE], text[MONEY_TEXT];
+	char rate[PLAN_RATE], limit[PLAN_RATE], text[MONEY_TEXT], policy[QUOTE_POLICY];
 
 	plan_rate(a->limit, gpus, limit);
 	if (q->known) {
 		plan_add(p, "price", "%s now%s, limit %s", plan_rate(quote_average(q), gpus, rate),
 			q->firm ? "" : " by its order book", limit);
+		if (*quote_policy(q, option_given(b->d.o, "standing"), policy))
+			plan_add(p, "policy", "%s", policy);
 		deal_plan_total(p, q->cost, most);
 		deal_plan_burn(p, plan_burn(quote_average(q), q->nodes));
 	} else {

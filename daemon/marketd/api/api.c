@@ -12,7 +12,8 @@
 #include "base/str.h"
 #include "market/reason.h"
 #include "marketd/api/auditlog.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/decide.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/api/tally.h"
 #include "marketd/store/watch.h"
 
@@ -250,8 +251,9 @@ int api_apply(struct api *api, const struct request *q, struct event *ev, const 
 {
 	const struct effects *ignored;
 	const struct host *waited;
-	int rc = quota_check(api, q, ev, why);
+	int rc = decide_apply(api, q, ev, why);
 
+	rc = rc ? rc : quota_check(api, q, ev, why);
 	rc = rc ? rc : tally_check(api, ev, why);
 	waited = rc || !api->watch ? NULL : api_waited(market_engine(api->market), ev);
 	rc = waited ? watch_before_settling(api->watch, api->market, waited, why) : rc;

@@ -61,7 +61,24 @@ static void audit_host(const struct engine *e, const struct event *ev, const cha
 		why ? why : "");
 }
 
-/* false: no line is kept of it. */
+/* false: no line is kept of it, as orders come by the thousand. */
+static bool audit_grant(const struct engine *e, const struct event *ev, char *room, size_t size)
+{
+	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
+
+	audit_account(e, ev->account, whose);
+	if (ev->kind == EVENT_GRANT)
+		snprintf(room, size, "grant '%.255s' of %s for account %s", ev->name,
+			money_text(ev->u.grant.max, money), whose);
+	else if (ev->kind == EVENT_GRANT_END)
+		snprintf(room, size, "grant %s of account %s ended", ident_text(IDENT_GRANT, ev->subject, id), whose);
+	else if (ev->kind == EVENT_ACCOUNT_FACTS)
+		snprintf(room, size, "facts of account %s: %.300s", whose, ev->text && *ev->text ? ev->text : "none");
+	else
+		return false;
+	return true;
+}
+
 static bool audit_what(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
 {
 	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
@@ -114,8 +131,8 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 		snprintf(room, size, "agent %s of account %s is retired", ident_text(IDENT_AGENT, ev->subject, id),
 			audit_account(e, ev->account, whose));
 		return true;
-	default: /* orders come by the thousand */
-		return false;
+	default:
+		return audit_grant(e, ev, room, size);
 	}
 }
 

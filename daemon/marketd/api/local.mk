@@ -15,6 +15,8 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/builtin.h \
 	daemon/marketd/api/cursor.c \
 	daemon/marketd/api/cursor.h \
+	daemon/marketd/api/may/decide.c \
+	daemon/marketd/api/may/decide.h \
 	daemon/marketd/api/find.c \
 	daemon/marketd/api/idempotency.c \
 	daemon/marketd/api/idempotency.h \
@@ -23,10 +25,10 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/openapi.c \
 	daemon/marketd/api/promise.c \
 	daemon/marketd/api/promise.h \
-	daemon/marketd/api/quota.c \
-	daemon/marketd/api/quota.h \
-	daemon/marketd/api/quota_text.c \
-	daemon/marketd/api/quota_text.h \
+	daemon/marketd/api/may/quota.c \
+	daemon/marketd/api/may/quota.h \
+	daemon/marketd/api/may/quota_text.c \
+	daemon/marketd/api/may/quota_text.h \
 	daemon/marketd/api/render.c \
 	daemon/marketd/api/render.h \
 	daemon/marketd/api/render_order.c \
@@ -91,6 +93,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_report.c \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
+	daemon/marketd/api/np/np_grants.c \
 	daemon/marketd/api/np/np_health.c \
 	daemon/marketd/api/np/np_hosts.c \
 	daemon/marketd/api/np/np_lists.c \

@@ -15,7 +15,7 @@
 #include "marketd/api/auditlog.h"
 #include "marketd/api/authorize.h"
 #include "marketd/api/idempotency.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/api/routes.h"
 #include "marketd/api/takings.h"
 #include "marketd/store/watch.h"

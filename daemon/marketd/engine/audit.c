@@ -379,8 +379,8 @@ static void audit_forget(struct idmap *m)
 
 int engine_check(const struct engine *e, struct fail *why)
 {
-	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_grants, audit_check_hosts, check_minutes,
-		check_money, check_capacity, check_instances, check_gone };
+	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_grants, audit_check_hosts,
+		check_minutes, check_money, check_capacity, check_instances, check_gone };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 

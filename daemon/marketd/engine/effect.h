@@ -64,8 +64,8 @@ struct posting {
 	X(HOST_FLOOR, "host.floor")       /* to its owner; amount: the same; 0: it has none any more */ \
 	X(ANNOUNCED, "announcement")      /* to its account, or 0: the operator's list alone; code: the severity */ \
 	X(ANNOUNCEMENT_ENDED, "announcement.ended") \
-	X(GRANTED, "grant.made")          /* to whom it pays for; amount: its maximum */ \
-	X(GRANT_ENDED, "grant.ended")     /* amount: what it paid */
+	X(GRANTED, "grant.made")      /* to whom it pays for; amount: its maximum */ \
+	X(GRANT_ENDED, "grant.ended") /* amount: what it paid */
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,

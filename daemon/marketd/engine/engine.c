@@ -9,13 +9,13 @@
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/grant.h"
-#include "marketd/engine/rules/procure.h"
+#include "marketd/engine/procure/procure.h"
 #include "marketd/engine/rules/release.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/review.h"
 #include "marketd/engine/rules/sell.h"
 #include "marketd/engine/rules/emit.h"
-#include "marketd/engine/rules/tick.h"
+#include "marketd/engine/tick.h"
 #include "marketd/engine/rules/live_order.h"
 
 int engine_new(struct engine **out)

@@ -65,7 +65,7 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(HOST_FLOOR, "host_floor")       /* its owner sells it for no less */ \
 	X(ANNOUNCE, "announce")           /* the operator says something to one account, or to all */ \
 	X(ANNOUNCE_END, "announce_end") \
-	X(GRANT, "grant")                 /* an account's buys may be paid with another's money */ \
+	X(GRANT, "grant") /* an account's buys may be paid with another's money */ \
 	X(GRANT_END, "grant_end") \
 	X(ACCOUNT_FACTS, "account_facts") /* what the operator knows of it, for the policy */
 
@@ -127,7 +127,7 @@ struct event {
 		account; /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU, what is said to all */
 	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
 	uint64_t subject;
-	const char *name;          /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT, GRANT */
+	const char *name; /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT, GRANT */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
 	/* HOST_STATE, HOST_DRAIN, CREDIT, ACCOUNT_STATE: why; HOST_VERIFIED: what was measured, signed, as JSON; */
 	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said; ACCOUNT_FACTS: JSON */
@@ -214,7 +214,7 @@ struct event {
 			int64_t from, until;
 		} announce; /* account 0: to all. minutes; from 0: now, until 0: until it is ended */
 		struct {
-			uint64_t sponsor; /* the account that pays */
+			uint64_t sponsor;   /* the account that pays */
 			int64_t max, until; /* micro-dollars in all; a minute, 0: until it is ended */
 		} grant;
 		struct {

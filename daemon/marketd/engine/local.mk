@@ -1,5 +1,5 @@
-# The engine: the market as one deterministic function. live/ is what it holds, rules/ what may happen to that, and
-# engine.h, here, the only face that others see.
+# The engine: the market as one deterministic function. live/ is what it holds, rules/ and procure/ what may happen to
+# that, and engine.h, here, the only face that others see.
 noinst_LTLIBRARIES += libengine.la
 libengine_la_SOURCES = \
 	daemon/marketd/engine/answer.h \
@@ -59,24 +59,24 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/partial.c \
 	daemon/marketd/engine/rules/pool.c \
 	daemon/marketd/engine/rules/pool.h \
-	daemon/marketd/engine/rules/procure.c \
-	daemon/marketd/engine/rules/procure.h \
+	daemon/marketd/engine/procure/procure.c \
+	daemon/marketd/engine/procure/procure.h \
 	daemon/marketd/engine/rules/release.c \
 	daemon/marketd/engine/rules/release.h \
-	daemon/marketd/engine/rules/renew.c \
-	daemon/marketd/engine/rules/renew.h \
+	daemon/marketd/engine/procure/renew.c \
+	daemon/marketd/engine/procure/renew.h \
 	daemon/marketd/engine/rules/resting.c \
 	daemon/marketd/engine/rules/resting.h \
 	daemon/marketd/engine/rules/review.c \
 	daemon/marketd/engine/rules/review.h \
-	daemon/marketd/engine/rules/round.c \
-	daemon/marketd/engine/rules/round.h \
+	daemon/marketd/engine/procure/round.c \
+	daemon/marketd/engine/procure/round.h \
 	daemon/marketd/engine/rules/sell.c \
 	daemon/marketd/engine/rules/sell.h \
 	daemon/marketd/engine/rules/sell_preview.c \
 	daemon/marketd/engine/rules/sell_preview.h \
-	daemon/marketd/engine/rules/tick.c \
-	daemon/marketd/engine/rules/tick.h \
+	daemon/marketd/engine/tick.c \
+	daemon/marketd/engine/tick.h \
 	daemon/marketd/engine/rules/trade.c \
 	daemon/marketd/engine/rules/trade.h
 EXTRA_DIST += daemon/marketd/engine/rules.md

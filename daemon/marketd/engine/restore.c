@@ -443,8 +443,8 @@ static bool restore_read_state(struct reader *r)
 	if (!restore_read_head(r) || !restore_read_all(r, ACCOUNTS, read_account) ||
 		!restore_read_all(r, TOKENS, restore_read_token) || !restore_read_all(r, SKUS, restore_read_sku) ||
 		!restore_read_all(r, POOLS, restore_read_pool) || !restore_read_all(r, AGENTS, read_agent) ||
-		!restore_read_all(r, GRANTS, read_grant) || !restore_read_all(r, HOSTS, restore_read_host) || !restore_read_all(r, LEASES, restore_read_lease) ||
-		!restore_read_all(r, ORDERS, restore_read_order))
+		!restore_read_all(r, GRANTS, read_grant) || !restore_read_all(r, HOSTS, restore_read_host) ||
+		!restore_read_all(r, LEASES, restore_read_lease) || !restore_read_all(r, ORDERS, restore_read_order))
 		return false;
 	r->what = "schedule";
 	for (size_t at = 0; (h = rank_next(&r->e->all[HOSTS], &at));)

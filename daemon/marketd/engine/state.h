@@ -143,7 +143,7 @@ struct lease {
 	uint64_t buyer, seller;    /* accounts */
 	uint64_t pool;             /* the buyer's */
 	int64_t start, end, price;
-	uint64_t grant;            /* which pays `granted` micro-dollars a minute of the price; 0: none */
+	uint64_t grant; /* which pays `granted` micro-dollars a minute of the price; 0: none */
 	int64_t granted;
 	int64_t paid_end;          /* end, or one less where the broken minute was credited */
 	int64_t settled;           /* minutes before this are paid or given back */
@@ -181,8 +181,8 @@ struct procurement {
 struct grant {
 	uint64_t id, account, sponsor;
 	char *name;
-	int64_t max, spent;        /* micro-dollars; spent: without what came back */
-	int64_t until;             /* a minute; MINUTE_MAX: until it is ended */
+	int64_t max, spent; /* micro-dollars; spent: without what came back */
+	int64_t until;      /* a minute; MINUTE_MAX: until it is ended */
 	int64_t created_at;
 	bool ended;
 };

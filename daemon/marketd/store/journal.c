@@ -339,6 +339,27 @@ static void walk_release(struct walk *w, struct event *ev)
 }
 
 /* No default: the compiler names a kind that is forgotten here. */
+static void walk_drain(struct walk *w, struct event *ev)
+{
+	journal_s64(w, &ev->u.host_drain.from);
+	journal_flag(w, &ev->u.host_drain.ends);
+	journal_flag(w, &ev->u.host_drain.by_operator);
+}
+
+static void walk_announce(struct walk *w, struct event *ev)
+{
+	journal_s32(w, &ev->u.announce.severity);
+	journal_s64(w, &ev->u.announce.from);
+	journal_s64(w, &ev->u.announce.until);
+}
+
+static void walk_grant(struct walk *w, struct event *ev)
+{
+	journal_u64(w, &ev->u.grant.sponsor);
+	journal_s64(w, &ev->u.grant.max);
+	journal_s64(w, &ev->u.grant.until);
+}
+
 static void walk_kind(struct walk *w, struct event *ev)
 {
 	switch (ev->kind) {
@@ -368,9 +389,7 @@ static void walk_kind(struct walk *w, struct event *ev)
 		walk_cancel(w, ev);
 		break;
 	case EVENT_HOST_DRAIN:
-		journal_s64(w, &ev->u.host_drain.from);
-		journal_flag(w, &ev->u.host_drain.ends);
-		journal_flag(w, &ev->u.host_drain.by_operator);
+		walk_drain(w, ev);
 		break;
 	case EVENT_HOST_VERIFIED:
 		walk_verified(w, ev);
@@ -379,14 +398,10 @@ static void walk_kind(struct walk *w, struct event *ev)
 		journal_s64(w, &ev->u.order_price.price);
 		break;
 	case EVENT_ANNOUNCE:
-		journal_s32(w, &ev->u.announce.severity);
-		journal_s64(w, &ev->u.announce.from);
-		journal_s64(w, &ev->u.announce.until);
+		walk_announce(w, ev);
 		break;
 	case EVENT_GRANT:
-		journal_u64(w, &ev->u.grant.sponsor);
-		journal_s64(w, &ev->u.grant.max);
-		journal_s64(w, &ev->u.grant.until);
+		walk_grant(w, ev);
 		break;
 	case EVENT_HOST_FLOOR:
 		journal_s64(w, &ev->u.host_floor.price);

@@ -129,7 +129,8 @@ struct reference {
 	bool moved;                /* the transfer that is being written has moved something */
 	struct policy policy;
 	int32_t rules;
-	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents, words, grants;
+	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
+	struct list words, grants;
 	struct rbook *book;
 	size_t books;
 	struct rclosed *closed;

@@ -98,8 +98,7 @@ int ref_grant(struct reference *r, const struct event *ev)
 
 	if (!a)
 		return REASON_NOT_FOUND;
-	return ev->kind == EVENT_GRANT ? grant_new(r, ev)
-		: ev->kind == EVENT_GRANT_END
-		? grant_over(r, ev)
-		: grant_facts(a, ev);
+	return ev->kind == EVENT_GRANT        ? grant_new(r, ev)
+		: ev->kind == EVENT_GRANT_END ? grant_over(r, ev)
+					      : grant_facts(a, ev);
 }

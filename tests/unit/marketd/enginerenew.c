@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What renewing costs: work that grows with what a pool has, not with its square, and memory that does not grow. */
 #include "enginemarket.h"
-#include "marketd/engine/rules/round.h"
+#include "marketd/engine/procure/round.h"
 
 enum { OWNED = 300, NODES = 5 };
 

@@ -172,7 +172,8 @@ static bool refused_or_older(const void *bytes, size_t len)
 	buf_init(&b, 1 << 20);
 	if (!good)
 		good = (ev.kind == EVENT_HOST || ev.kind == EVENT_HOST_STATE || ev.kind == EVENT_INSTANCE_CHANGE ||
-			       ev.kind == EVENT_CANCEL || ev.kind == EVENT_POLICY || ev.kind == EVENT_SKU) &&
+			       ev.kind == EVENT_CANCEL || ev.kind == EVENT_POLICY || ev.kind == EVENT_SKU ||
+			       ev.kind == EVENT_ORDER) &&
 			journal_put(&b, &ev) == 0 && b.len == len && memcmp(b.data, bytes, len) == 0;
 	buf_release(&b);
 	free(room);

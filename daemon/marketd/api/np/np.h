@@ -15,6 +15,7 @@ extern const struct route api_np_session_routes[];  /* np_session.c: browsers th
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
+extern const struct route api_np_grant_routes[];    /* np_grants.c: grants, what is known of accounts */
 extern const struct route api_np_announce_routes[]; /* np_announce.c: what the operator says */
 extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
@@ -54,6 +55,11 @@ void np_public_close(struct api *api);
 
 /* The tag of a pool that names the pool whose network its nodes are in. */
 #define NP_TAG_NETWORK "sfc_network"
+
+struct verdict;
+
+/* What the policy said, with what it was asked if that is wanted; null: it was not asked. A new reference. */
+json_t *np_verdict(const struct verdict *v, bool input);
 
 /* ---- Scopes ------------------------------------------------------------------------------ */
 
@@ -172,6 +178,7 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 extern const struct schema schema_np[];
 extern const struct schema schema_np_price[];
 extern const struct schema schema_np_announce[];
+extern const struct schema schema_np_grant[];
 extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];

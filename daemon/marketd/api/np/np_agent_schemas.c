@@ -297,8 +297,6 @@ static const struct schema_field user_data[] = {
 	{ "user_data", SCHEMA_STRING, FIELD_REQUIRED, BASE64, 0, 0, "base64; \"\": none" }, { 0 },
 };
 
-#define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
-
 const struct schema schema_np_agent[] = {
 	{ "np.Inventory", SCHEMA_MAP, "any", 0, 256, NULL, NULL,
 		"the machine's hardware, as its agent found it; 'capacity' is what it has for nodes" },

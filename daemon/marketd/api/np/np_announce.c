@@ -7,11 +7,6 @@
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
-#define OBJECT(name, fields) \
-	{ \
-		name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL \
-	}
-
 static const char *const announce_words[] = { "info", "warning", "critical" };
 
 const char *np_severity(enum severity s)

@@ -143,6 +143,8 @@ static const struct subject {
 	[NOTICE_HOST_FLOOR] = { "host", IDENT_HOST },
 	[NOTICE_ANNOUNCED] = { "announcement", IDENT_ANNOUNCEMENT },
 	[NOTICE_ANNOUNCEMENT_ENDED] = { "announcement", IDENT_ANNOUNCEMENT },
+	[NOTICE_GRANTED] = { "grant", IDENT_GRANT },
+	[NOTICE_GRANT_ENDED] = { "grant", IDENT_GRANT },
 };
 
 #define WITHDRAWN \

@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "market/ident.h"
 #include "market/reason.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/api/render.h"
 
 /* An offer that gets the price, with what it asked for before. */

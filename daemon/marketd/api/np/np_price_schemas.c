@@ -3,11 +3,6 @@
 #include "marketd/api/np/np_schemas.h"
 
 #define PRICE_TEXT "^[0-9]+[.][0-9]+$"
-#define OBJECT(name, fields) \
-	{ \
-		name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL \
-	}
-
 static const struct schema_field price_request[] = {
 	{ "hosts", SCHEMA_ARRAY, FIELD_NULL, "string", 1, 1000, "ids or names; else instance_sku" },
 	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES,

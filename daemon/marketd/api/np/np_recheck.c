@@ -11,7 +11,7 @@
 
 #include "marketd/api/judge.h"
 #include "marketd/api/nonces.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/store/watch.h"
 
 enum { LOST_MINUTES = 2 * RECHECK_MINUTES };

@@ -346,6 +346,7 @@ static const struct schema_field quote_request[] = {
 	{ "np_max_total_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
 	{ "np_interruptible", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
 	{ "np_unverified", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, "hosts without a valid proof do, too" },
+	{ "np_grant", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "which pays a part, or 'none'" },
 	{ 0 },
 };
 
@@ -370,7 +371,9 @@ static const struct schema_field quote[] = {
 	{ "price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, PRICE_TEXT, 0, 0,
 		"of the most expensive part" },
 	AMOUNT("cost", FIELD_NULL),
+	AMOUNT("granted", FIELD_NULL),
 	AMOUNT("available_after", FIELD_NULL),
+	{ "policy", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Verdict", 0, 0, "null: the market has none" },
 	{ "reason", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "message", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "alternatives", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Alternative", 0, 0, "each fills now" },
@@ -388,6 +391,7 @@ static const struct schema_field extend[] = {
 	{ "instance_sku", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, NULL },
 	{ "limit_price_dollars_per_node_hour", SCHEMA_STRING, FIELD_REQUIRED, PRICE_TEXT, 1, 32, NULL },
 	{ "max_total_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0, NULL },
+	{ "np_grant", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "which pays a part, or 'none'" },
 	{ "dry_run", SCHEMA_BOOLEAN, FIELD_NULL, NULL, 0, 0, NULL },
 	{ 0 },
 };
@@ -487,8 +491,6 @@ static const struct schema_field lease[] = {
 	AMOUNT("cost", 0),
 	{ 0 },
 };
-
-#define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
 
 const struct schema schema_np[] = {
 	{ "np.Name", SCHEMA_STRING, "^[a-zA-Z0-9][a-zA-Z0-9._-]*$", 1, NAME_BYTES - 10, NULL, NULL,

@@ -8,6 +8,10 @@
 #define SECONDS_MAX ((int64_t)MINUTE_MAX * 60)
 #define LIFE_MAX ((int64_t)100 * 366 * 86400) /* of a token, in seconds */
 
+#define OBJECT(name, fields) \
+	{ \
+		name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL \
+	}
 #define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
 #define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }
 #define TIME(name, flags) { name, SCHEMA_REF, flags, "np.Time", 0, 0, NULL }

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "market/reason.h"
 #include "marketd/api/np/np.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/api/render.h"
 
 enum { SPEED_BYTES = 1000 * 1000, SPEED_PIECE = 16 * 1024 };

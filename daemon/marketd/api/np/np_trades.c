@@ -4,6 +4,7 @@
  * order would do, with alternatives that would fill.
  */
 #include "marketd/api/np/np.h"
+#include "marketd/api/may/decide.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,12 +115,24 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 	struct quote quote = { 0 };
 	struct fail why = { 0 };
 	struct diagnosis w = { 0 };
-	int rc = engine_quote(e, ev, &quote, &why);
-	bool known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL, buy = ev->u.order.side == SIDE_BUY;
+	char cap[MONEY_TEXT];
+	struct verdict v;
+	bool known, explain, buy = ev->u.order.side == SIDE_BUY;
 	json_t *o;
+	int rc;
 
-	if (!np_trades_quotable(rc))
+	if (!api_query_bool(q, r, "explain", false, &explain))
+		return r->status;
+	rc = decide(api, q, ev, &v, &why);
+	rc = rc ? rc : engine_quote(e, ev, &quote, &why);
+	if (rc == REASON_PRICE_TOO_LOW && v.capped)
+		fail_set(&why, rc, "policy '%s' allows up to %s dollars per node-hour, and what is on sale costs more",
+			v.decision.rule, price_wire(v.decision.price, cap));
+	known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL;
+	if (!np_trades_quotable(rc)) {
+		decide_release(&v);
 		return api_failed(q, r, rc, NULL, &why);
+	}
 	if (ev->u.order.start <= engine_minute(e))
 		ev->u.order.start = engine_minute(e) + 1;
 	if (rc)
@@ -132,8 +145,12 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 		known ? render_price(quote.price) : json_null(), "reason", render_reason(rc), "message",
 		rc ? json_string(why.text[0] ? why.text : reason_row(rc)->text) : json_null(), "alternatives",
 		np_trades_alternatives(e, ev, &w));
+	quote.cost -= quote.granted;
 	set_amount(o, "cost", known, quote.cost);
+	set_amount(o, "granted", known, quote.granted);
 	set_amount(o, "available_after", known && a, a ? a->available + (buy ? -quote.cost : 0) : 0);
+	json_object_set_new(o, "policy", np_verdict(&v, explain));
+	decide_release(&v);
 	return api_json(q, r, 200, o);
 }
 
@@ -341,7 +358,8 @@ static int post_extend(struct api *api, const struct request *q, struct reply *r
 		return answer_quote(api, q, r, &ev);
 	if (!np_may(q, r, SCOPE_TRADE))
 		return r->status;
-	rc = engine_quote(e, &ev, &quote, &why);
+	rc = decide_apply(api, q, &ev, &why);
+	rc = rc ? rc : engine_quote(e, &ev, &quote, &why);
 	if (rc == 0 || !np_trades_quotable(rc))
 		return place_order(api, q, r, &ev);
 	engine_diagnose(e, &ev, &w);
@@ -535,11 +553,11 @@ static int post_release(struct api *api, const struct request *q, struct reply *
 
 const struct route api_np_trade_routes[] = {
 	{ METHOD_POST, "/np/v1/quote", post_quote, SCOPE_READ | SCOPE_TRADE, 0,
-		"Quote an order: what it would do now, and what would fill instead", NULL, "np.QuoteRequest",
-		"np.Quote", 200 },
+		"Quote an order: what it would do now, and what would fill instead", "explain:boolean",
+		"np.QuoteRequest", "np.Quote", 200 },
 	{ METHOD_POST, "/np/v1/pools/{pool}/extend", post_extend, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
-		"Extend a pool: the same machines for longer, all or none", NULL, "np.ExtendRequest", "np.ExtendAnswer",
-		201 },
+		"Extend a pool: the same machines for longer, all or none", "explain:boolean", "np.ExtendRequest",
+		"np.ExtendAnswer", 201 },
 	{ METHOD_POST, "/np/v1/pools/{pool}/release", post_release, SCOPE_READ | SCOPE_TRADE, ROUTE_CREATES,
 		"Release nodes, by the published rule", NULL, "np.ReleaseRequest", "np.Release", 200 },
 	{ 0 },

@@ -14,7 +14,7 @@
 #include "market/reason.h"
 #include "marketd/api/judge.h"
 #include "marketd/api/nonces.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/api/render.h"
 
 enum { CLOCK_SECONDS = 300, AS_BEFORE_PERCENT = 75, AGAIN_MINUTES = 4 };

@@ -104,11 +104,6 @@ static const struct schema_field offer_list[] = {
 	{ 0 },
 };
 
-#define OBJECT(name, fields) \
-	{ \
-		name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL \
-	}
-
 const struct schema schema_np_verify[] = {
 	OBJECT("np.Nonce", nonce),
 	OBJECT("np.VerificationRequest", verification_request),

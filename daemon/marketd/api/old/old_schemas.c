@@ -328,8 +328,6 @@ static const struct schema_field token[] = {
 };
 static const struct schema_field new_token[] = { TEXT("token", MUST), { 0 } };
 
-#define OBJECT(name, fields) { name, SCHEMA_OBJECT, NULL, 0, 0, NULL, fields, NULL }
-
 const struct schema schema_old[] = {
 	OBJECT("v1.Empty", empty),
 	OBJECT("v1.CreateNodesRequest", create_nodes),

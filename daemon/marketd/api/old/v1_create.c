@@ -16,7 +16,7 @@
 #include "market/reason.h"
 #include "market/when.h"
 #include "marketd/api/np/np.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 
 enum { NAME_MAX_BYTES = 128, WINDOW_MINUTES = 60, SELL_CENTS_PER_GPU = 25 };
 

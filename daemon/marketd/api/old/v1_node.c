@@ -7,7 +7,7 @@
 
 #include "market/reason.h"
 #include "marketd/api/np/np.h"
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 
 static int v1_node_no_memory(const struct request *q, struct reply *r)
 {

@@ -14,6 +14,8 @@ static const struct schema_field create_order[] = {
 		"the market refuses a buy that would cost more" },
 	{ "np_interruptible", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "the market may take the nodes back with notice" },
 	{ "np_unverified", SCHEMA_BOOLEAN, OR_NULL, NULL, 0, 0, "hosts without a valid proof do, too" },
+	{ "np_grant", SCHEMA_STRING, OR_NULL, NULL, 1, NAME_BYTES,
+		"id or name of the grant that pays a part, or 'none'; absent: the oldest that has money" },
 	FIELDS_END,
 };
 

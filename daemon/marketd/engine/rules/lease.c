@@ -123,8 +123,7 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 		grant_spend(e, l->grant, -m.granted);
 	if (m.own + m.granted)
 		lease_notify(e, free_of_charge ? NOTICE_REFUNDED : NOTICE_SETTLED,
-			free_of_charge ? l->buyer : l->seller, l,
-			free_of_charge ? m.own : m.own + m.granted - fee, to);
+			free_of_charge ? l->buyer : l->seller, l, free_of_charge ? m.own : m.own + m.granted - fee, to);
 	if (e->minute < l->end) /* else it is over now */
 		emit_lease(e, l, false, false);
 }
@@ -188,14 +187,19 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 	if (parent && c > l->start)
 		parent = lease_split(e, parent, c);
 	grant_spend(e, l->grant, -back.granted);
-	ledger_move(e, l->id, (struct entry[]){
-		{ .book = BOOK_ESCROW, .account = buyer, .amount = -back.own },
-		{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back.own },
-		{ .book = BOOK_ESCROW, .account = sponsor, .amount = -back.granted },
-		{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = back.granted },
-		{ .book = BOOK_CAPACITY, .pool = world_pool(e, l->pool), .sku = t->host->sku, .amount = -(l->end - c) },
-		source_entry(e, t, l->end - c),
-	}, 6);
+	ledger_move(e, l->id,
+		(struct entry[]){
+			{ .book = BOOK_ESCROW, .account = buyer, .amount = -back.own },
+			{ .book = BOOK_AVAILABLE, .account = buyer, .amount = back.own },
+			{ .book = BOOK_ESCROW, .account = sponsor, .amount = -back.granted },
+			{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = back.granted },
+			{ .book = BOOK_CAPACITY,
+				.pool = world_pool(e, l->pool),
+				.sku = t->host->sku,
+				.amount = -(l->end - c) },
+			source_entry(e, t, l->end - c),
+		},
+		6);
 	if (parent) {
 		parent->pub.sold_on = false;
 		emit_lease(e, &parent->pub, false, false);

@@ -68,8 +68,7 @@ static bool sell_sellable(const struct live_host *h, const struct order *o)
 	for (size_t i = calendar_find(h, at); at < o->end; i++) {
 		const struct piece *p = i < h->pub.piece_count ? &h->pub.pieces[i] : NULL;
 
-		if (!p || p->start > at || p->pool != o->pool || p->order || p->interruptible || p->granted ||
-			p->taken)
+		if (!p || p->start > at || p->pool != o->pool || p->order || p->interruptible || p->granted || p->taken)
 			return false;
 		at = p->end;
 	}

@@ -86,23 +86,32 @@ static void trade_pay(struct engine *e, const struct live_order *buy, const stru
 	int64_t held = from_hold ? sure_mul(buy->pub.price, minutes) : 0;
 
 	grant_spend(e, lease->pub.grant, granted);
-	ledger_move(e, lease->pub.id, (struct entry[]){
-		{ .book = BOOK_HELD, .account = a, .amount = -held },
-		{ .book = BOOK_AVAILABLE, .account = a, .amount = held - cost },
-		{ .book = BOOK_ESCROW, .account = a, .amount = cost },
-		{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = -granted },
-		{ .book = BOOK_ESCROW, .account = sponsor, .amount = granted },
-		{ .book = source->pub.kind == POOL_ORIGINATING ? BOOK_ISSUED : BOOK_CAPACITY,
-			.pool = world_pool(e, source->pub.id), .sku = buy->sku, .amount = -minutes },
-		{ .book = BOOK_CAPACITY, .pool = buy->pool, .sku = buy->sku, .amount = minutes },
-	}, 7);
+	ledger_move(e, lease->pub.id,
+		(struct entry[]){
+			{ .book = BOOK_HELD, .account = a, .amount = -held },
+			{ .book = BOOK_AVAILABLE, .account = a, .amount = held - cost },
+			{ .book = BOOK_ESCROW, .account = a, .amount = cost },
+			{ .book = BOOK_AVAILABLE, .account = sponsor, .amount = -granted },
+			{ .book = BOOK_ESCROW, .account = sponsor, .amount = granted },
+			{ .book = source->pub.kind == POOL_ORIGINATING ? BOOK_ISSUED : BOOK_CAPACITY,
+				.pool = world_pool(e, source->pub.id),
+				.sku = buy->sku,
+				.amount = -minutes },
+			{ .book = BOOK_CAPACITY, .pool = buy->pool, .sku = buy->sku, .amount = minutes },
+		},
+		7);
 }
 
 static void emit_trade(struct engine *e, const struct lease *l, int64_t cost, int64_t own)
 {
 	emit_lease(e, l, true, false);
-	emit_notice(e, &(struct notice){ .kind = NOTICE_ORDER_FILLED, .account = l->buyer, .subject = l->order,
-		.other = l->id, .amount = own, .minute = l->start });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_ORDER_FILLED,
+			.account = l->buyer,
+			.subject = l->order,
+			.other = l->id,
+			.amount = own,
+			.minute = l->start });
 	emit_notice(e, &(struct notice){ .kind = NOTICE_SOLD, .account = l->seller, .subject = l->sell_order,
 		.other = l->id, .amount = cost, .minute = l->start });
 }

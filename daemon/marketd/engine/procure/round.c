@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/round.h"
+#include "marketd/engine/procure/round.h"
 
 #include <stdlib.h>
 

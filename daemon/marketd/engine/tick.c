@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/tick.h"
+#include "marketd/engine/tick.h"
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/lease.h"
-#include "marketd/engine/rules/procure.h"
+#include "marketd/engine/procure/procure.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/review.h"
 #include "marketd/engine/live/offer_index.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/api/quota_text.h"
+#include "marketd/api/may/quota_text.h"
 
 #include <string.h>
 

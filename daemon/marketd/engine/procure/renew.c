@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/renew.h"
+#include "marketd/engine/procure/renew.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/match.h"
-#include "marketd/engine/rules/round.h"
+#include "marketd/engine/procure/round.h"
 #include "marketd/engine/rules/sell.h"
 
 /* Minutes in which the pool lacks (has too many) nodes: always as many. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many bytes of text the market keeps: of an account, and because of an event. */
-#ifndef MARKETD_API_QUOTA_TEXT_H
-#define MARKETD_API_QUOTA_TEXT_H
+#ifndef MARKETD_API_MAY_QUOTA_TEXT_H
+#define MARKETD_API_MAY_QUOTA_TEXT_H
 
 #include "marketd/store/market.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/procure.h"
+#include "marketd/engine/procure/procure.h"
 
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/sell.h"
 #include "marketd/engine/rules/emit.h"
-#include "marketd/engine/rules/renew.h"
-#include "marketd/engine/rules/round.h"
+#include "marketd/engine/procure/renew.h"
+#include "marketd/engine/procure/round.h"
 
 #define PRICE_MAX INT64_C(1000000000000)
 enum { WINDOW_MAX = 129600 };
@@ -164,8 +164,9 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_WRONG_STATE, "pool '%s' already has a procurement for that SKU",
 			d->pub.name);
 	rc = check_name(ev->name, true, why);
-	rc = rc ? rc : check_numbers(ev->u.procurement.target, ev->u.procurement.window, ev->u.procurement.min_sell,
-		ev->u.procurement.max_buy, why);
+	rc = rc ? rc
+		: check_numbers(ev->u.procurement.target, ev->u.procurement.window, ev->u.procurement.min_sell,
+			  ev->u.procurement.max_buy, why);
 	if (rc)
 		return rc;
 	if (world_named(e, PROCUREMENTS, ev->account, ev->name))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Procurements: keep a pool at a number of nodes for a window ahead, by orders that the market places. */
-#ifndef MARKETD_ENGINE_RULES_PROCURE_H
-#define MARKETD_ENGINE_RULES_PROCURE_H
+#ifndef MARKETD_ENGINE_PROCURE_PROCURE_H
+#define MARKETD_ENGINE_PROCURE_PROCURE_H
 
 #include "marketd/engine/live/world.h"
 

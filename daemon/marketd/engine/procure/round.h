@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One try of one procurement to bring its pool to the target: what it starts from. */
-#ifndef MARKETD_ENGINE_RULES_ROUND_H
-#define MARKETD_ENGINE_RULES_ROUND_H
+#ifndef MARKETD_ENGINE_PROCURE_ROUND_H
+#define MARKETD_ENGINE_PROCURE_ROUND_H
 
 #include "marketd/engine/live/world.h"
 

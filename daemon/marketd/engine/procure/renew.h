@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Procuring by edition 2 of the rules: hosts that are in use first, then whole hosts, by the hour. */
-#ifndef MARKETD_ENGINE_RULES_RENEW_H
-#define MARKETD_ENGINE_RULES_RENEW_H
+#ifndef MARKETD_ENGINE_PROCURE_RENEW_H
+#define MARKETD_ENGINE_PROCURE_RENEW_H
 
 #include "marketd/engine/live/world.h"
 

@@ -4,8 +4,8 @@
  * so a replay never depends on what the operator allows today. What reduces is never refused. A request of several
  * events asks for all of them before its first one, so that it is done whole or not at all.
  */
-#ifndef MARKETD_API_QUOTA_H
-#define MARKETD_API_QUOTA_H
+#ifndef MARKETD_API_MAY_QUOTA_H
+#define MARKETD_API_MAY_QUOTA_H
 
 #include "marketd/api/api.h"
 

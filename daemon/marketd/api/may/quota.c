@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/api/quota.h"
+#include "marketd/api/may/quota.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/metrics.h"
-#include "marketd/api/quota_text.h"
+#include "marketd/api/may/quota_text.h"
 
 enum {
 	EVENT_BYTES = 512,  /* of rows and indexes that an event makes beside its texts */

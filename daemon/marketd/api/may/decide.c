@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/api/may/decide.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/money.h"
+#include "market/reason.h"
+#include "market/when.h"
+#include "marketd/api/render.h"
+
+/* ---- What is known of an account --------------------------------------------------------- */
+
+json_t *decide_facts(const struct account *a, int64_t now)
+{
+	json_t *kept = a->facts ? json_loads(a->facts, 0, NULL) : NULL, *out = json_object(), *fact;
+	const char *name;
+
+	json_object_foreach(kept, name, fact)
+	{
+		const json_t *until = json_object_get(fact, "end_at");
+
+		if (!json_is_integer(until) || json_integer_value(until) > now)
+			json_object_set(out, name, json_object_get(fact, "value"));
+	}
+	json_decref(kept);
+	return out;
+}
+
+static bool grant_pays(const struct engine *e, const struct grant *g)
+{
+	return !g->ended && g->until > engine_minute(e) && g->spent < g->max;
+}
+
+const struct grant *decide_grant(const struct engine *e, uint64_t account)
+{
+	const struct grant *g = engine_grant_after(e, account, 0);
+
+	while (g && !grant_pays(e, g))
+		g = engine_grant_after(e, account, g->id);
+	return g;
+}
+
+/* What the market knows itself goes over what the operator wrote down under the same name. */
+static json_t *decide_account(const struct account *a, const struct grant *g, int64_t now)
+{
+	json_t *o = decide_facts(a, now);
+
+	json_object_set_new(o, "id", render_id(IDENT_ACCOUNT, a->id));
+	json_object_set_new(o, "name", render_text(a->name));
+	json_object_set_new(o, "state", json_string(a->state == ACCOUNT_SUSPENDED ? "suspended" : "open"));
+	json_object_set_new(o, "grant_active", json_boolean(g != NULL));
+	return o;
+}
+
+/* ---- What it wants ----------------------------------------------------------------------- */
+
+/* One form for orders and procurements. */
+struct wanted {
+	const char *action, *tier;
+	uint64_t sku;
+	int64_t nodes, minutes, price; /* price: micro-dollars per node-minute, the limit */
+};
+
+static void wanted_procurement(const struct engine *e, const struct event *ev, struct wanted *w)
+{
+	const struct procurement *p = ev->kind == EVENT_PROCUREMENT_CHANGE ? engine_procurement(e, ev->subject) : NULL;
+	bool change = ev->kind == EVENT_PROCUREMENT_CHANGE;
+	int32_t target = change ? ev->u.procurement_change.target : ev->u.procurement.target;
+	int32_t window = change ? ev->u.procurement_change.window : ev->u.procurement.window;
+	int64_t price = change ? ev->u.procurement_change.max_buy : ev->u.procurement.max_buy;
+	uint64_t sku = change ? ev->u.procurement_change.sku : ev->u.procurement.sku;
+
+	*w = (struct wanted){ .action = "procure",
+		.tier = "reserved",
+		.sku = p && !sku ? p->sku : sku,
+		.nodes = p && target < 0 ? p->target : target,
+		.minutes = p && window < 0 ? p->window : window,
+		.price = p && price < 0 ? p->max_buy : price };
+	if (w->nodes < 0) /* as many as the nodes that live */
+		w->nodes = 0;
+}
+
+/* Whether the policy has a say: who sells, cancels or turns a procurement off needs no permission. */
+static bool wanted_of(const struct engine *e, const struct event *ev, struct wanted *w)
+{
+	if (ev->kind == EVENT_ORDER && ev->u.order.side == SIDE_BUY) {
+		*w = (struct wanted){ .action = ev->u.order.flags & ORDER_EXTEND ? "extend" : "buy",
+			.tier = ev->u.order.flags & ORDER_INTERRUPTIBLE ? "spot" : "reserved",
+			.sku = ev->u.order.sku,
+			.nodes = ev->u.order.nodes,
+			.minutes = ev->u.order.end - ev->u.order.start,
+			.price = ev->u.order.price };
+		return true;
+	}
+	if ((ev->kind != EVENT_PROCUREMENT || !ev->u.procurement.enabled) &&
+		(ev->kind != EVENT_PROCUREMENT_CHANGE || ev->u.procurement_change.enabled == 0))
+		return false;
+	wanted_procurement(e, ev, w);
+	return true;
+}
+
+static json_t *wanted_json(const struct engine *e, const struct wanted *w)
+{
+	const struct sku *s = engine_sku(e, w->sku);
+	char room[MONEY_TEXT];
+	int64_t total = 0;
+
+	money_cost(w->price, w->nodes, w->minutes, &total);
+	return json_pack("{s:s, s:s, s:o, s:I, s:f, s:o, s:s}", "action", w->action, "tier", w->tier, "sku",
+		render_text(s ? s->alias : NULL), "nodes", (json_int_t)w->nodes, "hours", (double)w->minutes / 60.0,
+		"price", render_price(w->price), "total", money_wire(total, room));
+}
+
+static json_t *grant_input(const struct grant *g)
+{
+	char room[MONEY_TEXT];
+
+	return g ? json_pack("{s:o, s:o, s:s}", "id", render_id(IDENT_GRANT, g->id), "name", render_text(g->name),
+			   "left", money_wire(g->max - g->spent, room))
+		 : json_null();
+}
+
+/* ---- What is answered -------------------------------------------------------------------- */
+
+static int decide_limits(const struct wanted *w, const struct decision *d, struct fail *why)
+{
+	char price[MONEY_TEXT];
+
+	if (d->nodes && w->nodes > d->nodes)
+		return fail_set(why, REASON_POLICY, "policy '%s' allows up to %d nodes", d->rule, (int)d->nodes);
+	if (d->minutes && w->minutes > d->minutes)
+		return fail_set(why, REASON_POLICY, "policy '%s' allows up to %" PRId64 " h %" PRId64 " min", d->rule,
+			d->minutes / 60, d->minutes % 60);
+	if (d->price && w->price > d->price && strcmp(w->action, "procure") == 0)
+		return fail_set(why, REASON_POLICY, "policy '%s' allows a limit of up to %s dollars per node-hour",
+			d->rule, price_wire(d->price, price));
+	return 0;
+}
+
+/* Which grant the request names; "none": it wants to pay all of it. false: no such grant. */
+static bool decide_named(const struct engine *e, const struct request *q, uint64_t account, const struct grant **g)
+{
+	const char *text = json_string_value(json_object_get(q->body, "np_grant"));
+	uint64_t id = 0;
+
+	*g = text ? NULL : decide_grant(e, account);
+	if (!text || strcmp(text, "none") == 0)
+		return true;
+	for (const struct grant *x = engine_grant_after(e, account, 0); x; x = engine_grant_after(e, account, x->id))
+		if (!x->ended && (strcmp(x->name, text) == 0 || (ident_parse(IDENT_GRANT, text, &id) && id == x->id)))
+			*g = x;
+	return *g != NULL;
+}
+
+/* An order pays no more than the policy allows, whatever limit was typed. */
+static void decide_caps(struct event *ev, struct verdict *v)
+{
+	v->capped = ev->kind == EVENT_ORDER && v->decision.price && ev->u.order.price > v->decision.price;
+	if (v->capped)
+		ev->u.order.price = v->decision.price;
+}
+
+/* A grant pays for what fills at once: what rests pays in full. */
+static void decide_pays(struct event *ev, struct verdict *v)
+{
+	int32_t part = RATE_FULL - v->decision.rate_ppm;
+
+	if (ev->kind != EVENT_ORDER || (ev->u.order.flags & ORDER_STANDING) || !part)
+		v->grant = NULL;
+	if (ev->kind != EVENT_ORDER)
+		return;
+	ev->u.order.grant = v->grant ? v->grant->id : 0;
+	ev->u.order.granted = v->grant ? part : 0;
+}
+
+int decide(struct api *api, const struct request *q, struct event *ev, struct verdict *v, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = engine_account(e, ev->account);
+	int64_t now = market_now(api->market);
+	char when[WHEN_TEXT];
+	struct wanted w;
+
+	*v = (struct verdict){ .decision = { .allow = true, .rate_ppm = RATE_FULL } };
+	if (!api->policy || !a || !wanted_of(e, ev, &w))
+		return 0;
+	if (!decide_named(e, q, a->id, &v->grant))
+		return fail_set(why, REASON_NOT_FOUND, "the account has no such grant; 'nanopod grants' lists them");
+	v->input = json_pack("{s:o, s:o, s:o, s:o, s:s}", "account", decide_account(a, v->grant, now), "person",
+		json_null(), "request", wanted_json(e, &w), "grant", grant_input(v->grant), "time",
+		when_iso(now, when));
+	if (!v->input)
+		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	rules_decide(api->policy, v->input, &v->decision);
+	if (!v->decision.allow)
+		return fail_set(why, REASON_POLICY, "%s (policy '%s')",
+			*v->decision.reason ? v->decision.reason : reason_row(REASON_POLICY)->text, v->decision.rule);
+	decide_pays(ev, v);
+	decide_caps(ev, v);
+	return decide_limits(&w, &v->decision, why);
+}
+
+void decide_release(struct verdict *v)
+{
+	json_decref(v->input);
+	v->input = NULL;
+}
+
+int decide_apply(struct api *api, const struct request *q, struct event *ev, struct fail *why)
+{
+	struct verdict v;
+	int rc = decide(api, q, ev, &v, why);
+
+	decide_release(&v);
+	return rc;
+}
