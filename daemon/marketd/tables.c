@@ -20,6 +20,7 @@ const struct route *const api_tables[] = {
 	api_np_routes,
 	api_np_token_routes,
 	api_np_session_routes,
+	api_np_authz_routes,
 	api_np_account_routes,
 	api_np_host_routes,
 	api_np_drain_routes,
@@ -70,6 +71,7 @@ const struct schema *const schema_tables[] = {
 	schema_np_overview,
 	schema_np_public,
 	schema_np_session,
+	schema_np_authz,
 	schema_old,
 	NULL,
 };

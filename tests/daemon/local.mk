@@ -63,6 +63,12 @@ tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/pagetext.mjs tests/daemon/report.py tests/daemon/sdk.mjs \
 	tests/lib/npagent.sh tests/lib/told.sh
 
+# The policy, and the same by the real Open Policy Agent.
+daemon_tests_policy = tests/daemon/opa.t tests/daemon/policy.t
+TESTS += $(daemon_tests_policy)
+$(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
+EXTRA_DIST += $(daemon_tests_policy) tests/fixtures/policy/vectors.yaml
+
 # What every driver of agentd promises.
 daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \
 	tests/daemon/driver-process-plain.t tests/daemon/driver-process-user.t tests/daemon/driver-vm.t

@@ -5,6 +5,7 @@
  */
 #include "marketd/api/api.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,19 @@ int api_nothing(struct reply *r)
 {
 	buf_clear(&r->body);
 	return r->status = 204;
+}
+
+int api_header(struct reply *r, const char *name, const char *value)
+{
+	size_t at = strlen(r->headers), len = strlen(name) + strlen(value) + 3;
+
+	for (const char *c = value; *c; c++)
+		if (*c < ' ' || *c > '~')
+			return -EINVAL;
+	if (at + len >= sizeof r->headers)
+		return -E2BIG;
+	snprintf(r->headers + at, sizeof r->headers - at, "%s: %s\n", name, value);
+	return 0;
 }
 
 static int say_no(const struct request *q, struct reply *r, int status, int reason, const char *field, const char *text)

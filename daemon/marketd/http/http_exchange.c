@@ -75,6 +75,7 @@ void exchange_refuse(struct exchange *x, int reason, const char *text)
 	x->r.wait = x->r.stream = x->r.steady = x->r.replayed = x->r.changed = false;
 	x->r.type = NULL;
 	x->r.session_life = 0;
+	x->r.headers[0] = '\0';
 	if ((reason == REASON_UNAVAILABLE || reason == REASON_RATE) && !x->r.retry_after)
 		x->r.retry_after = 1;
 	api_refuse(&x->q, &x->r, reason, NULL, "%s", text ? text : reason_row(reason)->text);
@@ -159,6 +160,21 @@ static bool exchange_read_target(struct exchange *x)
 	return true;
 }
 
+/* nginx and APISIX have a name each. */
+static const char *exchange_forwarded(struct exchange *x, const char *nginx, const char *apisix)
+{
+	const char *value = exchange_header(x, nginx);
+
+	return value ? value : exchange_header(x, apisix);
+}
+
+static void exchange_original(struct exchange *x)
+{
+	x->q.original.method = exchange_forwarded(x, "X-Original-Method", "X-Forwarded-Method");
+	x->q.original.host = exchange_forwarded(x, "X-Original-Host", "X-Forwarded-Host");
+	x->q.original.path = exchange_forwarded(x, "X-Original-URI", "X-Forwarded-Uri");
+}
+
 /* Asked again after the body came, which may have taken long: the token may have ended meanwhile. */
 bool exchange_head(struct exchange *x)
 {
@@ -169,6 +185,7 @@ bool exchange_head(struct exchange *x)
 	q->idempotency_key = exchange_header(x, "Idempotency-Key");
 	q->accept = exchange_header(x, "Accept");
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
+	exchange_original(x);
 	q->local = x->conn->listener->local;
 	if (q->local || cookie_take(x))
 		return true;

@@ -89,6 +89,19 @@ static void date_header(const struct exchange *x, struct MHD_Response *response)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_DATE, text);
 }
 
+static void own_headers(const struct exchange *x, struct MHD_Response *response)
+{
+	char text[HEADERS_TEXT], *line = text, *end, *value;
+
+	memcpy(text, x->r.headers, sizeof text);
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		value = strchr(line, ':');
+		*value = '\0';
+		MHD_add_response_header(response, line, value + 2);
+	}
+}
+
 static void add_headers(const struct exchange *x, struct MHD_Response *response)
 {
 	char number[24];
@@ -109,6 +122,7 @@ static void add_headers(const struct exchange *x, struct MHD_Response *response)
 	}
 	if (x->r.replayed)
 		MHD_add_response_header(response, "Idempotent-Replayed", "true");
+	own_headers(x, response);
 	if (x->r.session_life)
 		cookie_header(x, response);
 	if (x->r.status == 401)

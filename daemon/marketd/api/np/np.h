@@ -12,6 +12,7 @@
 extern const struct route api_np_routes[];          /* np.c: the market, whoami, policy, clock */
 extern const struct route api_np_token_routes[];    /* np_tokens.c */
 extern const struct route api_np_session_routes[];  /* np_session.c: browsers that sign in */
+extern const struct route api_np_authz_routes[];    /* np_authz.c: who may pass a gateway */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
@@ -188,6 +189,7 @@ extern const struct schema schema_np_report[];
 extern const struct schema schema_np_overview[];
 extern const struct schema schema_np_public[];
 extern const struct schema schema_np_session[];
+extern const struct schema schema_np_authz[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif
