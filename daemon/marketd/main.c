@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "marketd/gateway/gatewayfile.h"
 #include "marketd/policy/vectors.h"
 #include "marketd/store/maintain.h"
 #include "marketd/options.h"
@@ -31,6 +32,11 @@ int main(int argc, char **argv)
 		struct vectors how = { o.action, o.path, o.policy, o.json, stdout, stderr };
 
 		return vectors_run(&how);
+	}
+	if (o.verb && strcmp(o.verb, "gateway") == 0) {
+		struct gateway_job how = { o.action, o.path, o.out, stdout, stderr };
+
+		return gateway_run(&how);
 	}
 	if (o.verb) {
 		struct maintain how = { .data = o.database, .path = o.path, .force = o.force, .err = stderr };

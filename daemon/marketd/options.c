@@ -30,6 +30,7 @@ enum opt {
 	OPT_QUOTA,
 	OPT_POLICY,
 	OPT_JSON,
+	OPT_OUT,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -56,6 +57,7 @@ static const struct option rows[] = {
 	{ "quota", required_argument, NULL, OPT_QUOTA },
 	{ "policy", required_argument, NULL, OPT_POLICY },
 	{ "json", no_argument, NULL, OPT_JSON },
+	{ "out", required_argument, NULL, OPT_OUT },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -68,6 +70,7 @@ static const char help[] =
 	"       nanopod-marketd migrate [--data DIR]\n"
 	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
 	"       nanopod-marketd policy check|test [--policy RULES] [--json] FILE\n"
+	"       nanopod-marketd gateway nginx|apisix [--out CONF] FILE\n"
 	"\n"
 	"Run a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
 	"\n"
@@ -93,6 +96,7 @@ static const char help[] =
 	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
 	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
 	"  --json              policy test: print each vector as a line of JSON\n"
+	"  --out CONF          gateway: replace this file (default: print it)\n"
 	"  --force             restore: replace an existing market\n"
 	"  --help, --version\n"
 	"\n"
@@ -187,6 +191,9 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_JSON:
 		o->json = true;
 		return -1;
+	case OPT_OUT:
+		o->out = text;
+		return -1;
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)
 			? -1
@@ -210,6 +217,7 @@ static const struct options_verb {
 	{ "backup", { NULL }, true, false },
 	{ "restore", { NULL }, true, false },
 	{ "policy", { "check", "test" }, true, false },
+	{ "gateway", { "nginx", "apisix" }, true, false },
 };
 
 static const struct options_verb *options_verb(const char *name)
@@ -217,7 +225,9 @@ static const struct options_verb *options_verb(const char *name)
 	for (size_t i = 0; i < sizeof options_verbs / sizeof *options_verbs; i++)
 		if (strcmp(options_verbs[i].name, name) == 0)
 			return &options_verbs[i];
-	fprintf(stderr, "nanopod-marketd: unknown command '%s'; use check, backup, restore, migrate or policy\n", name);
+	fprintf(stderr,
+		"nanopod-marketd: unknown command '%s'; use check, backup, restore, migrate, policy or gateway\n",
+		name);
 	return NULL;
 }
 

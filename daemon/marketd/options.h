@@ -15,9 +15,10 @@ enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
 #define OPTIONS_LISTEN "127.0.0.1:8470"
 
 struct options {
-	const char *verb;   /* check, backup, restore, migrate, policy; NULL: serve */
-	const char *action; /* policy: check or test */
-	const char *path;   /* backup, restore: the other file; policy: the rules */
+	const char *verb;   /* check, backup, restore, migrate, policy, gateway; NULL: serve */
+	const char *action; /* policy: check or test; gateway: nginx or apisix */
+	const char *path;   /* backup, restore: the other file; policy, gateway: what it reads */
+	const char *out;    /* gateway: the file to replace; NULL: print it */
 	bool force, json;
 	const char *policy;            /* rules; NULL: none */
 	const char *data;              /* folder */

@@ -63,8 +63,8 @@ tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/pagetext.mjs tests/daemon/report.py tests/daemon/sdk.mjs \
 	tests/lib/npagent.sh tests/lib/told.sh
 
-# The policy, and the same by the real Open Policy Agent.
-daemon_tests_policy = tests/daemon/opa.t tests/daemon/policy.t
+# The policy, and the same by the real Open Policy Agent; gateways.
+daemon_tests_policy = tests/daemon/door.t tests/daemon/opa.t tests/daemon/policy.t
 TESTS += $(daemon_tests_policy)
 $(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_policy) tests/fixtures/policy/vectors.yaml

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A gateway as its file says it. All texts are checked: none can end a word or a line of what is written. */
+#ifndef MARKETD_GATEWAY_GATEWAYFILE_OWN_H
+#define MARKETD_GATEWAY_GATEWAYFILE_OWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+
+enum { GATEWAY_TEXT = 256, GATEWAY_BACKENDS = 1024, GATEWAY_ROUTES = 64, GATEWAY_BYTES = 64 << 20 };
+
+struct gateway_backend {
+	char address[GATEWAY_TEXT]; /* HOST:PORT */
+	long weight;
+};
+
+struct gateway_route {
+	char path[GATEWAY_TEXT]; /* begins with '/', ends with one: all below it */
+	char key[GATEWAY_TEXT];  /* what backends want as "Bearer KEY"; "": none */
+	struct gateway_backend *backends;
+	size_t count;
+};
+
+struct gateway {
+	char market[GATEWAY_TEXT];                                             /* HOST:PORT */
+	bool tls;                                                              /* of the market */
+	char listen[GATEWAY_TEXT], cert[GATEWAY_TEXT], cert_key[GATEWAY_TEXT]; /* nginx; cert "": plain HTTP */
+	struct gateway_route *routes;
+	size_t count;
+};
+
+int gateway_read(const char *path, struct gateway *out, struct fail *f); /* 0 or negative, and nothing to release */
+void gateway_release(struct gateway *g);
+
+int gateway_nginx(const struct gateway *g, struct buf *out);
+int gateway_apisix(const struct gateway *g, struct buf *out);
+
+#endif
