@@ -45,9 +45,9 @@ refused npk_none 401 unauthenticated "an unknown token"
 refused "$poor" 402 insufficient_funds "an account without money"
 refused "$shut" 403 suspended "a suspended account"
 refused "$join" 403 forbidden "a token that only lets machines join"
-refused "$good" 403 forbidden "what the policy denies" -H 'X-Original-URI: /v1/admin/x'
-like "$(json .error.message <"$TMP/answer")" "the rule 'closed' of the market's policy refuses: not for customers" "and it says why"
-refused "$good" 403 forbidden "as APISIX asks" -H 'X-Forwarded-Uri: /v1/admin/x'
+refused "$good" 403 denied_by_policy "what the policy denies" -H 'X-Original-URI: /v1/admin/x'
+like "$(json .error.message <"$TMP/answer")" "not for customers .policy 'closed'" "and it says why"
+refused "$good" 403 denied_by_policy "as APISIX asks" -H 'X-Forwarded-Uri: /v1/admin/x'
 as "$free" GET /np/v1/authz >"$TMP/answer"
 is "$(http_status) $(json .rate <"$TMP/answer")" "200 0" "who pays nothing needs no money"
 http_call "$NANOPOD_URL" GET /np/v1/authz '' >"$TMP/answer"

@@ -160,6 +160,12 @@ is "$(whole acme | awk -v b="$acme" '{ print b - $1 }') $(whole uni | awk -v b="
 is "$(as "$UNI" GET "/np/v1/report?from=$((NOW - 86400))&to=$((NOW + 2 * 86400))" | jq '[.movements[]? // .data[]? | select(.kind != "credit") | .amount_micros] | add')" \
 	-30000000 "and the sponsor's statement adds up to that"
 
+v2_clock "$(date -u -d "$(date -u -d @$START +%Y-%m-01) + 1 month" +%s)"
+is "$(buyer invoice "$(date -u -d @$START +%Y-%m)" -o json | jq -c '[.lines[] | select(.kind == "granted") | [.amount_micros, .granted_micros, .node_seconds]]')" \
+	'[[0,30000000,3600]]' "acme's invoice says what grants paid, for nothing"
+like "$(NANOPOD_TOKEN=$UNI "$NANOPOD" statement "$(date -u -d @$((START)) +%Y-%m)" </dev/null)" 'Paid for others, by grants' \
+	"the sponsor's statement says for what it paid"
+
 # ---- A wrong policy -------------------------------------------------------------------------------------------------------
 marketd_stop
 printf 'rules:\n  - name: x\n    when: {account.grant_active: true}\n    rate: 2\ndefault: {allow: true}\n' >"$TMP/wrong.yaml"

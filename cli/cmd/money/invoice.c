@@ -20,13 +20,23 @@
 enum { INVOICE_BYTES = 64 << 20, PAGE_COLUMNS = 80, TEXT_LEAST = 12, LABEL = 12 };
 
 /* In the order in which they are shown. */
-enum invoice_kind { INVOICE_USAGE, INVOICE_FORFEIT, INVOICE_FEE, INVOICE_REFUND, INVOICE_KINDS };
+enum invoice_kind {
+	INVOICE_USAGE,
+	INVOICE_FORFEIT,
+	INVOICE_GRANTED,
+	INVOICE_SPONSORED,
+	INVOICE_FEE,
+	INVOICE_REFUND,
+	INVOICE_KINDS
+};
 
 static const struct {
 	const char *kind, *text;
 } invoice_kinds[INVOICE_KINDS] = {
 	{ "usage", "Node time" },
 	{ "forfeit", "Released, not refunded" },
+	{ "granted", "Node time that grants paid" },
+	{ "sponsored", "Paid for others, by grants" },
 	{ "fee", "Market's fee on sales" },
 	{ "refund", "Refund" },
 };
@@ -35,6 +45,7 @@ struct invoice_line {
 	enum invoice_kind kind;
 	char *type, *thing, *reason; /* thing: the reservation, or the host; each NULL: none */
 	int64_t amount, seconds;
+	int64_t granted; /* of a line that says what grants paid: it is no part of the amount */
 };
 
 struct invoice {
@@ -54,6 +65,13 @@ static bool invoice_reads(const struct model_report_row *row, struct invoice_lin
 		e->kind = *row->kind == 'u' ? INVOICE_USAGE : INVOICE_FORFEIT;
 		e->amount = -row->amount;
 		e->seconds = row->seconds;
+	} else if (strcmp(row->kind, "granted") == 0) {
+		e->kind = INVOICE_GRANTED;
+		e->granted = row->gross;
+		e->seconds = row->seconds;
+	} else if (strcmp(row->kind, "sponsored") == 0) {
+		e->kind = INVOICE_SPONSORED;
+		e->amount = -row->amount;
 	} else if (strcmp(row->kind, "earning") == 0 && row->fee) {
 		e->kind = INVOICE_FEE;
 		e->amount = row->fee;
@@ -91,7 +109,7 @@ static int invoice_add(void *arg, const struct model_report_row *row, struct fai
 			.reason = made.kind == INVOICE_REFUND ? paper_copy(row->reason) : NULL };
 	}
 	if (money_add(e->amount, made.amount, &e->amount) || money_add(e->seconds, made.seconds, &e->seconds) ||
-		money_add(s->total, made.amount, &s->total) ||
+		money_add(e->granted, made.granted, &e->granted) || money_add(s->total, made.amount, &s->total) ||
 		money_add(s->sums[made.kind], made.amount, &s->sums[made.kind]))
 		return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
 	return 0;
@@ -114,12 +132,15 @@ static int invoice_order(const void *x, const void *y)
 /* "Node time: train, h100"; free() it. */
 static char *invoice_text(const struct invoice_line *e)
 {
-	const char *parts[] = { e->thing, e->type, e->reason };
+	const char *parts[] = { e->thing, e->type, e->reason, NULL };
+	char granted[MONEY_TEXT];
 	struct buf text;
 	bool first = true;
 
 	buf_init(&text, INVOICE_BYTES);
 	buf_adds(&text, invoice_kinds[e->kind].text);
+	if (e->granted)
+		parts[3] = money_text(e->granted, granted);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		if (!parts[i] || !*parts[i])
 			continue;
@@ -300,7 +321,7 @@ static int invoice_page(const struct invoice *s)
 
 static const struct column invoice_columns[] = {
 	{ "number", COLUMN_WIDE, "of the invoice" },
-	{ "kind", COLUMN_ID, "usage, forfeit, fee, refund or total" },
+	{ "kind", COLUMN_ID, "usage, forfeit, granted, sponsored, fee, refund or total" },
 	{ "of", 0, "reservation, or host" },
 	{ "type", 0, "type of node" },
 	{ "text", COLUMN_TEXT, "the item as people read it" },
@@ -308,12 +329,13 @@ static const struct column invoice_columns[] = {
 	{ "node_hours", COLUMN_RIGHT, "the same in hours" },
 	{ "amount", COLUMN_RIGHT, "what it costs" },
 	{ "amount_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "granted_micros", COLUMN_RAW | COLUMN_HIDDEN, "what grants paid" },
 	{ 0 },
 };
 
 static int invoice_rows(const struct invoice *s, const struct options *o)
 {
-	char seconds[CELL_TEXT], hours[CELL_TEXT], amount[CELL_TEXT], micros[CELL_TEXT];
+	char seconds[CELL_TEXT], hours[CELL_TEXT], amount[CELL_TEXT], micros[CELL_TEXT], granted[CELL_TEXT];
 	struct rows *r;
 	int rc;
 
@@ -327,12 +349,13 @@ static int invoice_rows(const struct invoice *s, const struct options *o)
 		rows_add(r,
 			(const char *[]){ s->paper.number, invoice_kinds[e->kind].kind, e->thing, e->type, text,
 				cell_int(e->seconds, seconds), invoice_hours(e, hours),
-				cell_money(s->paper.np, e->amount, amount), cell_micros(e->amount, micros) });
+				cell_money(s->paper.np, e->amount, amount), cell_micros(e->amount, micros),
+				cell_micros(e->granted, granted) });
 		free(text);
 	}
 	rows_add(r,
 		(const char *[]){ s->paper.number, "total", NULL, NULL, "Total", NULL, NULL,
-			cell_money(s->paper.np, s->total, amount), cell_micros(s->total, micros) });
+			cell_money(s->paper.np, s->total, amount), cell_micros(s->total, micros), NULL });
 	return rows_end(r);
 }
 
@@ -356,6 +379,7 @@ static int invoice_json(const struct invoice *s)
 		json_text(&j, "reason", e->reason);
 		json_int(&j, "node_seconds", e->seconds);
 		paper_json_money(&j, "amount", e->amount);
+		paper_json_money(&j, "granted", e->granted);
 		json_end(&j);
 	}
 	json_end(&j);

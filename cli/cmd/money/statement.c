@@ -26,6 +26,7 @@ static const struct statement_kind {
 	{ "earning", "Earned", "Earned by selling" },
 	{ "usage", "Node time", "Node time" },
 	{ "forfeit", "Released, not refunded", "Not refunded" },
+	{ "sponsored", "Paid for others, by grants", "Paid for others" },
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds, KIND_CREDIT = 0, KIND_REFUND = 1 };
@@ -273,7 +274,7 @@ static int statement_table(const struct statement *s)
 
 static const struct column statement_columns[] = {
 	{ "date", 0, "when, in UTC; of node time: the day" },
-	{ "kind", COLUMN_ID, "opening, credit, refund, debit, earning, usage, forfeit or closing" },
+	{ "kind", COLUMN_ID, "opening, credit, refund, debit, earning, usage, forfeit, sponsored or closing" },
 	{ "type", 0, "type of node" },
 	{ "of", 0, "reservation, or host" },
 	{ "text", COLUMN_TEXT, "the entry as people read it" },

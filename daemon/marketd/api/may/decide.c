@@ -105,13 +105,14 @@ static bool wanted_of(const struct engine *e, const struct event *ev, struct wan
 static json_t *wanted_json(const struct engine *e, const struct wanted *w)
 {
 	const struct sku *s = engine_sku(e, w->sku);
-	char room[MONEY_TEXT];
+	char room[MONEY_TEXT], hours[32];
 	int64_t total = 0;
 
 	money_cost(w->price, w->nodes, w->minutes, &total);
-	return json_pack("{s:s, s:s, s:o, s:I, s:f, s:o, s:s}", "action", w->action, "tier", w->tier, "sku",
-		render_text(s ? s->alias : NULL), "nodes", (json_int_t)w->nodes, "hours", (double)w->minutes / 60.0,
-		"price", render_price(w->price), "total", money_wire(total, room));
+	snprintf(hours, sizeof hours, "%.10g", (double)w->minutes / 60.0);
+	return json_pack("{s:s, s:s, s:o, s:I, s:s, s:o, s:s}", "action", w->action, "tier", w->tier, "sku",
+		render_text(s ? s->alias : NULL), "nodes", (json_int_t)w->nodes, "hours", hours, "price",
+		render_price(w->price), "total", money_wire(total, room));
 }
 
 static json_t *grant_input(const struct grant *g)
@@ -176,28 +177,42 @@ static void decide_pays(struct event *ev, struct verdict *v)
 	ev->u.order.granted = v->grant ? part : 0;
 }
 
+int decide_ask(struct api *api, const struct account *a, json_t *request, struct verdict *v, struct fail *why)
+{
+	int64_t now = market_now(api->market);
+	char when[WHEN_TEXT];
+
+	v->decision = (struct decision){ .allow = true, .rate_ppm = RATE_FULL };
+	if (!api->policy) {
+		json_decref(request);
+		return 0;
+	}
+	v->input = json_pack("{s:o, s:n, s:o, s:o, s:s}", "account", decide_account(a, v->grant, now), "person",
+		"request", request, "grant", grant_input(v->grant), "time", when_iso(now, when));
+	if (!v->input)
+		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	rules_decide(api->policy, v->input, &v->decision);
+	if (v->decision.allow)
+		return 0;
+	return fail_set(why, REASON_POLICY, "%s (policy '%s')",
+		*v->decision.reason ? v->decision.reason : reason_row(REASON_POLICY)->text, v->decision.rule);
+}
+
 int decide(struct api *api, const struct request *q, struct event *ev, struct verdict *v, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, ev->account);
-	int64_t now = market_now(api->market);
-	char when[WHEN_TEXT];
 	struct wanted w;
+	int rc;
 
 	*v = (struct verdict){ .decision = { .allow = true, .rate_ppm = RATE_FULL } };
 	if (!api->policy || !a || !wanted_of(e, ev, &w))
 		return 0;
 	if (!decide_named(e, q, a->id, &v->grant))
 		return fail_set(why, REASON_NOT_FOUND, "the account has no such grant; 'nanopod grants' lists them");
-	v->input = json_pack("{s:o, s:o, s:o, s:o, s:s}", "account", decide_account(a, v->grant, now), "person",
-		json_null(), "request", wanted_json(e, &w), "grant", grant_input(v->grant), "time",
-		when_iso(now, when));
-	if (!v->input)
-		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
-	rules_decide(api->policy, v->input, &v->decision);
-	if (!v->decision.allow)
-		return fail_set(why, REASON_POLICY, "%s (policy '%s')",
-			*v->decision.reason ? v->decision.reason : reason_row(REASON_POLICY)->text, v->decision.rule);
+	rc = decide_ask(api, a, wanted_json(e, &w), v, why);
+	if (rc)
+		return rc;
 	decide_pays(ev, v);
 	decide_caps(ev, v);
 	return decide_limits(&w, &v->decision, why);

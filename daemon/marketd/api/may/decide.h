@@ -22,6 +22,11 @@ struct verdict {
  * pays a part, and lowers its limit to the most that the policy allows. Anything else is allowed. 0 or a reason.
  */
 int decide(struct api *api, const struct request *q, struct event *ev, struct verdict *v, struct fail *why);
+/*
+ * Asks about anything that an account does: request is what it wants (taken), v->grant whose money there is. 0 and what
+ * was decided in v, or a reason.
+ */
+int decide_ask(struct api *api, const struct account *a, json_t *request, struct verdict *v, struct fail *why);
 void decide_release(struct verdict *v);
 
 /* The same without what it says, for api_apply(). */

@@ -171,26 +171,74 @@ struct transfer_seen {
 	bool capacity;     /* node time left one of its pools */
 	bool returned;     /* node time came back to one */
 	int64_t fee, used; /* of the whole transfer */
+	int64_t granted;   /* what left a sponsor's escrow with it */
 };
+
+/* The postings of another account, or of the market, near one: those of the same transfer are among them. */
+struct beside {
+	struct posting_row rows[2 * ENTRIES_MAX];
+	size_t count;
+};
+
+static int see_side(struct api *api, uint64_t account, const struct posting_row *first, struct beside *out,
+	struct fail *f)
+{
+	struct postings_read near = { .list = out->rows, .limit = 2 * ENTRIES_MAX };
+	uint64_t seq = first->seq, n = first->n;
+	int rc = n >= ENTRIES_MAX ? read_postings(api, account, seq, n - ENTRIES_MAX, &near, f)
+				  : read_postings(api, account, seq - 1, INT64_MAX, &near, f);
+
+	out->count = rc ? 0 : near.count;
+	return rc;
+}
+
+static bool same_transfer(const struct posting_row *a, const struct posting_row *b)
+{
+	return a->seq == b->seq && a->posting.transfer == b->posting.transfer;
+}
 
 /* The money that the market itself got from the transfer, and the minutes that it used up. */
 static int see_market_side(struct api *api, const struct posting_row *first, struct transfer_seen *t, struct fail *f)
 {
-	struct posting_row rows[2 * ENTRIES_MAX];
-	struct postings_read near = { .list = rows, .limit = 2 * ENTRIES_MAX };
-	uint64_t seq = first->seq, n = first->n;
-	int rc = n >= ENTRIES_MAX ? read_postings(api, 0, seq, n - ENTRIES_MAX, &near, f)
-				  : read_postings(api, 0, seq - 1, INT64_MAX, &near, f);
+	struct beside near;
+	int rc = see_side(api, 0, first, &near, f);
 
 	for (size_t i = 0; !rc && i < near.count; i++) {
-		const struct posting *x = &rows[i].posting;
+		const struct posting *x = &near.rows[i].posting;
 
-		if (rows[i].seq != seq || x->transfer != first->posting.transfer)
+		if (!same_transfer(&near.rows[i], first))
 			continue;
 		if (x->book == BOOK_FEES)
 			t->fee += x->amount;
 		else if (x->book == BOOK_USED)
 			t->used += x->amount;
+	}
+	return rc;
+}
+
+/* What sponsors of the account paid for good in the transfer. */
+static int see_sponsors(struct api *api, uint64_t account, const struct posting_row *first, const struct lease *l,
+	struct transfer_seen *t, struct fail *f)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct grant *g = engine_grant_after(e, account, 0), *same;
+	struct beside near;
+	int rc = 0;
+
+	for (; !rc && g; g = engine_grant_after(e, account, g->id)) {
+		same = engine_grant_after(e, account, 0);
+		while (same != g && same->sponsor != g->sponsor)
+			same = engine_grant_after(e, account, same->id);
+		if (same != g) /* was seen */
+			continue;
+		rc = see_side(api, g->sponsor, first, &near, f);
+		for (size_t i = 0; !rc && i < near.count; i++) {
+			const struct posting *x = &near.rows[i].posting;
+
+			if (same_transfer(&near.rows[i], first) && !x->asset &&
+				(x->book == BOOK_ESCROW || (x->book == BOOK_AVAILABLE && g->sponsor != l->seller)))
+				t->granted -= x->amount;
+		}
 	}
 	return rc;
 }
@@ -211,7 +259,14 @@ static int add_paid(struct movement_page *p, struct movement m, const struct tra
 	int64_t paid = -t->money[BOOK_ESCROW], back = t->money[BOOK_AVAILABLE];
 	int rc = 0;
 
-	if (back) {
+	if (t->granted) {
+		m.kind = MOVEMENT_GRANTED;
+		m.gross = t->granted;
+		m.minutes = paid ? 0 : t->used; /* else they are told with what the buyer paid */
+		rc = add_movement(p, &m, f);
+	}
+	m.gross = m.minutes = 0;
+	if (!rc && back) {
 		m.kind = MOVEMENT_REFUND;
 		m.gross = back;
 		m.minutes = paid == back ? t->used : 0;
@@ -224,6 +279,16 @@ static int add_paid(struct movement_page *p, struct movement m, const struct tra
 	m.amount = -m.gross;
 	m.minutes = t->used;
 	return add_movement(p, &m, f);
+}
+
+/* A sponsor's part of what another bought. */
+static int add_sponsored(struct movement_page *p, struct movement m, const struct transfer_seen *t, struct fail *f)
+{
+	m.kind = MOVEMENT_SPONSORED;
+	m.amount = t->money[BOOK_ESCROW] + t->money[BOOK_AVAILABLE];
+	m.gross = -m.amount;
+	m.pool = 0;
+	return m.amount ? add_movement(p, &m, f) : 0;
 }
 
 static int add_earned(struct movement_page *p, struct movement m, const struct transfer_seen *t, const struct lease *l,
@@ -272,8 +337,13 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 		return rc;
 	for (size_t i = 0; i < count; i++)
 		see_posting(&t, &rows[i].posting);
-	if (!t.money[BOOK_AVAILABLE] && !t.money[BOOK_ESCROW])
-		return 0;
+	if (engine_grant_after(market_engine(api->market), p->account, 0) && t.capacity) {
+		rc = find_lease(api, t.subject, last, f);
+		if (!rc && last->found)
+			rc = see_sponsors(api, p->account, rows, &last->lease, &t, f);
+	}
+	if (rc || (!t.money[BOOK_AVAILABLE] && !t.money[BOOK_ESCROW] && t.granted <= 0))
+		return rc;
 	if (t.subject == 0) {
 		m.at = t.at;
 		m.seq = t.seq;
@@ -290,8 +360,10 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 		return rc;
 	m.sku = last->found ? last->lease.sku : 0;
 	m.pool = last->found ? last->lease.pool : 0;
-	return t.money[BOOK_ESCROW] < 0 ? add_paid(p, m, &t, f)
-					: add_earned(p, m, &t, last->found ? &last->lease : NULL, f);
+	if (t.money[BOOK_ESCROW] < 0 && last->found && last->lease.buyer != p->account)
+		return add_sponsored(p, m, &t, f);
+	return t.money[BOOK_ESCROW] < 0 || t.granted > 0 ? add_paid(p, m, &t, f)
+							 : add_earned(p, m, &t, last->found ? &last->lease : NULL, f);
 }
 
 /* ---- Balances -------------------------------------------------------------------------- */

@@ -11,13 +11,15 @@
 
 /* X(name, text) */
 #define MOVEMENTS(X) \
-	X(CREDIT, "credit")   /* the operator put money in */ \
-	X(DEBIT, "debit")     /* or took it out */ \
-	X(USAGE, "usage")     /* paid for node time that has passed */ \
-	X(FORFEIT, "forfeit") /* released and not refunded */ \
-	X(REFUND, "refund")   /* paid before and given back: it changes no sum of all one's money */ \
-	X(EARNING, "earning") /* as the seller of node time, less the fee */ \
-	X(FEE, "fee")         /* the market's own, of what sellers get */
+	X(CREDIT, "credit")       /* the operator put money in */ \
+	X(DEBIT, "debit")         /* or took it out */ \
+	X(USAGE, "usage")         /* paid for node time that has passed */ \
+	X(FORFEIT, "forfeit")     /* released and not refunded */ \
+	X(REFUND, "refund")       /* paid before and given back: it changes no sum of all one's money */ \
+	X(EARNING, "earning")     /* as the seller of node time, less the fee */ \
+	X(FEE, "fee")             /* the market's own, of what sellers get */ \
+	X(GRANTED, "granted")     /* what a sponsor paid of the account's node time: it changes none of its money */ \
+	X(SPONSORED, "sponsored") /* what the account paid of another's, by a grant */
 
 enum movement_kind {
 #define MOVEMENT_X(name, text) MOVEMENT_##name,
@@ -33,7 +35,7 @@ struct movement {
 	uint64_t seq;             /* of a credit: its event; else 0 */
 	uint64_t sku, pool, host; /* 0: it is for none. pool: the buyer's. host: of an earning or fee */
 	int64_t amount;           /* what it did to all of the account's money: available, held and escrow */
-	int64_t gross; /* earning: before the fee; refund: what came back; else the amount without its sign */
+	int64_t gross; /* earning: before the fee; refund, granted: what that was; else the amount without its sign */
 	int64_t fee;
 	int64_t minutes; /* node-minutes that it is for */
 	int64_t count;   /* transfers */

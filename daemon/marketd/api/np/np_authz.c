@@ -7,10 +7,9 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
-#include "market/when.h"
+#include "marketd/api/may/decide.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
-#include "marketd/policy/rules.h"
 
 #define AUTHZ_NO_PLAN "none"
 
@@ -19,16 +18,11 @@ static json_t *authz_text(const char *text)
 	return text ? render_text(text) : NULL;
 }
 
-/* What the policy is asked with. */
-static json_t *authz_input(struct api *api, const struct request *q, const struct account *a)
+/* What a client wants of a backend, as its gateway tells. */
+static json_t *authz_wants(const struct request *q)
 {
-	char now[WHEN_TEXT];
-
-	return json_pack("{s:{s:o, s:o, s:s}, s:n, s:{s:s, s:o*, s:o*, s:o*}, s:n, s:s}", "account", "id",
-		render_id(IDENT_ACCOUNT, a->id), "name", render_text(a->name), "state", np_account_state(a), "person",
-		"request", "action", "gateway", "method", authz_text(q->original.method), "host",
-		authz_text(q->original.host), "path", authz_text(q->original.path), "grant", "time",
-		when_iso(market_now(api->market), now));
+	return json_pack("{s:s, s:o*, s:o*, s:o*}", "action", "gateway", "method", authz_text(q->original.method),
+		"host", authz_text(q->original.host), "path", authz_text(q->original.path));
 }
 
 /* Who asks has an account whose token may do something, and is no agent. 0, or refused. */
@@ -63,27 +57,22 @@ static int authz_answer(const struct request *q, struct reply *r, const struct a
 
 static int get_authz(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct account *a = engine_account(market_engine(api->market), q->account);
-	struct decision d = { .allow = true, .rate_ppm = RATE_FULL };
-	int status = authz_who(q, r, a);
-	json_t *input;
+	const struct engine *e = market_engine(api->market);
+	const struct account *a = engine_account(e, q->account);
+	struct verdict v = { .grant = decide_grant(e, q->account) };
+	struct fail why = { 0 };
+	int status = authz_who(q, r, a), rc;
 
 	if (status)
 		return status;
-	if (api->policy) {
-		input = authz_input(api, q, a);
-		if (!input)
-			return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory");
-		rules_decide(api->policy, input, &d);
-		json_decref(input);
-	}
-	if (!d.allow)
-		return api_refuse(q, r, REASON_FORBIDDEN, NULL, "the rule '%s' of the market's policy refuses: %s",
-			d.rule, d.reason);
-	if (d.rate_ppm > 0 && a->available <= a->floor)
+	rc = decide_ask(api, a, authz_wants(q), &v, &why);
+	decide_release(&v);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	if (v.decision.rate_ppm > 0 && a->available <= a->floor)
 		return api_refuse(q, r, REASON_FUNDS, NULL,
 			"the account has no money left; ask the operator for credit");
-	return authz_answer(q, r, a, &d);
+	return authz_answer(q, r, a, &v.decision);
 }
 
 const struct route api_np_authz_routes[] = {
@@ -113,7 +102,7 @@ static const struct schema_field policy_person_fields[] = {
 };
 
 static const struct schema_field policy_request_fields[] = {
-	{ "action", SCHEMA_ENUM, FIELD_REQUIRED, "buy|extend|gateway", 0, 0, NULL },
+	{ "action", SCHEMA_ENUM, FIELD_REQUIRED, "buy|extend|procure|gateway", 0, 0, NULL },
 	{ "tier", SCHEMA_ENUM, 0, "reserved|spot", 0, 0, NULL },
 	{ "sku", SCHEMA_STRING, 0, NULL, 0, 0, "the alias of the type" },
 	{ "nodes", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },

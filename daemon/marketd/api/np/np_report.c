@@ -162,7 +162,7 @@ const struct route api_np_report_routes[] = {
 
 static const struct schema_field np_report_row[] = {
 	TIME("at", FIELD_REQUIRED),
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "credit|debit|usage|forfeit|refund|earning|fee", 0, 0,
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "credit|debit|usage|forfeit|refund|earning|fee|granted|sponsored", 0, 0,
 		"at is when a credit or debit was, else the first second of a day in UTC" },
 	REPORT_TEXT("account", "null: the market itself"),
 	REPORT_TEXT("account_name", NULL),

@@ -5,7 +5,8 @@
 {
 // The words of 'nanopod statement'.
 const KINDS = { credit: 'Credits', debit: 'Taken back', refund: 'Refunds', earning: 'Earned by selling',
-	usage: 'Node time', forfeit: 'Released, not refunded', fee: 'Fees' };
+	usage: 'Node time', forfeit: 'Released, not refunded', fee: 'Fees',
+	granted: 'Paid by grants', sponsored: 'Paid for others' };
 const DAYS = 30;
 
 function cancel(o) {
