@@ -19,6 +19,7 @@
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
+#include "marketd/outward/outward.h"
 #include "marketd/policy/rules.h"
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
@@ -158,6 +159,7 @@ static int open_market(struct server *s, struct fail *f)
 	rc = watch_new(&s->api.watch,
 		&(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
 		s->api.now_ms);
+	rc = rc ? rc : outward_new(&s->api.outward, s->loop);
 	rc = rc ? rc : quotas_new(&s->api.quotas, s->o->quotas, s->o->quota_count);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
@@ -400,18 +402,21 @@ static void serve_turn(struct server *s)
 	struct loop_timer *t;
 	uint32_t ready;
 
+	ms = min_timeout(ms, outward_timeout(s->api.outward));
 	if (!market_ready(s->market))
 		ms = min_timeout(ms, RETRY_MS);
 	loop_wait(s->loop, ms);
 	while (loop_next(s->loop, &w, &ready, &t) == 1 && w)
 		if (w == &s->signal_watch)
 			serve_take_signals(s);
-		else if (http_watches(s->http, w))
+		else if (!outward_take(s->api.outward, w, ready) && http_watches(s->http, w))
 			break; /* they stay ready until http_turn() handles them */
 	keep_pause(s);
 	keep_time(s);
 	keep_watch(s);
 	keep_promises(s);
+	outward_turn(s->api.outward);
+	s->api.errands_ended = outward_ended(s->api.outward);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {
 		log_at(s->log, LOG_ERROR, "another nanopod-marketd has taken over this market; stopping");
@@ -434,6 +439,7 @@ static void close_all(struct server *s)
 	http_free(s->http);
 	np_public_close(&s->api);
 	api_close(&s->api);
+	outward_free(s->api.outward);
 	quotas_free(s->api.quotas);
 	series_close(s->api.series);
 	rules_free(s->api.policy);

@@ -7,7 +7,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "market/client_part.h"
+#include "market/client.h"
+#include "market/curl_calls.h"
 
 /* The same interface, built against different TLS libraries. */
 static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4" };
@@ -17,9 +18,25 @@ static const struct {
 	size_t at;
 } wanted[] = {
 #define CALL(name) { "curl_" #name, offsetof(struct curl_calls, name) }
-	CALL(global_init), CALL(easy_init), CALL(easy_cleanup), CALL(easy_reset), CALL(easy_setopt), CALL(easy_getinfo),
-	CALL(easy_pause), CALL(easy_strerror), CALL(multi_init), CALL(multi_cleanup), CALL(multi_add_handle),
-	CALL(multi_remove_handle), CALL(multi_perform), CALL(multi_poll), CALL(multi_info_read), CALL(slist_append),
+	CALL(global_init),
+	CALL(easy_init),
+	CALL(easy_cleanup),
+	CALL(easy_reset),
+	CALL(easy_setopt),
+	CALL(easy_getinfo),
+	CALL(easy_pause),
+	CALL(easy_strerror),
+	CALL(multi_init),
+	CALL(multi_cleanup),
+	CALL(multi_add_handle),
+	CALL(multi_remove_handle),
+	CALL(multi_perform),
+	CALL(multi_poll),
+	CALL(multi_info_read),
+	CALL(multi_setopt),
+	CALL(multi_assign),
+	CALL(multi_socket_action),
+	CALL(slist_append),
 	CALL(slist_free_all),
 #undef CALL
 };

@@ -1,37 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What client*.c share: libcurl's functions, and the state of one transfer. */
+/* What client*.c share: the state of one transfer. */
 #ifndef MARKET_CLIENT_PART_H
 #define MARKET_CLIENT_PART_H
 
-#include <curl/curl.h>
-
 #include "market/client.h"
+#include "market/curl_calls.h"
 
 enum {
 	HEADERS_MAX = 64 * 1024,
 	BODY_MAX = 32 << 20,
 	LINE_MAX_BYTES = 4 << 20,   /* of a stream */
 	STREAM_FULL = 1 << 20,      /* above this the market waits for the reader */
-};
-
-struct curl_calls {
-	CURLcode (*global_init)(long);
-	CURL *(*easy_init)(void);
-	void (*easy_cleanup)(CURL *);
-	void (*easy_reset)(CURL *);
-	CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
-	CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
-	CURLcode (*easy_pause)(CURL *, int);
-	const char *(*easy_strerror)(CURLcode);
-	CURLM *(*multi_init)(void);
-	CURLMcode (*multi_cleanup)(CURLM *);
-	CURLMcode (*multi_add_handle)(CURLM *, CURL *);
-	CURLMcode (*multi_remove_handle)(CURLM *, CURL *);
-	CURLMcode (*multi_perform)(CURLM *, int *);
-	CURLMcode (*multi_poll)(CURLM *, struct curl_waitfd[], unsigned, int, int *);
-	CURLMsg *(*multi_info_read)(CURLM *, int *);
-	struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
-	void (*slist_free_all)(struct curl_slist *);
 };
 
 /* One request under way. */
@@ -67,9 +46,6 @@ struct client {
 	CURL *easy;                 /* kept, with its connection */
 	struct transfer stream;
 };
-
-/* client_load.c: finds libcurl. 0 or CLIENT_NO_HTTP. */
-int client_load(struct curl_calls *out, struct fail *f);
 
 /* client_transfer.c: one request, for client.c and for streams. */
 void client_clear(struct client_answer *a);

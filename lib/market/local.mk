@@ -9,6 +9,7 @@ libmarket_la_SOURCES = \
 	lib/market/client_stream.c \
 	lib/market/client_text.c \
 	lib/market/client_transfer.c \
+	lib/market/curl_calls.h \
 	lib/market/ident.c lib/market/ident.h \
 	lib/market/metric.c lib/market/metric.h \
 	lib/market/model.h \

@@ -79,7 +79,8 @@ EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/stacks/*/*)
 unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/unit/marketd/engine \
 	tests/unit/marketd/engineafter tests/unit/marketd/engineagent tests/unit/marketd/enginekeep \
 	tests/unit/marketd/enginelease tests/unit/marketd/engineoffers tests/unit/marketd/enginerenew \
-	tests/unit/marketd/journal tests/unit/marketd/marketcore tests/unit/marketd/policy \
+	tests/unit/marketd/journal tests/unit/marketd/marketcore tests/unit/marketd/outward \
+	tests/unit/marketd/policy \
 	tests/unit/marketd/priceweek \
 	tests/unit/marketd/tally tests/unit/marketd/ring \
 	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault \
@@ -109,6 +110,9 @@ tests_unit_marketd_journal_LDADD = libstore.la libbase.la
 tests_unit_marketd_marketcore_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)
 tests_unit_marketd_policy_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_policy_LDADD = libpolicy.la libconf.la libmarket.la libbase.la $(JANSSON_LIBS)
+# Its getaddrinfo() stands for the library's.
+tests_unit_marketd_outward_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+tests_unit_marketd_outward_LDADD = liboutward.la
 tests_unit_marketd_priceweek_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_priceweek_LDADD = libmarketd.la
 tests_unit_marketd_tally_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

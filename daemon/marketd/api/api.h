@@ -55,6 +55,7 @@ struct request {
 };
 
 struct nonces;
+struct outward;
 struct public_view;
 struct rules;
 struct series;
@@ -68,6 +69,7 @@ struct reply {
 	int retry_after;               /* seconds; 0: no header */
 	char headers[HEADERS_TEXT];    /* api_header(): more of them, each "Name: value" with an LF; "" */
 	bool wait; /* events stream: nothing yet; ask again after a commit or when wait_ms is over */
+	bool away; /* with wait: ask again when a request that the market sent has ended, and before the commit */
 	int64_t wait_ms;
 	bool stream; /* stays open: send the body so far, ask again after each commit */
 	bool steady; /* with stream: the next piece depends on nothing, so ask at once */
@@ -98,6 +100,8 @@ struct api {
 	struct rules *policy;            /* who may what at what price; NULL: all, at full price */
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
+	struct outward *outward;       /* what the market asks of others; NULL: nothing */
+	uint64_t errands_ended;        /* how many of those have ended */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	const struct log *log;         /* for what auditlog.c keeps; NULL: nothing */

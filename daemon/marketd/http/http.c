@@ -224,13 +224,13 @@ void http_free(struct http *h)
 	if (!h)
 		return;
 	h->quiet = true;
+	waiting_end(h);
 	list_each(at, tmp, &h->turn) {
 		struct exchange *x = list_entry(at, struct exchange, link);
 
 		exchange_refuse(x, REASON_UNAVAILABLE, NULL);
 		exchange_ready(x);
 	}
-	waiting_end(h);
 	while (h->listener_count)
 		listener_free(h, h->listener_count - 1);
 	limit_free(h->rate);
@@ -335,6 +335,7 @@ void http_turn(struct http *h, int64_t now_ms)
 	if (now_ms >= h->next_sweep)
 		http_sweep(h);
 	run_all(h);
+	waiting_errands(h);
 	http_commit(h);
 	waiting_turn(h);
 	if (h->resumed)

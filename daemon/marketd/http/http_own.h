@@ -110,6 +110,7 @@ struct http {
 	int64_t now_ms, next_sweep, last_wake, last_poll;
 	uint64_t commits;                /* how many so far; parked requests wait for this to grow */
 	uint64_t woken, polled;          /* its value when they were last asked; agents */
+	uint64_t errands;                /* the same of api->errands_ended */
 	uint64_t ids;
 	uint16_t addresses[ADDRESS_SLOTS];
 	uint32_t uploads_of[ADDRESS_SLOTS]; /* bytes of large bodies under way, by account or address */
@@ -157,6 +158,7 @@ void upload_trim(struct http *h);
 bool waiting_admit(struct exchange *x);                          /* is there room for one more that waits? */
 void waiting_release(struct exchange *x);
 struct list *waiting_place(struct exchange *x);                  /* the list where it waits until x->deadline */
+void waiting_errands(struct http *h); /* asks again those for whom the market asked somebody else */
 void waiting_turn(struct http *h); /* asks again those that a commit or their deadline concerns */
 void waiting_end(struct http *h);                                /* ends all of them */
 int64_t waiting_deadline(const struct http *h);                  /* INT64_MAX: none */

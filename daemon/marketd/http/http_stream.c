@@ -39,6 +39,12 @@ static bool admit_poll(struct exchange *x)
 	return true;
 }
 
+/* Whose they are: an account's, or one stranger's. */
+static bool waiting_same(const struct exchange *x, const struct exchange *other)
+{
+	return x->q.account == other->q.account && (x->q.account || x->conn->address == other->conn->address);
+}
+
 bool waiting_admit(struct exchange *x)
 {
 	struct http *h = x->http;
@@ -54,7 +60,7 @@ bool waiting_admit(struct exchange *x)
 		list_each (at, tmp, lists[i]) {
 			const struct exchange *other = list_entry(at, struct exchange, link);
 
-			mine += !other->q.agent && other->q.account == x->q.account;
+			mine += !other->q.agent && waiting_same(x, other);
 		}
 	if (h->metrics->parked + h->metrics->streams >= WAITING_MAX || (mine >= WAITING_PER_ACCOUNT && !x->q.local))
 		return false;
@@ -191,7 +197,27 @@ static void ask_again(struct exchange *x, bool last)
 	if (x->r.wait && !last)
 		return;
 	x->r.wait = false;
-	exchange_ready(x);
+	if (!x->r.changed && !market_dirty(x->http->api->market)) {
+		exchange_ready(x);
+		return;
+	}
+	list_remove(&x->link);
+	x->state = EXCHANGE_COMMIT;
+	list_append(&x->http->turn, &x->link);
+}
+
+void waiting_errands(struct http *h)
+{
+	bool ended = h->errands != h->api->errands_ended;
+	struct list *at, *tmp;
+
+	h->errands = h->api->errands_ended;
+	list_each (at, tmp, &h->parked) {
+		struct exchange *x = list_entry(at, struct exchange, link);
+
+		if (x->r.away && (ended || x->deadline <= h->now_ms))
+			ask_again(x, x->deadline <= h->now_ms);
+	}
 }
 
 /* A commit concerns one or two of a thousand agents: skips the others, and all of them while nothing is due. */
@@ -228,6 +254,8 @@ void waiting_turn(struct http *h)
 	list_each(at, tmp, &h->parked) {
 		struct exchange *x = list_entry(at, struct exchange, link);
 
+		if (x->r.away)
+			continue;
 		if (x->deadline <= h->now_ms)
 			ask_again(x, true);
 		else if (wake)
