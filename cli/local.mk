@@ -23,7 +23,7 @@ include cli/cmd/local.mk
 include cli/dropin/local.mk
 nodist_nanopod_SOURCES = cli/scripts.h
 nanopod_CPPFLAGS = $(AM_CPPFLAGS) -I. $(READLINE_CFLAGS)
-nanopod_LDADD = libcli.la libpssh.la $(READLINE_LIBS)
+nanopod_LDADD = libcli.la libpssh.la $(READLINE_LIBS) -lm
 nanopod_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 cli/cmd/nanopod-completion.$(OBJEXT): cli/scripts.h
 

@@ -76,6 +76,11 @@ nanopod_SOURCES += \
 	cli/cmd/admin/admin.h \
 	cli/cmd/admin/admin_announce.c \
 	cli/cmd/admin/admin_grant.c \
+	cli/cmd/admin/admin_reputation.c \
+	cli/cmd/admin/commits.c \
+	cli/cmd/admin/commits.h \
+	cli/cmd/admin/reputation.c \
+	cli/cmd/admin/reputation.h \
 	cli/cmd/admin/admin_hosts.c \
 	cli/cmd/admin/admin_overview.c \
 	cli/cmd/admin/admin_skus.c \

@@ -20,6 +20,7 @@ libmarket_la_SOURCES = \
 	lib/market/when.c lib/market/when.h \
 	lib/market/wire.c lib/market/wire.h lib/market/wire_part.h \
 	lib/market/wire_alert.c \
+	lib/market/wire_commit.c \
 	lib/market/wire_grant.c \
 	lib/market/wire_node.c \
 	lib/market/wire_overview.c \

@@ -367,6 +367,12 @@ struct model_fact {
 	int64_t end; /* 0: no end */
 };
 
+/* A commit, as Perceval's "git" backend writes it. */
+struct model_commit {
+	const char *category, *hash, *author, *date; /* date: "Sun Nov 1 10:00:00 2026 +0200", of the commit */
+	size_t parents;
+};
+
 /* What the market's operator says. */
 struct model_announcement {
 	const char *id, *account, *severity, *text; /* account NULL: to all */

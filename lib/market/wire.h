@@ -74,6 +74,7 @@ int wire_account(struct doc *d, long at, struct model_account *out, struct fail 
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f);
 int wire_grant(struct doc *d, long at, struct model_grant *out, struct fail *f);
 int wire_facts(struct doc *d, struct model_fact **out, size_t *count, struct fail *f);
+int wire_commit(struct doc *d, struct model_commit *out, struct fail *f);
 int wire_announcement(struct doc *d, long at, struct model_announcement *out, struct fail *f);
 int wire_repriced(struct doc *d, long at, struct model_repriced *out, struct fail *f);
 int wire_drain(struct doc *d, long at, struct model_drain *out, struct fail *f);

@@ -408,6 +408,7 @@ static const struct action actions[] = {
 	{ "grant add", "ACCOUNT NAME AMOUNT --sponsor ACCOUNT [--until TIME]", 3, 3, admin_grant_add },
 	{ "grant end", "ID...", 1, 100, admin_grant_end },
 	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
+	{ "reputation", "ACCOUNT... --commits SOURCE [--until TIME] [--dry-run]", 1, 1000, admin_reputation },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
 	{ "policy", "", 0, 0, admin_policy },
 	{ 0 },
@@ -441,7 +442,10 @@ static const struct option options[] = {
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce: start; default: now" },
-	{ "until", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce, grant, facts: end; default: none" },
+	{ "until", 0, OPTION_STRING, "TIME",
+		.help = "host add, offer, announce, grant, facts: end; default: none; reputation: until when the score "
+			"counts; "
+			"default: 90 days" },
 	{ "sponsor", 0, OPTION_STRING, "ACCOUNT", .help = "grant add: account that pays" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
@@ -451,7 +455,10 @@ static const struct option options[] = {
 		.help = "host down: why; its buyers see it; credit, refund, account suspend, open, set: why; the "
 			"account sees it" },
 	{ "yes", 'y', OPTION_FLAG, .help = "host down: do not ask; the plan is still printed" },
-	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan" },
+	{ "commits", 0, OPTION_LIST, "SOURCE",
+		.help = "reputation: a clone, or JSON Lines of 'perceval git'; - is standard input; repeatable",
+		.complete = COMPLETE_FILE },
+	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan; reputation: write nothing down" },
 	{ 0 },
 };
 
@@ -471,6 +478,9 @@ static const struct example examples[] = {
 	{ "nanopod admin grant add alice study 500 --sponsor university",
 		"money of one account pays for another, where the policy says so" },
 	{ "nanopod admin facts alice reputation_score=72 groups=student", "what the policy knows of her" },
+	{ "nanopod admin facts alice git_emails=alice@example.org && nanopod admin reputation alice --commits "
+	  "/srv/git/project",
+		"score her commits in a clone" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },
 };
@@ -491,6 +501,7 @@ const struct command cmd_admin = {
 		      "announce  TEXT: say something to all accounts, or to one; list, end\n"
 		      "grant     list, add, end: an account's money that pays for another's buys\n"
 		      "facts     ACCOUNT [NAME=VALUE...]: what the market's policy knows of an account\n"
+		      "reputation ACCOUNT...: score accounts by their commits\n"
 		      "policy    show the rules; set KEY=VALUE...",
 	.description = "The operator connects by the market's unix socket (--url unix:/path) or with a token of "
 		       "scope admin. An owner of hosts with a token of scope host may use host and offer for "
@@ -502,6 +513,6 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|reputation|policy",
 	.run = admin_command,
 };

@@ -30,6 +30,7 @@ int admin_grant_list(struct nanopod *np, const struct options *o, char **words);
 int admin_grant_add(struct nanopod *np, const struct options *o, char **words);
 int admin_grant_end(struct nanopod *np, const struct options *o, char **words);
 int admin_facts(struct nanopod *np, const struct options *o, char **words);
+int admin_reputation(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
 /*

@@ -106,7 +106,7 @@ static void facts_groups(struct json *j, char *text)
 	json_end(j);
 }
 
-/* NAME=VALUE sets one, NAME= removes it; groups is a list. 0 or an exit status. */
+/* NAME=VALUE sets one, NAME= removes it; two are lists. 0 or an exit status. */
 static int facts_put(struct nanopod *np, struct json *j, char **words, int64_t until)
 {
 	for (; *words; words++) {
@@ -123,7 +123,7 @@ static int facts_put(struct nanopod *np, struct json *j, char **words, int64_t u
 			json_text(j, name, NULL);
 		} else {
 			json_begin_object(j, name);
-			if (strcmp(name, "groups") == 0)
+			if (strcmp(name, "groups") == 0 || strcmp(name, "git_emails") == 0)
 				facts_groups(j, value);
 			else
 				json_text(j, "value", value);
