@@ -26,11 +26,17 @@ nanopod_SOURCES += \
 	cli/cmd/cp_local.h \
 	cli/cmd/doctor.c \
 	cli/cmd/events.c \
-	cli/cmd/extend.c \
-	cli/cmd/extend_auto.c \
-	cli/cmd/extend_auto.h \
-	cli/cmd/extend_auto_plan.c \
-	cli/cmd/extend_auto_plan.h \
+	cli/cmd/extend/bought.c \
+	cli/cmd/extend/bought.h \
+	cli/cmd/extend/extend.c \
+	cli/cmd/extend/extend_auto.c \
+	cli/cmd/extend/extend_auto.h \
+	cli/cmd/extend/extend_auto_plan.c \
+	cli/cmd/extend/extend_auto_plan.h \
+	cli/cmd/extend/extend_auto_say.c \
+	cli/cmd/extend/extend_auto_say.h \
+	cli/cmd/extend/extend_auto_seen.c \
+	cli/cmd/extend/extend_auto_seen.h \
 	cli/cmd/help.c \
 	cli/cmd/hosts.c \
 	cli/cmd/keep.c \

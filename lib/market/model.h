@@ -66,6 +66,7 @@ struct model_fill {
 	const char *contract;
 	int64_t filled_at, price;
 	struct model_schedule schedule;
+	bool given_up; /* its buyer released or sold it, or its host took it back; only from a nanopod market */
 };
 
 /* X(name, word) */

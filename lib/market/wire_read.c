@@ -126,6 +126,7 @@ static int read_fills(struct doc *d, struct json_t *o, struct model_order *made,
 		FIELD(model_fill, "filled_at", INT, NEEDED, filled_at),
 		FIELD(model_fill, "price_dollars_per_node_hour", PRICE, NEEDED, price),
 		FIELD(model_fill, "allocation_schedule_delta", SCHEDULE, NEEDED, schedule),
+		FIELD(model_fill, "np_given_up", BOOL, MAY, given_up),
 		{ 0 },
 	};
 	size_t n = wire_length(o, "fills");

@@ -167,10 +167,10 @@ auto pair pair -d 1h --auto-extend 1000 -y
 said pair 'again and again'
 looked 1
 run_is 0 "and one for longer" np buy --into pair -t richmond -n 1 -d 5h -p 3.10 -y --no-wait
-said pair "2 nodes of 'pair' still end at .*, and --auto-extend cannot reach them; the others end at .*: .* of .1,000.00 spent"
+said pair "1 node of 'pair' now ends at Fri 15 Jan 21:00 UTC: .72\.00, .72\.00 of .1,000\.00 spent"
 kill -INT $pid
 ends pair
-unlike "$err" 'now ends at' "nobody is told that they go on"
+like "$err" "interrupted; 'pair' ends at .* 17:00 UTC \(2 nodes\) and .* 21:00 UTC \(1 node\)" "it has two ends then"
 
 # ---- On a terminal ----
 if [ -x "$PTY" ]; then
@@ -198,7 +198,7 @@ for host in $(NANOPOD_URL=$MARKET_URL as "$FOUNDRY" GET /np/v1/hosts | jq -r '.d
 	drained "$host"
 	[ "$(last_has)" = 2 ] || [ -n "${one_less-}" ] || {
 		one_less=$host
-		said fleet "1 node of 'fleet' now ends before .*, and --auto-extend cannot reach it"
+		said fleet "1 node of 'fleet' now ends earlier than it was bought: released, sold, or taken back"
 	}
 done
 ends fleet

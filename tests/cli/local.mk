@@ -38,9 +38,9 @@ tests/cli/alerts.log tests/cli/announce.log tests/cli/login.log: tests/lib/pty$(
 tests/cli/announce.log: tests/daemon/fits$(EXEEXT)
 
 # Against a market on this machine.
-cli_buying_tests = tests/cli/autoextend.t tests/cli/budget.t tests/cli/buy.t tests/cli/buystack.t \
-	tests/cli/decided.t tests/cli/extend.t tests/cli/formats.t tests/cli/had.t tests/cli/hate.t \
-	tests/cli/idempotency.t tests/cli/invoice.t tests/cli/orders.t tests/cli/other.t \
+cli_buying_tests = tests/cli/autoends.t tests/cli/autoextend.t tests/cli/budget.t tests/cli/buy.t \
+	tests/cli/buystack.t tests/cli/decided.t tests/cli/extend.t tests/cli/formats.t tests/cli/had.t \
+	tests/cli/hate.t tests/cli/idempotency.t tests/cli/invoice.t tests/cli/orders.t tests/cli/other.t \
 	tests/cli/procurement.t tests/cli/refund.t tests/cli/reputation.t tests/cli/release.t tests/cli/report.t \
 	tests/cli/screens.t tests/cli/sell.t tests/cli/silent.t tests/cli/unverified.t
 TESTS += $(cli_buying_tests)

@@ -11,21 +11,23 @@
 
 struct fills {
 	const struct order *order;
+	int64_t minute;
 	json_t *list;
 	struct spans spans;
 	int failed;
 };
 
-/* Names nobody: neither the host nor the other side. */
-static void add_fill(struct fills *f, const struct lease *l)
+/* Names nobody: neither the host nor the other side. over: it ended, be it by time, be it before. */
+static void add_fill(struct fills *f, const struct lease *l, bool over)
 {
+	bool given_up = l->sold_on || (over && l->end > f->minute);
 	json_t *row;
 
 	if (l->order != f->order->id && l->sell_order != f->order->id)
 		return;
-	row = json_pack("{s:o, s:I, s:[o], s:o}", "contract", render_id(IDENT_CONTRACT, l->id),
-		"filled_at", (json_int_t)l->filled_at, "allocation_schedule_delta", render_span(l->start, l->end, 1),
-		"price_dollars_per_node_hour", render_price(l->price));
+	row = json_pack("{s:o, s:I, s:[o], s:o, s:b}", "contract", render_id(IDENT_CONTRACT, l->id), "filled_at",
+		(json_int_t)l->filled_at, "allocation_schedule_delta", render_span(l->start, l->end, 1),
+		"price_dollars_per_node_hour", render_price(l->price), "np_given_up", (int)given_up);
 	if (json_array_append_new(f->list, row) || spans_add(&f->spans, l->start, l->end, 1))
 		f->failed = -ENOMEM;
 }
@@ -34,9 +36,8 @@ static int stored_fill(void *arg, const struct lease *l, bool over)
 {
 	struct fills *f = arg;
 
-	(void)over;
 	if (l->start < l->end)
-		add_fill(f, l);
+		add_fill(f, l, over);
 	return f->failed;
 }
 
@@ -52,7 +53,7 @@ static int render_order_collect(struct api *api, struct fills *f, const struct e
 		return store->calls->leases(store, f->order->id, 0, 0, &page, stored_fill, f, &why);
 	for (size_t i = 0; i < did->count; i++)
 		if (did->list[i].kind == EFFECT_LEASE && did->list[i].u.lease.is_new)
-			add_fill(f, &did->list[i].u.lease.lease);
+			add_fill(f, &did->list[i].u.lease.lease, did->list[i].u.lease.over);
 	return f->failed;
 }
 
@@ -132,7 +133,7 @@ static void set_np(json_t *made, const struct order *o)
 json_t *render_order(struct api *api, const struct order *o, const struct effects *did)
 {
 	const struct engine *e = market_engine(api->market);
-	struct fills f = { .order = o, .list = json_array() };
+	struct fills f = { .order = o, .minute = engine_minute(e), .list = json_array() };
 	json_t *made = json_object();
 
 	if (render_order_collect(api, &f, did))

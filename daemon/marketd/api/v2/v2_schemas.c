@@ -133,6 +133,8 @@ static const struct schema_field order_fill[] = {
 	FIELD_REF("filled_at", MUST, "UnixEpoch"),
 	FIELD_REF("allocation_schedule_delta", MUST, "Schedule"),
 	FIELD_REF("price_dollars_per_node_hour", MUST, "DollarsPerNodeHour"),
+	{ "np_given_up", SCHEMA_BOOLEAN, MUST, NULL, 0, 0,
+		"its buyer released or sold this time, or its host took it back" },
 	FIELDS_END,
 };
 

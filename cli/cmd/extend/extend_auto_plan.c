@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says before the first extension by how much, when, at which price, and for how much in total. */
-#include "cli/cmd/extend_auto_plan.h"
+#include "cli/cmd/extend/extend_auto_plan.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -37,27 +37,6 @@ int64_t extend_auto_lead(const struct auto_extend *a)
 int64_t extend_auto_now(const struct auto_extend *a)
 {
 	return market_clock_now(&a->d->args.clock);
-}
-
-int64_t extend_auto_behind(const struct auto_extend *a, const struct reservation_part *part, int64_t end)
-{
-	int64_t from = a->ends - WINDOW_STEP, start = part_start(part), had, keeps;
-
-	if (start > from && start <= a->ends) /* a market may not show what has passed */
-		from = start;
-	had = part_nodes_at(part, a->ends - 1);
-	had = had > a->e.args.nodes ? had : a->e.args.nodes;
-	keeps = part_least(part, from, end);
-	return keeps < had ? had - keeps : 0;
-}
-
-void extend_auto_warn_behind(const struct auto_extend *a, int64_t behind)
-{
-	const char *s = behind == 1 ? "" : "s", *ends = behind == 1 ? "s" : "", *it = behind == 1 ? "it" : "them";
-	char when[WHEN_TEXT];
-
-	print_warn(a->d->np, "%" PRId64 " node%s of '%s' now end%s before %s, and --auto-extend cannot reach %s",
-		behind, s, a->e.reservation.name, ends, when_local(a->ends, extend_auto_now(a), when), it);
 }
 
 int extend_auto_taken_back(struct auto_extend *a, bool *yes)
@@ -135,46 +114,94 @@ int extend_auto_check_procurements(struct auto_extend *a)
 		a->e.reservation.name, p.name);
 }
 
-static void auto_plan_price(struct auto_extend *a, struct plan *p)
+/* A line for each end: which nodes, until when, and what they cost now. */
+static void auto_plan_ends(struct auto_extend *a, struct plan *p, const char *type)
 {
-	const struct quote *q = &a->e.quote;
+	char nodes[DEAL_NODES], end[WHEN_TEXT], relative[WHEN_TEXT], rate[PLAN_RATE], cost[MONEY_TEXT];
 	unsigned gpus = order_args_gpus(&a->e.args, a->e.sku);
-	char rate[PLAN_RATE], cost[MONEY_TEXT], span[WINDOW_TEXT], lead[WINDOW_TEXT], end[WHEN_TEXT];
-	int64_t times = q->known && q->cost > 0 ? extend_auto_left(a) / q->cost : 0,
-		most = (latest - a->ends) / a->step;
+	int64_t now = extend_auto_now(a);
+
+	for (size_t i = 0; i < a->end_count; i++) {
+		const struct auto_end *e = &a->ends[i];
+
+		plan_add(p, i ? "" : "nodes", "%s of %s, until %s (%s)", deal_nodes(e->nodes, nodes), type,
+			when_local(e->at, now, end), when_relative(e->at, now, relative));
+		if (a->end_count > 1 && e->cost >= 0)
+			plan_add(p, "", "%s now, at %s%s", money_text(e->cost, cost), plan_rate(e->price, gpus, rate),
+				e->spent ? ": more than is left" : "");
+	}
+}
+
+/* Nodes that end because their time was released, sold or taken back. */
+static void auto_plan_given_up(const struct auto_extend *a, struct plan *p)
+{
+	char nodes[DEAL_NODES], end[WHEN_TEXT];
+
+	for (size_t i = a->all_count; i-- > 0;) {
+		int64_t left = a->all[i].nodes;
+
+		for (size_t k = 0; k < a->end_count; k++)
+			left -= a->ends[k].at == a->all[i].at ? a->ends[k].nodes : 0;
+		if (left > 0)
+			plan_add(p, "not these", "%s until %s: released, sold, or taken back", deal_nodes(left, nodes),
+				when_local(a->all[i].at, extend_auto_now(a), end));
+	}
+}
+
+static void auto_plan_price(struct auto_extend *a, struct plan *p, int64_t cost)
+{
+	unsigned gpus = order_args_gpus(&a->e.args, a->e.sku);
+	char rate[PLAN_RATE], money[MONEY_TEXT], span[WINDOW_TEXT], lead[WINDOW_TEXT], end[WHEN_TEXT];
+	int64_t times = cost > 0 ? extend_auto_left(a) / cost : 0, most = (latest - a->until) / a->step;
 
 	times = times < most ? times : most;
-
 	window_span(a->step, span);
 	window_span(extend_auto_lead(a), lead);
-	if (q->known)
-		plan_add(p, "each time", "%s longer, %s before the end: %s now, at %s", span, lead,
-			money_text(q->cost, cost), plan_rate(quote_average(q), gpus, rate));
-	else
+	if (cost < 0)
 		plan_add(p, "each time", "%s longer, %s before the end; now it cannot be bought: %s", span, lead,
-			q->message);
+			a->cannot);
+	else if (a->end_count > 1)
+		plan_add(p, "each time", "%s longer, %s before each end: %s now for all", span, lead,
+			money_text(cost, money));
+	else
+		plan_add(p, "each time", "%s longer, %s before the end: %s now, at %s", span, lead,
+			money_text(cost, money), plan_rate(a->ends[0].price, gpus, rate));
 	plan_add(p, "limit", "%s%s", plan_rate(a->e.args.limit, gpus, rate),
 		extend_auto_priced(a) ? "" : ", the price of now; '-p' sets another one");
-	plan_add(p, "total", "up to %s; %s of it is spent already", money_text(a->budget, cost),
+	plan_add(p, "total", "up to %s; %s of it is spent already", money_text(a->budget, money),
 		money_text(extend_auto_spent(a), rate));
-	if (q->known)
-		plan_add(p, "reaches", "%s at the price of now, after %" PRId64 " extension%s",
-			when_local(a->ends + times * a->step, extend_auto_now(a), end), times, times == 1 ? "" : "s");
+	if (cost >= 0)
+		plan_add(p, "reaches", "%s at the price of now, after %" PRId64 " extension%s%s",
+			when_local(a->until + times * a->step, extend_auto_now(a), end), times, times == 1 ? "" : "s",
+			a->end_count > 1 ? " of each" : "");
+}
+
+/* What one extension of each end costs now; -1: one of them cannot be bought now. */
+static int64_t auto_plan_cost(const struct auto_extend *a)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < a->end_count; i++)
+		if (a->ends[i].cost < 0 || money_add(sum, a->ends[i].cost, &sum))
+			return -1;
+	return sum;
 }
 
 void extend_auto_show(struct auto_extend *a)
 {
-	char nodes[DEAL_NODES], end[WHEN_TEXT], relative[WHEN_TEXT], now[MONEY_TEXT], least[MONEY_TEXT];
+	char now[MONEY_TEXT], least[MONEY_TEXT];
 	const struct sku *sku = a->e.sku;
+	int64_t cost = auto_plan_cost(a), burn = 0;
 	struct plan p;
 
+	for (size_t i = 0; i < a->end_count; i++)
+		burn += plan_burn(a->ends[i].price, a->ends[i].nodes);
 	plan_init(&p, "Extend '%s' again and again", a->e.reservation.name);
-	plan_add(&p, "nodes", "%s of %s, until %s (%s)", deal_nodes(a->e.args.nodes, nodes),
-		sku->alias ? sku->alias : sku->id, when_local(a->ends, extend_auto_now(a), end),
-		when_relative(a->ends, extend_auto_now(a), relative));
-	auto_plan_price(a, &p);
-	if (a->e.quote.known)
-		deal_plan_burn(&p, plan_burn(quote_average(&a->e.quote), a->e.args.nodes));
+	auto_plan_ends(a, &p, sku->alias ? sku->alias : sku->id);
+	auto_plan_given_up(a, &p);
+	auto_plan_price(a, &p, cost);
+	if (cost >= 0)
+		deal_plan_burn(&p, burn);
 	deal_plan_refund(a->d, &p, false);
 	deal_read_balance(a->d);
 	if (a->d->available != MODEL_NONE)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cmd/extend_auto.h"
+#include "cli/cmd/extend/extend_auto.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/reshape.h"
@@ -560,10 +560,11 @@ const struct command cmd_extend = {
 		"only some were extended.\n\n"
 		"After a crash or a lost connection run the same command again: nothing is extended twice.\n\n"
 		"With --auto-extend the command stays and extends one reservation by -d, 5 minutes before each "
-		"end (half of -d where that is less), until the next extension would cost more than is left of "
-		"the budget (exit status 0), the reservation has ended, or Ctrl-C. All that is bought for the "
-		"reservation counts from the first such command on, and the same command continues the count. If "
-		"the market is away or cannot extend, it tries again until the end.",
+		"end of its nodes (half of -d where that is less), until each next extension would cost more than is "
+		"left of the budget (exit status 0), the reservation has ended, or Ctrl-C. Nodes whose time was "
+		"released or sold are not extended. All that is bought for the reservation counts from the first "
+		"such command on, and the same command continues the count. If the market is away or cannot extend, "
+		"it tries again until the end.",
 	.positional = "RESERVATION  name or id; 'nanopod reservations' lists them",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",

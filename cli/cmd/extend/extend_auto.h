@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `extend --auto-extend`: one reservation again and again, shortly before each end, until a budget is used up. */
-#ifndef CLI_CMD_EXTEND_AUTO_H
-#define CLI_CMD_EXTEND_AUTO_H
+#ifndef CLI_CMD_EXTEND_EXTEND_AUTO_H
+#define CLI_CMD_EXTEND_EXTEND_AUTO_H
 
 #include "cli/frame/rows.h"
 #include "cli/trade/deal.h"
