@@ -3,7 +3,7 @@ guides = doc/renting.md doc/fleets.md doc/clusters.md doc/selling.md doc/market.
 pictures = doc/terminal.svg doc/run.svg doc/languages.svg
 guidesdir = $(docdir)/doc
 dist_guides_DATA = $(guides) $(pictures)
-EXTRA_DIST += doc/draw-charts doc/draw-terminal doc/terminal.session
+EXTRA_DIST += doc/data/languages.tsv doc/data/run.tsv doc/draw-charts doc/draw-terminal doc/terminal.session
 
 # By hand (Debian: python3-pyte): the terminal of README.md, from a real run on a market of its own.
 pictures: all
@@ -13,7 +13,7 @@ pictures: all
 	result=$$?; nanopod local reset -y; rm -rf "$$home" doc/terminal.svg.new; exit $$result
 .PHONY: pictures
 
-# By hand (Debian: gnuplot-nox): the charts of doc/performance.md, from its tables.
+# By hand (Debian: gnuplot-nox): tables and charts of doc/performance.md, from what benches left in doc/data.
 charts:
 	$(SHELL) $(srcdir)/doc/draw-charts
 .PHONY: charts

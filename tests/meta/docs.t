@@ -26,19 +26,23 @@ is "$(cat "$TMP/unrun")" "" "the commands of every guide are run by a test"
 # A guide's commands stand in sh blocks; what looks like one elsewhere is run by nobody.
 is "$(grep -lE '^    (\$ )?nanopod ' doc/*.md)" "" "and no command stands outside of such a block"
 
-charts=$(sed -n 's/^<!-- chart \([^:]*\): \([0-9]*\) \([0-9]*\) \([0-9]*\) \([0-9]*\) .*/\1:\3:\4:\5/p' doc/performance.md)
-isnt "$charts" "" "doc/performance.md has charts"
-for chart in $charts; do
-	IFS=: read -r name value first last <<-END
-		$chart
-	END
-	awk -F '|' -v name="$name" -v v="$value" -v first="$first" -v last="$last" '
-		index($0, "<!-- chart " name ":") == 1 { on = 1; next }
-		on && /^\|/ { if (++row - 2 >= first && row - 2 <= last) print $(v + 1) + 0; seen = 1; next }
-		on && seen { exit }' doc/performance.md | sort >"$TMP/table"
-	sed -n 's/.*<tspan[^>]*>[ ]*\([0-9.]*\)<\/tspan>.*/\1/p' "doc/$name" | sort >"$TMP/drawn"
-	is "$(comm -23 "$TMP/table" "$TMP/drawn")" "" "doc/$name shows what its table says (else: make charts)"
-	ok "(the table has values)" test -s "$TMP/table"
-	ok "and the page shows it" grep -q "($name)" doc/performance.md
+# Tables and charts of the page say what benches left in doc/data, and nothing else.
+doc/draw-charts --tables >"$TMP/page"
+is "$(diff doc/performance.md "$TMP/page")" "" "doc/performance.md has the rows of doc/data (else: make charts)"
+for file in doc/data/*.tsv; do
+	ok "and shows ${file#doc/data/}" grep -q "^<!-- table ${file#doc/data/} -->\$" doc/performance.md
+	is "$(awk -F '\t' '/^#/ { next } !n { n = NF } NF != n || $NF == ""' "$file")" "" "each row there says when it was measured"
 done
+charts=$(sed -n 's/^<!-- chart \([^:]*\): \([^ ]*\) \([0-9]*\) \([0-9]*\) \([^;]*\); .*/\1:\2:\4:\5/p' doc/performance.md)
+isnt "$charts" "" "doc/performance.md has charts"
+while IFS=: read -r name file value first; do
+	awk -F '\t' -v v="$value" -v first="$first" '/^#/ || !headed { headed += !/^#/; next }
+		first == "*" || $1 == first { print $v + 0 }' "doc/data/$file" | sort >"$TMP/rows"
+	sed -n 's/.*<tspan[^>]*>[ ]*\([0-9.]*\)<\/tspan>.*/\1/p' "doc/$name" | sort >"$TMP/drawn"
+	is "$(comm -23 "$TMP/rows" "$TMP/drawn")" "" "doc/$name shows what doc/data/$file says (else: make charts)"
+	ok "(that has values)" test -s "$TMP/rows"
+	ok "and the page shows it" grep -q "($name)" doc/performance.md
+done <<-END
+	$charts
+END
 done_testing
