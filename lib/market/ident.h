@@ -25,7 +25,9 @@
 	X(NODE, "n", NULL) \
 	X(AGENT, "agt", NULL) \
 	X(ANNOUNCEMENT, "ann", NULL) \
-	X(GRANT, "grant", NULL)
+	X(GRANT, "grant", NULL) \
+	X(PERSON, "pers", NULL) \
+	X(INVITATION, "invt", NULL)
 
 enum ident {
 #define IDENT_X(name, prefix, legacy) IDENT_##name,

@@ -85,8 +85,10 @@ void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
 		.late.state = ~seed * 1000033,
 		.prices.state = ~seed * 1000037,
 		.gifts.state = ~seed * 1000039,
+		.people.state = ~seed * 1000039,
 		.r = r };
 	s->chatty = seed % 97 == 0;
+	s->inviting = seed % 89 == 0;
 	s->profile = &profiles[seed % (sizeof profiles / sizeof profiles[0])];
 }
 
@@ -513,6 +515,8 @@ void stream_next(struct stream *s, struct event *ev)
 		stream_prices(s, ev);
 	if (!s->plain && !s->steady)
 		stream_grants(s, ev);
+	if (!s->plain && !s->steady)
+		stream_people(s, ev);
 	if (s->step >= SETUP && rng_percent(&s->rng, s->profile->wrong))
 		stream_spoil(s, ev);
 	s->step++;

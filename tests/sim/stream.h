@@ -25,6 +25,9 @@ struct stream {
 	struct rng prices;         /* chance for those who do */
 	bool chatty;               /* the operator says much */
 	struct rng gifts;          /* chance for grants */
+	struct rng people;         /* chance for people of accounts */
+	bool inviting;             /* too many are invited */
+	uint64_t invitations;      /* for hashes that are new */
 };
 
 void stream_init(struct stream *s, uint64_t seed, const struct reference *r);
@@ -89,6 +92,8 @@ void stream_proofs(struct stream *s, struct event *ev);      /* streamproof.c: s
 void stream_prices(struct stream *s, struct event *ev);      /* streamprice.c: another price, the same way */
 void stream_grants(struct stream *s, struct event *ev);      /* streamgrant.c: a grant, or one that pays */
 bool stream_grants_spoil(struct stream *s, struct event *ev);
+void stream_people(struct stream *s, struct event *ev); /* streampeople.c: something of people, the same way */
+bool stream_people_spoil(struct stream *s, struct event *ev);
 bool stream_prices_spoil(struct stream *s, struct event *ev);
 bool stream_proofs_spoil(struct stream *s, struct event *ev);
 bool stream_agents_spoil(struct stream *s, struct event *ev); /* false: nothing of theirs is in it */

@@ -32,6 +32,7 @@ struct request {
 
 	/* Who asks. All 0 on routes that need no token. */
 	uint64_t account, token;
+	uint64_t person; /* whose the token is; 0: whoever has it */
 	int32_t scopes;
 	bool local;                    /* came through the unix socket: the operator */
 	bool cookie;                   /* the token is that of the page's cookie, not of a header */

@@ -22,9 +22,13 @@ static const char *audit_account(const struct engine *e, uint64_t id, char room[
 
 static void audit_who(const struct engine *e, const struct request *q, char *room, size_t size)
 {
+	const struct person *x = engine_person(e, q->person);
 	char name[AUDIT_NAME], id[IDENT_TEXT];
 
-	if (q->agent)
+	if (x)
+		snprintf(room, size, "'%.100s' (%s) of account %s", x->name, ident_text(IDENT_PERSON, x->id, id),
+			audit_account(e, q->account, name));
+	else if (q->agent)
 		snprintf(room, size, "agent %s of account %s", ident_text(IDENT_AGENT, q->agent, id),
 			audit_account(e, q->account, name));
 	else if (q->token)
@@ -61,7 +65,6 @@ static void audit_host(const struct engine *e, const struct event *ev, const cha
 		why ? why : "");
 }
 
-/* false: no line is kept of it, as orders come by the thousand. */
 static bool audit_grant(const struct engine *e, const struct event *ev, char *room, size_t size)
 {
 	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
@@ -79,6 +82,45 @@ static bool audit_grant(const struct engine *e, const struct event *ev, char *ro
 	return true;
 }
 
+static void audit_person(const struct engine *e, const struct event *ev, uint64_t id, const char *what, char *room,
+	size_t size)
+{
+	const struct person *x = engine_person(e, id);
+	char whose[AUDIT_NAME], text[IDENT_TEXT];
+
+	snprintf(room, size, "person %s%s%.100s%s of account %s %s", ident_text(IDENT_PERSON, id, text), x ? " '" : "",
+		x ? x->name : "", x ? "'" : "", audit_account(e, ev->account, whose), what);
+}
+
+static bool audit_people(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
+{
+	char whose[AUDIT_NAME], id[IDENT_TEXT];
+
+	switch (ev->kind) {
+	case EVENT_PERSON:
+		audit_person(e, ev, made, "joined", room, size);
+		return true;
+	case EVENT_PERSON_CHANGE:
+		audit_person(e, ev, ev->subject, ev->u.person.roles ? "has other roles" : "has another name", room,
+			size);
+		return true;
+	case EVENT_PERSON_REMOVE:
+		audit_person(e, ev, ev->subject, "removed", room, size);
+		return true;
+	case EVENT_INVITATION:
+		snprintf(room, size, "invitation %s made for account %s", ident_text(IDENT_INVITATION, made, id),
+			audit_account(e, ev->account, whose));
+		return true;
+	case EVENT_INVITATION_END:
+		snprintf(room, size, "invitation %s of account %s ended", ident_text(IDENT_INVITATION, ev->subject, id),
+			audit_account(e, ev->account, whose));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* false: no line is kept of it, as orders come by the thousand. */
 static bool audit_what(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
 {
 	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
@@ -132,7 +174,7 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 			audit_account(e, ev->account, whose));
 		return true;
 	default:
-		return audit_grant(e, ev, room, size);
+		return audit_grant(e, ev, room, size) || audit_people(e, ev, made, room, size);
 	}
 }
 

@@ -10,14 +10,40 @@
 #include "market/ident.h"
 #include "market/reason.h"
 
+int32_t auth_role_scopes(int32_t roles)
+{
+	static const int32_t scopes[] = {
+		SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST, /* owner */
+		SCOPE_READ | SCOPE_TRADE | SCOPE_NODES,                             /* buyer */
+		SCOPE_READ | SCOPE_HOST,                                            /* provider */
+		SCOPE_READ,                                                         /* viewer */
+		SCOPE_READ,                                                         /* billing */
+	};
+	int32_t all = 0;
+
+	for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+		all |= roles & (1 << i) ? scopes[i] : 0;
+	return all;
+}
+
+/* Of a person's token only what the roles allow now: who lowers them need not look for tokens. */
+static int32_t auth_scopes(const struct engine *e, const struct token *t)
+{
+	const struct person *x = engine_person(e, t->person);
+
+	if (!t->person)
+		return t->scopes;
+	return x ? t->scopes & auth_role_scopes(x->roles) : 0;
+}
+
 static void take_nobody(struct request *q)
 {
-	q->account = q->token = q->joined = q->agent = q->generation = 0;
+	q->account = q->token = q->person = q->joined = q->agent = q->generation = 0;
 	q->scopes = 0;
 	q->refused = REASON_UNAUTHENTICATED;
 }
 
-static void auth_take(const struct token *t, int64_t now, struct request *q)
+static void auth_take(const struct engine *e, const struct token *t, int64_t now, struct request *q)
 {
 	take_nobody(q);
 	if (t && t->revoked && (t->scopes & SCOPE_JOIN))
@@ -28,10 +54,11 @@ static void auth_take(const struct token *t, int64_t now, struct request *q)
 		q->refused = REASON_TOKEN_EXPIRED;
 		return;
 	}
-	q->refused = 0;
+	q->scopes = auth_scopes(e, t);
+	q->refused = q->scopes ? 0 : REASON_FORBIDDEN;
 	q->account = t->account;
 	q->token = t->id;
-	q->scopes = t->scopes;
+	q->person = t->person;
 }
 
 static void take_agent(const struct agent *a, struct request *q)
@@ -92,7 +119,7 @@ void auth_header(const struct engine *e, const char *header, int64_t now, struct
 	if (session)
 		take_session(e, text, hash, q);
 	else
-		auth_take(engine_token_hashed(e, hash), now, q);
+		auth_take(e, engine_token_hashed(e, hash), now, q);
 }
 
 void auth_cookie(const struct engine *e, const char *text, int64_t now, struct request *q)
@@ -102,7 +129,7 @@ void auth_cookie(const struct engine *e, const char *text, int64_t now, struct r
 	q->cookie = true;
 	q->refused = REASON_UNAUTHENTICATED;
 	if (str_starts(text, AUTH_PREFIX) && auth_hash(text, hash))
-		auth_take(engine_token_hashed(e, hash), now, q);
+		auth_take(e, engine_token_hashed(e, hash), now, q);
 }
 
 static void agent_again(const struct engine *e, struct request *q)
@@ -124,7 +151,7 @@ void auth_again(const struct engine *e, int64_t now, struct request *q)
 	if (q->agent)
 		agent_again(e, q);
 	else if (!q->local)
-		auth_take(engine_token(e, q->token), now, q);
+		auth_take(e, engine_token(e, q->token), now, q);
 }
 
 bool auth_moved(const struct engine *e, const struct request *q)

@@ -15,6 +15,9 @@ enum {
 	AUTH_ALL = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN | SCOPE_JOIN,
 };
 
+/* What people with these roles (enum role) may do. */
+int32_t auth_role_scopes(int32_t roles);
+
 /* Fills account, token or agent, and scopes from "Bearer npk_…" or "Bearer nps_agt_…" (NULL: none); or refused. */
 void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q);
 

@@ -356,6 +356,19 @@ static int check_gone(struct audit *a)
 	return 0;
 }
 
+static int check_people(struct audit *a)
+{
+	const struct person *x;
+	const struct token *t;
+
+	for (size_t at = 0; (t = rank_next(&a->e->all[TOKENS], &at));) {
+		x = world_person(a->e, t->person);
+		if (t->person && !t->revoked && (!x || x->account != t->account))
+			return broken(a, "token %" PRIu64 " is of a person that the account does not have", t->id);
+	}
+	return 0;
+}
+
 static void audit_prepare(struct audit *a)
 {
 	const struct account *x;
@@ -380,7 +393,7 @@ static void audit_forget(struct idmap *m)
 int engine_check(const struct engine *e, struct fail *why)
 {
 	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_grants, audit_check_hosts,
-		check_minutes, check_money, check_capacity, check_instances, check_gone };
+		check_minutes, check_money, check_capacity, check_instances, check_gone, check_people };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 

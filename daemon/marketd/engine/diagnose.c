@@ -9,7 +9,6 @@
 #include "marketd/engine/rules/buy.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
-#include "marketd/engine/rules/sell_preview.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/sell.h"
 #include "marketd/engine/rules/live_order.h"

@@ -180,6 +180,23 @@ static void dump_announcements(const struct engine *e, struct pen *p)
 			(int)x->severity, x->from, x->until, x->text);
 }
 
+static void dump_people(const struct engine *e, struct pen *p)
+{
+	const struct invitation *i;
+	const struct person *x;
+	const struct token *t;
+
+	for (size_t at = 0; (x = rank_next(&e->all[PEOPLE], &at));)
+		line(p, "person %" PRIu64 " %" PRIu64 " %d %s %s %s\n", x->id, x->account, x->roles, x->identity,
+			x->email ? x->email : "-", x->name);
+	for (size_t at = 0; (t = rank_next(&e->all[TOKENS], &at));)
+		if (t->person)
+			line(p, "whose %" PRIu64 " %" PRIu64 "\n", t->id, t->person);
+	for (size_t at = 0; (i = rank_next(&e->all[INVITATIONS], &at));)
+		line(p, "invitation %" PRIu64 " %" PRIu64 " %d %" PRId64 " %s\n", i->id, i->account, i->roles,
+			i->expires, i->name ? i->name : "-");
+}
+
 static void dump_book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)
 {
 	if (balance)
@@ -239,6 +256,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 	dump_instances(e, &p);
 	dump_announcements(e, &p);
 	dump_grants(e, &p);
+	dump_people(e, &p);
 	dump_books(e, &p);
 	return p.rc;
 }

@@ -94,6 +94,11 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_GRANT] = grant_make,
 		[EVENT_GRANT_END] = grant_end,
 		[EVENT_ACCOUNT_FACTS] = facts_set,
+		[EVENT_PERSON] = person_make,
+		[EVENT_PERSON_CHANGE] = person_change,
+		[EVENT_PERSON_REMOVE] = person_remove,
+		[EVENT_INVITATION] = invitation_make,
+		[EVENT_INVITATION_END] = invitation_end,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

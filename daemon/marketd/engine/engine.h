@@ -71,6 +71,12 @@ const struct grant *engine_grant(const struct engine *e, uint64_t id);
 const struct grant *engine_grant_after(const struct engine *e, uint64_t account, uint64_t after); /* ended ones too */
 const struct announcement *engine_announcement(const struct engine *e, uint64_t id);
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after); /* not over; to anybody */
+const struct person *engine_person(const struct engine *e, uint64_t id);
+const struct person *engine_person_known(const struct engine *e, const char *identity); /* "ISSUER SUBJECT" */
+const struct person *engine_person_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct invitation *engine_invitation(const struct engine *e, uint64_t id);
+const struct invitation *engine_invitation_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH]);
+const struct invitation *engine_invitation_after(const struct engine *e, uint64_t account, uint64_t after);
 const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */
 
 /*

@@ -22,6 +22,7 @@ enum {
 	ANNOUNCEMENTS_MAX = 100, /* that are not over */
 	FACTS_BYTES = 4096,      /* of what is known of an account */
 	PPM = 1000000,           /* all of a price: what grants pay is in millionths */
+	INVITATIONS_MAX = 100,   /* of an account, that are not over */
 	RULES_NEWEST = 2,        /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
@@ -67,7 +68,12 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(ANNOUNCE_END, "announce_end") \
 	X(GRANT, "grant") /* an account's buys may be paid with another's money */ \
 	X(GRANT_END, "grant_end") \
-	X(ACCOUNT_FACTS, "account_facts") /* what the operator knows of it, for the policy */
+	X(ACCOUNT_FACTS, "account_facts") /* what the operator knows of it, for the policy */ \
+	X(PERSON, "person")               /* somebody whom an issuer of identities knows is a person of the account */ \
+	X(PERSON_CHANGE, "person_change") /* other roles, another name */ \
+	X(PERSON_REMOVE, "person_remove") /* with all that signs in as this person */ \
+	X(INVITATION, "invitation")       /* made: only the hash of its code */ \
+	X(INVITATION_END, "invitation_end")
 
 enum event_kind {
 	EVENT_NONE,
@@ -106,6 +112,9 @@ enum scope {
 	SCOPE_JOIN = 64, SCOPE_AGENT = 128
 };
 
+/* What a person may do for an account; authorize.c says which scopes that is. */
+enum role { ROLE_OWNER = 1, ROLE_BUYER = 2, ROLE_PROVIDER = 4, ROLE_VIEWER = 8, ROLE_BILLING = 16, ROLES_ALL = 31 };
+
 /* What the operator sets. Everything starts as 0 except settle_minutes, 60. */
 struct policy {
 	int32_t fee_bps;           /* of what a seller gets; rounded up, to the house */
@@ -127,17 +136,25 @@ struct event {
 		account; /* whose: the owner of what is made or changed; 0 for TICK, POLICY, SKU, what is said to all */
 	uint64_t token;            /* by which token; 0: the operator on the local socket, or the market itself */
 	uint64_t subject;
-	const char *name; /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT, GRANT */
+	const char
+		*name; /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT, GRANT, PERSON*, */
+	/* INVITATION */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
 	/* HOST_STATE, HOST_DRAIN, CREDIT, ACCOUNT_STATE: why; HOST_VERIFIED: what was measured, signed, as JSON; */
-	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said; ACCOUNT_FACTS: JSON */
+	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said; ACCOUNT_FACTS: JSON; */
+	/* PERSON: "ISSUER SUBJECT" */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;
 		struct { uint64_t beneficiary; int64_t floor; } account;        /* beneficiary 0: itself. floor <= 0 */
 		struct { int32_t state; int64_t floor; } account_state;
 		struct { int64_t micros; } credit;
-		struct { uint8_t hash[TOKEN_HASH]; int32_t scopes; int64_t expires; } token;  /* expires 0: never */
+		struct {
+			uint8_t hash[TOKEN_HASH];
+			int32_t scopes;
+			int64_t expires;
+			uint64_t person;
+		} token; /* expires 0: never; person: who signs in with it; 0: whoever has it */
 		struct {
 			int32_t gpus;
 			bool proof;
@@ -217,6 +234,16 @@ struct event {
 			uint64_t sponsor;   /* the account that pays */
 			int64_t max, until; /* micro-dollars in all; a minute, 0: until it is ended */
 		} grant;
+		struct {
+			int32_t roles;
+			uint64_t invitation;
+			const char *email;
+		} person; /* enum role, in changes 0: as they are; invitation: adds its roles, and is used up; 0 */
+		struct {
+			uint8_t hash[TOKEN_HASH];
+			int32_t roles;
+			int64_t expires;
+		} invitation;
 		struct {
 			int32_t result;
 			int64_t until, since;

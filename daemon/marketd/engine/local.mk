@@ -57,6 +57,7 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/order.c \
 	daemon/marketd/engine/rules/order.h \
 	daemon/marketd/engine/rules/partial.c \
+	daemon/marketd/engine/rules/people.c \
 	daemon/marketd/engine/rules/pool.c \
 	daemon/marketd/engine/rules/pool.h \
 	daemon/marketd/engine/procure/procure.c \
@@ -74,7 +75,6 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/sell.c \
 	daemon/marketd/engine/rules/sell.h \
 	daemon/marketd/engine/rules/sell_preview.c \
-	daemon/marketd/engine/rules/sell_preview.h \
 	daemon/marketd/engine/tick.c \
 	daemon/marketd/engine/tick.h \
 	daemon/marketd/engine/rules/trade.c \

@@ -61,6 +61,18 @@ const struct token *engine_token_hashed(const struct engine *e, const uint8_t ha
 	return world_named(e, TOKENS, 0, token_key(hash, key));
 }
 
+const struct person *engine_person_known(const struct engine *e, const char *identity)
+{
+	return world_named(e, PEOPLE, 0, identity);
+}
+
+const struct invitation *engine_invitation_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH])
+{
+	char key[TOKEN_KEY];
+
+	return world_named(e, INVITATIONS, 0, token_key(hash, key));
+}
+
 const struct sku *engine_sku_named(const struct engine *e, const char *alias)
 {
 	return world_named(e, SKUS, 0, alias);
@@ -109,6 +121,8 @@ QUERY_AFTER(INSTANCES, instance)
 QUERY_AFTER(PROCUREMENTS, procurement)
 QUERY_AFTER(AGENTS, agent)
 QUERY_AFTER(GRANTS, grant)
+QUERY_AFTER(PEOPLE, person)
+QUERY_AFTER(INVITATIONS, invitation)
 
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after)
 {

@@ -6,7 +6,6 @@
 #include "marketd/engine/rules/buy.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/engine.h"
-#include "marketd/engine/rules/sell_preview.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/release.h"
 #include "marketd/engine/rules/sell.h"

@@ -406,6 +406,42 @@ static bool read_announcement(struct reader *r)
 	return true;
 }
 
+static bool read_person(struct reader *r)
+{
+	struct person *x = must_zalloc(sizeof *x);
+
+	codec_person(&r->c, x);
+	if (r->c.rc || !id_fits(r, x->id) || !x->identity || !*x->identity || !x->name || !*x->name || !x->roles ||
+		(x->roles & ~ROLES_ALL) || !world_account(r->e, x->account) ||
+		world_named(r->e, PEOPLE, 0, x->identity)) {
+		free(x->identity);
+		free(x->name);
+		free(x->email);
+		free(x);
+		return restore_bad(r);
+	}
+	world_add(r->e, PEOPLE, x->id, x->account, x);
+	world_name(r->e, PEOPLE, 0, x->identity, x);
+	return true;
+}
+
+static bool read_invitation(struct reader *r)
+{
+	struct invitation *i = must_zalloc(sizeof *i);
+	char key[TOKEN_KEY];
+
+	codec_invitation(&r->c, i);
+	if (r->c.rc || !id_fits(r, i->id) || !i->roles || (i->roles & ~ROLES_ALL) || !world_account(r->e, i->account) ||
+		world_named(r->e, INVITATIONS, 0, token_key(i->hash, key))) {
+		free(i->name);
+		free(i);
+		return restore_bad(r);
+	}
+	world_add(r->e, INVITATIONS, i->id, i->account, i);
+	world_name(r->e, INVITATIONS, 0, key, i);
+	return true;
+}
+
 static bool restore_read_head(struct reader *r)
 {
 	struct engine *e = r->e;
@@ -424,7 +460,7 @@ static bool restore_read_head(struct reader *r)
 static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease",
-		"instance", "procurement", "agent", "announcement", "grant" };
+		"instance", "procurement", "agent", "announcement", "grant", "person", "invitation" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -451,7 +487,8 @@ static bool restore_read_state(struct reader *r)
 		if (!read_pieces(r, h))
 			return false;
 	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement) ||
-		!restore_read_all(r, ANNOUNCEMENTS, read_announcement))
+		!restore_read_all(r, ANNOUNCEMENTS, read_announcement) || !restore_read_all(r, PEOPLE, read_person) ||
+		!restore_read_all(r, INVITATIONS, read_invitation))
 		return false;
 	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
 		s->crossed = true; /* nobody knows any more which buys were tried */

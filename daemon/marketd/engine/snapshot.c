@@ -85,7 +85,7 @@ uint64_t codec_sum(const void *bytes, size_t len)
 /* How many kinds of things an earlier form knows. */
 static int snapshot_kinds(int form)
 {
-	return form < 2 ? AGENTS : form < 9 ? ANNOUNCEMENTS : form < 10 ? GRANTS : KINDS;
+	return form < 2 ? AGENTS : form < 9 ? ANNOUNCEMENTS : form < 10 ? GRANTS : form < 11 ? PEOPLE : KINDS;
 }
 
 void codec_engine(struct codec *c, struct engine *e, struct heads *h)
@@ -145,6 +145,8 @@ void codec_token(struct codec *c, struct token *t)
 	codec_field(c, t->created_at);
 	codec_field(c, t->expires);
 	codec_field(c, t->revoked);
+	if (c->form >= 11)
+		codec_field(c, t->person);
 }
 
 void codec_sku(struct codec *c, struct sku *s, int64_t *used)
@@ -369,6 +371,29 @@ void codec_grant(struct codec *c, struct grant *g)
 	codec_field(c, g->ended);
 }
 
+void codec_person(struct codec *c, struct person *x)
+{
+	codec_field(c, x->id);
+	codec_field(c, x->account);
+	codec_text(c, &x->identity, NAME_BYTES);
+	codec_text(c, &x->name, NAME_BYTES);
+	codec_text(c, &x->email, NAME_BYTES);
+	codec_field(c, x->roles);
+	codec_field(c, x->created_at);
+}
+
+void codec_invitation(struct codec *c, struct invitation *i)
+{
+	codec_field(c, i->id);
+	codec_field(c, i->account);
+	codec_text(c, &i->name, NAME_BYTES);
+	for (int k = 0; k < TOKEN_HASH; k++)
+		codec_field(c, i->hash[k]);
+	codec_field(c, i->roles);
+	codec_field(c, i->created_at);
+	codec_field(c, i->expires);
+}
+
 static void save_pools(struct codec *c, const struct engine *e)
 {
 	struct live_pool *p;
@@ -455,6 +480,10 @@ int engine_save(const struct engine *e, struct buf *out)
 		codec_procurement(&c, x);
 	for (at = 0; (x = rank_next(&e->all[ANNOUNCEMENTS], &at));)
 		codec_announcement(&c, x);
+	for (at = 0; (x = rank_next(&e->all[PEOPLE], &at));)
+		codec_person(&c, x);
+	for (at = 0; (x = rank_next(&e->all[INVITATIONS], &at));)
+		codec_invitation(&c, x);
 	if (c.rc)
 		return c.rc;
 	sum = codec_sum(out->data + start, out->len - start);

@@ -37,6 +37,7 @@ struct token {
 	uint8_t hash[TOKEN_HASH];
 	int32_t scopes;
 	int64_t created_at, expires; /* Unix seconds; 0: never */
+	uint64_t person;             /* who signs in with it; 0: whoever has it */
 	bool revoked;
 };
 
@@ -185,6 +186,23 @@ struct grant {
 	int64_t until;      /* a minute; MINUTE_MAX: until it is ended */
 	int64_t created_at;
 	bool ended;
+};
+
+/* Somebody whom an issuer of identities knows. */
+struct person {
+	uint64_t id, account;
+	char *identity;     /* "ISSUER SUBJECT" */
+	char *name, *email; /* as the issuer said; email NULL: unknown */
+	int32_t roles;      /* enum role */
+	int64_t created_at;
+};
+
+struct invitation {
+	uint64_t id, account;
+	char *name; /* for whom; NULL */
+	uint8_t hash[TOKEN_HASH];
+	int32_t roles;
+	int64_t created_at, expires; /* Unix seconds */
 };
 
 /* What the operator says. */

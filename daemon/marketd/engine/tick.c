@@ -108,5 +108,6 @@ int tick_apply(struct engine *e, const struct event *ev, struct fail *why)
 	while (e->minute < minute)
 		one_minute(e, next_minute(e, minute));
 	announce_forget(e);
+	invitation_forget(e);
 	return 0;
 }

@@ -235,9 +235,13 @@ static void walk_procurement_change(struct walk *w, struct event *ev)
 	journal_s32(w, &ev->u.procurement_change.enabled);
 }
 
-static void walk_cancel(struct walk *w, struct event *ev)
+/* What has one number. */
+static void walk_number(struct walk *w, struct event *ev)
 {
-	late_s32(w, &ev->u.cancel.reason);
+	if (ev->kind == EVENT_CANCEL)
+		late_s32(w, &ev->u.cancel.reason);
+	else
+		journal_s64(w, ev->kind == EVENT_HOST_FLOOR ? &ev->u.host_floor.price : &ev->u.order_price.price);
 }
 
 static void walk_policy(struct walk *w, struct event *ev)
@@ -254,6 +258,21 @@ static void walk_token(struct walk *w, struct event *ev)
 	journal_raw(w, ev->u.token.hash, TOKEN_HASH);
 	journal_s32(w, &ev->u.token.scopes);
 	journal_s64(w, &ev->u.token.expires);
+	late_u64(w, &ev->u.token.person);
+}
+
+/* A person, or an invitation to become one. */
+static void walk_person(struct walk *w, struct event *ev)
+{
+	if (ev->kind == EVENT_INVITATION) {
+		journal_raw(w, ev->u.invitation.hash, TOKEN_HASH);
+		journal_s32(w, &ev->u.invitation.roles);
+		journal_s64(w, &ev->u.invitation.expires);
+		return;
+	}
+	journal_s32(w, &ev->u.person.roles);
+	journal_u64(w, &ev->u.person.invitation);
+	journal_text(w, &ev->u.person.email, NAME_BYTES);
 }
 
 static void walk_sku(struct walk *w, struct event *ev)
@@ -338,8 +357,7 @@ static void walk_release(struct walk *w, struct event *ev)
 	journal_u64(w, &ev->u.release.sku);
 }
 
-/* No default: the compiler names a kind that is forgotten here. */
-static void walk_drain(struct walk *w, struct event *ev)
+static void walk_host_drain(struct walk *w, struct event *ev)
 {
 	journal_s64(w, &ev->u.host_drain.from);
 	journal_flag(w, &ev->u.host_drain.ends);
@@ -360,6 +378,22 @@ static void walk_grant(struct walk *w, struct event *ev)
 	journal_s64(w, &ev->u.grant.until);
 }
 
+/* Kinds that came later, and have fields of their own. */
+static void walk_later(struct walk *w, struct event *ev)
+{
+	if (ev->kind == EVENT_HOST_DRAIN)
+		walk_host_drain(w, ev);
+	else if (ev->kind == EVENT_HOST_VERIFIED)
+		walk_verified(w, ev);
+	else if (ev->kind == EVENT_ANNOUNCE)
+		walk_announce(w, ev);
+	else if (ev->kind == EVENT_GRANT)
+		walk_grant(w, ev);
+	else
+		walk_person(w, ev);
+}
+
+/* No default: the compiler names a kind that is forgotten here. */
 static void walk_kind(struct walk *w, struct event *ev)
 {
 	switch (ev->kind) {
@@ -384,27 +418,22 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_PROCUREMENT_CHANGE: walk_procurement_change(w, ev); break;
 	case EVENT_AGENT: journal_text(w, &ev->u.agent.machine, NAME_BYTES); break;
 	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
-	case EVENT_RULES: journal_s32(w, &ev->u.rules.edition); break;
-	case EVENT_CANCEL:
-		walk_cancel(w, ev);
+	case EVENT_RULES:
+		journal_s32(w, &ev->u.rules.edition);
 		break;
 	case EVENT_HOST_DRAIN:
-		walk_drain(w, ev);
-		break;
 	case EVENT_HOST_VERIFIED:
-		walk_verified(w, ev);
-		break;
-	case EVENT_ORDER_PRICE:
-		journal_s64(w, &ev->u.order_price.price);
-		break;
 	case EVENT_ANNOUNCE:
-		walk_announce(w, ev);
-		break;
 	case EVENT_GRANT:
-		walk_grant(w, ev);
+	case EVENT_PERSON:
+	case EVENT_PERSON_CHANGE:
+	case EVENT_INVITATION:
+		walk_later(w, ev);
 		break;
+	case EVENT_CANCEL:
+	case EVENT_ORDER_PRICE:
 	case EVENT_HOST_FLOOR:
-		journal_s64(w, &ev->u.host_floor.price);
+		walk_number(w, ev);
 		break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:
@@ -418,6 +447,8 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_ANNOUNCE_END:
 	case EVENT_GRANT_END:
 	case EVENT_ACCOUNT_FACTS:
+	case EVENT_PERSON_REMOVE:
+	case EVENT_INVITATION_END:
 		break; /* the subject is all it has */
 	case EVENT_NONE:
 	case EVENT_KINDS: w->rc = -EINVAL; break;

@@ -54,6 +54,7 @@ struct rtoken {
 	int32_t scopes;
 	int64_t expires;
 	bool revoked;
+	uint64_t person; /* 0: nobody in particular */
 };
 struct raccount {
 	uint64_t id, beneficiary;
@@ -117,6 +118,20 @@ struct rgrant {
 	bool ended;
 };
 
+struct rperson {
+	uint64_t id, account;
+	char *who, *name, *email;
+	int roles;
+};
+
+struct rinvitation {
+	uint64_t id, account;
+	char *name;
+	uint8_t hash[TOKEN_HASH];
+	int roles;
+	int64_t until;
+};
+
 struct rbook { uint64_t owner, asset; int book; int64_t balance; };
 struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
 
@@ -130,7 +145,7 @@ struct reference {
 	struct policy policy;
 	int32_t rules;
 	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
-	struct list words, grants;
+	struct list words, grants, people, invited;
 	struct rbook *book;
 	size_t books;
 	struct rclosed *closed;
@@ -227,6 +242,10 @@ bool ref_overdone(const struct reference *r, const struct rprocurement *p, int64
 int ref_event(struct reference *r, const struct event *ev);
 int ref_thing(struct reference *r, const struct event *ev);
 int ref_agent(struct reference *r, const struct raccount *a, const struct event *ev);
+int ref_people(struct reference *r, const struct event *ev);
+void ref_people_tick(struct reference *r);
+void ref_people_dump(const struct reference *r, struct buf *out);
+void ref_people_free(struct reference *r);
 int ref_announce(struct reference *r, const struct event *ev);
 int ref_announce_end(struct reference *r, const struct event *ev);
 int ref_grant(struct reference *r, const struct event *ev);

@@ -49,6 +49,9 @@ void reference_free(struct reference *r)
 	for (size_t i = 0; i < r->accounts.n; i++)
 		free(((struct raccount *)r->accounts.at[i])->known);
 	list_free(&r->grants);
+	ref_people_free(r);
+	list_free(&r->people);
+	list_free(&r->invited);
 	list_free(&r->accounts);
 	list_free(&r->words);
 	list_free(&r->tokens);

@@ -154,7 +154,10 @@ static int ev_credit(struct reference *r, const struct raccount *a, const struct
 static int ev_token(struct reference *r, const struct event *ev)
 {
 	struct rtoken *t;
+	const struct rperson *who = ref_list_find(&r->people, ev->u.token.person);
 
+	if (ev->u.token.person && (!who || who->account != ev->account))
+		return REASON_NOT_FOUND;
 	if (ev->u.token.scopes == 0 || (ev->u.token.scopes & ~SCOPES_KNOWN) ||
 		(ev->u.token.expires && ev->u.token.expires <= ev->at) || (ev->name && strlen(ev->name) > NAME_BYTES))
 		return REASON_INVALID;
@@ -166,6 +169,7 @@ static int ev_token(struct reference *r, const struct event *ev)
 		.account = ev->account,
 		.name = ref_text(ev->name),
 		.scopes = ev->u.token.scopes,
+		.person = ev->u.token.person,
 		.expires = ev->u.token.expires };
 	memcpy(t->hash, ev->u.token.hash, TOKEN_HASH);
 	ref_list_add(&r->tokens, t);
@@ -508,6 +512,8 @@ static int ev_tick(struct reference *r, const struct event *ev)
 {
 	int rc = ref_time_tick(r, ev->u.tick.minute);
 
+	if (rc == 0)
+		ref_people_tick(r);
 	for (size_t i = r->words.n; rc == 0 && i-- > 0;) {
 		struct rword *w = r->words.at[i];
 
@@ -546,6 +552,12 @@ int ref_event(struct reference *r, const struct event *ev)
 	case EVENT_ACCOUNT_STATE: return ev_account_state(r, a, ev);
 	case EVENT_CREDIT: return ev_credit(r, a, ev);
 	case EVENT_TOKEN: return ev_token(r, ev);
+	case EVENT_PERSON:
+	case EVENT_PERSON_CHANGE:
+	case EVENT_PERSON_REMOVE:
+	case EVENT_INVITATION:
+	case EVENT_INVITATION_END:
+		return ref_people(r, ev);
 	case EVENT_TOKEN_REVOKE: return ev_token_revoke(r, ev);
 	case EVENT_HOST: return ev_host(r, a, ev);
 	case EVENT_HOST_STATE: return ev_host_state(r, ev);

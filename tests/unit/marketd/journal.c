@@ -24,6 +24,15 @@
 	X(TOKEN, token.hash[0], (uint8_t)any()) \
 	X(TOKEN, token.hash[1], (uint8_t)any()) \
 	X(TOKEN, token.hash[31], (uint8_t)any()) \
+	X(TOKEN, token.person, any() & 1 ? any() : 0) \
+	X(PERSON, person.roles, (int32_t)any()) \
+	X(PERSON, person.invitation, any()) \
+	X(PERSON_CHANGE, person.roles, (int32_t)any()) \
+	X(PERSON_CHANGE, person.invitation, any()) \
+	X(INVITATION, invitation.hash[0], (uint8_t)any()) \
+	X(INVITATION, invitation.hash[31], (uint8_t)any()) \
+	X(INVITATION, invitation.roles, (int32_t)any()) \
+	X(INVITATION, invitation.expires, (int64_t)any()) \
 	X(SKU, sku.gpus, (int32_t)any()) \
 	X(SKU, sku.proof, (any() & 1) != 0) \
 	X(HOST, host.sku, any()) \
@@ -95,6 +104,8 @@
 	X(INSTANCE, instance.user_data) \
 	X(INSTANCE_CHANGE, instance_change.user_data) \
 	X(HOST_VERIFIED, host_verified.why) \
+	X(PERSON, person.email) \
+	X(PERSON_CHANGE, person.email) \
 	X(AGENT, agent.machine)
 
 static uint64_t state = 88172645463325252u;
@@ -173,7 +184,7 @@ static bool refused_or_older(const void *bytes, size_t len)
 	if (!good)
 		good = (ev.kind == EVENT_HOST || ev.kind == EVENT_HOST_STATE || ev.kind == EVENT_INSTANCE_CHANGE ||
 			       ev.kind == EVENT_CANCEL || ev.kind == EVENT_POLICY || ev.kind == EVENT_SKU ||
-			       ev.kind == EVENT_ORDER) &&
+			       ev.kind == EVENT_ORDER || ev.kind == EVENT_TOKEN) &&
 			journal_put(&b, &ev) == 0 && b.len == len && memcmp(b.data, bytes, len) == 0;
 	buf_release(&b);
 	free(room);

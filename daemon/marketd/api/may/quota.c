@@ -317,6 +317,8 @@ static bool event_reduces(const struct engine *e, const struct event *ev)
 	case EVENT_INSTANCE_DELETE:
 	case EVENT_PROCUREMENT_DELETE:
 	case EVENT_AGENT_RETIRE:
+	case EVENT_PERSON_REMOVE:
+	case EVENT_INVITATION_END:
 		return true;
 	case EVENT_HOST_STATE:
 		return ev->u.host_state.down;

@@ -80,6 +80,13 @@ static void free_keeper(struct live_agent *a)
 	free(a->pub.inventory);
 }
 
+static void free_person(struct person *x)
+{
+	free(x->identity);
+	free(x->name);
+	free(x->email);
+}
+
 static void free_thing(enum kind k, void *thing)
 {
 	if (k == ACCOUNTS)
@@ -104,6 +111,10 @@ static void free_thing(enum kind k, void *thing)
 		free(((struct announcement *)thing)->text);
 	else if (k == GRANTS)
 		free(((struct grant *)thing)->name);
+	else if (k == PEOPLE)
+		free_person(thing);
+	else if (k == INVITATIONS)
+		free(((struct invitation *)thing)->name);
 	free(thing);
 }
 

@@ -31,6 +31,8 @@ enum kind {
 	AGENTS,
 	ANNOUNCEMENTS,
 	GRANTS,
+	PEOPLE,
+	INVITATIONS,
 	KINDS
 };
 
@@ -219,7 +221,9 @@ struct engine {
 	X(PROCUREMENTS, procurement, procurement) \
 	X(AGENTS, agent, live_agent) \
 	X(ANNOUNCEMENTS, announcement, announcement) \
-	X(GRANTS, grant, grant)
+	X(GRANTS, grant, grant) \
+	X(PEOPLE, person, person) \
+	X(INVITATIONS, invitation, invitation)
 
 /* world_account(e, id) … world_agent(e, id): the thing, or NULL. */
 #define WORLD_BY_ID(kind, name, live) \

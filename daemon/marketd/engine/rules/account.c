@@ -117,11 +117,14 @@ const char *token_key(const uint8_t hash[TOKEN_HASH], char room[TOKEN_KEY])
 int token_make(struct engine *e, const struct event *ev, struct fail *why)
 {
 	int32_t all = SCOPE_READ | SCOPE_TRADE | SCOPE_NODES | SCOPE_TOKENS | SCOPE_HOST | SCOPE_ADMIN | SCOPE_JOIN;
+	const struct person *x = world_person(e, ev->u.token.person);
 	int32_t scopes = ev->u.token.scopes;
 	char key[TOKEN_KEY];
 	struct token *t;
 	int rc = check_account(e, ev, why);
 
+	if (!rc && ev->u.token.person && (!x || x->account != ev->account))
+		return fail_set(why, REASON_NOT_FOUND, "no such person");
 	rc = rc ? rc : check_name(ev->name && *ev->name ? ev->name : NULL, false, why);
 	if (rc)
 		return rc;
@@ -132,8 +135,13 @@ int token_make(struct engine *e, const struct event *ev, struct fail *why)
 	if (world_named(e, TOKENS, 0, token_key(ev->u.token.hash, key)))
 		return fail_set(why, REASON_NAME_TAKEN, "that token already exists");
 	t = must_zalloc(sizeof *t);
-	*t = (struct token){ .id = world_id(e), .account = ev->account, .name = must_copy(ev->name ? ev->name : ""),
-		.scopes = scopes, .created_at = ev->at, .expires = ev->u.token.expires };
+	*t = (struct token){ .id = world_id(e),
+		.account = ev->account,
+		.name = must_copy(ev->name ? ev->name : ""),
+		.scopes = scopes,
+		.created_at = ev->at,
+		.expires = ev->u.token.expires,
+		.person = ev->u.token.person };
 	for (int i = 0; i < TOKEN_HASH; i++)
 		t->hash[i] = ev->u.token.hash[i];
 	world_add(e, TOKENS, t->id, t->account, t);

@@ -17,6 +17,14 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why);
 enum { TOKEN_KEY = 2 * TOKEN_HASH + 1 };
 const char *token_key(const uint8_t hash[TOKEN_HASH], char room[TOKEN_KEY]);
 
+/* people.c: the people of an account, and invitations to become one. */
+int person_make(struct engine *e, const struct event *ev, struct fail *why);
+int person_change(struct engine *e, const struct event *ev, struct fail *why);
+int person_remove(struct engine *e, const struct event *ev, struct fail *why);
+int invitation_make(struct engine *e, const struct event *ev, struct fail *why);
+int invitation_end(struct engine *e, const struct event *ev, struct fail *why);
+void invitation_forget(struct engine *e); /* those that are over */
+
 /* What the operator says to one account or to all. */
 int announce_make(struct engine *e, const struct event *ev, struct fail *why);
 int announce_end(struct engine *e, const struct event *ev, struct fail *why);

@@ -20,4 +20,15 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 /* Puts those hosts on sale by a new order, which takes the next id. */
 void sell_do(struct engine *e, struct live_order *o, const struct pick *hosts);
 
+/* sell_preview.c: what the resting buys would take of a sell if it were placed now. */
+struct sell_preview {
+	int64_t cost, minutes, lowest; /* lowest: of the prices that they pay */
+	int32_t nodes;                 /* hosts of which something is sold */
+	bool whole;
+};
+
+/* Counts only minutes of these hosts; together with other offers a buy may take more. */
+void sell_preview_find(const struct engine *e, const struct order *o, const struct pick *hosts,
+	struct sell_preview *out);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/sell_preview.h"
+/* What the resting buys would take of a sell if it were placed now. */
+#include "marketd/engine/rules/sell.h"
 
 #include <stdlib.h>
 #include <string.h>
