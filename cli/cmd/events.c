@@ -125,7 +125,7 @@ static const char *event_names_of(struct event_names *n, const struct doc *d, co
 
 /*
  * %o: the order's reservation; %c: the lease's, in quotes; %n: the node; %h, %p, %a: ids of host, procurement, agent;
- * $: money.
+ * %g: the grant's name; $: money.
  */
 static const struct event_text {
 	const char *type, *text;
@@ -152,6 +152,8 @@ static const struct event_text {
 	{ "order.priced", "order for '%o' costs $ per node-hour now" },
 	{ "announcement", "the operator says" },
 	{ "announcement.ended", "an announcement of the operator ended" },
+	{ "grant.made", "grant '%g' pays up to $ of what you buy" },
+	{ "grant.ended", "grant '%g' ended; it paid $" },
 	{ "host.floor", "host %h is never on sale below $ per node-hour" },
 };
 
@@ -197,6 +199,8 @@ static void event_put_part(FILE *out, const struct doc *d, struct event_names *n
 		event_put_word(out, d);
 		return;
 	}
+	if (part == 'g')
+		name = doc_text(d, "grant_name");
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
 		if (members[i].letter == part)
 			name = event_names_of(n, d, members[i].member);

@@ -117,7 +117,7 @@ void deal_plan_burn(struct plan *p, int64_t burn)
 	plan_add(p, "burn", "%s an hour while it runs", deal_about(burn, a));
 }
 
-void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible)
+void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible, bool granted)
 {
 	unsigned bps = d->ours ? (unsigned)d->m->about.policy.release_bps : 0;
 
@@ -127,7 +127,8 @@ void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible)
 		plan_add(p, "refund", "'nanopod release' refunds %u.%02u %% of what you paid for time not yet begun",
 			bps / 100, bps % 100);
 	else
-		plan_add(p, "refund", "No refund for unused time; resell it with 'nanopod sell'");
+		plan_add(p, "refund", "No refund for unused time; %s",
+			granted ? "what a grant paid for cannot be sold" : "resell it with 'nanopod sell'");
 }
 
 void deal_plan_balance(const struct deal *d, struct plan *p, int64_t cost, int64_t most)

@@ -78,7 +78,7 @@ const char *deal_about(int64_t micros, char room[MONEY_TEXT]);
 /* The lines of a plan about money. most: what it may cost at the limit. */
 void deal_plan_total(struct plan *p, int64_t cost, int64_t most);
 void deal_plan_burn(struct plan *p, int64_t burn);
-void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible);
+void deal_plan_refund(const struct deal *d, struct plan *p, bool interruptible, bool granted);
 void deal_plan_balance(const struct deal *d, struct plan *p, int64_t cost, int64_t most);
 
 /*

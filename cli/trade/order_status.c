@@ -26,6 +26,7 @@ void order_status_copy(struct order_status *p, const struct model_order *o)
 	*p = (struct order_status){ .status = o->status,
 		.sell = o->sell,
 		.standing = o->standing,
+		.granted = o->granted,
 		.limit = o->limit,
 		.average = o->average,
 		.reason = o->reason,

@@ -12,7 +12,7 @@ struct order_status {
 	char id[64], pool[64], pool_name[256], sku[64];
 	enum model_order_status status;
 	char status_text[32];
-	bool sell, standing;
+	bool sell, standing, granted;
 	int64_t limit, average;                         /* prices; average -1: nothing filled */
 	int64_t start, end, nodes;                      /* as ordered */
 	int64_t filled_start, filled_end,

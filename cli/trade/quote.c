@@ -22,11 +22,21 @@ int64_t quote_any_price(int64_t nodes, int64_t minutes)
 	return INT64_MAX / n < most ? INT64_MAX / n : most;
 }
 
-int64_t quote_average(const struct quote *q)
+static int64_t quote_each_minute(const struct quote *q, int64_t cost)
 {
 	int64_t minutes = (q->end - q->start) / 60 * q->nodes;
 
-	return q->known && minutes > 0 ? (q->cost + q->granted + minutes / 2) / minutes : -1;
+	return q->known && minutes > 0 ? (cost + minutes / 2) / minutes : -1;
+}
+
+int64_t quote_average(const struct quote *q)
+{
+	return quote_each_minute(q, q->cost + q->granted);
+}
+
+int64_t quote_own(const struct quote *q)
+{
+	return quote_each_minute(q, q->cost);
 }
 
 static void quote_text(char *room, size_t size, const char *text)

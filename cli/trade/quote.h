@@ -54,6 +54,7 @@ int quote_book(struct market_link *m, const struct sku *sku, int64_t start, int6
 
 /* The average price, rounded; only the total is exact. -1: not known. */
 int64_t quote_average(const struct quote *q);
+int64_t quote_own(const struct quote *q); /* the same of what the buyer pays, without a grant's part */
 
 /* The highest limit whose total cost does not overflow. */
 int64_t quote_any_price(int64_t nodes, int64_t minutes);

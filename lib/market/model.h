@@ -97,6 +97,7 @@ struct model_order {
 	const char *reason_text;              /* the code on the wire */
 	int reason;                           /* enum reason; REASON_NONE */
 	int64_t filled_total, hold;           /* MODEL_NONE: unknown */
+	bool granted;                         /* a grant paid for it, in part or whole */
 };
 
 struct model_pool_sku {

@@ -161,6 +161,7 @@ int wire_order(struct doc *d, long at, struct model_order *out, struct fail *f)
 		FIELD(model_order, "np_reason", TEXT, MAY, reason_text),
 		FIELD(model_order, "np_filled_total_dollars", MONEY, MAY, filled_total),
 		FIELD(model_order, "np_hold_dollars", MONEY, MAY, hold),
+		FIELD(model_order, "np_granted", BOOL, MAY, granted),
 		{ 0 },
 	};
 	struct model_order made = { .average = -1, .filled_total = MODEL_NONE, .hold = MODEL_NONE };

@@ -127,8 +127,19 @@ is "$(http_status) $(available acme) $(left study)" "201 99982.000000 0.000000" 
 boss facts acme groups= >"$TMP/.out"
 is "$(quoted 1 1 | jq -r '.policy | .rule')" default "without facts it is as before"
 
+# ---- The one that has enough -------------------------------------------------------------------------------------------
+boss facts acme reputation_score=51 groups= >"$TMP/.out"
+boss grant add acme little 5 --sponsor uni -q >"$TMP/.out"
+boss grant add acme much 12 --sponsor uni -q >"$TMP/.much"
+operator POST /np/v1/accounts/uni/credits '{"amount_dollars":"100"}' >"$TMP/.credit"
+is "$(quoted 1 1 | jq -c '[.fills, .policy.grant_name, .granted_dollars]')" '[true,"much","12.000000"]' "of two grants the one that has enough pays"
+is "$(quoted 2 1 | jq -c '[.fills, .reason, .policy.grant_name]')" '[false,"insufficient_funds","little"]' "where none has, it says so of the oldest"
+for id in $(operator GET /np/v1/grants | jq -r '.data[] | select(.name == "little" or .name == "much") | .id'); do
+	boss grant end "$id" 2>"$TMP/.out"
+done
+
 # ---- People see it ------------------------------------------------------------------------------------------------------
-boss facts acme groups=student >"$TMP/.out"
+boss facts acme reputation_score= groups=student >"$TMP/.out"
 run_is 0 "another grant" boss grant add acme second 100 --sponsor uni --until '+3d'
 run_is 0 "price" buyer price -t richmond -n 1 -d 1h -s @$((START + 4 * HOUR))
 like "$out" "policy +grant 'second' pays \\\$6.00 of \\\$12.00 \(policy 'half'\)" "price says who pays"
@@ -153,7 +164,7 @@ run_is 5 "twice" boss grant end "$GRANT"
 marketd_kill
 marketd_start --test-clock=$NOW --policy "$TMP/policy.yaml" || exit 1
 is "$(operator GET /np/v1/grants | jq -c '[.data[] | [.name, .state, .spent_dollars]]')" \
-	'[["study","ended","30.000000"],["second","active","0.000000"]]' "after a kill the grants are what they were"
+	'[["study","ended","30.000000"],["little","ended","0.000000"],["much","ended","0.000000"],["second","active","0.000000"]]' "after a kill the grants are what they were"
 v2_clock $((START + 6 * HOUR))
 is "$(whole acme | awk -v b="$acme" '{ print b - $1 }') $(whole uni | awk -v b="$uni" '{ print b - $1 }')" "18000000 30000000" \
 	"when the time has passed each has paid its part"

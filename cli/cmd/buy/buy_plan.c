@@ -112,7 +112,8 @@ static int buy_most(const struct buy *b, int64_t *most)
 	int rc = money_cost(a->limit, a->nodes, window_minutes(&a->window), most);
 
 	if (!rc && q->granted) /* the grant pays its part of a higher price, too */
-		*most = *most / QUOTE_WHOLE * q->share + *most % QUOTE_WHOLE * q->share / QUOTE_WHOLE + 1;
+		*most = *most / QUOTE_WHOLE * q->share +
+			(*most % QUOTE_WHOLE * q->share + QUOTE_WHOLE - 1) / QUOTE_WHOLE;
 	return rc;
 }
 
@@ -150,7 +151,7 @@ static void buy_plan_money(struct buy *b, struct plan *p, int64_t most)
 		if (*quote_policy(q, option_given(b->d.o, "standing"), policy))
 			plan_add(p, "policy", "%s", policy);
 		deal_plan_total(p, q->cost, most);
-		deal_plan_burn(p, plan_burn(quote_average(q), q->nodes));
+		deal_plan_burn(p, plan_burn(quote_own(q), q->nodes));
 	} else {
 		plan_add(p, "price", "limit %s; %s%s", limit, q->fills ? "" : "nothing fills now: ", q->message);
 		plan_add(p, "total", "up to %s at your limit%s", deal_about(most, text),
@@ -186,7 +187,7 @@ void buy_show_plan(struct buy *b)
 			b->order.sku->gpus == 1 ? "" : "s",
 			option_given(b->d.o, "partial") ? ", or fewer" : "");
 	buy_plan_money(b, &p, most);
-	deal_plan_refund(&b->d, &p, option_given(b->d.o, "interruptible"));
+	deal_plan_refund(&b->d, &p, option_given(b->d.o, "interruptible"), q->granted);
 	if (q->known)
 		deal_plan_balance(&b->d, &p, q->cost, most);
 	else

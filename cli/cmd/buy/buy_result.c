@@ -73,6 +73,9 @@ static void buy_result_next_steps(struct nanopod *np, const struct options *o, c
 			"next: 'nanopod ssh %s', 'nanopod run -r %s -- COMMAND', 'nanopod extend %s -d 12h', 'nanopod "
 			"show %s'",
 			p->nodes[0], p->name, p->name, p->name);
+	else if (p->order.granted)
+		print_note(np, "next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod grants'", p->name,
+			p->name);
 	else
 		print_note(np,
 			"next: 'nanopod show %s', 'nanopod extend %s -d 12h', 'nanopod sell %s --last 6h -p PRICE'",

@@ -147,7 +147,9 @@ static int sum_costs(struct extend *x, int64_t *sum, int64_t *most)
 static void extend_show_plan(struct extend *x, int64_t sum, int64_t most)
 {
 	char window[WINDOW_TEXT], now[PLAN_RATE], limit[PLAN_RATE] = "", cost[MONEY_TEXT], nodes[DEAL_NODES];
+	char policy[QUOTE_POLICY];
 	size_t count = extend_new(x);
+	bool granted = false;
 	int64_t burn = 0;
 	struct plan p;
 
@@ -158,19 +160,22 @@ static void extend_show_plan(struct extend *x, int64_t sum, int64_t most)
 
 		if (!is_new(&x->list[i]))
 			continue;
-		burn += plan_burn(quote_average(&e->quote), e->quote.nodes);
+		burn += plan_burn(quote_own(&e->quote), e->quote.nodes);
+		granted = granted || e->quote.granted;
 		plan_add(&p, e->reservation.name, "%s of %s, %s", deal_nodes(e->args.nodes, nodes),
 			e->sku->alias ? e->sku->alias : e->sku->id,
 			window_show(&e->args.window, command_now(x->d.np), window));
 		plan_add(&p, "", "%s at %s", money_text(e->quote.cost, cost),
 			plan_rate(quote_average(&e->quote), gpus, now));
+		if (*quote_policy(&e->quote, false, policy))
+			plan_add(&p, "", "%s", policy);
 		plan_rate(e->args.limit, gpus, limit);
 	}
 	if (option_given(x->d.o, "price") && *limit)
 		plan_add(&p, "limit", "%s", limit);
 	deal_plan_total(&p, sum, most);
 	deal_plan_burn(&p, burn);
-	deal_plan_refund(&x->d, &p, false);
+	deal_plan_refund(&x->d, &p, false, granted);
 	deal_read_balance(&x->d);
 	deal_plan_balance(&x->d, &p, sum, most);
 	plan_show(x->d.np, &p);

@@ -202,7 +202,7 @@ void extend_auto_show(struct auto_extend *a)
 	auto_plan_price(a, &p, cost);
 	if (cost >= 0)
 		deal_plan_burn(&p, burn);
-	deal_plan_refund(a->d, &p, false);
+	deal_plan_refund(a->d, &p, false, false);
 	deal_read_balance(a->d);
 	if (a->d->available != MODEL_NONE)
 		plan_add(&p, "balance", "%s now, at least %s when the budget is used up",

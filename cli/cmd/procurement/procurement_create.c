@@ -149,7 +149,7 @@ static void create_show_plan(struct creating *c)
 	plan_add(&p, "ahead", "at least %s, up to the next full hour, which stays paid when you disable it",
 		window_span(c->window * 60, span));
 	plan_add(&p, "buyer", "the market, whether this machine runs or not");
-	deal_plan_refund(&(struct deal){ .m = c->v.m, .ours = c->v.ours }, &p, false);
+	deal_plan_refund(&(struct deal){ .m = c->v.m, .ours = c->v.ours }, &p, false, false);
 	plan_add(&p, "SSH keys", "%s", c->keys ? buf_text(&c->key_files) : "none, by '--no-ssh-key'");
 	plan_show(c->v.np, &p);
 	plan_release(&p);

@@ -126,6 +126,7 @@ static void set_np(json_t *made, const struct order *o)
 	render_order_set_money(made, "np_hold_dollars", o->hold);
 	json_object_set_new(made, "np_interruptible", json_boolean(o->flags & ORDER_INTERRUPTIBLE));
 	json_object_set_new(made, "np_unverified", json_boolean(o->flags & ORDER_UNVERIFIED));
+	json_object_set_new(made, "np_granted", json_boolean(o->flags & ORDER_GRANTED));
 	json_object_set_new(made, "np_procurement",
 		o->procurement ? render_id(IDENT_PROCUREMENT, o->procurement) : json_null());
 }

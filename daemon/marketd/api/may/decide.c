@@ -164,8 +164,22 @@ static void decide_caps(struct event *ev, struct verdict *v)
 		ev->u.order.price = v->decision.price;
 }
 
-/* A grant pays for what fills at once: what rests pays in full. */
-static void decide_pays(struct event *ev, struct verdict *v)
+/* The first grant from this one on that has enough for its part; where none has, this one, which the refusal names. */
+static const struct grant *decide_enough(const struct engine *e, struct event *ev, const struct grant *first)
+{
+	const struct grant *g = first;
+	struct quote quote;
+
+	for (; g; g = engine_grant_after(e, ev->account, g->id)) {
+		ev->u.order.grant = g->id;
+		if (grant_pays(e, g) && engine_quote(e, ev, &quote, NULL) != REASON_FUNDS)
+			return g;
+	}
+	return first;
+}
+
+/* A grant pays for what fills at once: what rests pays in full. chosen: the request named the grant. */
+static void decide_pays(const struct engine *e, struct event *ev, struct verdict *v, bool chosen)
 {
 	int32_t part = RATE_FULL - v->decision.rate_ppm;
 
@@ -173,8 +187,10 @@ static void decide_pays(struct event *ev, struct verdict *v)
 		v->grant = NULL;
 	if (ev->kind != EVENT_ORDER)
 		return;
-	ev->u.order.grant = v->grant ? v->grant->id : 0;
 	ev->u.order.granted = v->grant ? part : 0;
+	if (v->grant && !chosen)
+		v->grant = decide_enough(e, ev, v->grant);
+	ev->u.order.grant = v->grant ? v->grant->id : 0;
 }
 
 int decide_ask(struct api *api, const struct account *a, json_t *request, struct verdict *v, struct fail *why)
@@ -213,8 +229,8 @@ int decide(struct api *api, const struct request *q, struct event *ev, struct ve
 	rc = decide_ask(api, a, wanted_json(e, &w), v, why);
 	if (rc)
 		return rc;
-	decide_pays(ev, v);
 	decide_caps(ev, v);
+	decide_pays(e, ev, v, json_object_get(q->body, "np_grant"));
 	return decide_limits(&w, &v->decision, why);
 }
 

@@ -247,6 +247,9 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 	set_code(o, t);
 	if ((t->kind == NOTICE_CREDITED || t->kind == NOTICE_ACCOUNT_STATE) && *movement_why(api, row->seq, why))
 		json_object_set_new(o, "message", render_text(why));
+	if (t->kind == NOTICE_GRANTED || t->kind == NOTICE_GRANT_ENDED)
+		json_object_set_new(o, "grant_name",
+			render_text(engine_grant(market_engine(api->market), t->subject)->name));
 	if (said) /* until it is over; who reads later finds none */
 		json_object_set_new(o, "message", render_text(said->text));
 	return o;

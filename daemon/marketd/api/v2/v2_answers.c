@@ -27,6 +27,7 @@ static const struct schema_field order[] = {
 	FIELD_REF("np_hold_dollars", MUST, "np.TotalDollars"),
 	FIELD_FLAG("np_interruptible", MUST),
 	FIELD_FLAG("np_unverified", MUST),
+	FIELD_FLAG("np_granted", MUST),
 	FIELD_REF("np_procurement", MUST | OR_NULL, "ProcurementId"),
 	FIELDS_END,
 };
