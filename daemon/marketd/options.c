@@ -29,6 +29,7 @@ enum opt {
 	OPT_RATE,
 	OPT_QUOTA,
 	OPT_POLICY,
+	OPT_OPA,
 	OPT_JSON,
 	OPT_OUT,
 	OPT_FORCE,
@@ -56,6 +57,7 @@ static const struct option rows[] = {
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "quota", required_argument, NULL, OPT_QUOTA },
 	{ "policy", required_argument, NULL, OPT_POLICY },
+	{ "opa", required_argument, NULL, OPT_OPA },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "out", required_argument, NULL, OPT_OUT },
 	{ "force", no_argument, NULL, OPT_FORCE },
@@ -90,6 +92,7 @@ static const char help[] =
 	"  --quota [ACCOUNT:]NAME=N\n"
 	"                      how much one account may take; repeatable; 0: no limit; the manual has the names\n"
 	"  --policy RULES      rules that say who may buy at what price; SIGHUP reads them again (default: none)\n"
+	"  --opa URL|unix:PATH Open Policy Agent that decides instead; where it fails, the market denies\n"
 	"  --agent-silent N    seconds until a host with a silent agent is down (default: 45)\n"
 	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
@@ -191,6 +194,9 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_JSON:
 		o->json = true;
 		return -1;
+	case OPT_OPA:
+		o->opa = text;
+		return -1;
 	case OPT_OUT:
 		o->out = text;
 		return -1;
@@ -273,6 +279,10 @@ static int check_together(struct options *o)
 {
 	if (!o->tls_cert != !o->tls_key) {
 		fputs("nanopod-marketd: give both --tls-cert and --tls-key\n", stderr);
+		return USAGE;
+	}
+	if (o->opa && o->policy) {
+		fputs("nanopod-marketd: give --policy or --opa, not both\n", stderr);
 		return USAGE;
 	}
 	if (o->tls_next && !o->tls_cert) {

@@ -20,7 +20,7 @@ struct options {
 	const char *path;   /* backup, restore: the other file; policy, gateway: what it reads */
 	const char *out;    /* gateway: the file to replace; NULL: print it */
 	bool force, json;
-	const char *policy;            /* rules; NULL: none */
+	const char *policy, *opa;      /* rules, or a policy server; NULL: none */
 	const char *data;              /* folder */
 	const char *listen[OPTIONS_LISTEN_MAX];
 	int listen_count;

@@ -20,6 +20,7 @@
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
 #include "marketd/outward/outward.h"
+#include "marketd/policy/opa.h"
 #include "marketd/policy/rules.h"
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
@@ -439,6 +440,7 @@ static void close_all(struct server *s)
 	http_free(s->http);
 	np_public_close(&s->api);
 	api_close(&s->api);
+	opa_free(s->api.opa);
 	outward_free(s->api.outward);
 	quotas_free(s->api.quotas);
 	series_close(s->api.series);
@@ -472,6 +474,8 @@ int serve(const struct options *o, const struct log *log)
 	rc = rc ? rc : serve_open_signals(&s, &f);
 	rc = rc ? rc : open_market(&s, &f);
 	rc = rc ? rc : serve_read_policy(&s, &f);
+	if (rc == 0 && o->opa)
+		rc = opa_new(&s.api.opa, o->opa, s.api.outward, log, &f);
 	rc = rc ? rc : open_series(&s, &f);
 	rc = rc ? rc : open_http(&s, &f);
 	if (rc == 0) {

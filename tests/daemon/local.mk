@@ -64,10 +64,13 @@ EXTRA_DIST += $(daemon_tests_np) tests/daemon/pagetext.mjs tests/daemon/report.p
 	tests/lib/npagent.sh tests/lib/told.sh
 
 # The policy, and the same by the real Open Policy Agent; gateways.
-daemon_tests_policy = tests/daemon/door.t tests/daemon/opa.t tests/daemon/policy.t
+daemon_tests_policy = tests/daemon/door.t tests/daemon/opa.t tests/daemon/opabuy.t \
+	tests/daemon/opafault.t \
+	tests/daemon/policy.t
 TESTS += $(daemon_tests_policy)
 $(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
-EXTRA_DIST += $(daemon_tests_policy) tests/fixtures/policy/vectors.yaml
+EXTRA_DIST += $(daemon_tests_policy) tests/daemon/policyserver.py tests/lib/policyserver.sh \
+	tests/fixtures/policy/vectors.yaml
 
 # What every driver of agentd promises.
 daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \

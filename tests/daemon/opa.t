@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The real Open Policy Agent and the market's own rules decide every vector alike. NANOPOD_OPA names the program; Debian
+# The real Open Policy Agent and the market's own rules decide every vector alike; a market asks it, also when it is
+# killed, hangs or has no policy. NANOPOD_OPA names the program; Debian
 # has none: GOBIN=DIR go install github.com/open-policy-agent/opa@v1.20.1 builds it.
 opa=${NANOPOD_OPA:-$(command -v opa)}
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
 need curl jq
 [ -x "$opa" ] || skip_all "no Open Policy Agent: NANOPOD_OPA names none and PATH has none"
 
 "$opa" version | sed 's/^/# /; 1q'
-"$opa" run --server --addr "unix://$TMP/opa.sock" --log-level error "$SRC/examples/policy.rego" 2>"$TMP/opa.log" &
-opa_pid=$!
-at_exit 'kill $opa_pid 2>/dev/null'
+agent_start() {
+	rm -f "$TMP/opa.sock"
+	"$opa" run --server --addr "unix://$TMP/opa.sock" --log-level error "$SRC/examples/policy.rego" 2>"$TMP/opa.log" &
+	opa_pid=$!
+	if ! wait_for 30 ask -f http://localhost/health; then
+		fail "the policy agent starts"
+		diag "$(cat "$TMP/opa.log")"
+		done_testing
+	fi
+}
 ask() { curl -sS --max-time 60 --unix-socket "$TMP/opa.sock" "$@"; }
-if ! wait_for 30 ask -f http://localhost/health; then
-	fail "the policy agent starts"
-	diag "$(cat "$TMP/opa.log")"
-	done_testing
-fi
+at_exit 'kill -9 $opa_pid 2>/dev/null; wait $opa_pid 2>/dev/null'
+agent_start
 
 rows=0 different=''
 "$BUILD/nanopod-marketd" policy test --json --policy "$SRC/examples/policy.yaml" "$SRC/tests/fixtures/policy/vectors.yaml" \
@@ -33,4 +39,30 @@ is "$different" "" "the agent decides all $rows vectors as our rules do"
 ok "which are many" test "$rows" -ge 70
 is "$(ask -X POST -d '{"input":{}}' http://localhost/v1/data/nanopod/absent | jq -c 'has("result")')" false \
 	"what a policy does not define is an answer without a result"
+
+# ---- The market asks it --------------------------------------------------------------------------------
+marketd_start --rate 0 --opa "unix:$TMP/opa.sock" || done_testing
+marketd_account acme 10.00
+token=$(marketd_token acme)
+# door: each time with another input, so that no earlier decision counts.
+door() {
+	as "$token" GET /np/v1/authz '' -H "X-Original-URI: /$EPOCHREALTIME" >"$TMP/answer"
+	printf '%s %s' "$(http_status)" "$(json 'if .plan then "\(.plan) \(.rate)" else .error.message end' <"$TMP/answer")"
+}
+away="403 the market's policy server does not answer; try again in a minute (policy 'opa')"
+again() { [ "$(door)" = "200 default 1" ]; }
+is "$(door)" "200 default 1" "what the agent decides holds"
+kill -STOP "$opa_pid"
+is "$(door)" "$away" "an agent that hangs: denied"
+kill -CONT "$opa_pid"
+ok "and when it goes on, it decides again" wait_for 30 again
+policy_id=$(ask http://localhost/v1/policies | jq -r '.result[0].id | @uri')
+ask -X DELETE "http://localhost/v1/policies/$policy_id" >/dev/null
+is "$(door)" "403 the market's policy does not decide this (policy 'opa')" \
+	"an agent without the policy: denied"
+kill -9 "$opa_pid"
+wait "$opa_pid" 2>/dev/null
+is "$(door)" "$away" "a killed agent: denied"
+agent_start
+ok "one that is there again decides again" wait_for 30 again
 done_testing

@@ -56,6 +56,7 @@ struct request {
 };
 
 struct nonces;
+struct opa;
 struct outward;
 struct public_view;
 struct rules;
@@ -99,6 +100,8 @@ struct api {
 	bool private_book;               /* strangers see nothing of what is for sale */
 	uint64_t undone;                 /* commits that failed: what was read before may not be so */
 	struct rules *policy;            /* who may what at what price; NULL: all, at full price */
+	struct opa *opa;                 /* a policy server that decides instead; NULL: none */
+	bool asking;                     /* route.c: a handler needs an answer of its that is on its way */
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct outward *outward;       /* what the market asks of others; NULL: nothing */

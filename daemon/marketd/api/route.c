@@ -18,6 +18,7 @@
 #include "marketd/api/may/quota.h"
 #include "marketd/api/routes.h"
 #include "marketd/api/takings.h"
+#include "marketd/policy/opa.h"
 #include "marketd/store/watch.h"
 
 #define PREVIEW "/preview/v2/"
@@ -186,15 +187,25 @@ static int check_body(struct routes *rs, struct request *q, const struct route *
 	return api_refuse(q, r, reason, why.field, "'%s' %s", why.field, why.text);
 }
 
-/* Runs the handler and sees whether it changed the market. */
+/*
+ * Runs the handler and sees whether it changed the market. One that changed nothing, and lacks what the policy server
+ * says, is asked again when it has said it.
+ */
 static int route_handle(struct api *api, const struct route *route, const struct request *q, struct reply *r)
 {
 	uint64_t before = engine_count(market_engine(api->market));
-	int status = route->handler(api, q, r);
+	int status;
 
+	api->asking = false;
+	status = route->handler(api, q, r);
 	if (engine_count(market_engine(api->market)) != before)
 		r->changed = true;
-	return status;
+	if (!api->asking || r->changed || q->last_ask)
+		return status;
+	buf_clear(&r->body);
+	r->wait = r->away = true;
+	r->wait_ms = OPA_WAIT_MS;
+	return r->status = 0;
 }
 
 static int answer_keyed(struct api *api, const struct route *route, const struct request *q, struct reply *r)

@@ -10,6 +10,7 @@
 #include "market/reason.h"
 #include "market/when.h"
 #include "marketd/api/render.h"
+#include "marketd/policy/opa.h"
 
 /* ---- What is known of an account --------------------------------------------------------- */
 
@@ -199,7 +200,7 @@ int decide_ask(struct api *api, const struct account *a, json_t *request, struct
 	char when[WHEN_TEXT];
 
 	v->decision = (struct decision){ .allow = true, .rate_ppm = RATE_FULL };
-	if (!api->policy) {
+	if (!api->policy && !api->opa) {
 		json_decref(request);
 		return 0;
 	}
@@ -207,7 +208,13 @@ int decide_ask(struct api *api, const struct account *a, json_t *request, struct
 		"request", request, "grant", grant_input(v->grant), "time", when_iso(now, when));
 	if (!v->input)
 		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
-	rules_decide(api->policy, v->input, &v->decision);
+	if (!api->opa) {
+		rules_decide(api->policy, v->input, &v->decision);
+	} else if (!opa_ask(api->opa, v->input, api->now_ms, &v->decision)) {
+		api->asking = true;
+		return fail_set(why, REASON_UNAVAILABLE,
+			"the market's policy server has not answered yet; nothing was done");
+	}
 	if (v->decision.allow)
 		return 0;
 	return fail_set(why, REASON_POLICY, "%s (policy '%s')",
@@ -222,7 +229,7 @@ int decide(struct api *api, const struct request *q, struct event *ev, struct ve
 	int rc;
 
 	*v = (struct verdict){ .decision = { .allow = true, .rate_ppm = RATE_FULL } };
-	if (!api->policy || !a || !wanted_of(e, ev, &w))
+	if ((!api->policy && !api->opa) || !a || !wanted_of(e, ev, &w))
 		return 0;
 	if (!decide_named(e, q, a->id, &v->grant))
 		return fail_set(why, REASON_NOT_FOUND, "the account has no such grant; 'nanopod grants' lists them");
