@@ -70,7 +70,7 @@ daemon_tests_policy = tests/daemon/door.t tests/daemon/opa.t tests/daemon/opabuy
 TESTS += $(daemon_tests_policy)
 $(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_policy) tests/daemon/policyserver.py tests/lib/policyserver.sh \
-	tests/fixtures/policy/vectors.yaml
+	$(wildcard $(srcdir)/tests/fixtures/policy/*)
 
 # What every driver of agentd promises.
 daemon_tests_driver = tests/daemon/driver-host.t tests/daemon/driver-ns.t tests/daemon/driver-process.t \

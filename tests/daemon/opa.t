@@ -40,6 +40,70 @@ ok "which are many" test "$rows" -ge 70
 is "$(ask -X POST -d '{"input":{}}' http://localhost/v1/data/nanopod/absent | jq -c 'has("result")')" false \
 	"what a policy does not define is an answer without a result"
 
+# ---- Every condition, with every kind of value -----------------------------------------------------------
+fixtures=$SRC/tests/fixtures/policy
+{
+	echo 'vectors:'
+	sed -n 's/^  - {name: \([^,]*\),.*/\1/p' "$fixtures/conditions.yaml" | while read -r rule; do
+		echo "  - {input: {account: {rule: $rule}}, want: {}}"
+		while IFS= read -r value; do
+			echo "  - {input: {account: {rule: $rule, x: $value}}, want: {}}"
+		done <<-'END'
+			5
+			"5"
+			5.0
+			"5.00"
+			"05"
+			" 5"
+			"+5"
+			"5e0"
+			4
+			6
+			4.999999
+			"5.0000001"
+			-5
+			"-5.4"
+			"-5.50"
+			-6
+			0
+			"-0"
+			"0.0"
+			999999999999999
+			acme
+			"Acme"
+			"acme "
+			"5 acme"
+			""
+			true
+			false
+			"true"
+			null
+			[]
+			[5]
+			["5.0"]
+			[4, acme]
+			[acme, 5, acme]
+			[[5], [acme]]
+			[null, true, {a: 5}]
+			[""]
+			{}
+			{a: 5}
+			{acme: acme}
+		END
+	done
+} >"$TMP/conditions.yaml"
+"$MARKETD" policy test --json --policy "$fixtures/conditions.yaml" "$TMP/conditions.yaml" >"$TMP/rows"
+rows=$(wc -l <"$TMP/rows")
+ok "$rows conditions with a value each" test "$rows" -ge 600
+jq -s 'map(.input)' "$TMP/rows" >"$TMP/inputs"
+"$opa" eval --format raw --data "$fixtures/conditions.rego" --input "$TMP/inputs" \
+	'[d | some row in input; d := data.nanopod.decision with input as row]' >"$TMP/decided"
+jq -cS '.got' "$TMP/rows" >"$TMP/ours"
+jq -cS '.[]' "$TMP/decided" >"$TMP/theirs"
+ok "our rules and the agent's decide each alike" cmp "$TMP/ours" "$TMP/theirs" ||
+	diag "$(paste "$TMP/ours" "$TMP/theirs" "$TMP/rows" | awk -F'\t' '$1 != $2' | head -n 5)"
+ok "both ways" test "$(sort -u "$TMP/theirs" | wc -l)" -ge 10
+
 # ---- The market asks it --------------------------------------------------------------------------------
 marketd_start --rate 0 --opa "unix:$TMP/opa.sock" || done_testing
 marketd_account acme 10.00
