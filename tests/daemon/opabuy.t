@@ -72,5 +72,19 @@ buy 21.0
 is "$got" "201 filled" "an order does not wait for another question"
 wait "$slow"
 is "$(cat "$TMP/slow.status")" 403 "which is denied in the end"
+
+# The same order four times at once, as a client sends it that hears nothing.
+policy_mode slow
+minute=$((minute + 1)) had=$(orders)
+body=$(order buy train 1 $((NOW + 3600 + minute * 60)) $((NOW + 3660 + minute * 60)) 22.0)
+pids=''
+for i in 1 2 3 4; do
+	curl -sS --max-time 60 -o "$TMP/same.$i" -H "Authorization: Bearer $ACME" -H 'Content-Type: application/json' \
+		-H 'Idempotency-Key: same' --data-binary "$body" "$NANOPOD_URL/v2/orders" &
+	pids="$pids $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+is "$(jq -r '"\(.id) \(.status)"' "$TMP"/same.[1-4] | sort -u | sed 's/^ordr[^ ]* //') $(($(orders) - had))" "filled 1" "one key, four requests that wait: one order"
 run_is 0 "the ledger is whole" "$MARKETD" check --data "$MARKETD_DATA"
 done_testing

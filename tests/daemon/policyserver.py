@@ -35,6 +35,9 @@ class Handler(BaseHTTPRequestHandler):
             how = how.read().strip()
         if how == "hang":
             time.sleep(3600)
+        elif how == "slow":
+            time.sleep(0.3)
+            self.reply(200, '{"result":{"allow":true}}')
         elif how == "trickle":
             self.send_response(200)
             self.send_header("Content-Length", "100000")
