@@ -48,6 +48,11 @@ nanopod_SOURCES += \
 	cli/cmd/logs.c \
 	cli/cmd/nodes.c \
 	cli/cmd/orders.c \
+	cli/cmd/people/invite.c \
+	cli/cmd/people/login_person.c \
+	cli/cmd/people/login_person.h \
+	cli/cmd/people/logout.c \
+	cli/cmd/people/people.c \
 	cli/cmd/price.c \
 	cli/cmd/procurement/procurement.c \
 	cli/cmd/procurement/procurement.h \

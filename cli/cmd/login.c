@@ -15,6 +15,7 @@
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 #include "cli/trade/tokenfile.h"
+#include "cli/cmd/people/login_person.h"
 
 /* Asks for the token on the terminal without showing it. 0, or an exit status. */
 static int login_ask(struct nanopod *np, char **token)
@@ -90,6 +91,28 @@ static int login_keep(struct market_link *m, const char *token)
 	return rc;
 }
 
+/* Where the market knows people, a person at a terminal signs in as one. 1: it does not, so a token is asked for. */
+static int login_as_person(struct nanopod *np, const struct options *o, char **token)
+{
+	struct market_link *m = NULL;
+	bool asked = option_given(o, "invite") || option_given(o, "account-name");
+	int rc;
+
+	if (!asked && (!np->tty_in || option_given(o, "token-file") || option_given(o, "token")))
+		return 1;
+	rc = market_sign_in(np, o, MARKET_NO_TOKEN, &m);
+	if (!rc && !asked) {
+		rc = login_issuer(m);
+		if (rc <= 0) {
+			market_sign_out(m);
+			return rc ? -rc : 1;
+		}
+	}
+	rc = rc > 0 && asked ? rc : login_person(m, option_text(o, "invite"), option_text(o, "account-name"), token);
+	market_sign_out(m);
+	return rc;
+}
+
 static int login_command(struct nanopod *np, const struct options *o)
 {
 	struct market_link *m;
@@ -101,7 +124,9 @@ static int login_command(struct nanopod *np, const struct options *o)
 	if (strncmp(settings_text(np->settings, SETTING_ID_URL), "unix:", 5) == 0)
 		return print_fail(np, STATUS_USAGE, "whoever may open the socket is the operator",
 			"cannot sign in: a unix socket takes no token");
-	rc = login_take(np, o, &token);
+	rc = login_as_person(np, o, &token);
+	if (rc == 1)
+		rc = login_take(np, o, &token);
 	if (rc)
 		return rc;
 	rc = market_sign_in_by(np, o, token,
@@ -121,11 +146,16 @@ static const struct option options[] = {
 	{ "token-file", 0, OPTION_STRING, "FILE",
 		.help = "read the token from FILE, which only you may read; - is standard input",
 		.complete = COMPLETE_FILE },
+	{ "invite", 0, OPTION_STRING, "CODE", .help = "join an account by an invitation, as 'nanopod invite' made it" },
+	{ "account-name", 0, OPTION_STRING, "NAME",
+		.help = "the name of the account that a first sign-in makes, where the market lets it" },
+	{ "token", 0, OPTION_FLAG, NULL, .help = "type a token, although the market signs people in" },
 	{ 0 },
 };
 
 static const struct example examples[] = {
-	{ "nanopod login", "type the token without showing it" },
+	{ "nanopod login", "sign in at the market's issuer, or type a token where it has none" },
+	{ "nanopod login --invite npi_…", "join the account of whoever invited you" },
 	{ "nanopod login <token.txt", "read it from standard input" },
 	{ "nanopod login --profile prod --url https://market.example.org",
 		"another market's token, for its own profile" },
@@ -135,9 +165,12 @@ static const struct example examples[] = {
 const struct command cmd_login = {
 	.name = "login",
 	.args = "",
-	.summary = "sign in: save a token for the market",
+	.summary = "sign in: as a person, or with a token",
 	.examples = examples,
-	.description = "Asks the market whose token it is before saving it; a token that the market refuses is not "
+	.description = "Where the market names an issuer of identities, shows a page and a code: sign in there on any "
+		       "device, and the market gives a token of yours. Else, and with --token or input that is no "
+		       "terminal, it takes a token.\n\nAsks the market whose token it is before saving it; a token "
+		       "that the market refuses is not "
 		       "saved, and the old one stays. The file is ~/.config/nanopod/token (token-PROFILE in a "
 		       "profile), readable only by you. A token is never an option, where other users could see it. "
 		       "NANOPOD_TOKEN wins over the file.",

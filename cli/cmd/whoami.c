@@ -6,6 +6,7 @@
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
+#include "cli/trade/scopes.h"
 
 static const struct column columns[] = {
 	{ "account", COLUMN_ID, "name of the account" },
@@ -17,22 +18,18 @@ static const struct column columns[] = {
 	{ "expires", 0, "when it expires; none: never" },
 	{ "source", COLUMN_WIDE, "where the token comes from" },
 	{ "url", COLUMN_WIDE, "the market" },
-	{ "user", COLUMN_HIDDEN, "the person, where the market knows one" },
+	{ "person", 0, "who signs in with the token; none: whoever has it" },
+	{ "roles", COLUMN_WIDE, "what that person may do" },
+	{ "issuer", COLUMN_WIDE, "who knows that person" },
+	{ "user", COLUMN_HIDDEN, "the person, on markets of others" },
 	{ 0 },
 };
-
-static void join_scopes(const struct model_whoami *w, struct buf *out)
-{
-	for (size_t i = 0; i < w->token.scope_count; i++)
-		if ((i && buf_addc(out, ',')) || buf_adds(out, w->token.scopes[i]))
-			command_nomem();
-}
 
 static int whoami_command(struct nanopod *np, const struct options *o)
 {
 	const struct model_whoami *w;
 	struct market_link *m;
-	struct buf scopes, source;
+	struct buf scopes, source, roles;
 	struct rows *r;
 	char expires[CELL_TEXT];
 	int rc;
@@ -51,8 +48,10 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 	buf_init(&scopes, 4096);
 	if (w->local)
 		buf_adds(&scopes, "operator");
-	join_scopes(w, &scopes);
+	scopes_join(w->token.scopes, w->token.scope_count, &scopes);
 	buf_init(&source, 8192);
+	buf_init(&roles, 4096);
+	scopes_join(w->person.roles, w->person.role_count, &roles);
 	for (const char *p = m->token_where ? m->token_where : ""; *p; p++)
 		if (*p != '\'') /* quoted, for sentences */
 			buf_addc(&source, *p);
@@ -67,11 +66,13 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 				m->token_where      ? buf_text(&source)
 					: m->socket ? "unix socket"
 						    : NULL,
-				m->url, w->user });
+				m->url, w->has_person ? w->person.name : NULL, roles.len ? buf_text(&roles) : NULL,
+				w->person.issuer, w->user });
 		rc = rows_end(r);
 	}
 	buf_release(&scopes);
 	buf_release(&source);
+	buf_release(&roles);
 	market_sign_out(m);
 	return rc;
 }

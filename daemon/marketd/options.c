@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "marketd/api/render.h"
 
-enum { USAGE = 2 };
+enum { USAGE = 2, SIGN_IN_DAYS = 30 };
 
 enum opt {
 	OPT_DATA = 256,
@@ -32,6 +33,13 @@ enum opt {
 	OPT_OPA,
 	OPT_JSON,
 	OPT_OUT,
+	OPT_ISSUER,
+	OPT_CLIENT,
+	OPT_ISSUER_CA,
+	OPT_GROUPS,
+	OPT_ROLES,
+	OPT_NEW,
+	OPT_LIFE,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -60,6 +68,13 @@ static const struct option rows[] = {
 	{ "opa", required_argument, NULL, OPT_OPA },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "out", required_argument, NULL, OPT_OUT },
+	{ "oidc-issuer", required_argument, NULL, OPT_ISSUER },
+	{ "oidc-client-id", required_argument, NULL, OPT_CLIENT },
+	{ "oidc-ca", required_argument, NULL, OPT_ISSUER_CA },
+	{ "oidc-groups", required_argument, NULL, OPT_GROUPS },
+	{ "oidc-roles", required_argument, NULL, OPT_ROLES },
+	{ "oidc-new", required_argument, NULL, OPT_NEW },
+	{ "sign-in-days", required_argument, NULL, OPT_LIFE },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -95,6 +110,13 @@ static const char help[] =
 	"  --opa URL|unix:PATH Open Policy Agent that decides instead; where it fails, the market denies\n"
 	"  --agent-silent N    seconds until a host with a silent agent is down (default: 45)\n"
 	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
+	"  --oidc-issuer URL   people sign in with this issuer of identities, by OpenID Connect\n"
+	"  --oidc-client-id ID the market's own name there\n"
+	"  --oidc-ca FILE      authorities in PEM that sign the issuer's certificate\n"
+	"  --oidc-groups CLAIM where the issuer's tokens name a person's groups, with --oidc-roles\n"
+	"  --oidc-roles LIST   roles by group: GROUP=ROLE,…\n"
+	"  --oidc-new WHO      a first sign-in: invited, or account, which makes one (default: invited)\n"
+	"  --sign-in-days N    days that a person stays signed in (default: 30)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
 	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
 	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
@@ -138,6 +160,50 @@ static int read_quota(struct options *o, const char *text)
 	return -1;
 }
 
+/* Every word of "group=role,…" names a role. */
+static bool options_roles_valid(const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, ","), equals = strcspn(text, "=");
+
+		if (equals == 0 || equals >= len || !role_read(text + equals + 1, len - equals - 1))
+			return false;
+		text += len + (text[len] == ',');
+	}
+	return true;
+}
+
+static int read_oidc(struct options *o, int opt, const char *text)
+{
+	switch (opt) {
+	case OPT_ISSUER:
+		o->issuer.url = text;
+		return issuer_url_valid(text)
+			? -1
+			: options_complain("oidc-issuer", text, "https://…, or http://127.0.0.1… on this machine");
+	case OPT_CLIENT:
+		o->issuer.client = text;
+		return -1;
+	case OPT_ISSUER_CA:
+		o->issuer.ca = text;
+		return -1;
+	case OPT_GROUPS:
+		o->signin.groups = text;
+		return -1;
+	case OPT_ROLES:
+		o->signin.roles = text;
+		return options_roles_valid(text)
+			? -1
+			: options_complain("oidc-roles", text,
+				  "GROUP=ROLE,… with owner, buyer, provider, viewer or billing");
+	default:
+		o->signin.accounts = strcmp(text, "account") == 0;
+		return o->signin.accounts || strcmp(text, "invited") == 0
+			? -1
+			: options_complain("oidc-new", text, "invited or account");
+	}
+}
+
 static int read_number_option(struct options *o, int opt, const char *text)
 {
 	long n = 0;
@@ -158,6 +224,10 @@ static int read_number_option(struct options *o, int opt, const char *text)
 		rc = options_read_number("rate", text, 0, 1000000, &o->rate);
 		if (o->rate == 0)
 			o->rate = -1;
+		return rc;
+	case OPT_LIFE:
+		rc = options_read_number("sign-in-days", text, 1, 3650, &n);
+		o->signin.life = n * 86400;
 		return rc;
 	case OPT_TEST_CLOCK:
 		o->test_clock = true;
@@ -200,6 +270,13 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_OUT:
 		o->out = text;
 		return -1;
+	case OPT_ISSUER:
+	case OPT_CLIENT:
+	case OPT_ISSUER_CA:
+	case OPT_GROUPS:
+	case OPT_ROLES:
+	case OPT_NEW:
+		return read_oidc(o, opt, text);
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)
 			? -1
@@ -289,6 +366,14 @@ static int check_together(struct options *o)
 		fputs("nanopod-marketd: --tls-next-key needs --tls-cert and --tls-key\n", stderr);
 		return USAGE;
 	}
+	if (!o->issuer.url != !o->issuer.client || (!o->issuer.url && (o->issuer.ca || o->signin.accounts))) {
+		fputs("nanopod-marketd: give both --oidc-issuer and --oidc-client-id\n", stderr);
+		return USAGE;
+	}
+	if (!o->signin.groups != !o->signin.roles) {
+		fputs("nanopod-marketd: give both --oidc-groups and --oidc-roles\n", stderr);
+		return USAGE;
+	}
 	if (!*o->name || strlen(o->name) > 100) {
 		fputs("nanopod-marketd: --name needs 1 to 100 bytes\n", stderr);
 		return USAGE;
@@ -298,6 +383,8 @@ static int check_together(struct options *o)
 		return USAGE;
 	}
 	snprintf(o->database, sizeof o->database, "%s/market.db", o->data);
+	snprintf(o->issuer_kept, sizeof o->issuer_kept, "%s/issuer.json", o->data);
+	o->issuer.kept = o->issuer_kept;
 	snprintf(o->socket_room, sizeof o->socket_room, "%s/socket", o->data);
 	if (!o->socket)
 		o->socket = o->socket_room;
@@ -314,6 +401,7 @@ int options_read(struct options *o, int argc, char **argv)
 	o->data = OPTIONS_DATA;
 	o->name = "nanopod";
 	o->level = LOG_INFO;
+	o->signin.life = SIGN_IN_DAYS * 86400;
 	o->snapshot_every = -1;
 	while (rc < 0 && (opt = getopt_long(argc, argv, "", rows, NULL)) != -1)
 		rc = read_option(o, opt, optarg);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "marketd/api/may/quota.h"
+#include "marketd/oidc/issuer.h"
 
 enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
 
@@ -27,6 +28,8 @@ struct options {
 	const char *socket;            /* NULL: "socket" in data */
 	const char *tls_cert, *tls_key, *tls_next;
 	const char *name;
+	struct issuer_settings issuer; /* url NULL: none */
+	struct signin_settings signin;
 	bool insecure, test_clock, private_book;
 	int64_t test_start;            /* --test-clock=UNIX: when a new market begins; 0: now */
 	long snapshot_every;           /* -1: the market's default */
@@ -35,6 +38,7 @@ struct options {
 	struct quota_row quotas[QUOTA_ROWS];
 	size_t quota_count;
 	enum log_level level;
+	char issuer_kept[OPTIONS_PATH_MAX];
 	char database[OPTIONS_PATH_MAX], socket_room[OPTIONS_PATH_MAX];
 };
 

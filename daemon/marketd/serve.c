@@ -19,6 +19,7 @@
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
+#include "marketd/oidc/issuer.h"
 #include "marketd/outward/outward.h"
 #include "marketd/policy/opa.h"
 #include "marketd/policy/rules.h"
@@ -152,6 +153,7 @@ static int open_market(struct server *s, struct fail *f)
 		.name = s->o->name,
 		.test_clock = s->o->test_clock,
 		.private_book = s->o->private_book,
+		.signin = &s->o->signin,
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
@@ -161,6 +163,8 @@ static int open_market(struct server *s, struct fail *f)
 		&(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
 		s->api.now_ms);
 	rc = rc ? rc : outward_new(&s->api.outward, s->loop);
+	if (rc == 0 && s->o->issuer.url)
+		rc = issuer_new(&s->api.issuer, &s->o->issuer, s->api.outward);
 	rc = rc ? rc : quotas_new(&s->api.quotas, s->o->quotas, s->o->quota_count);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
@@ -441,6 +445,7 @@ static void close_all(struct server *s)
 	np_public_close(&s->api);
 	api_close(&s->api);
 	opa_free(s->api.opa);
+	issuer_free(s->api.issuer);
 	outward_free(s->api.outward);
 	quotas_free(s->api.quotas);
 	series_close(s->api.series);

@@ -21,6 +21,8 @@ const struct route *const api_tables[] = {
 	api_np_token_routes,
 	api_np_session_routes,
 	api_np_authz_routes,
+	api_np_people_routes,
+	api_np_signin_routes,
 	api_np_account_routes,
 	api_np_host_routes,
 	api_np_drain_routes,
@@ -72,6 +74,8 @@ const struct schema *const schema_tables[] = {
 	schema_np_public,
 	schema_np_session,
 	schema_np_authz,
+	schema_np_people,
+	schema_np_signin,
 	schema_old,
 	NULL,
 };

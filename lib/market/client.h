@@ -81,6 +81,7 @@ struct client_call {
 	size_t body_len;           /* 0: strlen(body) */
 	const char *key;           /* Idempotency-Key: makes a POST repeatable; NULL: none */
 	const char *accept;        /* NULL: application/json */
+	const char *type;          /* of the body; NULL: application/json */
 	bool once;                 /* no second try, whatever happens */
 	const struct client_header *headers; /* further ones, ends with { 0 }; NULL: none */
 };

@@ -237,7 +237,7 @@ int client_explain(const struct client *c, const struct client_call *q, struct b
 	rc |= buf_addf(out, "%s %s%s\n", q->method, c->socket ? c->url : c->base, q->path);
 	rc |= client_text_add_header(out, "Accept", q->accept ? q->accept : "application/json");
 	rc |= client_text_add_header(out, "Authorization", c->token ? "Bearer ***" : NULL);
-	rc |= client_text_add_header(out, "Content-Type", q->body ? "application/json" : NULL);
+	rc |= client_text_add_header(out, "Content-Type", !q->body ? NULL : q->type ? q->type : "application/json");
 	rc |= client_text_add_header(out, "Idempotency-Key", q->key);
 	if (q->body)
 		rc |= buf_addc(out, '\n') | buf_add(out, q->body, q->body_len ? q->body_len : strlen(q->body)) |

@@ -195,7 +195,7 @@ static int set_request(struct client *c, struct transfer *t, CURL *e, const stru
 	bad |= bearer ? client_transfer_add_header(c, t, "Authorization", bearer) : 0;
 	bad |= q->key ? client_transfer_add_header(c, t, "Idempotency-Key", q->key) : 0;
 	bad |= client_transfer_add_header(c, t, "Expect", "") ||
-		(q->body && client_transfer_add_header(c, t, "Content-Type", "application/json"));
+		(q->body && client_transfer_add_header(c, t, "Content-Type", q->type ? q->type : "application/json"));
 	for (const struct client_header *h = q->headers; h && h->name; h++)
 		bad |= client_transfer_add_header(c, t, h->name, h->value);
 	if (bearer)

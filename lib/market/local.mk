@@ -10,6 +10,7 @@ libmarket_la_SOURCES = \
 	lib/market/client_text.c \
 	lib/market/client_transfer.c \
 	lib/market/curl_calls.h \
+	lib/market/device_flow.c lib/market/device_flow.h \
 	lib/market/ident.c lib/market/ident.h \
 	lib/market/metric.c lib/market/metric.h \
 	lib/market/model.h \
@@ -25,6 +26,7 @@ libmarket_la_SOURCES = \
 	lib/market/wire_node.c \
 	lib/market/wire_overview.c \
 	lib/market/wire_own.c \
+	lib/market/wire_people.c \
 	lib/market/wire_report.c \
 	lib/market/wire_read.c \
 	lib/market/wire_sample.c \

@@ -303,11 +303,27 @@ struct model_token {
 	int64_t created_at, expires_at;       /* 0: never */
 };
 
+struct model_person {
+	const char *id, *name, *email, *issuer, *subject;
+	const char *const *roles;
+	size_t role_count;
+	int64_t created_at;
+};
+
+struct model_invitation {
+	const char *id, *name, *code; /* code: only of a new one */
+	const char *const *roles;
+	size_t role_count;
+	int64_t expires_at;
+};
+
 struct model_whoami {
 	const char *account_id, *account, *state, *user;
 	bool local;                           /* the operator, through the unix socket */
 	bool has_token;
 	struct model_token token;
+	bool has_person;
+	struct model_person person; /* whose the token is */
 };
 
 struct model_policy {

@@ -115,6 +115,16 @@ const char *doc_text(const struct doc *d, const char *name)
 	return json_string_value(json_object_get(d->root, name));
 }
 
+bool doc_number(const struct doc *d, const char *name, int64_t *out)
+{
+	const json_t *v = json_object_get(d->root, name);
+
+	if (!json_is_integer(v))
+		return false;
+	*out = json_integer_value(v);
+	return true;
+}
+
 /* ---- For the readers ------------------------------------------------------------------- */
 
 void *wire_room(struct doc *d, size_t count, size_t size)

@@ -43,6 +43,7 @@ int doc_show_at(const struct doc *d, long at, struct buf *out);
 
 /* A text of the document by its name ("object"), or NULL. */
 const char *doc_text(const struct doc *d, const char *name);
+bool doc_number(const struct doc *d, const char *name, int64_t *out); /* false: it has no such whole number */
 
 /* 0, or -EPROTO with a sentence that names the field; *out is untouched then. */
 int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f);
@@ -68,6 +69,9 @@ int wire_balance(struct doc *d, long at, struct model_balance *out, struct fail 
 int wire_credit(struct doc *d, struct model_balance *out, struct fail *f); /* the balance after a credit */
 int wire_token(struct doc *d, long at, struct model_token *out, struct fail *f);
 int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f);   /* /v2/me too */
+int wire_person(struct doc *d, long at, struct model_person *out, struct fail *f);
+int wire_invitation(struct doc *d, long at, struct model_invitation *out, struct fail *f);
+int wire_signed_in(struct doc *d, const char **token, struct fail *f); /* the token alone */
 int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f);
 int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f);
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f);
@@ -102,6 +106,9 @@ int wire_put_extend(struct buf *out, const struct model_extend *e);
 int wire_put_release(struct buf *out, const struct model_release_new *r);
 int wire_put_procurement(struct buf *out, const struct model_procurement_new *p);
 int wire_put_procurement_change(struct buf *out, const struct model_procurement_new *p);
+int wire_put_signin(struct buf *out, const char *id_token, const char *invitation, const char *account);
+/* roles: "buyer,viewer"; name NULL, seconds 0: not said. */
+int wire_put_invitation(struct buf *out, const char *name, const char *roles, int64_t seconds);
 int wire_put_token(struct buf *out, const struct model_token_new *t);
 
 #endif

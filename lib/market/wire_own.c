@@ -102,6 +102,8 @@ int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f
 	rc = rc ? rc : wire_fields(d, wire_member(o, "user"), user, "a user", &made, f);
 	rc = rc || !token ? rc : wire_fields(d, token, tokens, "a token", &made.token, f);
 	made.has_token = token != NULL;
+	rc = rc ? rc : wire_person_in(d, wire_member(o, "person"), &made.person, f);
+	made.has_person = made.person.id != NULL;
 	if (!made.account)
 		made.account = made.account_id;
 	if (!rc)

@@ -68,4 +68,7 @@ int wire_bad(struct fail *f, const char *what, const char *name, const char *why
 #define MAY false
 #define FIELD(type, name, kind, needed, member) { name, WIRE_##kind, needed, offsetof(struct type, member) }
 
+/* wire_people.c: a person that is a member of something; o NULL: there is none. */
+int wire_person_in(struct doc *d, struct json_t *o, struct model_person *out, struct fail *f);
+
 #endif

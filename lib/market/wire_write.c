@@ -223,3 +223,26 @@ int wire_put_token(struct buf *out, const struct model_token_new *t)
 		bad |= set_int(o, "expires_in_seconds", t->seconds, 0);
 	return wire_write_put(out, wire_write_whole(o, bad));
 }
+
+int wire_put_signin(struct buf *out, const char *id_token, const char *invitation, const char *account)
+{
+	json_t *o = json_object();
+	int bad = wire_write_set_text(o, "id_token", id_token);
+
+	bad |= wire_write_set_text(o, "invitation", invitation) | wire_write_set_text(o, "account", account);
+	return wire_write_put(out, wire_write_whole(o, bad));
+}
+
+int wire_put_invitation(struct buf *out, const char *name, const char *roles, int64_t seconds)
+{
+	json_t *o = json_object(), *list = json_array();
+	int bad = wire_write_set_text(o, "name", name);
+
+	for (size_t len; *roles; roles += len + (roles[len] == ',')) {
+		len = strcspn(roles, ",");
+		bad |= len && json_array_append_new(list, json_stringn(roles, len));
+	}
+	bad |= json_object_set_new(o, "roles", list);
+	bad |= set_int(o, "expires_in_seconds", seconds, 0);
+	return wire_write_put(out, wire_write_whole(o, bad));
+}

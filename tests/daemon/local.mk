@@ -49,7 +49,7 @@ EXTRA_DIST += tests/daemon/oplog.t tests/daemon/store.t tests/daemon/upgrade.t t
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t \
 	tests/daemon/live.t tests/daemon/nptrade.t tests/daemon/overview.t tests/daemon/page.t tests/daemon/report.t \
-	tests/daemon/session.t \
+	tests/daemon/session.t tests/daemon/signin.t \
 	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/promise.t tests/daemon/proof.t \
 	tests/daemon/sampled.t tests/daemon/sdk.t tests/daemon/series.t tests/daemon/stranger.t \
 	tests/daemon/undelivered.t \
@@ -60,7 +60,8 @@ tests/daemon/proof.log: tests/daemon/answer$(EXEEXT)
 check_PROGRAMS += tests/daemon/answer
 tests_daemon_answer_SOURCES = tests/daemon/answer.c
 tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
-EXTRA_DIST += $(daemon_tests_np) tests/daemon/pagetext.mjs tests/daemon/report.py tests/daemon/sdk.mjs \
+EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.mjs tests/daemon/person.mjs \
+	tests/daemon/report.py tests/daemon/sdk.mjs \
 	tests/lib/npagent.sh tests/lib/told.sh
 
 # The policy, and the same by the real Open Policy Agent; gateways.

@@ -79,7 +79,7 @@ EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/stacks/*/*)
 unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/unit/marketd/engine \
 	tests/unit/marketd/engineafter tests/unit/marketd/engineagent tests/unit/marketd/enginekeep \
 	tests/unit/marketd/enginelease tests/unit/marketd/engineoffers tests/unit/marketd/enginerenew \
-	tests/unit/marketd/journal tests/unit/marketd/marketcore tests/unit/marketd/outward \
+	tests/unit/marketd/journal tests/unit/marketd/jwt tests/unit/marketd/marketcore tests/unit/marketd/outward \
 	tests/unit/marketd/policy \
 	tests/unit/marketd/priceweek \
 	tests/unit/marketd/tally tests/unit/marketd/ring \
@@ -107,6 +107,8 @@ tests_unit_marketd_enginerenew_SOURCES = tests/unit/marketd/enginerenew.c tests/
 tests_unit_marketd_enginerenew_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=round_survey
 tests_unit_marketd_enginerenew_LDADD = libengine.la libmarket.la libbase.la
 tests_unit_marketd_journal_LDADD = libstore.la libbase.la
+tests_unit_marketd_jwt_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_marketd_jwt_LDADD = liboidc.la
 tests_unit_marketd_marketcore_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)
 tests_unit_marketd_policy_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_policy_LDADD = libpolicy.la libconf.la libmarket.la libbase.la $(JANSSON_LIBS)

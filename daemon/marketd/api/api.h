@@ -55,6 +55,7 @@ struct request {
 	bool last_ask;                 /* the wait is over: answer with what there is, even nothing */
 };
 
+struct issuer;
 struct nonces;
 struct opa;
 struct outward;
@@ -87,6 +88,14 @@ struct reply {
 	const struct route *route;     /* route.c: the route that answered; NULL: none */
 };
 
+/* What the operator says of people's sign-in. */
+struct signin_settings {
+	bool accounts;      /* a first sign-in without an invitation makes an account */
+	const char *groups; /* the claim that has a person's groups; NULL: none is looked at */
+	const char *roles;  /* "group=role,…" */
+	int64_t life;       /* seconds, of a person's token */
+};
+
 struct api {
 	struct market *market;
 	const char *name;              /* of the market, for pages and resource paths */
@@ -104,6 +113,8 @@ struct api {
 	bool asking;                     /* route.c: a handler needs an answer of its that is on its way */
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
+	struct issuer *issuer;         /* who knows people; NULL: nobody does, and there are tokens alone */
+	const struct signin_settings *signin;
 	struct outward *outward;       /* what the market asks of others; NULL: nothing */
 	uint64_t errands_ended;        /* how many of those have ended */
 	struct watch *watch;           /* which agents have called; NULL: none */

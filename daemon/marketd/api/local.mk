@@ -91,7 +91,9 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_public.c \
 	daemon/marketd/api/np/np_proof.c \
 	daemon/marketd/api/np/np_recheck.c \
+	daemon/marketd/api/np/np_people.c \
 	daemon/marketd/api/np/np_report.c \
+	daemon/marketd/api/np/np_signin.c \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
 	daemon/marketd/api/np/np_grants.c \

@@ -130,4 +130,9 @@ json_t *sku_facts(const struct sku *s); /* {name: value} for those that it has, 
 json_t *sku_value_text(const json_t *value);           /* as requirements write it */
 json_t *sku_property_display(const struct sku_property *p, const json_t *value);
 
+/* np.Person, and the words of enum role. */
+json_t *render_person(const struct person *x);
+json_t *render_roles(int32_t roles);
+int32_t role_read(const char *word, size_t len); /* 0: it is none */
+
 #endif

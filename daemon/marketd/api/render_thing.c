@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pools, instances, procurements and images as v2 shows them. */
+/* Pools, instances, procurements and images as v2 shows them; people. */
 #include "marketd/api/render.h"
 
 #include <errno.h>
@@ -220,4 +220,37 @@ json_t *render_image(void)
 		render_id(IDENT_IMAGE, IMAGE_ID), "resource_path", IMAGE_PATH, "owner", "sfcompute", "workspace",
 		"public", "workspace_id", render_id(IDENT_WORKSPACE, PUBLIC_WORKSPACE_ID), "name", IMAGE_NAME,
 		"is_public", 1, "upload_status", "completed", "created_at", 0, "provider", "sha256");
+}
+
+/* ---- People ----------------------------------------------------------------------------- */
+
+static const char *const people_words[] = { "owner", "buyer", "provider", "viewer", "billing" };
+
+json_t *render_roles(int32_t roles)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < (int)(sizeof people_words / sizeof *people_words); i++)
+		if (roles & (1 << i))
+			json_array_append_new(list, json_string(people_words[i]));
+	return list;
+}
+
+int32_t role_read(const char *word, size_t len)
+{
+	for (int i = 0; i < (int)(sizeof people_words / sizeof *people_words); i++)
+		if (strlen(people_words[i]) == len && memcmp(people_words[i], word, len) == 0)
+			return 1 << i;
+	return 0;
+}
+
+json_t *render_person(const struct person *x)
+{
+	const char *blank = strchr(x->identity, ' ');
+
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I}", "object", "person", "id",
+		render_id(IDENT_PERSON, x->id), "account", render_id(IDENT_ACCOUNT, x->account), "name",
+		render_text(x->name), "email", render_text(x->email), "roles", render_roles(x->roles), "issuer",
+		json_stringn(x->identity, blank ? (size_t)(blank - x->identity) : strlen(x->identity)), "subject",
+		blank ? blank + 1 : "", "created_at", (json_int_t)x->created_at);
 }

@@ -106,25 +106,27 @@ static int get_market(struct api *api, const struct request *q, struct reply *r)
 			np_key(api->keys.now), "tls_next_public_key", np_key(api->keys.next)));
 }
 
-json_t *np_token_whose(const struct token *t)
+json_t *np_token_whose(const struct token *t, int32_t scopes)
 {
 	if (!t)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name", render_text(t->name),
-		"scopes", np_scopes(t->scopes), "expires_at", t->expires ? json_integer(t->expires) : json_null());
+		"scopes", np_scopes(scopes), "expires_at", t->expires ? json_integer(t->expires) : json_null());
 }
 
 static int get_whoami(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, q->account);
+	const struct person *x = engine_person(e, q->person);
 	const struct token *t = engine_token(e, q->token);
 
 	return api_json(q, r, 200,
-		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "object", "whoami", "account_id",
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "object", "whoami", "account_id",
 			a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name",
 			render_text(a ? a->name : NULL), "state", a ? json_string(np_account_state(a)) : json_null(),
-			"token", np_token_whose(t), "local", (int)q->local));
+			"token", np_token_whose(t, q->scopes), "local", (int)q->local, "person",
+			x ? render_person(x) : json_null()));
 }
 
 json_t *np_balance(const struct engine *e, const struct account *a)

@@ -13,6 +13,8 @@ extern const struct route api_np_routes[];          /* np.c: the market, whoami,
 extern const struct route api_np_token_routes[];    /* np_tokens.c */
 extern const struct route api_np_session_routes[];  /* np_session.c: browsers that sign in */
 extern const struct route api_np_authz_routes[];    /* np_authz.c: who may pass a gateway */
+extern const struct route api_np_people_routes[];   /* np_people.c: people, invitations */
+extern const struct route api_np_signin_routes[];   /* np_signin.c: by an issuer of identities */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
@@ -84,11 +86,16 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 
 /* The same without the answer: name, scopes and expires are in ev. NULL: refused. */
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
-json_t *np_token_whose(const struct token *t);                                  /* a np.WhoamiToken; null without one */
+/* The same for whoever may have these scopes: person is in ev, too. */
+json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
+json_t *np_token_whose(const struct token *t, int32_t scopes);                  /* a np.WhoamiToken; null without one */
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r); /* the route's {id} */
 
 /* The name of a browser's session, with the id of the token that made it: it ends with that. */
 #define NP_SESSION_NAME "browser, signed in by "
+
+/* The invitation with this code; NULL: none is open. */
+const struct invitation *np_invitation_of(const struct engine *e, const char *code);
 
 /* ---- Announcements ------------------------------------------------------------------------ */
 
@@ -190,6 +197,8 @@ extern const struct schema schema_np_overview[];
 extern const struct schema schema_np_public[];
 extern const struct schema schema_np_session[];
 extern const struct schema schema_np_authz[];
+extern const struct schema schema_np_people[];
+extern const struct schema schema_np_signin[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

@@ -74,6 +74,7 @@ static const struct schema_field whoami[] = {
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED | FIELD_NULL, "open|suspended", 0, 0, NULL },
 	{ "token", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.WhoamiToken", 0, 0, NULL },
 	{ "local", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "through the unix socket: the operator" },
+	{ "person", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Person", 0, 0, "null: a token of the account" },
 	{ 0 },
 };
 
@@ -111,12 +112,15 @@ static const struct schema_field create_token[] = {
 };
 
 static const struct schema_field token[] = {
-	OBJECT_IS("token"), ID_OF("tok"),
+	OBJECT_IS("token"),
+	ID_OF("tok"),
 	{ "name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 0, 0, NULL },
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("expires_at", FIELD_REQUIRED | FIELD_NULL),
+	{ "person", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"who signs in with it; null: whoever has it" },
 	{ 0 },
 };
 

@@ -48,8 +48,8 @@ static json_t *session_json(struct api *api, const struct request *q)
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "object", "page_session", "account_id",
 		a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name", render_text(a ? a->name : NULL),
-		"state", a ? json_string(np_account_state(a)) : json_null(), "token", np_token_whose(t), "cookie",
-		(int)(q->cookie && t), "machines",
+		"state", a ? json_string(np_account_state(a)) : json_null(), "token", np_token_whose(t, q->scopes),
+		"cookie", (int)(q->cookie && t), "machines",
 		(int)(a && (engine_host_after(e, a->id, 0) || engine_agent_after(e, a->id, 0))), "now",
 		(json_int_t)market_now(api->market));
 }
@@ -76,7 +76,7 @@ static int post_session(struct api *api, const struct request *q, struct reply *
 	if (!t || q->cookie)
 		return api_refuse(q, r, REASON_INVALID, NULL,
 			"a session begins with a token, as 'Authorization: Bearer npk_…'");
-	ev.u.token.scopes = t->scopes;
+	ev.u.token.scopes = q->scopes;
 	ev.u.token.expires = t->expires && t->expires < now + SESSION_LIFE ? t->expires : now + SESSION_LIFE;
 	snprintf(name, sizeof name, "%s%s", NP_SESSION_NAME, ident_text(IDENT_TOKEN, t->id, id));
 	session_clear_old(api, q, t->account);
@@ -88,6 +88,7 @@ static int post_session(struct api *api, const struct request *q, struct reply *
 	ident_parse(IDENT_TOKEN, json_string_value(json_object_get(made, "id")), &as.token);
 	as.account = t->account;
 	as.cookie = true;
+	as.scopes = ev.u.token.scopes;
 	json_decref(made);
 	return api_json(q, r, 201, session_json(api, &as));
 }

@@ -45,23 +45,38 @@ int np_secret(const char *prefix, char text[NP_SECRET])
 
 static json_t *np_tokens_token_json(const struct token *t)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o}", "object", "token", "id", render_id(IDENT_TOKEN, t->id),
-		"name", render_text(t->name), "account", render_id(IDENT_ACCOUNT, t->account), "scopes",
-		np_scopes(t->scopes), "created_at", (json_int_t)t->created_at, "expires_at",
-		t->expires ? json_integer(t->expires) : json_null());
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "object", "token", "id",
+		render_id(IDENT_TOKEN, t->id), "name", render_text(t->name), "account",
+		render_id(IDENT_ACCOUNT, t->account), "scopes", np_scopes(t->scopes), "created_at",
+		(json_int_t)t->created_at, "expires_at", t->expires ? json_integer(t->expires) : json_null(), "person",
+		t->person ? render_id(IDENT_PERSON, t->person) : json_null());
 }
 
-/* A new token does not outlive its maker's, so that stealing a short-lived one gains no more time. */
+/*
+ * A new token does not outlive its maker's, so that stealing a short-lived one gains no more time. One of a person
+ * may: it is in the list of the person's tokens, and ends with the person.
+ */
 static int64_t no_longer(struct api *api, const struct request *q, int64_t expires)
 {
 	const struct token *maker = engine_token(market_engine(api->market), q->token);
 
-	if (!maker || !maker->expires || (np_allowed(q) & SCOPE_ADMIN) || (expires && expires < maker->expires))
+	if (!maker || !maker->expires || maker->person || (np_allowed(q) & SCOPE_ADMIN) ||
+		(expires && expires < maker->expires))
 		return expires;
 	return maker->expires;
 }
 
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
+{
+	if (ev->u.token.scopes & ~np_allowed(q)) {
+		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot have scopes that its maker's token lacks");
+		return NULL;
+	}
+	ev->u.token.person = q->person; /* and ends with the person */
+	return np_token_issue(api, q, r, account, ev);
+}
+
+json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
 {
 	const struct effects *did;
 	char secret[NP_SECRET];
@@ -69,10 +84,6 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 	json_t *o;
 	int rc;
 
-	if (ev->u.token.scopes & ~np_allowed(q)) {
-		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot have scopes that its maker's token lacks");
-		return NULL;
-	}
 	if (np_secret("npk_", secret) != 0) {
 		api_refuse(q, r, REASON_INTERNAL, NULL, "the kernel gave no random bytes");
 		return NULL;

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signing in as a person: what the issuer of identities signed becomes a token of that person. The issuer says who
+ * somebody is; which account that is, an invitation says, or the operator lets everybody make one.
+ */
+#include <errno.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "market/ident.h"
+#include "market/reason.h"
+#include "marketd/api/authorize.h"
+#include "marketd/api/np/np_schemas.h"
+#include "marketd/api/render.h"
+#include "marketd/oidc/issuer.h"
+
+#define SIGNIN_SCOPE "openid profile email"
+
+/* ---- Who it is -------------------------------------------------------------------------- */
+
+static int signin_wait(const struct request *q, struct reply *r)
+{
+	if (q->last_ask)
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL,
+			"the issuer of identities does not answer; who is signed in stays so, try again later");
+	r->wait = r->away = true;
+	r->wait_ms = ISSUER_WAIT_MS;
+	return r->status = 200;
+}
+
+static bool signin_has_issuer(const struct api *api, const struct request *q, struct reply *r)
+{
+	if (api->issuer)
+		return true;
+	api_refuse(q, r, REASON_NOT_FOUND, NULL,
+		"this market has no issuer of identities; sign in with a token: 'nanopod login'");
+	return false;
+}
+
+/* What the issuer says; NULL: the answer waits, or is a refusal. */
+static json_t *signin_claims(struct api *api, const struct request *q, struct reply *r, const char *token,
+	const char *nonce)
+{
+	struct fail why = { 0 };
+	json_t *claims = NULL;
+	int rc = issuer_ready(api->issuer, api->now_ms, &why);
+
+	if (rc == 0)
+		rc = issuer_check(api->issuer, token, nonce, market_now(api->market), api->now_ms, &claims, &why);
+	else if (rc != -EAGAIN)
+		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s; who is signed in stays so", why.text);
+	if (rc == -EAGAIN)
+		signin_wait(q, r);
+	else if (rc && !r->status)
+		api_refuse(q, r, REASON_UNAUTHENTICATED, "id_token", "%s", why.text);
+	return claims;
+}
+
+static const char *signin_word(const json_t *claims, const char *name)
+{
+	const char *text = json_string_value(json_object_get(claims, name));
+
+	return text && *text && strlen(text) <= NAME_BYTES ? text : NULL;
+}
+
+static const char *signin_name(const json_t *claims)
+{
+	static const char *const names[] = { "name", "preferred_username", "email", "sub" };
+	const char *text = NULL;
+
+	for (size_t i = 0; !text && i < sizeof names / sizeof *names; i++)
+		text = signin_word(claims, names[i]);
+	return text;
+}
+
+/* The roles that "group=role,…" gives the groups of the claim; 0: none, or no such rule. */
+static int32_t signin_roles(const struct signin_settings *set, const json_t *claims)
+{
+	const json_t *groups = set->groups ? json_object_get(claims, set->groups) : NULL, *group;
+	int32_t roles = 0;
+	size_t i;
+
+	json_array_foreach(groups, i, group)
+	{
+		const char *name = json_string_value(group);
+
+		for (const char *at = set->roles; name && at && *at; at += strspn(at, ",")) {
+			size_t len = strcspn(at, ","), equals = strcspn(at, "=");
+
+			if (equals < len && equals == strlen(name) && memcmp(at, name, equals) == 0)
+				roles |= role_read(at + equals + 1, len - equals - 1);
+			at += len;
+		}
+	}
+	return roles;
+}
+
+/* ---- Which account ---------------------------------------------------------------------- */
+
+struct joining {
+	const char *name, *email, *identity;
+	int32_t roles; /* by groups */
+};
+
+static int signin_join(struct api *api, struct request *as, struct reply *r, const struct joining *j, uint64_t account,
+	int32_t roles, uint64_t invitation, const struct person **out)
+{
+	struct event ev = { .kind = EVENT_PERSON,
+		.account = account,
+		.name = j->name,
+		.text = j->identity,
+		.u.person = { .roles = roles, .invitation = invitation, .email = j->email } };
+	const struct effects *did;
+	struct fail why = { 0 };
+	int rc;
+
+	as->account = account;
+	rc = api_apply(api, as, &ev, &did, &why);
+	if (rc)
+		return api_failed(as, r, rc, NULL, &why);
+	*out = engine_person(market_engine(api->market), effects_made(did));
+	return 0;
+}
+
+/* An account of their own, called as they like. */
+static int signin_make_account(struct api *api, struct request *as, struct reply *r, const struct joining *j,
+	const struct person **out)
+{
+	const char *name = body_text(as->body, "account");
+	struct event ev = { .kind = EVENT_ACCOUNT, .name = name ? name : j->email ? j->email : j->name };
+	const struct effects *did;
+	struct fail why = { 0 };
+	int rc = api_apply(api, as, &ev, &did, &why);
+
+	if (rc)
+		return api_failed(as, r, rc, "account", &why);
+	return signin_join(api, as, r, j, effects_made(did), ROLE_OWNER, 0, out);
+}
+
+static int signin_first(struct api *api, struct request *as, struct reply *r, const struct joining *j,
+	const struct person **out)
+{
+	const char *code = body_text(as->body, "invitation");
+	const struct invitation *i = code ? np_invitation_of(market_engine(api->market), code) : NULL;
+
+	if (code && !i)
+		return api_refuse(as, r, REASON_NOT_FOUND, "invitation",
+			"no such invitation: it was used, is over, or was ended; ask for a new one");
+	if (i)
+		return signin_join(api, as, r, j, i->account, j->roles, i->id, out);
+	if (api->signin->accounts)
+		return signin_make_account(api, as, r, j, out);
+	return api_refuse(as, r, REASON_FORBIDDEN, NULL,
+		"'%.100s' is no person of an account here; ask an owner for an invitation, then 'nanopod login "
+		"--invite "
+		"CODE'",
+		j->email ? j->email : j->name);
+}
+
+/* What the issuer calls this person now, and what the groups give. */
+static int signin_refresh(struct api *api, struct request *as, struct reply *r, const struct joining *j,
+	const struct person *x)
+{
+	bool roles = j->roles && j->roles != x->roles, name = strcmp(x->name, j->name) != 0,
+	     email = j->email && (!x->email || strcmp(x->email, j->email) != 0);
+	struct event ev = { .kind = EVENT_PERSON_CHANGE,
+		.account = x->account,
+		.subject = x->id,
+		.name = name ? j->name : NULL,
+		.u.person = { .roles = roles ? j->roles : 0, .email = email ? j->email : NULL } };
+	struct fail why = { 0 };
+	int rc = 0;
+
+	as->account = x->account;
+	if (roles || name || email)
+		rc = api_apply(api, as, &ev, NULL, &why);
+	if (rc == REASON_WRONG_STATE) { /* the last owner stays one, whatever the groups say */
+		ev.u.person.roles = 0;
+		rc = api_apply(api, as, &ev, NULL, &why);
+	}
+	return rc ? api_failed(as, r, rc, NULL, &why) : 0;
+}
+
+/* The person of these claims, made or brought up to date. NULL: refused. */
+static const struct person *signin_person(struct api *api, struct request *as, struct reply *r, const json_t *claims)
+{
+	char identity[NAME_BYTES + 1];
+	struct joining j = { .name = signin_name(claims),
+		.email = signin_word(claims, "email"),
+		.identity = identity,
+		.roles = signin_roles(api->signin, claims) };
+	const struct person *x;
+	int status;
+
+	snprintf(identity, sizeof identity, "%s %s", issuer_settings(api->issuer)->url,
+		json_string_value(json_object_get(claims, "sub")));
+	if (json_is_false(json_object_get(claims, "email_verified")))
+		j.email = NULL; /* anybody can say that */
+	x = engine_person_known(market_engine(api->market), identity);
+	status = x ? signin_refresh(api, as, r, &j, x) : signin_first(api, as, r, &j, &x);
+	return status ? NULL : x;
+}
+
+/* ---- Routes ----------------------------------------------------------------------------- */
+
+static int get_signin(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct issuer_settings *set = api->issuer ? issuer_settings(api->issuer) : NULL;
+
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:o, s:o, s:s, s:b}", "object", "signin", "issuer", render_text(set ? set->url : NULL),
+			"client_id", render_text(set ? set->client : NULL), "scope", SIGNIN_SCOPE, "accounts",
+			(int)(set && api->signin->accounts)));
+}
+
+static int post_signin(struct api *api, const struct request *q, struct reply *r)
+{
+	struct event ev = { .name = "sign-in" };
+	struct request as = *q;
+	const struct account *a;
+	const struct person *x;
+	json_t *claims, *token;
+
+	if (!signin_has_issuer(api, q, r))
+		return r->status;
+	claims = signin_claims(api, q, r, body_text(q->body, "id_token"), NULL);
+	if (!claims)
+		return r->status;
+	as.token = as.person = 0;
+	as.scopes = 0;
+	x = signin_person(api, &as, r, claims);
+	json_decref(claims);
+	if (!x)
+		return r->status;
+	as.person = x->id;
+	ev.u.token.scopes = auth_role_scopes(ROLES_ALL);
+	ev.u.token.person = x->id;
+	ev.u.token.expires = market_now(api->market) + api->signin->life;
+	token = np_token_issue(api, &as, r, x->account, &ev);
+	if (!token)
+		return r->status;
+	a = engine_account(market_engine(api->market), x->account);
+	return api_json(q, r, 201,
+		json_pack("{s:s, s:o, s:o, s:o, s:o}", "object", "signed_in", "account_id",
+			render_id(IDENT_ACCOUNT, x->account), "account_name", render_text(a->name), "person",
+			render_person(x), "token", token));
+}
+
+/* Whoever has a token may end it. */
+static int delete_signin(struct api *api, const struct request *q, struct reply *r)
+{
+	struct event ev = { .kind = EVENT_TOKEN_REVOKE, .account = q->account, .subject = q->token };
+	struct fail why = { 0 };
+	int rc;
+
+	if (!q->token)
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "this request has no token that could end");
+	rc = api_apply(api, q, &ev, NULL, &why);
+	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
+}
+
+const struct route api_np_signin_routes[] = {
+	{ METHOD_GET, "/np/v1/signin", get_signin, 0, ROUTE_OPEN, "Get where people sign in", NULL, NULL, "np.Signin",
+		200 },
+	{ METHOD_POST, "/np/v1/signin", post_signin, 0, ROUTE_OPEN | ROUTE_SECRET,
+		"Sign in with what the issuer signed: its answer has a token of the person", NULL, "np.SigninRequest",
+		"np.SignedIn", 201 },
+	{ METHOD_DELETE, "/np/v1/signin", delete_signin, NP_ANY, 0, "End the token of this request", NULL, NULL, NULL,
+		204 },
+	{ 0 },
+};
+
+static const struct schema_field signin_fields[] = {
+	OBJECT_IS("signin"),
+	{ "issuer", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "null: there are tokens alone" },
+	{ "client_id", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "of this market at the issuer" },
+	{ "scope", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "what to ask the issuer for" },
+	{ "accounts", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0,
+		"a first sign-in without an invitation makes an account" },
+	{ 0 },
+};
+
+static const struct schema_field signin_request[] = {
+	{ "id_token", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, 16384,
+		"as the issuer signed it, within the last minutes" },
+	{ "invitation", SCHEMA_STRING, FIELD_NULL, NULL, 1, 64, "the code of an invitation" },
+	{ "account", SCHEMA_STRING, FIELD_NULL, NULL, 1, NAME_BYTES, "the name of an account that this makes" },
+	{ 0 },
+};
+
+static const struct schema_field signed_in[] = {
+	OBJECT_IS("signed_in"),
+	{ "account_id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "account_name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "person", SCHEMA_REF, FIELD_REQUIRED, "np.Person", 0, 0, NULL },
+	{ "token", SCHEMA_REF, FIELD_REQUIRED, "np.NewToken", 0, 0, NULL },
+	{ 0 },
+};
+
+const struct schema schema_np_signin[] = {
+	{ "np.Signin", SCHEMA_OBJECT, NULL, 0, 0, NULL, signin_fields, NULL },
+	{ "np.SigninRequest", SCHEMA_OBJECT, NULL, 0, 0, NULL, signin_request, NULL },
+	{ "np.SignedIn", SCHEMA_OBJECT, NULL, 0, 0, NULL, signed_in, NULL },
+	{ 0 },
+};

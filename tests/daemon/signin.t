@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# People sign in with an issuer of identities that nobody here wrote: npm's oidc-provider. It is fetched for the test and is
+# no part of this program; where it cannot be fetched, the test says so.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+need node npm jq
+
+ISSUER=oidc-provider@9.13.3
+export ISSUER_ROOT=$TMP/npm HOME=$TMP/home
+mkdir -p "$ISSUER_ROOT" "$HOME" && printf '{"private":true}\n' >"$ISSUER_ROOT/package.json"
+(cd "$ISSUER_ROOT" && timeout 120 npm install --no-save --no-audit --no-fund --ignore-scripts "$ISSUER" >"$TMP/npm.log" 2>&1) ||
+	skip_all "'$ISSUER' cannot be fetched: $(grep -i error "$TMP/npm.log" | head -n 1 | tr -d '#')"
+
+issuer_ready() {
+	sed -n 's/^ready //p' "$TMP/issuer.log" >"$TMP/issuer.url"
+	[ -s "$TMP/issuer.url" ]
+}
+
+# issuer_start KEYS: on the same port as before.
+issuer_start() {
+	: >"$TMP/issuer.log"
+	KEYS=$TMP/$1 ISSUER_PORT=${issuer_port:-0} node "$SRC/tests/daemon/issuer.mjs" >"$TMP/issuer.log" 2>&1 </dev/null &
+	issuer_pid=$!
+	wait_for 60 issuer_ready || { diag "$(cat "$TMP/issuer.log")"; skip_all "the issuer does not start"; }
+	issuer_url=$(cat "$TMP/issuer.url")
+	issuer_port=${issuer_url##*:}
+}
+issuer_stop() {
+	[ -n "${issuer_pid:-}" ] || return 0
+	kill -9 "$issuer_pid" 2>/dev/null
+	wait "$issuer_pid" 2>/dev/null
+	issuer_pid=
+}
+at_exit issuer_stop
+
+# person NAME CODE: logs in at the issuer as NAME and types the code of the terminal.
+person() {
+	node "$SRC/tests/daemon/person.mjs" "$issuer_url/device?user_code=$2" "$1"
+}
+
+has_code() { sed -n 's/.*enter the code \([A-Z0-9-]*\)$/\1/p' "$TMP/login.err" >"$TMP/code" && [ -s "$TMP/code" ]; }
+
+# login NAME HOME [OPTION…]: signs NAME in at a terminal whose files are in HOME.
+login() {
+	login_who=$1 login_home=$2
+	shift 2
+	mkdir -p "$login_home"
+	: >"$TMP/login.err"
+	HOME=$login_home timeout 60 "$NANOPOD" login "$@" >"$TMP/login.out" 2>"$TMP/login.err" </dev/null &
+	login_pid=$!
+	wait_for 30 has_code && person "$login_who" "$(cat "$TMP/code")" >"$TMP/person" 2>&1
+	login_status=0
+	wait "$login_pid" || login_status=$?
+}
+
+as() { # as HOME COMMAND…
+	as_home=$1
+	shift
+	HOME=$as_home "$NANOPOD" "$@"
+}
+
+issuer_start first
+marketd_start --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups --oidc-roles gpu-owners=provider || done_testing
+op() { NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" "$@"; }
+op admin account add acme >/dev/null
+run op invite --account acme --role owner -q
+is "$status" 0 "the operator invites an account's first owner" || diag "$err"
+like "$out" "^nanopod login --url .* --invite npi_" "by one line"
+code=${out##* }
+like "$(curl -s "$NANOPOD_URL/np/v1/signin")" "\"issuer\": *\"$issuer_url\"" "the market says where people sign in"
+
+login ann "$TMP/ann" --invite "$code"
+is "$login_status" 0 "she signs in with it" || diag "$(cat "$TMP/login.err" "$TMP/person" "$MARKETD_LOG")"
+like "$(cat "$TMP/login.err")" "open $issuer_url/device" "after being told where"
+is "$(as "$TMP/ann" whoami -o json | jq -r '.[0] | .account + " " + .person + " " + .roles + " " + .issuer')" "acme Ann owner $issuer_url" \
+	"whoami says who she is"
+is "$(stat -c %a "$TMP/ann/.config/nanopod/token")" 600 "her token is her own"
+login bob "$TMP/bob" --invite "$code"
+is "$login_status" 3 "an invitation works once"
+like "$(cat "$TMP/login.err")" "it was used" "and says so"
+[ -f "$TMP/bob/.config/nanopod/token" ]
+is "$?" 1 "nobody else is signed in"
+
+run as "$TMP/ann" invite Bob --role viewer -q
+code=${out##* }
+login bob "$TMP/bob" --invite "$code"
+is "$login_status" 0 "a viewer joins" || diag "$(cat "$TMP/login.err")"
+is "$(as "$TMP/bob" whoami -o json | jq -r '.[0].scopes')" read "and may read"
+run as "$TMP/bob" invite
+is "$status" 4 "not invite"
+run as "$TMP/ann" people set bob@example.org --role buyer
+is "$status" 0 "an owner gives him another role" || diag "$err"
+is "$(as "$TMP/bob" whoami -o json | jq -r '.[0].scopes')" read,trade,nodes "which counts at once"
+run as "$TMP/ann" people set bob --role viewer
+like "$err" "no person 'bob'" "names are as the issuer says"
+run as "$TMP/ann" people set Bob --role viewer
+is "$(as "$TMP/bob" whoami -o json | jq -r '.[0].scopes')" read "lowered at once, too"
+run as "$TMP/ann" people set Ann --role viewer
+is "$status" 5 "the last owner stays owner"
+like "$err" "last owner" "and hears why"
+run as "$TMP/ann" people -o json
+is "$(printf '%s' "$out" | jq -r '[.[].name] | join(" ")')" "Ann Bob" "people are listed"
+
+# Groups of the issuer give roles.
+run as "$TMP/ann" invite --role viewer -q
+login grace "$TMP/grace" --invite "${out##* }"
+is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].scopes')" read,host "a group gives a role beside the invitation's" || diag "$(cat "$TMP/login.err")"
+login eve "$TMP/eve" --invite npi_wrong
+is "$login_status" 3 "a wrong code"
+
+# Tokens that a person makes end with the person.
+token=$(as "$TMP/ann" token create ci --scope read -q)
+curl -sf -H "Authorization: Bearer $token" "$NANOPOD_URL/np/v1/balance" >/dev/null
+is "$?" 0 "an owner's token for a script"
+run as "$TMP/ann" people remove bob@example.org
+is "$status" 0 "a person is removed"
+run as "$TMP/bob" balance
+is "$status" 4 "and signed out"
+like "$(cat "$MARKETD_LOG")" "audit: person pers_[0-9a-z]* of account 'acme' removed, by 'Ann'" "the log says by whom" || diag "$(grep audit "$MARKETD_LOG")"
+
+# The keys roll.
+issuer_stop
+issuer_start second
+login grace "$TMP/grace2" --invite unused
+is "$login_status" 0 "new keys of the issuer count" || diag "$(cat "$TMP/login.err")"
+is "$(as "$TMP/grace2" whoami -o json | jq -r '.[0].person')" Grace "for who is known already"
+issuer_stop
+issuer_start third
+login grace "$TMP/grace3" --invite unused
+is "$login_status" 4 "keys are fetched for unknown ones once a minute at most"
+like "$(cat "$TMP/login.err")" "none of the issuer's keys signed it" "and the refusal says why"
+
+# The issuer is down: nobody new, nobody thrown out, nobody waits.
+issuer_stop
+began=$(date +%s)
+HOME=$TMP/late timeout 60 "$NANOPOD" login --invite npi_x >"$TMP/out" 2>"$TMP/err" </dev/null
+is "$?" 8 "without the issuer nobody signs in"
+ok "and hears it soon" test $(($(date +%s) - began)) -lt 30
+run as "$TMP/ann" balance
+is "$status" 0 "who is signed in stays so"
+body='{"id_token":"eyJhbGciOiJSUzI1NiIsImtpZCI6Im5vbmUifQ.e30.AAAA"}'
+http_call "$NANOPOD_URL" POST /np/v1/signin "$body" >"$TMP/out"
+is "$(http_status)" 401 "a token of nobody, while keys are known"
+marketd_stop
+rm "$MARKETD_DATA/issuer.json"
+marketd_start --oidc-issuer "$issuer_url" --oidc-client-id nanopod
+http_call "$NANOPOD_URL" POST /np/v1/signin "$body" >"$TMP/out"
+is "$(http_status)" 503 "none are known, and the issuer is down"
+like "$(cat "$TMP/out")" "does not answer.*who is signed in stays so" "says so"
+run as "$TMP/ann" balance
+is "$status" 0 "who is signed in stays so after a restart"
+
+run as "$TMP/ann" logout
+is "$status" 0 "she signs out" || diag "$err"
+[ -f "$TMP/ann/.config/nanopod/token" ]
+is "$?" 1 "her file is gone"
+marketd_stop
+HOME=$TMP/grace2 run "$NANOPOD" logout
+is "$status" 0 "without a market, too"
+like "$err" "stays valid until it expires" "and hears what that means"
+done_testing
