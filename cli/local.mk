@@ -13,6 +13,7 @@ include cli/via/local.mk
 include cli/logs/local.mk
 include cli/top/local.mk
 include cli/alerts/local.mk
+include cli/autoscale/local.mk
 include cli/local/local.mk
 include cli/provision/local.mk
 libcli_la_LIBADD = libconf.la libmarket.la libbase.la

@@ -14,7 +14,7 @@ extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_releas
 extern const struct command cmd_types, cmd_balance, cmd_grants, cmd_burn, cmd_ledger, cmd_report, cmd_statement,
 	cmd_invoice, cmd_events, cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_token, cmd_api;
 extern const struct command cmd_admin, cmd_host;
-extern const struct command cmd_provision, cmd_kubeconfig;
+extern const struct command cmd_provision, cmd_autoscale, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_top, cmd_alerts, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
 extern const struct command cmd_run, cmd_ssh, cmd_cp, cmd_logs, cmd_hosts, cmd_shell, cmd_keep, cmd_gateway;
 extern const struct command cmd_ssh_config, cmd_inventory;
@@ -63,6 +63,7 @@ static const struct command *const commands[] = {
 	&cmd_ssh_config,
 	&cmd_inventory,
 	&cmd_provision,
+	&cmd_autoscale,
 	&cmd_kubeconfig,
 	&cmd_local,
 	&cmd_host,

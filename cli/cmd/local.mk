@@ -2,6 +2,11 @@
 nanopod_SOURCES += \
 	cli/cmd/alerts.c \
 	cli/cmd/api.c \
+	cli/cmd/autoscale/autoscale.c \
+	cli/cmd/autoscale/autoscale.h \
+	cli/cmd/autoscale/autoscale_act.c \
+	cli/cmd/autoscale/autoscale_call.c \
+	cli/cmd/autoscale/autoscale_look.c \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/grants.c \
 	cli/cmd/money/grant_rows.c \

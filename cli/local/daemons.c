@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,8 @@ static _Noreturn void daemons_become(const struct agentd_call *c, const struct p
 	size_t n = 0;
 	int error;
 
+	if (c->mortal)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	argv[n++] = c->program;
 	for (size_t i = 0; c->words[i] && n + 1 < WORDS_MAX; i++)
 		argv[n++] = c->words[i];

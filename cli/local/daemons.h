@@ -6,6 +6,7 @@
 #ifndef CLI_LOCAL_DAEMONS_H
 #define CLI_LOCAL_DAEMONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,6 +29,7 @@ struct agentd_call {
 	const char *in;            /* standard input; NULL: none */
 	struct buf *out, *err;     /* get its output; NULL: goes where this program's goes */
 	int64_t deadline_ms;       /* kills it after so long; 0: never */
+	bool mortal;               /* it is killed where this program dies */
 };
 
 /* Runs it to its end. 0 with its exit status (128 + a signal's number), or a negative code where it could not run. */

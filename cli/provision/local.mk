@@ -5,6 +5,7 @@ libcli_la_SOURCES += \
 	cli/provision/kubemerge.h \
 	cli/provision/model/cluster.c \
 	cli/provision/model/cluster.h \
+	cli/provision/model/cluster_autoscale.c \
 	cli/provision/model/cluster_parse.c \
 	cli/provision/model/cluster_part.h \
 	cli/provision/model/cluster_role.c \

@@ -269,10 +269,18 @@ int purchase_order(struct purchase *p, struct model_order_new *o)
 
 /* ---- The nodes ------------------------------------------------------------------------- */
 
+/* What its nodes are called, before a number. */
+static const char *purchase_node_name(const struct purchase *p)
+{
+	const char *name = purchase_kept(p, "node-name");
+
+	return name ? name : p->name;
+}
+
 /* How many nodes to start, and the number of the first. Asked once, then kept: started nodes change the answer. */
 static int plan_nodes(struct purchase *p, int64_t now, long *first, long *count)
 {
-	struct census c = { .sku = p->order.sku, .name = p->name };
+	struct census c = { .sku = p->order.sku, .name = purchase_node_name(p) };
 	struct reservation r = { 0 };
 	const struct reservation_part *part;
 	char path[128], text[32];
@@ -371,7 +379,7 @@ static int one_node(struct purchase *p, const char *image, long number)
 	struct buf body;
 	int rc;
 
-	snprintf(name, sizeof name, "%s-%ld", p->name, number);
+	snprintf(name, sizeof name, "%s-%ld", purchase_node_name(p), number);
 	snprintf(step, sizeof step, "node-%ld", number);
 	if (purchase_kept(p, step)) {
 		note_node(p, purchase_kept(p, step));

@@ -7,7 +7,7 @@ view() { timeout 10 sinfo -h -N -o '%N %T %E' | sed 's/^\([^ ]* [a-z]*\)[-+$] /\
 ours='$2 ~ /^(drained|draining|drng)$/ && $3 " " $4 == "nanopod drain"'
 drained() { view | awk "$ours { print \$1 }"; }
 # Nodes that cannot work. "*": does not answer.
-unwell() { view | awk "$ours"' { next } $2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
+unwell() { view | awk "$ours"' { next } $1 ~ /-spare-[0-9]+$/ && /nanopod autoscale/ { next } $2 !~ /^(idle|mixed|allocated|completing|planned)$/ { print $1 " is " $2 ($3 != "none" ? " (" substr($0, index($0, $3)) ")" : "") }'; }
 in_state() { view | awk -v states="^($1)\$" '$2 ~ states { print $1 }'; }
 # Do not wait for states that will not change by themselves.
 settled() { [ -z "$(unwell | grep -vE ' is (down|drained|draining|drng|fail|failing)( |$)')$(in_state completing)" ]; }

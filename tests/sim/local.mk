@@ -4,8 +4,10 @@ noinst_HEADERS += $(reference)/reference.h $(reference)/ref.h tests/sim/rng.h te
 	tests/sim/shadow.h tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h \
 	tests/sim/fleet.h tests/sim/proven.h tests/sim/floors.h tests/sim/gifts.h tests/sim/sim.h tests/sim/renewal.h
 
-check_PROGRAMS += tests/sim/agents tests/sim/power tests/sim/property tests/sim/market tests/sim/renewal
-TESTS += tests/sim/agents tests/sim/power tests/sim/property tests/sim/market tests/sim/renewal
+check_PROGRAMS += tests/sim/agents tests/sim/autoscale tests/sim/power tests/sim/property tests/sim/market \
+	tests/sim/renewal
+TESTS += tests/sim/agents tests/sim/autoscale tests/sim/power tests/sim/property tests/sim/market \
+	tests/sim/renewal
 tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/oracle.c tests/sim/shrink.c \
 	tests/sim/show.c tests/sim/shadow.c tests/sim/proven.c tests/sim/stream.c \
 	tests/sim/streamtrade.c tests/sim/streamwrong.c \

@@ -177,6 +177,8 @@ static int buy_begin(struct buy *b)
 		buy_name_choose(option_text(b->d.o, "name"), p, name, sizeof name);
 		rc = purchase_keep(p, "name", name);
 	}
+	if (!rc && option_given(b->d.o, "node-name"))
+		rc = purchase_keep(p, "node-name", option_text(b->d.o, "node-name"));
 	if (!rc && b->userdata)
 		rc = purchase_keep(p, "userdata", b->userdata);
 	rc = rc ? rc : keep_number(p, "start", b->order.args.window.start);
@@ -530,6 +532,8 @@ static const struct option options[] = {
 	{ "into", 0, OPTION_STRING, "RESERVATION", .help = "add the nodes to this reservation",
 		.complete = COMPLETE_RESERVATION },
 	{ "name", 0, OPTION_STRING, "NAME", .help = "name of the reservation; default: r- and six letters" },
+	{ "node-name", 0, OPTION_STRING, "NAME",
+		.help = "names of the nodes: NAME-0, NAME-1, ...; default: the reservation's" },
 	{ "ensure", 0, OPTION_FLAG,
 		.help = "succeed and buy nothing if the reservation of this --name has these nodes already" },
 	{ "image", 0, OPTION_STRING, "IMAGE", .help = "image of the nodes; default: the market's first" },

@@ -32,6 +32,9 @@ static int buy_check_names(struct buy *b)
 	if ((name && buy_name_check(name, &f)) || (into && reservation_check_name(into, &f)))
 		return print_fail_field(b->d.np, STATUS_USAGE, name ? "--name" : "--into", NULL, "cannot use '%s': %s",
 			name ? "--name" : "--into", f.text);
+	if (option_given(b->d.o, "node-name") && buy_name_check(option_text(b->d.o, "node-name"), &f))
+		return print_fail_field(b->d.np, STATUS_USAGE, "--node-name", NULL, "cannot use '--node-name': %s",
+			f.text);
 	return 0;
 }
 

@@ -28,6 +28,7 @@ static int buy_stack_check_options(const struct buy *b)
 	static const struct {
 		const char *name, *why;
 	} against[] = {
+		{ "node-name", "the cluster names its nodes" },
 		{ "into", "'nanopod provision add' adds nodes to a cluster" },
 		{ "no-instances", "a cluster needs nodes" },
 		{ "no-ssh-key", "nanopod installs it by SSH" },

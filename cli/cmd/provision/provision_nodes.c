@@ -294,12 +294,18 @@ static int drop_from_role(struct provision *p, const char *key, const bool *whic
 {
 	struct pssh_list *l = provision_nodes_holders(p, key);
 	size_t before = pssh_list_count(l);
+	struct fail f = { 0 };
 	int status = STATUS_OK;
 
 	for (size_t i = 0; i < p->c->count; i++)
 		if (which[i])
 			(void)pssh_list_drop(l, p->c->members[i]);
-	if (before && !pssh_list_count(l))
+	/* All workers of an autoscaled cluster may go: the next ones get the role by default. */
+	if (before && !pssh_list_count(l) && p->c->autoscale.on && takes_new_ones(p->c, key))
+		status = clusteredit_drop(p->file, &p->text, "roles", key, &f) < 0
+			? print_fail(p->np, STATUS_USAGE, NULL, "%s", f.text)
+			: STATUS_OK;
+	else if (before && !pssh_list_count(l))
 		status = print_fail(p->np, STATUS_CONFLICT,
 			"give the role to another node in the file and apply that first",
 			"no node of '%s' would be left as '%s'", p->c->name, key);

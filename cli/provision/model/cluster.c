@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/provision/model/cluster.h"
+#include "cli/provision/model/cluster_part.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,6 +27,7 @@ void cluster_free(struct cluster *c)
 	free(c->members);
 	free(c->name);
 	free(c->from);
+	cluster_autoscale_release(&c->autoscale);
 	free(c);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -23,6 +24,16 @@ struct use {
 	unsigned char *roles; /* of each member: bit i is stack->roles[i]; 0: the member has no role in the stack */
 };
 
+/* `autoscale` of the file: nodes that are bought and given back as jobs need them (cli/autoscale). */
+struct cluster_autoscale {
+	bool on;
+	long min, max;
+	int64_t idle_ms, ahead_ms;   /* given back after so long; bought and extended for so long */
+	char *type, *price, *budget; /* as a person types them; never NULL where it is on */
+	char *reservation;           /* that the nodes become a part of; NULL: the controller's */
+	char *node;                  /* what Slurm is told of a node that can be bought; NULL: what its type promises */
+};
+
 struct cluster {
 	char *name;                 /* letters, digits, '-': it names folders and is a word on the nodes */
 	char *from;                 /* the text of `nodes`, for people: "reservation r-7f3", "n[1-4]" */
@@ -30,6 +41,7 @@ struct cluster {
 	size_t count;
 	struct use uses[CLUSTER_USES]; /* in the order of installation; the first is "base" */
 	size_t use_count;
+	struct cluster_autoscale autoscale;
 };
 
 /* Adds the hosts of one expression ("n[1-4]", "@r-7f3") to the list. 0, or -EINVAL with f set. */

@@ -304,12 +304,13 @@ static int read_name(struct cluster_reading *r, const struct conf *root)
 
 static int cluster_parse_read_all(struct cluster_reading *r, const struct conf *root)
 {
-	static const char *const keys[] = { "cluster", "nodes", "roles", "stacks", "users", NULL };
+	static const char *const keys[] = { "cluster", "nodes", "roles", "stacks", "users", "autoscale", NULL };
 	struct use *people;
 	int rc = conf_known(r->file, root, keys, r->f);
 
 	rc = rc ? rc : read_name(r, root);
 	rc = rc ? rc : cluster_parse_read_nodes(r, root);
+	rc = rc ? rc : cluster_read_autoscale(r, cluster_parse_part(root, "autoscale"));
 	rc = rc ? rc : read_uses(r, root);
 	for (size_t i = 0; i < r->c->use_count && !rc; i++)
 		rc = check_steps(r, &r->c->uses[i]);

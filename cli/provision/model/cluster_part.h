@@ -29,4 +29,8 @@ int cluster_read_settings(struct cluster_reading *r, const struct conf *map, str
 /* Adds the people of the file's `users` (NULL: none) to the settings of the stack of that name. */
 int cluster_read_users(struct cluster_reading *r, const struct conf *users, struct use *u);
 
+/* Reads the file's `autoscale` (NULL: it has none). */
+int cluster_read_autoscale(struct cluster_reading *r, const struct conf *at);
+void cluster_autoscale_release(struct cluster_autoscale *a);
+
 #endif

@@ -178,7 +178,10 @@ static size_t count_role(const struct cluster *c, const struct use *u, size_t wh
 	return n;
 }
 
-/* "rest" is every member without another role; roles that all members have do not count. A single node takes it too. */
+/*
+ * "rest" is every member without another role; roles that all members have do not count. A single node takes it too,
+ * unless more are bought when there is work.
+ */
 static void take_rest(const struct cluster *c, struct use *u, const enum way *ways)
 {
 	unsigned char rest = 0, others = 0;
@@ -186,11 +189,11 @@ static void take_rest(const struct cluster *c, struct use *u, const enum way *wa
 	for (size_t k = 0; k < u->stack->role_count; k++) {
 		if (ways[k] == WAY_REST)
 			rest |= (unsigned char)(1u << k);
-		else if (count_role(c, u, k) < c->count)
+		else if (count_role(c, u, k) < c->count || (c->autoscale.on && ways[k] != WAY_ALL))
 			others |= (unsigned char)(1u << k);
 	}
 	for (size_t i = 0; i < c->count; i++)
-		if (c->count == 1 || !(u->roles[i] & others))
+		if ((c->count == 1 && !c->autoscale.on) || !(u->roles[i] & others))
 			u->roles[i] |= rest;
 }
 
@@ -201,6 +204,9 @@ static int cluster_role_check_role(struct cluster_reading *r, const struct conf 
 	const char *stack = u->stack->name;
 	char why[320];
 
+	/* Those of an autoscaled cluster may all be given back. */
+	if (r->c->autoscale.on && !role->max && strcmp(role->fallback, "rest") == 0)
+		return 0;
 	if (n >= role->min && (!role->max || n <= role->max))
 		return 0;
 	if (n < role->min)

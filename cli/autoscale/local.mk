@@ -1,0 +1,5 @@
+# cli/autoscale: what `nanopod autoscale` does next.
+libcli_la_SOURCES += \
+	cli/autoscale/scale.c \
+	cli/autoscale/scale.h \
+	cli/autoscale/scalejobs.c

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/autoscale/scale.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "market/money.h"
+#include "market/when.h"
+
+enum { JOINS_MOST = 3, LEAVES = 90 /* seconds */ };
+
+const char *scale_verb(enum scale_verb verb)
+{
+	static const char *const words[] = {
+#define SCALE_X(name, word) [name] = (word),
+		SCALE_VERBS(SCALE_X)
+#undef SCALE_X
+	};
+
+	return words[verb];
+}
+
+static const char *scale_s(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static const char *scale_time(int64_t ms, char room[WHEN_TEXT])
+{
+	return when_span(ms < 1000 ? 1 : ms / 1000, room);
+}
+
+__attribute__((format(printf, 4, 5))) static struct scale_step *scale_add(struct scale_plan *p, enum scale_verb verb,
+	size_t node, const char *fmt, ...)
+{
+	struct scale_step *s = &p->steps[p->count++];
+	va_list ap;
+
+	*s = (struct scale_step){ .verb = verb, .node = node };
+	va_start(ap, fmt);
+	vsnprintf(s->why, sizeof s->why, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+/* ---- Counting ------------------------------------------------------------------------------ */
+
+/* What was given back runs on until the market's next minute. */
+static bool scale_leaves(const struct scale_world *w, const struct scale_node *n)
+{
+	return !n->member && n->end - w->now <= LEAVES;
+}
+
+int64_t scale_alive(const struct scale_world *w)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		n += w->nodes[i].place != SCALE_OVER;
+	return n;
+}
+
+/* Those of them that count for min. */
+static int64_t scale_stay(const struct scale_world *w)
+{
+	int64_t n = scale_alive(w);
+
+	for (size_t i = 0; i < w->count; i++)
+		n -= w->nodes[i].place != SCALE_OVER && scale_leaves(w, &w->nodes[i]);
+	return n;
+}
+
+static bool scale_is_free(const struct scale_world *w, const struct scale_node *n)
+{
+	if (n->place == SCALE_OVER || scale_leaves(w, n) || n->drained || n->failed >= JOINS_MOST || n->busy)
+		return false;
+	return n->place == SCALE_SERVES || n->place == SCALE_UP || n->here_ms <= w->limits.patience_ms;
+}
+
+int64_t scale_free(const struct scale_world *w)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		n += scale_is_free(w, &w->nodes[i]);
+	return n;
+}
+
+int64_t scale_wants(const struct scale_world *w)
+{
+	int64_t room = w->limits.max - scale_alive(w), wants = w->need.more;
+
+	if (w->limits.min - scale_stay(w) > wants)
+		wants = w->limits.min - scale_stay(w);
+	return wants < room ? wants : room > 0 ? room : 0;
+}
+
+/* ---- Buying -------------------------------------------------------------------------------- */
+
+static bool scale_affords(const struct scale_world *w, const struct scale_plan *p, int64_t nodes)
+{
+	int64_t cost, sum;
+
+	return !money_mul(w->price.cost, p->paid + nodes, &cost) && !money_add(w->spent, cost, &sum) &&
+		sum <= w->limits.budget;
+}
+
+static void scale_over_budget(const struct scale_world *w, const char *what, char why[SCALE_TEXT])
+{
+	char cost[MONEY_TEXT], spent[MONEY_TEXT], budget[MONEY_TEXT];
+
+	snprintf(why, SCALE_TEXT, "%s would cost %s, and %s of the budget of %s is spent", what,
+		money_cents(w->price.cost, cost), money_cents(w->spent, spent), money_cents(w->limits.budget, budget));
+}
+
+static void scale_buy(const struct scale_world *w, struct scale_plan *p)
+{
+	int64_t wants = scale_wants(w), n = wants;
+	struct scale_step *s;
+
+	if (wants <= 0 || !w->price.asked)
+		return;
+	if (!w->price.fills) {
+		snprintf(p->blocked, sizeof p->blocked, "%s", w->price.why);
+		return;
+	}
+	while (n > 0 && !scale_affords(w, p, n))
+		n--;
+	if (n < wants)
+		scale_over_budget(w, "a node", p->blocked);
+	if (n <= 0)
+		return;
+	if (w->need.more)
+		s = scale_add(p, SCALE_BUY, 0, "%" PRId64 " job%s wait%s for nodes", w->need.jobs,
+			scale_s(w->need.jobs), w->need.jobs == 1 ? "s" : "");
+	else
+		s = scale_add(p, SCALE_BUY, 0, "at least %" PRId64 " node%s stay", w->limits.min,
+			scale_s(w->limits.min));
+	s->nodes = n;
+	p->paid += n;
+}
+
+/* ---- What goes ----------------------------------------------------------------------------- */
+
+/* How many nodes nobody needs: of those that are free, beyond what waiting jobs fill and beyond min. */
+static int64_t scale_spare(const struct scale_world *w)
+{
+	int64_t spare = scale_free(w) - w->need.taken, above = scale_stay(w) - w->limits.min;
+
+	return spare < above ? spare : above;
+}
+
+static bool scale_ends(const struct scale_world *w, const struct scale_node *n)
+{
+	return n->end - w->now <= w->limits.lead;
+}
+
+/* Is it used in any way that a give-back would break? */
+static bool scale_in_use(const struct scale_node *n)
+{
+	return n->busy || *n->used;
+}
+
+/* A node near its end that is used, or will be, goes on; else it goes. */
+static void scale_at_end(const struct scale_world *w, size_t i, int64_t *spare, struct scale_plan *p)
+{
+	const struct scale_node *n = &w->nodes[i];
+	bool in_use = scale_in_use(n), wanted = in_use || (!n->drained && *spare <= 0);
+	char when[WHEN_TEXT];
+
+	when_span(n->end > w->now ? n->end - w->now : 1, when);
+	if (!wanted) {
+		scale_add(p, SCALE_GIVE_BACK, i, "its time ends in %s, and nobody needs it", when);
+		--*spare;
+	} else if (w->price.asked && w->price.fills && scale_affords(w, p, 1)) {
+		p->paid++;
+		scale_add(p, SCALE_EXTEND, i, "its time ends in %s, and %s", when,
+			n->busy          ? "a job runs on it"
+				: in_use ? n->used
+					 : "jobs wait for it");
+	} else if (!n->drained && n->place == SCALE_SERVES) {
+		char why[SCALE_TEXT];
+
+		snprintf(why, sizeof why, "%s", w->price.asked ? w->price.why : "the market was not asked");
+		if (w->price.asked && w->price.fills)
+			scale_over_budget(w, "more time", why);
+		scale_add(p, SCALE_DRAIN, i, "its time ends in %.30s, and it cannot be extended: %.120s", when, why);
+	}
+}
+
+static void scale_serves(const struct scale_world *w, size_t i, int64_t *spare, struct scale_plan *p)
+{
+	const struct scale_node *n = &w->nodes[i];
+	char idle[WHEN_TEXT];
+
+	if (scale_ends(w, n)) {
+		scale_at_end(w, i, spare, p);
+		return;
+	}
+	if (scale_in_use(n) || n->quiet_ms < w->limits.idle_ms || (!n->drained && *spare <= 0))
+		return;
+	scale_add(p, SCALE_GIVE_BACK, i, "nothing has used it for %s", scale_time(n->quiet_ms, idle));
+	*spare -= !n->drained;
+}
+
+/* It is bought, but takes no jobs yet. */
+static void scale_comes(const struct scale_world *w, size_t i, int64_t *spare, struct scale_plan *p)
+{
+	const struct scale_node *n = &w->nodes[i];
+	bool late = n->here_ms > w->limits.patience_ms;
+	char when[WHEN_TEXT];
+
+	scale_time(n->here_ms, when);
+	if (n->place == SCALE_STARTING && late)
+		scale_add(p, SCALE_GIVE_BACK, i, "it did not start within %s", when);
+	else if (n->place == SCALE_UP && n->failed >= JOINS_MOST && (n->blind || !scale_in_use(n)))
+		scale_add(p, SCALE_GIVE_BACK, i, "it did not join the cluster in %u tries", n->failed);
+	else if (n->place == SCALE_UP && *spare > 0 && !scale_in_use(n) && n->quiet_ms >= w->limits.idle_ms) {
+		scale_add(p, SCALE_GIVE_BACK, i, "no job needs it any more");
+		--*spare;
+	} else if (n->place == SCALE_UP && n->failed < JOINS_MOST) {
+		scale_add(p, SCALE_JOIN, i, "%s", n->member ? "Slurm does not get an answer from it" : "it runs");
+	}
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static void scale_order(struct scale_plan *p)
+{
+	for (size_t i = 1; i < p->count; i++)
+		for (size_t k = i; k && p->steps[k - 1].verb > p->steps[k].verb; k--) {
+			struct scale_step swap = p->steps[k];
+
+			p->steps[k] = p->steps[k - 1];
+			p->steps[k - 1] = swap;
+		}
+}
+
+void scale_decide(const struct scale_world *w, struct scale_plan *out)
+{
+	int64_t spare = scale_spare(w);
+
+	out->count = 0;
+	out->paid = 0;
+	out->blocked[0] = '\0';
+	for (size_t i = 0; i < w->count; i++) {
+		const struct scale_node *n = &w->nodes[i];
+
+		if (scale_leaves(w, n) && n->place != SCALE_OVER)
+			continue;
+		if (n->place == SCALE_SERVES)
+			scale_serves(w, i, &spare, out);
+		else if (n->place != SCALE_OVER)
+			scale_comes(w, i, &spare, out);
+		else if (n->member)
+			scale_add(out, SCALE_FORGET, i, "its time has ended");
+	}
+	scale_buy(w, out);
+	scale_order(out);
+}

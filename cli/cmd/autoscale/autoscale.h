@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nanopod autoscale: a loop that looks (autoscale_look.c), decides (cli/autoscale) and acts (autoscale_act.c) by the
+ * same commands that a person would type. What it did is at the market, in the cluster's file and in Slurm; it keeps on
+ * disk only the purchase that it is about to make.
+ */
+#ifndef CLI_CMD_AUTOSCALE_AUTOSCALE_H
+#define CLI_CMD_AUTOSCALE_AUTOSCALE_H
+
+#include "base/buf.h"
+#include "cli/autoscale/scale.h"
+#include "cli/cmd/provision/provision.h"
+#include "cli/trade/market_clock.h"
+#include "cli/trade/market_link.h"
+#include "cli/trade/reservation.h"
+#include "cli/trade/sku_list.h"
+#include "cli/trade/spending.h"
+
+enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64 };
+
+/* What this loop remembers of a node: only for how long something has been so. */
+struct autoscale_seen {
+	char id[64];
+	enum scale_place place;
+	int64_t here_ms, quiet_ms; /* since when, on clock_ms(); quiet_ms 0: it is not quiet */
+	unsigned failed;
+};
+
+struct autoscale {
+	struct nanopod *np;
+	const struct options *o;
+	const struct command *command;
+	const char *cluster;
+	char room[AUTOSCALE_PATH]; /* the cluster's folder on this machine */
+	char self[AUTOSCALE_PATH]; /* this program */
+	char *sudo;                /* "NANOPOD_SUDO_PASSWORD=…", for the commands it runs; NULL */
+	int lock;
+	struct provision p;     /* the cluster as its file says in this round */
+	bool taken;             /* p is in use */
+	const char *controller; /* a member of p.c */
+	struct market_link *m;
+	struct market_clock clock;
+	struct skus skus;
+	const struct sku *sku; /* the type that is bought */
+	struct scale_shape shape;
+	char node[SCALE_TEXT];          /* the same as Slurm is told */
+	int64_t limit, best;            /* price per node-minute: the file's, and the lowest that fills now */
+	struct reservation reservation; /* that the nodes are bought into */
+	struct spending since;          /* what it had cost when the budget began */
+	bool unfinished;                /* a purchase was cut off */
+	bool holds;                     /* since is open */
+	struct scale_world w;
+	struct scale_job *jobs;
+	size_t job_count;
+	int64_t others, others_free; /* workers that are not bought by it */
+	struct scale_plan plan;
+	struct autoscale_seen *seen;
+	size_t seen_count;
+	char said[AUTOSCALE_SAID][SCALE_TEXT]; /* what the last round said, which is not said again */
+	size_t said_count;
+	char says[AUTOSCALE_SAID][SCALE_TEXT]; /* what this round has to say */
+	size_t says_count;
+	int status; /* of the last trouble */
+};
+
+/* ---- autoscale_call.c -------------------------------------------------------------------------- */
+
+/* Says it in this round, unless the last one said the same. */
+void autoscale_say(struct autoscale *a, bool bad, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+struct autoscale_words {
+	char *list[64];
+	size_t count;
+};
+
+void autoscale_word(struct autoscale_words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void autoscale_words_free(struct autoscale_words *w);
+/* Adds how to reach hosts, and the market, as this command was told. */
+void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, bool hosts);
+
+/*
+ * Runs nanopod with these words, and frees them. out, NULL: drops it; why, SCALE_TEXT long: the last thing that it
+ * said.
+ * Returns its exit status.
+ */
+int autoscale_call(const struct autoscale *a, struct autoscale_words *w, struct buf *out, char *why);
+
+/* ---- autoscale_look.c -------------------------------------------------------------------------- */
+
+/* All that a round has to know. An exit status, said; 0: it is known. */
+int autoscale_look(struct autoscale *a);
+/* Asks these nodes (indexes of a->w.nodes) who uses them. */
+void autoscale_ask_quiet(struct autoscale *a, const size_t *which, size_t count);
+/* What was bought for the reservation since the budget began: a->w.spent. 0, or an exit status, said. */
+int autoscale_spent(struct autoscale *a);
+/* What one more node costs: a->w.price, a->best. */
+int autoscale_ask_price(struct autoscale *a);
+/* Whether it is the name of a node that this cluster bought. */
+bool autoscale_owns(const struct autoscale *a, const char *node);
+void autoscale_forget(struct autoscale *a);
+struct autoscale_seen *autoscale_seen(struct autoscale *a, const char *id);
+
+/* ---- autoscale_act.c --------------------------------------------------------------------------- */
+
+/* Does the plan, as far as one round should: what is quick, and one thing that takes longer. */
+void autoscale_act(struct autoscale *a);
+#endif

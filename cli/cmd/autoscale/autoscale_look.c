@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `nanopod autoscale` sees: the cluster's file, nodes and money at the market, jobs and nodes of Slurm. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/cmd/autoscale/autoscale.h"
+#include "cli/frame/print.h"
+#include "cli/frame/value.h"
+#include "cli/nodes/node.h"
+#include "cli/trade/order_status.h"
+#include "cli/trade/quote.h"
+#include "cli/trade/window.h"
+#include "market/money.h"
+
+enum { LOOK_OUTPUT = 8 << 20, LOOK_LEAD_MOST = 600, LOOK_PATIENCE_MS = 15 * 60 * 1000, LOOK_MB = 1 << 20 };
+
+bool autoscale_owns(const struct autoscale *a, const char *node)
+{
+	size_t len = strlen(a->cluster);
+	long n;
+
+	return strncmp(node, a->cluster, len) == 0 && str_starts(node + len, "-auto-") &&
+		str_to_long(node + len + 6, 0, 1000000000, &n) == 0;
+}
+
+struct autoscale_seen *autoscale_seen(struct autoscale *a, const char *id)
+{
+	struct autoscale_seen *s;
+
+	for (size_t i = 0; i < a->seen_count; i++)
+		if (strcmp(a->seen[i].id, id) == 0)
+			return &a->seen[i];
+	s = &a->seen[a->seen_count < SCALE_NODES ? a->seen_count++ : 0];
+	*s = (struct autoscale_seen){ .place = SCALE_OVER };
+	snprintf(s->id, sizeof s->id, "%s", id);
+	return s;
+}
+
+void autoscale_forget(struct autoscale *a)
+{
+	if (a->taken)
+		provision_release(&a->p);
+	a->taken = false;
+}
+
+/* ---- The cluster's file ------------------------------------------------------------------------ */
+
+static int look_money(struct autoscale *a, const struct cluster_autoscale *s)
+{
+	struct fail f = { 0 };
+
+	if (!a->sku->gpus && !a->sku->bare)
+		return print_fail(a->np, STATUS_USAGE, NULL,
+			"cannot use the type '%s': the market does not say how many GPUs it has", s->type);
+	if (price_parse(s->price, a->sku->gpus, &a->limit, &f) || money_parse(s->budget, &a->w.limits.budget, &f))
+		return print_fail(a->np, STATUS_USAGE, NULL, "cannot use 'autoscale' of '%s': %s", a->cluster, f.text);
+	return STATUS_OK;
+}
+
+/* What Slurm is told of a node: what the file says, else what the type promises, less what a system needs itself. */
+static int look_shape(struct autoscale *a, const struct cluster_autoscale *s)
+{
+	const struct sku *k = a->sku;
+	struct fail f = { 0 };
+
+	if (s->node)
+		snprintf(a->node, sizeof a->node, "%s", s->node);
+	else if (k->vcpus <= 0 || k->memory <= 0)
+		return print_fail(a->np, STATUS_USAGE,
+			"say it in the file: 'autoscale: {node: CPUs=16 RealMemory=60000, …}'",
+			"the type '%s' does not promise how many CPUs and how much memory a node has", s->type);
+	else
+		snprintf(a->node, sizeof a->node, "CPUs=%" PRId64 " RealMemory=%" PRId64, k->vcpus,
+			k->memory / LOOK_MB * 9 / 10);
+	if (!s->node && k->gpus && k->accelerator) {
+		size_t len = strlen(a->node);
+
+		snprintf(a->node + len, sizeof a->node - len, " Gres=gpu:%.40s:%u", k->accelerator, k->gpus);
+		for (char *c = a->node + len + 6; *c; c++)
+			*c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 'a' - 'A') : *c;
+	}
+	if (scale_shape(a->node, &a->shape, &f))
+		return print_fail(a->np, STATUS_USAGE, NULL, "cannot use 'autoscale.node' of '%s': %s", a->cluster,
+			f.text);
+	return STATUS_OK;
+}
+
+static void look_limits(struct autoscale *a, const struct cluster_autoscale *s)
+{
+	int64_t ahead = s->ahead_ms / 1000;
+
+	a->w.limits.min = s->min;
+	a->w.limits.max = s->max;
+	a->w.limits.idle_ms = s->idle_ms;
+	a->w.limits.patience_ms = LOOK_PATIENCE_MS;
+	a->w.limits.lead = ahead / 4 < LOOK_LEAD_MOST ? ahead / 4 : LOOK_LEAD_MOST;
+}
+
+static int look_file(struct autoscale *a)
+{
+	const struct cluster_autoscale *s;
+	const struct use *u;
+	int status = provision_init_bare(&a->p, a->np, a->o);
+
+	a->taken = true;
+	a->p.forgets = true;
+	status = status ? status : provision_take_cluster(&a->p, a->cluster);
+	if (status)
+		return status;
+	s = &a->p.c->autoscale;
+	u = cluster_use(a->p.c, "slurm");
+	if (!s->on || !u)
+		return print_fail(a->np, STATUS_USAGE,
+			"'autoscale: {type: h100, max: 8, max-price: 2.10, budget: 200}' and 'stacks: {slurm: {}}'",
+			"the file of '%s' lacks %s", a->cluster, u ? "'autoscale'" : "the stack 'slurm'");
+	a->controller = NULL;
+	for (size_t i = 0; i < a->p.c->count; i++)
+		if (cluster_has_role(u, i, "controller"))
+			a->controller = a->p.c->members[i];
+	status = skus_find(a->np, &a->skus, s->type, &a->sku);
+	status = status ? status : look_money(a, s);
+	status = status ? status : look_shape(a, s);
+	look_limits(a, s);
+	return status;
+}
+
+/* Slurm has to know what can be bought, or it would refuse the jobs that need it. */
+static int look_spare(struct autoscale *a)
+{
+	const struct use *u = cluster_use(a->p.c, "slurm");
+	char spare[SCALE_TEXT + 32], why[SCALE_TEXT];
+	struct autoscale_words w = { .count = 0 };
+	int status;
+
+	snprintf(spare, sizeof spare, "%" PRId64 " %s", a->w.limits.max, a->node);
+	if (strcmp(pairs_or(&u->settings, "spare", ""), spare) == 0)
+		return STATUS_OK;
+	if (option_given(a->o, "dry-run")) {
+		autoscale_say(a, false, "would tell Slurm of %s", spare);
+		return STATUS_OK;
+	}
+	autoscale_word(&w, "provision");
+	autoscale_word(&w, "apply");
+	autoscale_word(&w, "%s", a->cluster);
+	autoscale_word(&w, "--set=slurm.spare=%s", spare);
+	autoscale_word(&w, "--no-verify");
+	autoscale_word(&w, "--yes");
+	for (size_t i = 0; i < option_count(a->o, "skip-gate"); i++)
+		autoscale_word(&w, "--skip-gate=%s", option_at(a->o, "skip-gate", i));
+	autoscale_words_ways(a, &w, true);
+	status = autoscale_call(a, &w, NULL, why);
+	if (status)
+		autoscale_say(a, true, "cannot tell Slurm which nodes can be bought: %s", why);
+	else
+		autoscale_say(a, false, "Slurm knows of up to %" PRId64 " nodes that can be bought: %s",
+			a->w.limits.max, a->node);
+	return status;
+}
+
+/* ---- The market -------------------------------------------------------------------------------- */
+
+/* The reservation that the nodes become a part of: nodes reach those of their own alone. Asked for once. */
+static int look_reservation(struct autoscale *a, const struct nodes *nodes)
+{
+	const char *name = a->p.c->autoscale.reservation;
+	const struct node *controller = nodes_find(nodes, a->controller);
+
+	if (!name && controller)
+		name = controller->reservation;
+	if (!name)
+		return print_fail(a->np, STATUS_USAGE, "name one in the file: 'autoscale: {reservation: NAME, …}'",
+			"the controller '%s' is no node of a reservation, and no other was named", a->controller);
+	if (a->reservation.id)
+		reservation_release(&a->reservation);
+	return reservation_find(a->m, name, &a->reservation);
+}
+
+static void look_take_node(struct autoscale *a, const struct node *n)
+{
+	struct scale_node *s = &a->w.nodes[a->w.count];
+
+	if (!node_in(n, a->reservation.id) || !autoscale_owns(a, n->name) || !node_lives(n) ||
+		a->w.count == SCALE_NODES)
+		return;
+	*s = (struct scale_node){ .place = node_reachable(n) ? SCALE_UP : SCALE_STARTING, .end = n->end };
+	snprintf(s->name, sizeof s->name, "%.127s", n->name);
+	snprintf(s->id, sizeof s->id, "%.63s", n->id);
+	s->end = n->end ? n->end : INT64_MAX / 2;
+	a->w.count++;
+}
+
+/* Members that are at the market no more. */
+static void look_take_members(struct autoscale *a)
+{
+	for (size_t m = 0; m < a->p.c->count; m++) {
+		const char *member = a->p.c->members[m];
+		size_t i = 0;
+
+		while (i < a->w.count && strcmp(a->w.nodes[i].name, member) != 0)
+			i++;
+		if (i == a->w.count && (!autoscale_owns(a, member) || i == SCALE_NODES))
+			continue;
+		if (i == a->w.count) {
+			a->w.nodes[a->w.count++] = (struct scale_node){ .place = SCALE_OVER };
+			snprintf(a->w.nodes[i].name, sizeof a->w.nodes[i].name, "%.127s", member);
+		}
+		a->w.nodes[i].member = true;
+	}
+}
+
+static int look_market(struct autoscale *a)
+{
+	struct nodes *nodes = NULL;
+	int rc = a->clock.asked_ms ? market_clock_again(a->m, &a->clock) : market_clock_read(a->m, &a->clock), status;
+
+	rc = rc > 0 ? 0 : rc;
+	a->w.now = market_clock_now(&a->clock);
+	a->w.count = 0;
+	rc = rc ? rc : nodes_load(a->m, NULL, false, &nodes);
+	if (rc) {
+		autoscale_say(a, true, "the market cannot be asked: %.150s", a->m->fail.text);
+		return client_status(rc);
+	}
+	status = look_reservation(a, nodes);
+	for (size_t i = 0; !status && i < nodes->count; i++)
+		look_take_node(a, &nodes->list[i]);
+	nodes_free(nodes);
+	if (!status)
+		look_take_members(a);
+	return status;
+}
+
+/* ---- Slurm ------------------------------------------------------------------------------------- */
+
+static bool look_word(const char *text, const char *words)
+{
+	const char *start;
+	size_t len, i = 0;
+
+	for (; value_word(words, i, &start, &len); i++)
+		if (strncmp(text, start, len) == 0)
+			return true;
+	return false;
+}
+
+/* "NAME|STATE|REASON" of sinfo. */
+static void look_take_state(struct autoscale *a, char *line)
+{
+	const char *name = strsep(&line, "|"), *state = strsep(&line, "|");
+	bool serves = state && look_word(state, "idle|mixed|alloc|comp|plan|drain|drng|resv|maint") &&
+		!strchr(state, '*');
+	bool drained = serves && look_word(state, "drain|drng");
+	bool busy = serves && !look_word(state, "idle|drained|plan|maint|resv");
+
+	for (size_t i = 0; i < a->w.count; i++) {
+		struct scale_node *n = &a->w.nodes[i];
+
+		if (strcmp(n->name, name) != 0)
+			continue;
+		if (n->place == SCALE_UP && n->member && serves)
+			n->place = SCALE_SERVES;
+		n->drained = drained;
+		n->busy = busy;
+		return;
+	}
+	a->others += serves && !drained;
+	a->others_free += serves && !drained && !busy;
+}
+
+static int look_slurm(struct autoscale *a)
+{
+	char script[AUTOSCALE_PATH], why[SCALE_TEXT];
+	struct autoscale_words w = { .count = 0 };
+	struct buf out;
+	bool whole = false;
+	int status;
+
+	a->job_count = 0;
+	a->others = a->others_free = 0;
+	if (!a->controller || !stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
+		return print_fail(a->np, STATUS_FAILURE, NULL, "'%s' has no controller of Slurm", a->cluster);
+	autoscale_word(&w, "run");
+	autoscale_word(&w, "--hosts=%s", a->controller);
+	autoscale_word(&w, "--no-label");
+	autoscale_word(&w, "--timeout=2m");
+	autoscale_word(&w, "--script=%s", script);
+	autoscale_words_ways(a, &w, true);
+	autoscale_word(&w, "--");
+	autoscale_word(&w, "demand");
+	buf_init(&out, LOOK_OUTPUT);
+	status = autoscale_call(a, &w, &out, why);
+	for (char *rest = out.len ? out.data : NULL, *line; (line = strsep(&rest, "\n"));) {
+		if (str_starts(line, "job ") && a->job_count < SCALE_JOBS)
+			a->job_count += scale_job(line + 4, &a->jobs[a->job_count]) == 0;
+		else if (str_starts(line, "node "))
+			look_take_state(a, line + 5);
+		whole |= strcmp(line, "end") == 0;
+	}
+	buf_release(&out);
+	if (!status && whole)
+		return STATUS_OK;
+	autoscale_say(a, true, "Slurm cannot be asked: %s", *why ? why : "it does not answer");
+	return status ? status : STATUS_UNREACHABLE;
+}
+
+/* ---- Who uses them ----------------------------------------------------------------------------- */
+
+static void look_take_quiet(struct autoscale *a, const size_t *which, size_t count, const char *line)
+{
+	char label[sizeof a->w.nodes->name + 2];
+
+	for (size_t i = 0; i < count; i++) {
+		struct scale_node *n = &a->w.nodes[which[i]];
+
+		snprintf(label, sizeof label, "%s: ", n->name);
+		if (!str_starts(line, label))
+			continue;
+		line += strlen(label);
+		n->blind = false;
+		snprintf(n->used, sizeof n->used, "%s", strcmp(line, "quiet") == 0 ? "" : line);
+		return;
+	}
+}
+
+void autoscale_ask_quiet(struct autoscale *a, const size_t *which, size_t count)
+{
+	char script[AUTOSCALE_PATH], why[SCALE_TEXT];
+	struct autoscale_words w = { .count = 0 };
+	struct buf out, hosts;
+
+	if (!count || !stack_find(a->p.folder, "common/quiet.inc", script, sizeof script))
+		return;
+	buf_init(&hosts, LOOK_OUTPUT);
+	buf_init(&out, LOOK_OUTPUT);
+	for (size_t i = 0; i < count; i++) {
+		struct scale_node *n = &a->w.nodes[which[i]];
+
+		n->blind = true;
+		snprintf(n->used, sizeof n->used, "it does not say who uses it");
+		if (buf_addf(&hosts, "%s%s", i ? "," : "", n->name))
+			command_nomem();
+	}
+	autoscale_word(&w, "run");
+	autoscale_word(&w, "--hosts=%s", buf_text(&hosts));
+	autoscale_word(&w, "--timeout=1m");
+	autoscale_word(&w, "--script=%s", script);
+	autoscale_words_ways(a, &w, true);
+	(void)autoscale_call(a, &w, &out, why);
+	for (char *rest = out.len ? out.data : NULL, *line; (line = strsep(&rest, "\n"));)
+		look_take_quiet(a, which, count, line);
+	buf_release(&out);
+	buf_release(&hosts);
+}
+
+static void look_quiet(struct autoscale *a)
+{
+	size_t which[SCALE_NODES], count = 0;
+
+	for (size_t i = 0; i < a->w.count; i++)
+		if ((a->w.nodes[i].place == SCALE_SERVES && !a->w.nodes[i].busy) || a->w.nodes[i].place == SCALE_UP)
+			which[count++] = i;
+	autoscale_ask_quiet(a, which, count);
+}
+
+/* For how long each has been where it is. */
+static void look_since(struct autoscale *a)
+{
+	int64_t now = clock_ms();
+
+	for (size_t i = 0; i < a->w.count; i++) {
+		struct scale_node *n = &a->w.nodes[i];
+		struct autoscale_seen *s;
+		bool looked = n->place == SCALE_SERVES || n->place == SCALE_UP;
+
+		if (n->place == SCALE_OVER)
+			continue;
+		s = autoscale_seen(a, n->id);
+		if (s->place != n->place || !s->here_ms) {
+			s->here_ms = now;
+			s->place = n->place;
+		}
+		if (!looked || n->busy || *n->used)
+			s->quiet_ms = 0;
+		else if (!s->quiet_ms)
+			s->quiet_ms = now;
+		if (n->place == SCALE_SERVES)
+			s->failed = 0;
+		n->here_ms = now - s->here_ms;
+		n->quiet_ms = s->quiet_ms ? now - s->quiet_ms : 0;
+		n->failed = s->failed;
+	}
+}
+
+/* ---- Money ------------------------------------------------------------------------------------- */
+
+static int look_add_order(void *arg, struct doc *d, long at, struct fail *f)
+{
+	int64_t *sum = arg;
+	struct model_order o;
+	int rc = wire_order(d, at, &o, f);
+
+	if (rc || o.sell)
+		return rc;
+	if (o.filled_total == MODEL_NONE || money_add(*sum, o.filled_total, sum))
+		return fail_set(f, -EPROTO, "an order does not say what it cost");
+	return 0;
+}
+
+/* The budget begins with the first loop: what the reservation had cost before does not count. */
+static int look_budget(struct autoscale *a, int64_t sum)
+{
+	struct fail f = { 0 };
+	char *key;
+	int rc;
+
+	if (option_given(a->o, "dry-run") && !a->holds)
+		return STATUS_OK;
+	if (!a->holds) {
+		rc = market_whoami(a->m);
+		if (rc)
+			return market_fail(a->m, "cannot begin");
+		if (asprintf(&key, "autoscale %s %s %s %s", a->m->url, a->m->who.account_id ? a->m->who.account_id : "",
+			    a->reservation.id, a->cluster) < 0)
+			command_nomem();
+		spending_init(&a->since);
+		rc = spending_open(&a->since, key, true, &f);
+		free(key);
+		a->holds = !rc;
+		rc = rc ? rc : spending_begin(&a->since, sum, &f);
+		if (rc)
+			return print_fail(a->np, STATUS_USAGE, NULL, "%s", f.text);
+	}
+	a->w.spent = sum - a->since.before;
+	return STATUS_OK;
+}
+
+int autoscale_spent(struct autoscale *a)
+{
+	char path[160];
+	int64_t sum = 0;
+	int rc;
+
+	snprintf(path, sizeof path, "/v2/orders?limit=200&side=buy&pool=%s", a->reservation.id);
+	rc = market_each(a->m, path, look_add_order, &sum);
+	if (rc) {
+		autoscale_say(a, true, "the market cannot be asked: %.150s", a->m->fail.text);
+		return client_status(rc);
+	}
+	return look_budget(a, sum);
+}
+
+int autoscale_ask_price(struct autoscale *a)
+{
+	int64_t ahead = a->p.c->autoscale.ahead_ms / 1000, start = window_first(a->w.now);
+	struct model_order_new order = { .sku = a->sku->id,
+		.nodes = 1,
+		.start = start,
+		.end = start / WINDOW_STEP * WINDOW_STEP + ahead,
+		.price = a->limit };
+	struct quote q;
+	int rc = quote_ask(a->m, &order, a->sku, &q);
+
+	a->w.price = (struct scale_price){ .asked = !rc, .fills = !rc && q.fills, .cost = rc ? 0 : q.cost };
+	a->best = rc ? 0 : q.price;
+	snprintf(a->w.price.why, sizeof a->w.price.why, "%.199s", rc ? a->m->fail.text : q.message);
+	if (rc)
+		autoscale_say(a, true, "the market cannot be asked for a price: %s", a->m->fail.text);
+	return rc ? client_status(rc) : STATUS_OK;
+}
+
+static int look_money_now(struct autoscale *a)
+{
+	bool needs = scale_wants(&a->w) > 0 || !a->holds;
+
+	a->w.price = (struct scale_price){ .asked = false };
+	for (size_t i = 0; i < a->w.count; i++)
+		needs |= a->w.nodes[i].place == SCALE_SERVES && a->w.nodes[i].end - a->w.now <= a->w.limits.lead;
+	if (!needs)
+		return STATUS_OK;
+	return autoscale_spent(a) ? STATUS_FAILURE : autoscale_ask_price(a);
+}
+
+/* ---- All of it --------------------------------------------------------------------------------- */
+
+static void look_pack(struct autoscale *a)
+{
+	struct scale_need *need = &a->w.need;
+	int64_t room = a->w.limits.max - scale_alive(&a->w);
+
+	scale_pack(a->jobs, a->job_count, &a->shape, scale_free(&a->w) + a->others_free, room > 0 ? room : 0,
+		a->w.limits.max + a->others, need);
+	/* Workers that are not bought come first. */
+	need->taken = need->taken > a->others_free ? need->taken - a->others_free : 0;
+}
+
+int autoscale_look(struct autoscale *a)
+{
+	int status = look_file(a);
+
+	status = status ? status : look_spare(a);
+	status = status ? status : look_market(a);
+	status = status ? status : look_slurm(a);
+	if (status)
+		return status;
+	look_quiet(a);
+	look_since(a);
+	look_pack(a);
+	return look_money_now(a);
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# `nanopod autoscale` on real nodes with the real Slurm: an empty cluster, 20 jobs, nodes bought for them, all jobs done,
+# nodes given back; the loop is killed in between and goes on; a person's session keeps a node; what is too dear is told
+# once; orders, nodes and the ledger fit together. Needs what tests/lib/cluster.sh needs.
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+. "$(dirname "$0")/../lib/tap.sh"
+. "$SRC/tests/lib/cluster.sh"
+cluster_repo slurm
+cluster_nodes 1
+LOG=$TMP/loop.log LOOP='' MAX=2
+: >"$LOG"
+
+# The market's time runs ten times as fast, and its minutes begin when they would.
+ticks() {
+	local at
+	while at=$(cat "$TMP/clock"); do
+		at=$((at + 5))
+		agentd_time $at
+		curl -sS --max-time 20 --unix-socket "$MARKETD_SOCKET" -H 'Content-Type: application/json' -d "{\"at\":$at}" \
+			http://localhost/np/v1/admin/clock >/dev/null 2>&1
+		sleep 0.5
+	done
+}
+ticks 2>/dev/null & TICKS=$!
+loop_end() { [ -z "$LOOP" ] || { kill "-$1" "$LOOP" 2>/dev/null; wait "$LOOP" 2>/dev/null; LOOP=''; }; }
+all_end() { kill $TICKS 2>/dev/null; loop_end KILL; }
+at_exit all_end
+
+file() {
+	cat >"$TMP/train.yaml" <<-END
+		cluster: train
+		nodes: train-1
+		stacks: {slurm: {accounting: no}}
+		autoscale: {type: cpu, max: $MAX, max-price: $1, budget: 40, idle: 6s, ahead: 1h, node: CPUs=1 RealMemory=400}
+	END
+}
+scale() { "$NANOPOD" autoscale train --every 1s --ssh-key "$TMP/buyer.pub" "$@" "${CLUSTER_WAY[@]}"; }
+loop() { (exec >>"$LOG" 2>&1 </dev/null; exec "$NANOPOD" autoscale train --every 1s --ssh-key "$TMP/buyer.pub" "${CLUSTER_WAY[@]}") & LOOP=$!; }
+says() { grep -qE "$1" "$LOG"; }
+sayings() { grep -cE "$1" "$LOG"; }
+state() { in_node train-1 "$1"; }
+
+lives() { "$NANOPOD" nodes -q 2>/dev/null | grep -c '^train-auto-'; }
+alone() { [ "$(lives)" = 0 ] && [ "$(cat "$XDG_STATE_HOME/nanopod/clusters/train/members")" = train-1 ]; }
+done_jobs() { state 'scontrol -o show job' | grep -c JobState=COMPLETED; }
+all_done() { [ "$(done_jobs)" -ge "$1" ]; }
+show() { diag "$(cat "$LOG")" "$(state 'sinfo -N -l; squeue' 2>&1)"; }
+
+# ---- An empty cluster ------------------------------------------------------------------------------------
+file 2
+XDG_STATE_HOME=${XDG_STATE_HOME:-$HOME/.local/state}
+run_is 0 "Slurm without a worker" "$NANOPOD" provision "$TMP/train.yaml" -y --airgap "$CLUSTER_REPO" "${CLUSTER_WAY[@]}" ||
+	{ diag "$out" "$err"; done_testing; }
+is "$(state 'sinfo -h -N -t idle,mixed,allocated' | wc -l)" 0 "it has no nodes that work"
+run scale --dry-run
+like "$err" "would tell Slurm of 2 CPUs=1 RealMemory=400" "a dry run says what it would do" || diag "$out" "$err"
+loop
+wait_for 60 says "Slurm knows of up to 2 nodes" || { show; fail "(Slurm knows what can be bought)"; done_testing; }
+run "$NANOPOD" autoscale train --once "${CLUSTER_WAY[@]}"
+is "$status" 5 "a second loop does not begin"
+state 'sbatch -D /tmp -o /dev/null -c 8 -J large --wrap=true' >/dev/null 2>&1
+state 'squeue -h -n large' | grep -q . && { wait_for 30 says "job [0-9]+ asks for more than a node has: 1 CPUs" || show; }
+state 'scancel -n large'
+is "$(sayings 'asks for more')" "$(state 'sleep 3; scontrol -o show job' | grep -c JobName=large)" "a job that no node could run is told once, if Slurm takes it"
+
+# ---- Twenty jobs -------------------------------------------------------------------------------------------
+BEGAN=$SECONDS
+state 'for i in $(seq 20); do sbatch -D /tmp -o /dev/null --mem=50 -J short --wrap="sleep 2"; done' >/dev/null
+wait_for 60 says "bought a node " || { show; fail "(a node is bought)"; done_testing; }
+like "$(grep -m1 "bought a node" "$LOG")" "bought a node for .1\\.50: 20 jobs wait for nodes" "it says what for, and what it costs"
+loop_end KILL
+loop
+wait_for 120 says "joined 'train'" || { show; fail "(a node joins)"; done_testing; }
+loop_end KILL
+loop
+wait_for 150 all_done 20 || show
+is "$(done_jobs)" 20 "all jobs are done, though the loop was killed twice"
+diag "20 jobs: $((SECONDS - BEGAN)) s"
+BOUGHT=$(sayings "bought a node|went on with")
+ok "it bought one or two nodes, never more" test "$BOUGHT" -ge 1 -a "$BOUGHT" -le $MAX || show
+
+# ---- Who works there keeps a node -------------------------------------------------------------------------
+wait_for 30 says "gave|nothing"
+NODE=$("$NANOPOD" nodes -q | grep -m1 '^train-auto-')
+wait_for 120 alone || show
+ok "idle nodes are given back" alone
+like "$(grep -m1 'gave' "$LOG")" "gave train-auto-[0-9]+ back: nothing has used it for [0-9]+s" "it says why"
+is "$(state 'sinfo -h -N -o %N' | grep -c auto)" 0 "Slurm knows them no more"
+
+# ---- Money -------------------------------------------------------------------------------------------------
+as "$ACME" GET '/v2/orders?limit=200&side=buy' >"$TMP/.orders"
+is "$(jq "[.data[] | select(.created_at)] | length - 1" "$TMP/.orders")" "$BOUGHT" "one order a node, besides the first" || diag "$(head -c 2000 "$TMP/.orders")"
+
+# ---- Too dear ------------------------------------------------------------------------------------------------
+loop_end TERM
+sed -i 's/max-price: 2/max-price: 1/' "$XDG_STATE_HOME/nanopod/clusters/train/cluster.yaml"
+loop
+state 'sbatch -D /tmp -o /dev/null --mem=50 -J dear --wrap=true' >/dev/null
+wait_for 60 says "cannot buy a node now" || show
+sleep 4
+is "$(sayings 'cannot buy a node now')" 1 "what is too dear is told once" || show
+state 'scancel -n dear'
+loop_end TERM
+diag "$(cat "$LOG")"
+done_testing
