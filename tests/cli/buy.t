@@ -138,6 +138,10 @@ run_is 0 "into it" buy -t richmond -d 90m -s @$((FIRST + 2 * HOUR)) -p 3 -y --in
 is "$out $(instances_of eve)" "eve 2" "adds a node to it"
 run_is 0 "later time" buy -t richmond -d 1h -s @$((FIRST + 10 * HOUR)) -p 2 -y --into eve
 is "$(instances_of eve)" 3 "gets a node of its own, as the others end with their hosts"
+run_is 0 "nodes with a name of their own" buy -t richmond -d 1h -s @$((FIRST + 30 * HOUR)) -p 2 -y --into eve --node-name extra
+is "$(market GET '/v2/instances' | jq -r '.data[] | select(.name == "extra-0") | .name')" extra-0 "have it, with a number"
+run_is 2 "one that means something else" buy -t richmond -d 1h -p 2.10 --dry-run --node-name localhost
+like "$err" "cannot use '--node-name': .*'localhost'" "is refused"
 run_is 0 "no nodes are wanted" buy -t richmond -d 1h -s @$((FIRST + 48 * HOUR)) -p 2 -y --name bare --no-instances
 is "$(instances_of bare)" 0 "and none are started"
 run_is 2 "a private key is not sent anywhere" sh -c "printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\n' >k; '$NANOPOD' buy -t richmond -d 1h -p 2 -y --ssh-key k"

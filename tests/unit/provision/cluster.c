@@ -336,6 +336,50 @@ static void test_files(void)
 	cluster_free(c);
 }
 
+#define SCALED \
+	"cluster: lab\nnodes: 'n1'\nstacks: {slurm: {}}\nautoscale: {type: h100, max: 8, max-price: 2.10, budget: 200"
+
+static const struct {
+	const char *rest, *says;
+} scaled_wrong[] = {
+	{ ", min: 9}\n", "'autoscale.min' is larger than 'max'" },
+	{ ", ahead: 90s}\n", "'autoscale.ahead' has to be whole minutes" },
+	{ ", idel: 5m}\n", "did you mean 'idle'" },
+	{ ", idle: soon}\n", "'soon'" },
+};
+
+static void test_autoscale(void)
+{
+	const char *top = getenv("abs_top_srcdir");
+	char kept[PATH_MAX];
+	struct cluster *c;
+
+	memcpy(kept, folder, sizeof kept);
+	snprintf(folder, sizeof folder, "%s/stacks", top ? top : ".");
+	c = parse(SCALED ", idle: 5m}\n");
+	ok(c && c->autoscale.on && c->autoscale.max == 8 && c->autoscale.min == 0, "autoscale is read");
+	ok(c && c->autoscale.idle_ms == 300000 && c->autoscale.ahead_ms == 3600000, "with times, and what is usual");
+	is_str(c ? c->autoscale.price : "", "2.10", "and the price as it is typed");
+	ok(c && cluster_has_role(cluster_use(c, "slurm"), 0, "controller") &&
+			!cluster_has_role(cluster_use(c, "slurm"), 0, "workers"),
+		"a single node is the controller alone: workers are bought");
+	cluster_free(c);
+	c = parse("cluster: lab\nnodes: 'n1'\nstacks: {slurm: {}}\n");
+	ok(c && !c->autoscale.on && cluster_has_role(cluster_use(c, "slurm"), 0, "workers"), "without it it is both");
+	cluster_free(c);
+	for (size_t i = 0; i < sizeof scaled_wrong / sizeof *scaled_wrong; i++) {
+		struct fail f = { 0 };
+		char text[400];
+
+		snprintf(text, sizeof text, SCALED "%s", scaled_wrong[i].rest);
+		c = NULL;
+		ok(cluster_parse("lab.yaml", text, strlen(text), folder, expand, NULL, &c, &f) != 0, "refused");
+		has_str(f.text, scaled_wrong[i].says, "and why");
+		cluster_free(c);
+	}
+	memcpy(folder, kept, sizeof folder);
+}
+
 int main(void)
 {
 	const char *top = getenv("abs_top_srcdir");
@@ -348,5 +392,6 @@ int main(void)
 	test_ring();
 	test_large();
 	test_files();
+	test_autoscale();
 	return done();
 }
