@@ -65,6 +65,10 @@ state 'scancel -n large'
 is "$(sayings 'asks for more')" "$(state 'sleep 3; scontrol -o show job' | grep -c JobName=large)" "a job that no node could run is told once, if Slurm takes it"
 
 # ---- Twenty jobs -------------------------------------------------------------------------------------------
+orders() {
+	as "$ACME" GET '/v2/orders?limit=200&side=buy' >"$TMP/.orders"
+	jq '.data | length - 1' "$TMP/.orders"
+}
 BEGAN=$SECONDS
 state 'for i in $(seq 20); do sbatch -D /tmp -o /dev/null --mem=50 -J short --wrap="sleep 2"; done' >/dev/null
 wait_for 60 says "bought a node " || { show; fail "(a node is bought)"; done_testing; }
@@ -74,23 +78,41 @@ loop
 wait_for 120 says "joined 'train'" || { show; fail "(a node joins)"; done_testing; }
 loop_end KILL
 loop
+# A person signs in, and trains without a word.
+NODE=$(sed -n 's/.*: \(train-auto-[0-9]*\) joined.*/\1/p' "$LOG" | head -n 1)
+cluster_reach "$NODE"
+ssh -F "$CLUSTER_CONFIG" -o BatchMode=yes "root@$NODE" 'sleep 987' >/dev/null 2>&1 </dev/null & PERSON=$!
+wait_for 30 in_node "$NODE" 'pgrep -x sleep' >/dev/null
 wait_for 150 all_done 20 || show
 is "$(done_jobs)" 20 "all jobs are done, though the loop was killed twice"
 diag "20 jobs: $((SECONDS - BEGAN)) s"
-BOUGHT=$(sayings "bought a node|went on with")
+BOUGHT=$(orders)
 ok "it bought one or two nodes, never more" test "$BOUGHT" -ge 1 -a "$BOUGHT" -le $MAX || show
 
-# ---- Who works there keeps a node -------------------------------------------------------------------------
-wait_for 30 says "gave|nothing"
-NODE=$("$NANOPOD" nodes -q | grep -m1 '^train-auto-')
-wait_for 120 alone || show
-ok "idle nodes are given back" alone
-like "$(grep -m1 'gave' "$LOG")" "gave train-auto-[0-9]+ back: nothing has used it for [0-9]+s" "it says why"
+# ---- Given back ----------------------------------------------------------------------------------------------
+idle_for() { [ $((SECONDS - IDLE)) -ge 15 ]; }
+IDLE=$SECONDS
+wait_for 60 idle_for
+is "$(state "sinfo -h -n $NODE -o %T | sort -u")" idle "the node where a person works stays, though no job is there" || show
+kill $PERSON && wait $PERSON 2>/dev/null
+in_node "$NODE" 'pkill -x sleep'
+going() { state 'sinfo -h -N -t drained -o %N' | grep -q "$NODE" || says "gave $NODE back"; }
+wait_for 60 going || show
+loop_end KILL
+loop
+wait_for 150 alone || show
+ok "idle nodes are given back, though the loop was killed while it gave one back" alone
+like "$(cat "$LOG")" "gave train-auto-[0-9]+ back: " "it says why"
 is "$(state 'sinfo -h -N -o %N' | grep -c auto)" 0 "Slurm knows them no more"
 
 # ---- Money -------------------------------------------------------------------------------------------------
-as "$ACME" GET '/v2/orders?limit=200&side=buy' >"$TMP/.orders"
-is "$(jq "[.data[] | select(.created_at)] | length - 1" "$TMP/.orders")" "$BOUGHT" "one order a node, besides the first" || diag "$(head -c 2000 "$TMP/.orders")"
+is "$(orders)" "$BOUGHT" "one order a node, besides the first"
+PAID=$(jq '[.data[].np_filled_total_dollars | tonumber * 1000000 | round] | add' "$TMP/.orders")
+ledger "$ACME" >"$TMP/.ledger"
+BACK=$(jq -s '[.[] | select(.book == "available" and .amount > 0) | .amount] | add - 100000000000' "$TMP/.ledger")
+is "$(as "$ACME" GET /np/v1/balance | json .available_micros)" "$((100000000000 - PAID + BACK))" \
+	"the ledger has these orders and what was given back, and nothing else" || diag "$(cat "$TMP/.ledger")"
+run_is 0 "it is whole" "$NANOPOD" ledger verify
 
 # ---- Too dear ------------------------------------------------------------------------------------------------
 loop_end TERM
@@ -101,6 +123,10 @@ wait_for 60 says "cannot buy a node now" || show
 sleep 4
 is "$(sayings 'cannot buy a node now')" 1 "what is too dear is told once" || show
 state 'scancel -n dear'
+state 'sbatch -D /tmp -o /dev/null --mem=50 -N 9 -J wide --wrap=true' >/dev/null
+wait_for 30 says "job [0-9]+ asks for 9 nodes, and the cluster has at most 2" || show
+ok "a job for more nodes than max is told" says "asks for 9 nodes"
+is "$(orders)" "$BOUGHT" "and nothing is bought for it"
 loop_end TERM
 diag "$(cat "$LOG")"
 done_testing

@@ -107,6 +107,11 @@ same amd-22.05 22.05.8
 table=$(row n1 10.0.0.1 slurm.controller,slurm.workers "$small|cgroup=v1|cgroup_write=no|cgroup_devices=no")
 same one-22.05 22.05.8
 same one-26.05 26.05.0
+# A controller alone, and what can be bought.
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v1")
+same alone-22.05 22.05.8 S_accounting=no
+same spare-22.05 22.05.8 'S_spare=8 CPUs=16 RealMemory=60000 Gres=gpu:h100:8' 'S_partitions=gpu any l4' S_partitions_gpu_nodes=h100 S_partitions_l4_nodes=l4
+table=$(row n1 10.0.0.1 slurm.controller,slurm.workers "$small|cgroup=v1|cgroup_write=no|cgroup_devices=no")
 table=$(row n1 10.0.0.1 slurm.controller "$small|$v2"; row w1 10.0.0.2 slurm.workers "$(echo "$big" | sed 's/systemd/sysv/')|$v2|gpu_count=0")
 writes 23.11.4 >"$TMP/is"
 like "$(part cgroup)" '^IgnoreSystemd=yes' "v2 without systemd"
