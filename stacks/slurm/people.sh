@@ -36,6 +36,30 @@ qos_wanted() {
 	for name in ${S_qos-}; do printf '%s\t%s\t%s\n' "$name" "$(setting qos "$name" priority)" "$(setting qos "$name" limits)"; done
 }
 
+# "KIND NAME PARENT LIMITS" of all, as they were told last: what the file has no more is taken back in the database, too.
+limits_wanted() {
+	wanted | awk -F '\t' -v OFS='\t' '{ print $1, $2, $1 == "user" ? $3 : "", $5 }'
+	qos_wanted | awk -F '\t' -v OFS='\t' '{ print "qos", $1, "", $3 }'
+}
+# lifted KIND NAME PARENT LIMITS: "GrpTRES=cpu=-1 MaxJobs=-1" for those that it had.
+lifted() {
+	[ -r $told.limits ] || return 0
+	awk -F '\t' -v kind="$1" -v name="$2" -v parent="$3" -v now="$4" '
+		function keys(text, have,	i, k, n, m, word, part, key, rest) {
+			n = split(text, word, " ")
+			for (i = 1; i <= n; i++) {
+				key = rest = word[i]
+				sub(/=.*/, "", key)
+				rest = substr(rest, length(key) + 2)
+				if (!index(rest, "=")) { have[key]; continue }
+				m = split(rest, part, ",")
+				for (k = 1; k <= m; k++) { sub(/=.*/, "", part[k]); have[key "=" part[k]] }
+			}
+		}
+		$1 == kind && $2 == name && $3 == parent { keys($4, had) }
+		END { keys(now, has); for (key in had) if (!(key in has)) print key "=-1" }' $told.limits | sort | tr '\n' ' '
+}
+
 # What the database has: "account|user|shares|parent".
 there() { manage show assoc "cluster=$NP_CLUSTER" format=account,user,share,parentname; }
 
@@ -46,17 +70,18 @@ want() {
 	there >"$np_room/there" || { np_fail "sacctmgr does not answer: $(manage show cluster 2>&1 | tail -n 1)"; return 1; }
 	if [ "$(cat $told 2>/dev/null)" = "$new" ] && [ -z "$(lacks)" ]; then return; fi
 	np_changing || { np_differs "tell Slurm about $(people)"; return 0; }
-	np_ledger file $told absent || return 1
+	np_ledger file $told absent && np_ledger file $told.limits absent || return 1
 	qos_wanted | filled 3 | while IFS=$np_tab read -r name priority limits; do
 		case $priority in -) priority=0 ;; esac
 		[ -n "$(manage show qos "$name" format=name)" ] || set_ add qos "$name" || return
 		# shellcheck disable=SC2086 # words
-		set_ modify qos "$name" set "priority=$priority" ${limits#-} || return
+		set_ modify qos "$name" set "priority=$priority" ${limits#-} $(lifted qos "$name" '' "${limits#-}") || return
 	done || return
 	wanted | filled 5 >"$np_room/wanted"
 	while IFS=$np_tab read -r kind name parent shares limits; do
 		tell "$kind" "$name" "$parent" "${shares#-}" "${limits#-}" || return
 	done <"$np_room/wanted"
+	limits_wanted >$told.limits.new && mv -f $told.limits.new $told.limits || return 1
 	printf '%s\n' "$new" >$told.new && mv -f $told.new $told && np_did "tell Slurm about $(people)"
 }
 people() { set -- $(cut -f 1 $file 2>/dev/null); case $# in 0) echo "its accounts" ;; 1) echo "$1" ;; *) echo "$# users" ;; esac; }
@@ -83,7 +108,7 @@ tell() {
 		grep -q "^$2||.*|$3\$" "$np_room/there" || ! grep -q "^$2||" "$np_room/there" ||
 			set_ modify account "$2" set "parent=$3" where "cluster=$NP_CLUSTER" || return
 		# shellcheck disable=SC2086 # words
-		set_ modify account "$2" set "fairshare=${4:-1}" $5 where "cluster=$NP_CLUSTER" ;;
+		set_ modify account "$2" set "fairshare=${4:-1}" $5 $(lifted account "$2" '' "$5") where "cluster=$NP_CLUSTER" ;;
 	user)
 		grep -q "^$3|$2|" "$np_room/there" || set_ add user "$2" "cluster=$NP_CLUSTER" "account=$3" "fairshare=${4:-1}" || return
 		set_ modify user "$2" set "defaultaccount=$3" where "cluster=$NP_CLUSTER" || return
@@ -92,7 +117,7 @@ tell() {
 			set_ delete user "$2" where "cluster=$NP_CLUSTER" "account=$old" || return
 		done || return
 		# shellcheck disable=SC2086
-		set_ modify user "$2" set "fairshare=${4:-1}" $5 where "cluster=$NP_CLUSTER" "account=$3" ;;
+		set_ modify user "$2" set "fairshare=${4:-1}" $5 $(lifted user "$2" "$3" "$5") where "cluster=$NP_CLUSTER" "account=$3" ;;
 	esac
 }
 

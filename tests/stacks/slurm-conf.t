@@ -146,7 +146,8 @@ case $1 in -i) shift; printf '%s\n' "$*" >>"$SACCTMGR_ASKED" ;; esac
 .
 chmod +x "$TMP/bin/sacctmgr"
 told() {
-	rm -rf "$TMP/asked" "$TMP/state"
+	rm -f "$TMP/asked"
+	[ -n "${again-}" ] || rm -rf "$TMP/state"
 	mkdir -p "$TMP/state"
 	[ -z "${people-}" ] || printf '%b' "$people" >"$TMP/state/people"
 	{
@@ -174,6 +175,14 @@ add user ada cluster=train account=lab-a fairshare=3
 modify user ada set fairshare=3 where cluster=train account=lab-a
 add user cy cluster=train account=users fairshare=1
 modify user cy set fairshare=1 MaxJobs=1 where cluster=train account=users" "accounts and users: so too"
+
+# A limit that left the file.
+is "$(again=1 people='ada\tlab-a\t3\t\ncy\tusers\t1\tMaxJobs=1\n' told 'S_accounts=lab-a' | grep -E '^modify account lab-a|^modify user cy set fair')" \
+	"modify account lab-a set fairshare=1 GrpTRES=cpu=-1 where cluster=train
+modify user cy set fairshare=1 MaxJobs=1 where cluster=train account=users" "a limit that left the file is lifted, others stay"
+told S_qos=rush 'S_qos_rush_limits=GrpTRES=cpu=8,gres/gpu=2 MaxWall=60 MaxJobs=3' >/dev/null
+is "$(again=1 told S_qos=rush 'S_qos_rush_limits=GrpTRES=cpu=4 MaxJobs=3' | grep '^modify qos')" \
+	"modify qos rush set priority=0 GrpTRES=cpu=4 MaxJobs=3 GrpTRES=gres/gpu=-1 MaxWall=-1" "of a quality of service, too, and one resource of several"
 
 # ---- Why slurmctld does not take it ---------------------------------------------------------------------------------------
 # reason <LOG: what is told as the cause.
