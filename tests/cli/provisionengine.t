@@ -73,6 +73,8 @@ like "$out$err" "it was not slow" "which is said"
 run p apply -y toys.yaml
 is "$status $(state c)" "0 applied file file.id key slow " "apply mends it"
 rm c/state/key
+run_is 0 "verify, where the checks hold, but a node is not as the file says" p verify toys.yaml
+like "$err" "all checks hold, but 'toys' differs from its file in [0-9]+ places?; 'nanopod provision plan toys.yaml' shows where" "says so"
 run_is 0 "where a taker lost what it took" p apply -y toys.yaml
 is "$(cat c/state/key)" SECRETa1 "it is given again"
 run_is 0 "remove" p remove -y toys

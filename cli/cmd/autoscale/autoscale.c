@@ -138,7 +138,7 @@ static int autoscale_go(struct autoscale *a)
 			a->cluster, every / 1000);
 	for (;;) {
 		status = autoscale_round(a);
-		if (once || status == STATUS_USAGE || status == STATUS_DENIED)
+		if (once || status == STATUS_USAGE || status == STATUS_DENIED || status == STATUS_NOTFOUND)
 			return status;
 		if (signals_rest(every, &number))
 			return print_fail(a->np, number == SIGTERM ? STATUS_TERM : STATUS_INT,
@@ -192,7 +192,7 @@ static const struct example examples[] = {
 const struct command cmd_autoscale = {
 	.name = "autoscale",
 	.args = "CLUSTER",
-	.summary = "buy nodes for the jobs of a Slurm cluster, and give idle ones back",
+	.summary = "buy nodes while jobs wait, and give idle ones back",
 	.examples = examples,
 	.positional = "CLUSTER  a cluster whose file has 'autoscale'; 'nanopod provision list' shows all",
 	.description = "Stays, and looks again and again at the jobs that wait, the nodes, the price and the budget. "
@@ -211,7 +211,7 @@ const struct command cmd_autoscale = {
 		       "cluster's file and in Slurm.\n\n"
 		       "It runs where the account's token is, not on the cluster. One loop a cluster runs at a time.",
 	.options = options,
-	.flags = COMMAND_CONNECT | COMMAND_MARKET,
+	.flags = COMMAND_CONNECT | COMMAND_MARKET | COMMAND_MORE,
 	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_CLUSTER,

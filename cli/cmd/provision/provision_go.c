@@ -419,6 +419,18 @@ int provision_plan(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Verify, status ------------------------------------------------------------------------------------- */
 
+/* What works may yet differ from the file: somebody edited it by hand, or the file is newer. */
+static void provision_go_drift(struct provision *p)
+{
+	size_t changes = 0;
+
+	if (rollout_plan(p->e, &changes) == STATUS_OK && changes)
+		print_warn(p->np,
+			"all checks hold, but '%s' differs from its file in %zu place%s; 'nanopod provision plan %s' "
+			"shows where",
+			p->c->name, changes, changes == 1 ? "" : "s", p->kept ? p->kept : p->file);
+}
+
 int provision_verify(struct nanopod *np, const struct options *o, char **words)
 {
 	struct provision p;
@@ -426,8 +438,11 @@ int provision_verify(struct nanopod *np, const struct options *o, char **words)
 
 	status = status ? status : provision_take(&p, words);
 	status = status ? status : provision_open(&p, np->out);
-	if (!status)
+	if (!status) {
 		status = provision_end(&p, "verify", rollout_verify(p.e));
+		if (!status)
+			provision_go_drift(&p);
+	}
 	provision_release(&p);
 	return status;
 }
