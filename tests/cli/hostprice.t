@@ -145,6 +145,10 @@ is "$(as "$FOUNDRY" GET /np/v1/events | jq -c 'select(.type == "host.floor")' | 
 out=$(as "$RIVAL" PUT /np/v1/floors '{"hosts":["rack3"],"price_dollars_per_node_hour":"0.000000"}')
 refused 404 not_found hosts "another seller does not change it" "$out"
 run_is 0 "no floor" owner floor rack3 -p none
+run_is 0 "a floor that no step meets" owner floor rack3 -p 2.50 --per node -q
+run_is 7 "(a price below it)" owner price rack3 -p 1 --per node -y
+like "$err" "below its floor of .2\.50 per node-hour" "is told as it was typed"
+run_is 0 "no floor again" owner floor rack3 -p none
 is "$(as "$FOUNDRY" GET /np/v1/hosts/rack3 | json .floor_dollars_per_node_hour)" null "is none"
 run_is 0 "of all of a type" owner floor -t richmond -p 1.50 -q
 is "$(as "$FOUNDRY" GET /np/v1/hosts | jq -r '[.data[] | select(.instance_sku.alias == "richmond") | .floor_dollars_per_node_hour] | join(" ")')" \

@@ -386,8 +386,8 @@ int floor_refuse(const struct live_host *h, struct fail *why)
 	char money[MONEY_TEXT];
 
 	return fail_set(why, REASON_BELOW_FLOOR,
-		"host '%s' is not sold below its floor of %s per node-hour, which 'nanopod host floor' sets",
-		h->pub.name, money_text(60 * h->pub.floor, money));
+		"host '%s' is not sold below its floor of $%s per node-hour, which 'nanopod host floor' sets",
+		h->pub.name, price_text(h->pub.floor, 0, money));
 }
 
 int floor_check_order(const struct engine *e, const struct live_order *o, int64_t price, struct fail *why)
@@ -419,9 +419,9 @@ int floor_check(const struct engine *e, const struct event *ev, struct live_host
 
 		if (sell && sell->pool == (*out)->pool)
 			return fail_set(why, REASON_BELOW_FLOOR,
-				"host '%s' is on sale at %s per node-hour, below a floor of %s; give that another "
+				"host '%s' is on sale at $%s per node-hour, below a floor of $%s; give that another "
 				"price first, with 'nanopod host price'",
-				(*out)->pub.name, money_text(60 * p->price, asks), money_text(60 * floor, least));
+				(*out)->pub.name, price_text(p->price, 0, asks), price_text(floor, 0, least));
 	}
 	return 0;
 }
