@@ -148,26 +148,45 @@ static int host_price_plan(struct market_link *m, const struct options *o, const
 	return rc;
 }
 
-static int host_price_show(struct market_link *m, const struct options *o, const struct host_price_ask *ask)
+static int host_price_row(struct market_link *m, long at, const struct host_price_ask *ask, struct rows *rows)
 {
 	char names[NAMES_TEXT], was[CELL_TEXT], now[CELL_TEXT];
 	struct model_repriced r;
-	struct rows *rows;
-	int rc;
 
-	rows = rows_new(m->np, o, host_price_columns, &rc);
+	if (wire_repriced(m->doc, at, &r, &m->fail))
+		return host_price_fail(m, ask);
+	rows_add(rows,
+		(const char *[]){ r.order, host_price_names(&r, names), cell_price(r.was, ask->gpus, was),
+			cell_price(ask->price, ask->gpus, now), cell_bool(r.changed) });
+	return 0;
+}
+
+static int host_floor_row(struct market_link *m, long at, const struct host_price_ask *ask, struct rows *rows)
+{
+	char floor[CELL_TEXT], price[CELL_TEXT];
+	struct model_host h;
+
+	if (wire_host(m->doc, at, &h, &m->fail))
+		return host_price_fail(m, ask);
+	rows_add(rows,
+		(const char *[]){ h.name, h.id, cell_price(h.floor, ask->gpus, floor),
+			cell_price(h.on_sale, ask->gpus, price) });
+	return 0;
+}
+
+static int host_price_show(struct market_link *m, const struct options *o, const struct host_price_ask *ask)
+{
+	int rc;
+	struct rows *rows = rows_new(m->np, o, ask->floor ? host_floor_columns : host_price_columns, &rc);
+
 	if (!rows)
 		return rc;
-	for (size_t i = 0; i < doc_count(m->doc); i++) {
-		if (wire_repriced(m->doc, (long)i, &r, &m->fail)) {
-			rows_drop(rows);
-			return host_price_fail(m, ask);
-		}
-		rows_add(rows,
-			(const char *[]){ r.order, host_price_names(&r, names), cell_price(r.was, ask->gpus, was),
-				cell_price(ask->price, ask->gpus, now), cell_bool(r.changed) });
-	}
-	return rows_end(rows);
+	for (size_t i = 0; !rc && i < doc_count(m->doc); i++)
+		rc = ask->floor ? host_floor_row(m, (long)i, ask, rows) : host_price_row(m, (long)i, ask, rows);
+	if (!rc)
+		return rows_end(rows);
+	rows_drop(rows);
+	return rc;
 }
 
 /* The GPUs that the price is for: those of the type, or of the first host. */
@@ -221,28 +240,6 @@ static int host_price_do(struct market_link *m, const struct options *o, struct 
 
 /* ---- Floors -------------------------------------------------------------------------------------- */
 
-static int host_floor_show(struct market_link *m, const struct options *o, const struct host_price_ask *ask)
-{
-	char floor[CELL_TEXT], price[CELL_TEXT];
-	struct model_host h;
-	struct rows *rows;
-	int rc;
-
-	rows = rows_new(m->np, o, host_floor_columns, &rc);
-	if (!rows)
-		return rc;
-	for (size_t i = 0; i < doc_count(m->doc); i++) {
-		if (wire_host(m->doc, (long)i, &h, &m->fail)) {
-			rows_drop(rows);
-			return host_price_fail(m, ask);
-		}
-		rows_add(rows,
-			(const char *[]){ h.name, h.id, cell_price(h.floor, ask->gpus, floor),
-				cell_price(h.on_sale, ask->gpus, price) });
-	}
-	return rows_end(rows);
-}
-
 /* Before anything is changed: are they of one size? */
 static int host_floor_check(struct market_link *m, const struct options *o, const struct host_price_ask *ask,
 	const struct skus *skus)
@@ -277,7 +274,7 @@ static int host_floor_do(struct market_link *m, const struct options *o, struct 
 	if (!rc && !option_given(o, "dry-run") && host_price_send(m, o, ask, true))
 		rc = host_price_fail(m, ask);
 	else if (!rc)
-		rc = host_floor_show(m, o, ask);
+		rc = host_price_show(m, o, ask);
 	skus_release(&skus);
 	return rc;
 }

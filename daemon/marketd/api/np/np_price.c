@@ -208,39 +208,44 @@ static bool price_offers(struct api *api, const struct request *q, struct reply 
 
 /* ---- The change -------------------------------------------------------------------------------- */
 
-static struct event price_event(const struct repricing *p, const struct repriced *o)
-{
-	return (struct event){ .kind = EVENT_ORDER_PRICE,
-		.account = o->account,
-		.subject = o->order,
-		.u.order_price.price = p->price };
-}
+/* The event of one of them. False: it changes nothing. */
+typedef bool (*price_event_fn)(const struct engine *e, const struct repricing *p, size_t i, struct event *ev);
+typedef int (*price_check_fn)(const struct engine *e, const struct event *ev, struct fail *why);
 
 /* All of them or none: nothing is changed before each was checked. 0 or a reason. */
-static int price_apply(struct api *api, const struct request *q, const struct repricing *p, struct fail *why)
+static int price_apply(struct api *api, const struct request *q, const struct repricing *p, size_t count,
+	price_event_fn event, price_check_fn check, struct fail *why)
 {
+	const struct engine *e = market_engine(api->market);
 	struct quota_need need = { 0 };
 	bool any = false;
+	struct event ev;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < p->offer_count; i++) {
-		struct event ev = price_event(p, &p->offers[i]);
-
-		rc = engine_price_check(market_engine(api->market), &ev, why);
-		any = any || p->offers[i].was != p->price;
-		need.account = p->offers[i].account;
+	for (size_t i = 0; !rc && i < count; i++) {
+		any = event(e, p, i, &ev) || any;
+		rc = check(e, &ev, why);
+		need.account = ev.account;
 	}
 	if (rc || !any || body_bool(q->body, "dry_run", false))
 		return rc;
 	rc = quota_grant(api, q, &need, why);
-	for (size_t i = 0; !rc && i < p->offer_count; i++) {
-		struct event ev = price_event(p, &p->offers[i]);
-
-		/* A buyer may have taken all that this one had on sale at the price of the one before. */
-		if (p->offers[i].was != p->price && engine_order(market_engine(api->market), ev.subject))
+	for (size_t i = 0; !rc && i < count; i++)
+		if (event(e, p, i, &ev))
 			rc = api_apply(api, q, &ev, NULL, why);
-	}
 	return rc;
+}
+
+/* A buyer may have taken all that this one had on sale at the price of the one before. */
+static bool price_event(const struct engine *e, const struct repricing *p, size_t i, struct event *ev)
+{
+	const struct repriced *o = &p->offers[i];
+
+	*ev = (struct event){ .kind = EVENT_ORDER_PRICE,
+		.account = o->account,
+		.subject = o->order,
+		.u.order_price.price = p->price };
+	return o->was != p->price && engine_order(e, o->order);
 }
 
 static json_t *price_json(const struct request *q, const struct repricing *p)
@@ -269,7 +274,8 @@ static int post_prices(struct api *api, const struct request *q, struct reply *r
 
 	if (body_price(q, r, q->body, "price_dollars_per_node_hour", &p.price) && price_hosts(api, q, r, &p) &&
 		price_offers(api, q, r, &p)) {
-		rc = p.nomem ? REASON_UNAVAILABLE : price_apply(api, q, &p, &why);
+		rc = p.nomem ? REASON_UNAVAILABLE
+			     : price_apply(api, q, &p, p.offer_count, price_event, engine_price_check, &why);
 		if (rc)
 			api_failed(q, r, rc, "price_dollars_per_node_hour", &why);
 		else
@@ -281,38 +287,16 @@ static int post_prices(struct api *api, const struct request *q, struct reply *r
 
 /* ---- The least that they cost ------------------------------------------------------------------ */
 
-static struct event floor_event(const struct repricing *p, const struct host *h)
+static bool floor_event(const struct engine *e, const struct repricing *p, size_t i, struct event *ev)
 {
-	return (struct event){ .kind = EVENT_HOST_FLOOR,
+	const struct host *h = p->hosts[i];
+
+	(void)e;
+	*ev = (struct event){ .kind = EVENT_HOST_FLOOR,
 		.account = h->account,
 		.subject = h->id,
 		.u.host_floor.price = p->price };
-}
-
-/* All of them or none. 0 or a reason. */
-static int floor_apply(struct api *api, const struct request *q, const struct repricing *p, struct fail *why)
-{
-	struct quota_need need = { 0 };
-	bool any = false;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < p->host_count; i++) {
-		struct event ev = floor_event(p, p->hosts[i]);
-
-		rc = engine_floor_check(market_engine(api->market), &ev, why);
-		any = any || p->hosts[i]->floor != p->price;
-		need.account = ev.account;
-	}
-	if (rc || !any || body_bool(q->body, "dry_run", false))
-		return rc;
-	rc = quota_grant(api, q, &need, why);
-	for (size_t i = 0; !rc && i < p->host_count; i++) {
-		struct event ev = floor_event(p, p->hosts[i]);
-
-		if (p->hosts[i]->floor != p->price)
-			rc = api_apply(api, q, &ev, NULL, why);
-	}
-	return rc;
+	return h->floor != p->price;
 }
 
 static int put_floors(struct api *api, const struct request *q, struct reply *r)
@@ -323,7 +307,8 @@ static int put_floors(struct api *api, const struct request *q, struct reply *r)
 	int rc = 0;
 
 	if (body_price(q, r, q->body, "price_dollars_per_node_hour", &p.price) && price_hosts(api, q, r, &p)) {
-		rc = p.nomem ? REASON_UNAVAILABLE : floor_apply(api, q, &p, &why);
+		rc = p.nomem ? REASON_UNAVAILABLE
+			     : price_apply(api, q, &p, p.host_count, floor_event, engine_floor_check, &why);
 		for (size_t i = 0; !rc && i < p.host_count; i++)
 			json_array_append_new(list, np_host(market_engine(api->market), p.hosts[i]));
 		if (rc)
