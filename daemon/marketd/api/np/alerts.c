@@ -81,13 +81,15 @@ static bool alert_host_unproven(const struct alert_rule *r, const struct alert_s
 	return s->host->proof == PROOF_FAILED;
 }
 
-/* One of three rules, by how grave the operator says it is. */
+/* As grave as the operator says it is. */
 static bool alert_announced(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
 {
 	static const enum alert_severity grave[] = { ALERT_INFO, ALERT_WARNING, ALERT_CRITICAL };
 
+	(void)r;
 	out->since = s->said->from * 60;
-	return r->severity == grave[s->said->severity];
+	out->severity = grave[s->said->severity];
+	return true;
 }
 
 /* ---- Money and time ---------------------------------------------------------------------- */
@@ -225,10 +227,6 @@ const struct alert_rule alert_rules[] = {
 	{ "node_idle", ALERT_OF_NODE, ALERT_WARNING, ALERT_RATIO, 0.03, 3600, alert_node_idles, 60, 0, true,
 		"its GPUs have done less than {threshold} for {for}, at {money} an hour", "nanopod top {name} -g" },
 	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_INFO, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
-		"{said}", "nanopod alerts" },
-	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_WARNING, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
-		"{said}", "nanopod alerts" },
-	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_CRITICAL, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
 		"{said}", "nanopod alerts" },
 	GPU_RULES(GPU_ROWS){ 0 },
 };
@@ -392,7 +390,7 @@ static json_t *alert_json(const struct alert *a, const struct alert_subject *s)
 	alert_fill(a, s, a->rule->text, "", &text);
 	alert_fill(a, s, a->rule->next, alert_plain(name) ? name : json_string_value(id), &next);
 	made = json_pack("{s:s, s:s, s:s, s:{s:s, s:o, s:o, s:o}, s:o, s:o, s:o, s:s, s:I, s:o, s:o}", "object",
-		"alert", "rule", a->rule->name, "severity", alert_severity_word(a->rule->severity), "subject", "kind",
+		"alert", "rule", a->rule->name, "severity", alert_severity_word(a->severity), "subject", "kind",
 		alert_of_word(s->of), "id", id, "name", render_text(name), "account", render_text(of ? of->name : NULL),
 		"since", a->since ? json_integer(a->since) : json_null(), "value", alert_real(a->value), "threshold",
 		alert_real(a->rule->unit == ALERT_DOLLARS ? (double)a->money / 1e6 : a->rule->threshold), "unit",
@@ -409,7 +407,7 @@ void alert_look(const struct alert_subject *s, json_t *data)
 	int64_t now = market_now(s->api->market);
 
 	for (const struct alert_rule *r = alert_rules; r->name; r++) {
-		struct alert a = { .rule = r, .value = NAN, .gpu = -1 };
+		struct alert a = { .rule = r, .severity = r->severity, .value = NAN, .gpu = -1 };
 
 		if (r->of != s->of || (r->metric && !s->samples) || !r->holds(r, s, &a))
 			continue;

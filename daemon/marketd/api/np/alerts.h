@@ -38,6 +38,7 @@ struct alert_subject {
 
 struct alert {
 	const struct alert_rule *rule;
+	enum alert_severity severity; /* the rule's, unless the thing says another one */
 	int64_t since;     /* Unix seconds; 0: not known */
 	double value;      /* NAN: it has none */
 	int64_t gpu;       /* which, from 0; -1: none */
