@@ -16,32 +16,8 @@
 #include "agentd/os/cgroup.h"
 #include "agentd/os/disk.h"
 #include "agentd/os/mount.h"
-#include "agentd/os/spawn.h"
 
-enum { COMMAND_MS = 60000, NODE_DISK_PIDS = 64 };
-
-static int node_disk_make(const struct node_spec *n, const char *path, struct fail *f)
-{
-	char fresh[NS_PATH], owner[128], count[32], journal[32];
-	int rc = ns_path(n, "disk.new", fresh, f);
-
-	if (rc)
-		return rc;
-	unlink(fresh);
-	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard",
-		ns_first_id(n), ns_first_id(n));
-	snprintf(count, sizeof count, "%lld", (long long)disk_inodes(n->disk, n->inodes));
-	snprintf(journal, sizeof journal, "size=%u", disk_journal_mib(n->disk));
-	rc = disk_make(fresh, disk_file_size(n->disk, n->inodes), n->disk_taken, f);
-	if (!rc)
-		rc = spawn_words(COMMAND_MS, f, "mkfs.ext4", "-q", "-F", "-m", "0", "-O", "^resize_inode", "-I", "256",
-			"-N", count, "-J", journal, "-E", owner, fresh, NULL);
-	if (!rc && rename(fresh, path) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot keep the disk '%s'", path);
-	if (rc)
-		unlink(fresh);
-	return rc;
-}
+enum { NODE_DISK_PIDS = 64 };
 
 int ns_disk(const struct node_spec *n, struct fail *f)
 {
@@ -62,7 +38,12 @@ int ns_disk(const struct node_spec *n, struct fail *f)
 	rc = mount_file_works(n->disk_taken ? f : NULL);
 	if (rc)
 		return n->disk_taken ? rc : 0;
-	return node_disk_make(n, path, f);
+	return disk_ext4(path,
+		&(struct disk_ext4){ .bytes = n->disk,
+			.inodes = n->inodes,
+			.owner = ns_first_id(n),
+			.take = n->disk_taken },
+		f);
 }
 
 /* ---- How full it is -------------------------------------------------------------------------- */

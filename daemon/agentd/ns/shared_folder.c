@@ -111,26 +111,6 @@ static int shared_join(const struct node_spec *n, struct fail *f)
 
 /* ---- Its disk -------------------------------------------------------------------------------- */
 
-static int shared_make(const char *file, int64_t bytes, int64_t size, struct fail *f)
-{
-	char fresh[SHARED_PATH + 8], journal[32];
-	int rc;
-
-	snprintf(fresh, sizeof fresh, "%s.new", file);
-	snprintf(journal, sizeof journal, "size=%u", disk_journal_mib(bytes));
-	unlink(fresh);
-	rc = disk_make(fresh, size, true, f);
-	/* Blocks of one size, and room in its tables: it may grow a thousandfold. */
-	if (!rc)
-		rc = spawn_words(SHARED_MS, f, "mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096", "-I", "256", "-J",
-			journal, "-E", "root_owner=0:0,lazy_itable_init=1,lazy_journal_init=1,nodiscard", fresh, NULL);
-	if (!rc && rename(fresh, file) != 0)
-		rc = fail_errno(f, -errno, errno, "cannot keep the disk '%s'", file);
-	if (rc)
-		unlink(fresh);
-	return rc;
-}
-
 /* Where nobody has it mounted, its file system can grow without a right that some machines take from root. */
 static void shared_fit(const char *file)
 {
@@ -187,7 +167,7 @@ int ns_shared(const struct node_spec *n, struct fail *f)
 		size = disk_file_size(bytes, 0);
 		shared_path(n->setup, path, n->shared_id, "disk.img");
 		if (stat(path, &st) != 0)
-			rc = shared_make(path, bytes, size, f);
+			rc = disk_ext4(path, &(struct disk_ext4){ .bytes = bytes, .take = true, .grows = true }, f);
 		else if (st.st_size < size)
 			rc = shared_lengthen(path, size, f);
 	}

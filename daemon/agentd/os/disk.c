@@ -9,7 +9,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { DISK_MIB = 1 << 20, DISK_BLOCK = 512, DISK_PART = 20, DISK_PATH = 1024 };
+#include "agentd/os/spawn.h"
+
+enum { DISK_MIB = 1 << 20, DISK_BLOCK = 512, DISK_PART = 20, DISK_PATH = 1024, DISK_FORMAT_MS = 60000 };
 enum {
 	DISK_INODE = 256,
 	DISK_PER_INODE = 16384,
@@ -54,7 +56,7 @@ int64_t disk_held(const char *path)
 }
 
 /* A small disk has a small journal, which mkfs.ext4 would refuse otherwise: 1/32 of it, from 4 to 64 MiB. */
-unsigned disk_journal_mib(int64_t bytes)
+static unsigned disk_journal_mib(int64_t bytes)
 {
 	int64_t mib = bytes / DISK_MIB / JOURNAL_PART;
 
@@ -116,6 +118,47 @@ int disk_make(const char *path, int64_t bytes, bool take, struct fail *f)
 	if (rc)
 		unlink(path);
 	return rc ? fail_errno(f, rc, -rc, "cannot make the disk '%s'", path) : 0;
+}
+
+static int disk_format(const char *path, const struct disk_ext4 *how, struct fail *f)
+{
+	char owner[128], files[32], journal[32];
+	const char *argv[24] = { "mkfs.ext4", "-q", "-F", "-m", "0", "-I", "256", "-J", journal, "-E", owner };
+	size_t n = 11;
+
+	snprintf(owner, sizeof owner, "root_owner=%u:%u,lazy_itable_init=1,lazy_journal_init=1,nodiscard", how->owner,
+		how->owner);
+	snprintf(files, sizeof files, "%lld", (long long)disk_inodes(how->bytes, how->inodes));
+	snprintf(journal, sizeof journal, "size=%u", disk_journal_mib(how->bytes));
+	if (how->grows) { /* blocks of one size, room in its tables, and with each block as many files as is usual */
+		argv[n++] = "-b";
+		argv[n++] = "4096";
+	} else {
+		argv[n++] = "-O";
+		argv[n++] = "^resize_inode";
+		argv[n++] = "-N";
+		argv[n++] = files;
+	}
+	argv[n] = path;
+	return spawn_run(&(struct spawn){ .argv = argv }, DISK_FORMAT_MS, NULL, f);
+}
+
+int disk_ext4(const char *path, const struct disk_ext4 *how, struct fail *f)
+{
+	char fresh[DISK_PATH];
+	int rc;
+
+	if (snprintf(fresh, sizeof fresh, "%s.new", path) >= DISK_PATH)
+		return fail_errno(f, -ENAMETOOLONG, ENAMETOOLONG, "cannot make the disk '%s'", path);
+	unlink(fresh);
+	rc = disk_make(fresh, disk_file_size(how->bytes, how->inodes), how->take, f);
+	if (!rc)
+		rc = disk_format(fresh, how, f);
+	if (!rc && rename(fresh, path) != 0)
+		rc = fail_errno(f, -errno, errno, "cannot keep the disk '%s'", path);
+	if (rc)
+		unlink(fresh);
+	return rc;
 }
 
 int disk_hold(const char *path, int64_t bytes, struct fail *f)

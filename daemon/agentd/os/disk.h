@@ -23,13 +23,24 @@ int disk_room(const char *folder, int64_t *bytes);
  */
 int64_t disk_file_size(int64_t bytes, int64_t inodes);
 int64_t disk_inodes(int64_t bytes, int64_t inodes);
-unsigned disk_journal_mib(int64_t bytes);
 
 /*
  * Makes the file so long. take: its space is taken now, as far as this file system can, and the reserve stays free.
  * -ENOSPC: there is not enough.
  */
 int disk_make(const char *path, int64_t bytes, bool take, struct fail *f);
+
+/*
+ * Makes a file with an ext4 for so many bytes and files (0: as many as is usual) in one step: it is there with all that
+ * it needs, or it is not there. take: as above.
+ */
+struct disk_ext4 {
+	int64_t bytes, inodes;
+	unsigned owner; /* user and group of its root folder */
+	bool take;
+	bool grows; /* a thousandfold, while it is mounted; else it keeps its size */
+};
+int disk_ext4(const char *path, const struct disk_ext4 *how, struct fail *f);
 
 /*
  * Takes space now for a file that exists and will grow to so many bytes, as far as this file system can; the reserve
