@@ -179,8 +179,6 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_wait_disk(n, f);
 	if (!rc)
-		rc = ns_shared(n, f);
-	if (!rc)
 		rc = cgroup_fresh(n, f);
 	if (!rc)
 		rc = cgroup_make(n, ns_first_id(n), f);

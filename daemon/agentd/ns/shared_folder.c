@@ -142,41 +142,63 @@ static int shared_lengthen(const char *file, int64_t size, struct fail *f)
 		: fail_errno(f, -errno, errno, "cannot enlarge the disk '%s'", file);
 }
 
-int ns_shared(const struct node_spec *n, struct fail *f)
+/* While nobody else looks at it: the node has its part, and the disk is as large as all parts. *file: that disk. */
+static int shared_ready(const struct node_spec *n, char file[static SHARED_PATH], struct fail *f)
 {
-	char path[SHARED_PATH], at[NS_PATH];
 	int64_t bytes, size;
 	struct stat st;
 	size_t count;
+	int rc = shared_join(n, f);
+
+	if (!rc)
+		rc = shared_path(n->setup, file, n->shared_id, "nodes");
+	if (rc)
+		return rc;
+	bytes = shared_sum(file, &count);
+	size = disk_file_size(bytes, 0);
+	shared_path(n->setup, file, n->shared_id, "disk.img");
+	if (stat(file, &st) != 0)
+		rc = disk_ext4(file, &(struct disk_ext4){ .bytes = bytes, .take = true, .grows = true }, f);
+	else if (st.st_size < size)
+		rc = shared_lengthen(file, size, f);
+	if (!rc)
+		shared_fit(file);
+	return rc;
+}
+
+static int shared_check_name(const struct node_spec *n, struct fail *f)
+{
+	return shared_named(n->shared_id)
+		? 0
+		: fail_set(f, -EINVAL, "'%.60s' names no reservation whose folder the node could share",
+			  n->shared_id ? n->shared_id : "");
+}
+
+/* Where it is in the node. */
+static int shared_layer(const struct node_spec *n, struct fail *f)
+{
+	char at[NS_PATH];
+	int rc = ns_path(n, "layer" NS_SHARED_FOLDER, at, f);
+
+	return rc ? rc : ns_folder(at, 0755, ns_first_id(n), f);
+}
+
+int ns_shared(const struct node_spec *n, struct fail *f)
+{
+	char file[SHARED_PATH];
 	int fd, rc;
 
 	if (n->shared <= 0)
 		return 0;
-	if (!shared_named(n->shared_id))
-		return fail_set(f, -EINVAL, "'%.60s' names no reservation whose folder the node could share",
-			n->shared_id ? n->shared_id : "");
-	rc = mount_file_works(f);
+	rc = shared_check_name(n, f);
+	if (!rc)
+		rc = mount_file_works(f);
 	fd = rc ? rc : shared_lock(n->setup, true, f);
 	if (fd < 0)
 		return fd;
-	rc = shared_join(n, f);
-	if (!rc)
-		rc = shared_path(n->setup, path, n->shared_id, "nodes");
-	if (!rc) {
-		bytes = shared_sum(path, &count);
-		size = disk_file_size(bytes, 0);
-		shared_path(n->setup, path, n->shared_id, "disk.img");
-		if (stat(path, &st) != 0)
-			rc = disk_ext4(path, &(struct disk_ext4){ .bytes = bytes, .take = true, .grows = true }, f);
-		else if (st.st_size < size)
-			rc = shared_lengthen(path, size, f);
-	}
-	if (!rc)
-		shared_fit(path);
+	rc = shared_ready(n, file, f);
 	close(fd);
-	if (!rc)
-		rc = ns_path(n, "layer" NS_SHARED_FOLDER, at, f);
-	return rc ? rc : ns_folder(at, 0755, ns_first_id(n), f);
+	return rc ? rc : shared_layer(n, f);
 }
 
 int ns_shared_mount(const struct node_spec *n, int users, struct fail *f)
@@ -186,7 +208,9 @@ int ns_shared_mount(const struct node_spec *n, int users, struct fail *f)
 
 	if (n->shared <= 0)
 		return 0;
-	rc = shared_path(n->setup, file, n->shared_id, "disk.img");
+	rc = shared_check_name(n, f);
+	if (!rc)
+		rc = shared_layer(n, f);
 	if (!rc)
 		rc = ns_path(n, "shared.disk", raw, f);
 	if (!rc)
@@ -198,7 +222,9 @@ int ns_shared_mount(const struct node_spec *n, int users, struct fail *f)
 	fd = rc ? rc : shared_lock(n->setup, true, f);
 	if (fd < 0)
 		return fd;
-	rc = mount_file_shared(file, raw, f);
+	rc = shared_ready(n, file, f);
+	if (!rc)
+		rc = mount_file_shared(file, raw, f);
 	close(fd);
 	if (!rc)
 		rc = mount_shifted(users, raw, at, true, f);
