@@ -123,7 +123,9 @@ void progress_text(struct progress *p, int64_t now, char *room, size_t size)
 			progress_bytes(p->size, b, sizeof b));
 		progress_add(room, size, "%s/s, ", progress_bytes(p->rate, c, sizeof c));
 	}
-	if (!p->bytes || p->total > 1)
+	if (!p->phase && !p->running && !p->done && !p->failed)
+		progress_add(room, size, "connecting, ");
+	else if (!p->bytes || p->total > 1)
 		progress_add(room, size, "%zu running, %zu of %zu done, %zu failed, ", p->running, p->done, p->total,
 			p->failed);
 	progress_add(room, size, "%s", progress_time(now - p->began, a, sizeof a));

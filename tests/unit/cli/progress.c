@@ -51,6 +51,7 @@ static void check_run(void)
 	struct progress p;
 
 	progress_begin(&p, &np, 1000);
+	is_str(screen_of(&p, 40), "connecting, 1:15", "before any host runs it");
 	p.running = 128;
 	p.done = 500;
 	p.failed = 12;
