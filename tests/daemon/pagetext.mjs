@@ -122,6 +122,8 @@ is(machines.unsold(host([piece('sold', 0, 60), piece('on_sale', 60, 90, { order:
 is(machines.unsold(host([piece('idle', 0, 60), piece('closed', 60, 90), piece('idle', 90, null)]), 30), [{ start: 30, end: 60, orders: [] },
 	{ start: 90, end: 0, orders: [] }], 'an offer is of what is not offered, and not of what was taken back');
 is(machines.unsold(host([piece('idle', 0, 30)]), 30), [], 'what is over is not offered');
+is([0, 3600].map((start) => machines.offered(host([piece('idle', 0, start), piece('on_sale', start, null, { price_dollars_per_node_hour: '16.0' })]), 8, 60)),
+	['on sale at $2.00 per GPU-hour', `on sale from ${frame.when(3600, 60)} at $2.00 per GPU-hour`], 'an offer that begins later says when');
 is([machines.fresh({ at: 100 }, 160), machines.fresh({ at: 100 }, 200), machines.fresh({ at: null }, 0), machines.fresh(undefined, 0)],
 	[true, false, false, false], 'an old sample is no sample of now');
 const agent = (more) => ({ state: 'up', health: 'ok', status: { driver: 'ns' }, last_seen_at: 100, ...more });

@@ -107,7 +107,7 @@ function events(text) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { may, cash, micros, when, span, seconds, word, nodePrice, alertsOf, events };
+	module.exports = { may, cash, micros, when, span, seconds, word, nodePrice, perHour, alertsOf, events };
 
 // ---- Asking ---------------------------------------------------------------------------------------
 

@@ -109,7 +109,7 @@ function tally(hosts, now) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { saleOf, soldUntil, unsold, fresh, ofAll, machineFacts, gpusOf, tally };
+	module.exports = { offered, saleOf, soldUntil, unsold, fresh, ofAll, machineFacts, gpusOf, tally };
 
 // ---- Actions --------------------------------------------------------------------------------------
 
@@ -274,14 +274,22 @@ function proofOf(h) {
 		` until ${when(v.until, nowAt())}` : '') + (v.reason ? ': ' + plain(v.reason) : '');
 }
 
+// At what price, and from when on where that is later.
+function offered(h, gpus, now) {
+	const on = h.schedule.find((p) => p.price_dollars_per_node_hour);
+
+	return !on ? '' : `on sale ${on.start_at > now ? `from ${when(on.start_at, now)} ` : ''}at ${
+		perHour(on.price_dollars_per_node_hour, gpus)}`;
+}
+
 // What there is to say of a node beside its name.
 function hostFacts(h, gpus) {
-	const now = nowAt(), until = soldUntil(h), on = h.schedule.find((p) => p.price_dollars_per_node_hour);
+	const now = nowAt(), until = soldUntil(h);
 	const did = earned?.hosts.get(h.id);
 
 	return [plain(h.instance_sku.alias),
 		until ? `sold until ${when(until, now)}` : '',
-		on ? `on sale at ${perHour(on.price_dollars_per_node_hour, gpus)}` : '',
+		offered(h, gpus, now),
 		h.floor_dollars_per_node_hour ? `floor ${perHour(h.floor_dollars_per_node_hour, gpus)}` : '',
 		did ? `earned ${micros(did)}` : '',
 		proofOf(h),
