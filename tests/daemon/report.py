@@ -244,6 +244,40 @@ one, _, _ = report("ann", 0, 1 << 33, 1000)
 check(sum(r["amount_micros"] for r in everybody if r["account_name"] == "ann") == sum(r["amount_micros"] for r in one), "rows of one in those of all")
 check(len({r["account_name"] for r in everybody}) >= 5, "everybody is in it")
 
+# Usage events: each settlement once, of everybody and of one, in pages of any size; their sums are the report's, by month.
+
+
+def usage(account, limit, start=0):
+    got = []
+    for doc in pages("/np/v1/usage?limit=%d&from=%d%s" % (limit, start, "&account=" + account if account else "")):
+        check(len(doc["data"]) <= limit, "a page of usage has more events than it may")
+        got += doc["data"]
+    return got
+
+
+events = usage(None, rnd.choice([2, 37, 1000]))
+places = [tuple(int(n) for n in e["id"].split("-")[:2]) for e in events]
+check(places == sorted(places) and len(set(places)) == len(places), "events are in the order of the ledger, once each")
+check(len({e["id"] for e in events}) == len(events) > 0, "ids of events")
+for account in buyers + sellers + ["idle"]:
+    mine = [e for e in events if e["data"]["account_name"] == account]
+    check(usage(account, rnd.choice([2, 37, 1000])) == mine, account + ": its events are not those of everybody's that are its own")
+    for a, b in zip(ends, ends[1:]):
+        rows = [r for r in everybody if r["account_name"] == account and a <= r["at"] < b]
+        here = [e["data"] for e in mine if a <= e["data"]["at"] < b]
+        for kinds, field, said in ((("usage", "forfeit", "sponsored"), "amount_micros", "gross_micros"),
+                                   (("granted",), "granted_micros", "gross_micros"), (("refund",), "refunded_micros", "gross_micros")):
+            check(sum(d[field] for d in here) == sum(r[said] for r in rows if r["kind"] in kinds), "%s %d: %s of events" % (account, a, field))
+        check(60 * sum(d["node_minutes"] for d in here) ==
+              sum(r["seconds"] for r in rows if r["kind"] in ("usage", "refund", "granted")), "%s %d: minutes of events" % (account, a))
+        check(sum(d["gpu_seconds"] for d in here) == sum(r["seconds"] * r["gpus"] for r in rows if r["kind"] in ("usage", "refund", "granted")),
+              "%s %d: GPU-seconds of events" % (account, a))
+        check(sum(d["amount_micros"] for d in here if d["kind"] == "forfeit") ==
+              sum(r["gross_micros"] for r in rows if r["kind"] == "forfeit"), "%s %d: forfeits of events" % (account, a))
+later = [e for e in events if e["data"]["at"] >= ends[1]]
+check(usage(None, 1000, ends[1]) == later, "events from a time on")
+print("# seed %d: %d events: %s" % (seed, len(events), " ".join(sorted({e["data"]["kind"] + "/" + e["data"]["tier"] for e in events}))))
+
 # The operator's overview, after the market has counted up to now.
 for asked in range(100):
     view = ask("GET", "/np/v1/overview")

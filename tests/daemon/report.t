@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Reports and statements of random months are the ledger's sums, to the micro-dollar; report.py has the comparison.
+# Reports, statements and usage events of random months are the ledger's sums, to the micro-dollar; report.py has the comparison.
 # SEEDS="7 8 9" tries others.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"

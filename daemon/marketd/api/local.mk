@@ -107,6 +107,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_session.c \
 	daemon/marketd/api/np/np_tokens.c \
 	daemon/marketd/api/np/np_trades.c \
+	daemon/marketd/api/np/np_usage.c \
 	daemon/marketd/api/np/np_samples.c \
 	daemon/marketd/api/np/np_series.c \
 	daemon/marketd/api/np/np_speed.c \

@@ -48,6 +48,8 @@ static int fill_new(const char *path, struct fail *f)
 		rc = sqlite_run(s, sqlite_schema[i], f);
 	for (size_t i = 0; !rc && sqlite_schema_logs[i]; i++)
 		rc = sqlite_run(s, sqlite_schema_logs[i], f);
+	for (size_t i = 0; !rc && sqlite_schema_order[i]; i++)
+		rc = sqlite_run(s, sqlite_schema_order[i], f);
 	/* The last statement turns the log on; closing folds it in, so that one file remains. */
 	if (!rc)
 		rc = sqlite_run(s, "COMMIT; PRAGMA journal_mode=WAL;", f);

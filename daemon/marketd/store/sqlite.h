@@ -13,7 +13,7 @@
 enum { SQLITE_READS = 32 };
 
 enum {
-	SQLITE_STORE_FORM = 2,               /* of the tables; store_sqlite_migrate() knows the way up */
+	SQLITE_STORE_FORM = 3,                 /* of the tables; store_sqlite_migrate() knows the way up */
 	SQLITE_STORE_APPLICATION = 0x6e706d6b, /* "npmk" in the file's header */
 	SQLITE_STORE_STATEMENTS = 96,
 	SNAPSHOT_PART = 1 << 20,
@@ -84,6 +84,7 @@ int32_t sqlite_int(sqlite3_stmt *st, int column);
 /* ---- sqlrows.c: the tables, and writing rows in a transaction that is open ------------ */
 
 extern const char *const sqlite_schema[];                         /* ends with NULL */
+extern const char *const sqlite_schema_order[];                   /* the ledger's own order; ends with NULL */
 int sqlite_put_event(struct sqlite_store *s, uint64_t seq, const struct event *ev, const struct effects *did,
 	struct fail *f);
 int sqlite_put_answer(struct sqlite_store *s, const struct answer *a, struct fail *f);
@@ -101,11 +102,12 @@ enum sqlite_read {
 	READ_PARTS,
 	READ_ANSWER,
 	READ_POSTINGS,
+	READ_POSTINGS_ALL,
 	READ_NOTICES,
 	READ_NOTICES_ALL,
 	READ_ORDER,
 	READ_ORDER_NEXT,
-	READ_ORDERS,               /* and seven more: by id or start, account or pool …: see sqlorders.c */
+	READ_ORDERS, /* and seven more: by id or start, account or pool …: see sqlorders.c */
 	READ_LEASES = READ_ORDERS + 10,
 	READ_LOGS = READ_LEASES + 8, /* and writing them: see sqllog.c */
 	READ_COUNT = READ_LOGS + 12,

@@ -427,7 +427,7 @@ int sqlite_backup(struct store *base, const char *path, struct fail *f)
 /* ---- Migration --------------------------------------------------------------------------- */
 
 /* What makes form n + 1 out of form n, at index n; each list ends with NULL. Form 1 is the first. */
-static const char *const *const steps[SQLITE_STORE_FORM] = { NULL, sqlite_schema_logs };
+static const char *const *const steps[SQLITE_STORE_FORM] = { NULL, sqlite_schema_logs, sqlite_schema_order };
 
 static int step_up(struct sqlite_store *s, int form, struct fail *f)
 {

@@ -228,21 +228,26 @@ int sqlite_postings(struct store *base, uint64_t account, uint64_t after_seq, ui
 	store_posting_fn fn, void *arg, struct fail *f)
 {
 	struct sqlite_store *s = (struct sqlite_store *)base;
-	static const char sql[] = "SELECT " POSTING_COLUMNS " FROM posting WHERE account = ? AND (seq, n) > (?, ?) "
-		"ORDER BY seq, n";
+	static const char one[] = "SELECT " POSTING_COLUMNS " FROM posting WHERE account = ? AND (seq, n) > (?, ?) "
+				  "ORDER BY seq, n";
+	static const char all[] = "SELECT " POSTING_COLUMNS " FROM posting INDEXED BY posting_order WHERE ? = 0 AND "
+				  "(seq, n) > (?, ?) ORDER BY seq, n";
+	bool everybody = account == EVERYBODY;
+	unsigned number = everybody ? READ_POSTINGS_ALL : READ_POSTINGS;
 	sqlite3_stmt *st;
-	int rc = SQLITE_DONE, got = sqlite_statement(s, READ_POSTINGS, sql, &st, f);
+	int rc = SQLITE_DONE, got = sqlite_statement(s, number, everybody ? all : one, &st, f);
 
 	if (got)
 		return got;
-	sqlite_numbers(st, (const int64_t[]){ (int64_t)account, (int64_t)after_seq, (int64_t)after_n }, 3);
+	sqlite_numbers(st, (const int64_t[]){ everybody ? 0 : (int64_t)account, (int64_t)after_seq, (int64_t)after_n },
+		3);
 	for (size_t given = 0; !got && (!limit || given < limit) && (rc = sqlite3_step(st)) == SQLITE_ROW; given++) {
 		struct posting_row row;
 
 		sqlite_read_posting(st, &row);
 		got = fn(arg, &row);
 	}
-	return sqlite_ended(s, READ_POSTINGS, st, rc, got, f);
+	return sqlite_ended(s, number, st, rc, got, f);
 }
 
 int sqlite_notices(struct store *base, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,

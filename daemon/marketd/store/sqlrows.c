@@ -55,6 +55,12 @@ const char *const sqlite_schema[] = {
 	NULL,
 };
 
+/* Every posting in the order of the ledger, whoever's it is: an outbox that holds nothing twice. */
+const char *const sqlite_schema_order[] = {
+	"CREATE INDEX posting_order ON posting (seq, n)",
+	NULL,
+};
+
 /* X(name, SQL) */
 #define WRITES(X) \
 	X(EVENT, "INSERT INTO event (seq, at, kind, data) VALUES (?, ?, ?, ?)") \

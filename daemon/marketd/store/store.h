@@ -58,6 +58,7 @@ struct posting_row {
 	struct posting posting;
 	uint8_t chain[32];         /* SHA-256(chain before it of this account, its canonical text): chain.h */
 };
+#define EVERYBODY UINT64_MAX /* instead of an account: all statements, in the order of the ledger */
 typedef int (*store_posting_fn)(void *arg, const struct posting_row *row);
 
 struct notice_row {
@@ -129,7 +130,7 @@ struct store_calls {
 	/* order: the one that bought or sold; 0: any; sku 0: any. page may ask for newest first. Ended ones too. */
 	int (*leases)(struct store *s, uint64_t order, uint64_t sku, int64_t filled_since,
 		const struct store_page *page, store_lease_fn fn, void *arg, struct fail *f);
-	/* Of one account's statement (0: the market's own), after (seq, n), oldest first. */
+	/* Of one account's statement (0: the market's own) or EVERYBODY's, after (seq, n), oldest first. */
 	int (*postings)(struct store *s, uint64_t account, uint64_t after_seq, uint64_t after_n, size_t limit,
 		store_posting_fn fn, void *arg, struct fail *f);
 	/* account 0: everybody's. After (seq, n). */

@@ -180,7 +180,8 @@ static void test_migrate(void)
 	struct make m;
 
 	write_market("first", 10);
-	put_number("first", "DROP TABLE log_line; DROP TABLE log_head; PRAGMA user_version=1");
+	put_number("first",
+		"DROP INDEX posting_order; DROP TABLE log_line; DROP TABLE log_head; PRAGMA user_version=1");
 	refused("first", REASON_WRONG_STATE, "nanopod-marketd migrate", "the first form");
 	ok(store_sqlite_migrate("first", &from, &to, &f) == 0 && from == 1 && to == SQLITE_STORE_FORM,
 		"is brought up: %d to %d", from, to);

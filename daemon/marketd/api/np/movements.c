@@ -9,8 +9,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 
-/* A transfer has at most so many postings, with numbers that follow each other. */
-enum { DAY = 86400, ENTRIES_MAX = 8, ALL_BOOKS = (1 << MONEY_BOOKS) - 1 };
+enum { DAY = 86400, ALL_BOOKS = (1 << MONEY_BOOKS) - 1 };
 
 const char *movement_name(enum movement_kind kind)
 {
@@ -55,8 +54,7 @@ static int read_postings(struct api *api, uint64_t account, uint64_t seq, uint64
 	return s->calls->postings(s, account, seq, n, p->limit, take_posting, p, f);
 }
 
-/* The last seq of which all postings of the account are from before `at`. */
-static int seq_before(struct api *api, uint64_t account, int64_t at, uint64_t *seq, struct fail *f)
+int movements_before(struct api *api, uint64_t account, int64_t at, uint64_t *seq, struct fail *f)
 {
 	uint64_t low = 0, high = engine_count(market_engine(api->market)) + 1; /* what this turn did counts */
 	struct posting_row row;
@@ -78,12 +76,6 @@ static int seq_before(struct api *api, uint64_t account, int64_t at, uint64_t *s
 
 /* ---- What a lease was for -------------------------------------------------------------- */
 
-struct lease_found {
-	uint64_t id;
-	struct lease lease;
-	bool found;
-};
-
 static int movements_take_lease(void *arg, const struct lease *l, bool over)
 {
 	struct lease_found *x = arg;
@@ -95,7 +87,7 @@ static int movements_take_lease(void *arg, const struct lease *l, bool over)
 	return 1;
 }
 
-static int find_lease(struct api *api, uint64_t id, struct lease_found *x, struct fail *f)
+int movement_lease(struct api *api, uint64_t id, struct lease_found *x, struct fail *f)
 {
 	struct store *s = market_store(api->market);
 	const struct lease *live = engine_lease(market_engine(api->market), id);
@@ -315,7 +307,7 @@ static int add_fee(struct api *api, struct movement_page *p, const struct postin
 		.amount = x->amount,
 		.gross = x->amount,
 		.fee = x->amount };
-	int rc = x->book == BOOK_FEES ? find_lease(api, x->subject, last, f) : 0;
+	int rc = x->book == BOOK_FEES ? movement_lease(api, x->subject, last, f) : 0;
 
 	if (rc || x->book != BOOK_FEES)
 		return rc;
@@ -338,7 +330,7 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 	for (size_t i = 0; i < count; i++)
 		see_posting(&t, &rows[i].posting);
 	if (engine_grant_after(market_engine(api->market), p->account, 0) && t.capacity) {
-		rc = find_lease(api, t.subject, last, f);
+		rc = movement_lease(api, t.subject, last, f);
 		if (!rc && last->found)
 			rc = see_sponsors(api, p->account, rows, &last->lease, &t, f);
 	}
@@ -355,7 +347,7 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 	if (t.money[BOOK_HELD] || t.money[BOOK_ESCROW] > 0)
 		return 0; /* held for an order, or paid ahead for a lease: it still is the account's */
 	rc = see_market_side(api, rows, &t, f);
-	rc = rc ? rc : find_lease(api, t.subject, last, f);
+	rc = rc ? rc : movement_lease(api, t.subject, last, f);
 	if (rc)
 		return rc;
 	m.sku = last->found ? last->lease.sku : 0;
@@ -405,8 +397,7 @@ static void balances_of_now(struct api *api, struct movement_page *p)
 
 /* ---- A page ---------------------------------------------------------------------------- */
 
-/* How many of the postings from `at` on belong to one transfer. */
-static size_t transfer_length(const struct posting_row *rows, size_t at, size_t count)
+size_t movement_transfer(const struct posting_row *rows, size_t at, size_t count)
 {
 	size_t end = at + 1;
 
@@ -427,7 +418,7 @@ static int movements_of(struct api *api, struct movement_page *p, const struct p
 	for (; !rc && at < read->count; at += len) {
 		const struct posting_row *rows = read->list + at;
 
-		len = transfer_length(read->list, at, read->count);
+		len = movement_transfer(read->list, at, read->count);
 		if (full && at && at + len == read->count)
 			break; /* the rest of this transfer is on the next page */
 		if (rows->at >= p->to && (!p->balances || !p->account || p->met == ALL_BOOKS)) {
@@ -472,7 +463,7 @@ int movements_read(struct api *api, struct movement_page *p, struct fail *f)
 
 		read.limit = left;
 		if (!p->seq) {
-			rc = seq_before(api, p->account, p->from, &p->seq, f);
+			rc = movements_before(api, p->account, p->from, &p->seq, f);
 			p->n = INT64_MAX;
 		}
 		rc = rc ? rc : read_postings(api, p->account, p->seq, p->n, &read, f);

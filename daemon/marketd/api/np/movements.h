@@ -67,6 +67,23 @@ void movement_page_release(struct movement_page *p);
 
 const char *movement_name(enum movement_kind kind);
 
+/* A transfer has at most so many postings, with numbers that follow each other. */
+enum { ENTRIES_MAX = 8 };
+
+/* How many of the postings from `at` on belong to one transfer. */
+size_t movement_transfer(const struct posting_row *rows, size_t at, size_t count);
+
+/* The last seq of which all postings of the account (or EVERYBODY) are from before `at`. 0 or a reason. */
+int movements_before(struct api *api, uint64_t account, int64_t at, uint64_t *seq, struct fail *f);
+
+/* What a lease was for, also when it is over. Begin with { 0 }: it remembers the last one. 0 or a reason. */
+struct lease_found {
+	uint64_t id;
+	struct lease lease;
+	bool found;
+};
+int movement_lease(struct api *api, uint64_t id, struct lease_found *x, struct fail *f);
+
 /* Why the operator did what event `seq` is, as given with it; "" where nothing was. */
 enum { MOVEMENT_WHY = WHY_BYTES + 1 };
 const char *movement_why(struct api *api, uint64_t seq, char room[MOVEMENT_WHY]);

@@ -28,6 +28,7 @@ extern const struct route api_np_series_routes[];   /* np_series.c: what machine
 extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of them measured last */
 extern const struct route api_np_alert_routes[];    /* np_alerts.c: what is wrong, or soon will be */
 extern const struct route api_np_report_routes[];   /* np_report.c: money and node time by day */
+extern const struct route api_np_usage_routes[];    /* np_usage.c: settlements, for billing */
 extern const struct route api_np_overview_routes[]; /* np_overview.c: the market in numbers */
 extern const struct route api_np_public_routes[];   /* np_public.c: what is for sale, for strangers */
 extern const struct route api_np_verify_routes[];   /* np_verify.c: what agents measured of hosts */
@@ -96,6 +97,10 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r); 
 
 /* The invitation with this code; NULL: none is open. */
 const struct invitation *np_invitation_of(const struct engine *e, const char *code);
+
+/* ---- Cursors ------------------------------------------------------------------------------- */
+
+bool np_place(const char *text, uint64_t *seq, uint64_t *n); /* "SEQ-N", a place in the ledger */
 
 /* ---- Announcements ------------------------------------------------------------------------ */
 
@@ -193,6 +198,7 @@ extern const struct schema schema_np_series[];
 extern const struct schema schema_np_samples[];
 extern const struct schema schema_np_alerts[];
 extern const struct schema schema_np_report[];
+extern const struct schema schema_np_usage[];
 extern const struct schema schema_np_overview[];
 extern const struct schema schema_np_public[];
 extern const struct schema schema_np_session[];

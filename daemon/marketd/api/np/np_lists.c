@@ -61,8 +61,7 @@ static int posting_row(void *arg, const struct posting_row *row)
 	return 0;
 }
 
-/* "SEQ-N", the cursor of the page before. */
-static bool np_lists_place_parse(const char *text, uint64_t *seq, uint64_t *n)
+bool np_place(const char *text, uint64_t *seq, uint64_t *n)
 {
 	char *end;
 
@@ -89,7 +88,7 @@ static int get_ledger(struct api *api, const struct request *q, struct reply *r)
 
 	if (!api_query_int(q, r, "limit", 1, 1000, 200, &limit))
 		return r->status;
-	if (after && !np_lists_place_parse(after, &p.seq, &p.n))
+	if (after && !np_place(after, &p.seq, &p.n))
 		return api_refuse(q, r, REASON_INVALID, "after", "'after' is the cursor of the page before");
 	p.limit = (size_t)limit;
 	p.data = json_array();
