@@ -12,7 +12,7 @@
 extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_procurement,
 	cmd_reservations, cmd_orders, cmd_show, cmd_wait;
 extern const struct command cmd_types, cmd_balance, cmd_grants, cmd_burn, cmd_ledger, cmd_report, cmd_statement,
-	cmd_invoice, cmd_events, cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_token, cmd_api;
+	cmd_invoice, cmd_events, cmd_audit, cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_token, cmd_api;
 extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_autoscale, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_top, cmd_alerts, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
@@ -35,6 +35,7 @@ static const struct command *const commands[] = {
 	&cmd_wait,
 	&cmd_types,
 	&cmd_events,
+	&cmd_audit,
 	&cmd_login,
 	&cmd_logout,
 	&cmd_whoami,

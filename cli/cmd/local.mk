@@ -2,6 +2,7 @@
 nanopod_SOURCES += \
 	cli/cmd/alerts.c \
 	cli/cmd/api.c \
+	cli/cmd/audit.c \
 	cli/cmd/autoscale/autoscale.c \
 	cli/cmd/autoscale/autoscale.h \
 	cli/cmd/autoscale/autoscale_act.c \

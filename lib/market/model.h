@@ -534,6 +534,12 @@ struct model_extend {
 	bool dry_run;
 };
 
+struct model_audit {
+	int64_t seq, at;
+	const char *kind, *account, *text, *reason; /* account, reason NULL: none */
+	struct model_ref by;                        /* the token; id NULL: the operator */
+};
+
 struct model_release_new {
 	const char *sku;                      /* NULL: any */
 	int64_t from, nodes;                  /* 0: now; all */

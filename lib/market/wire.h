@@ -91,6 +91,7 @@ int wire_report_row(struct doc *d, long at, struct model_report_row *out, struct
 int wire_report_books(struct doc *d, struct model_report_books *out, struct fail *f);
 int wire_overview(struct doc *d, struct model_overview *out, struct fail *f);
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);
+int wire_audit(struct doc *d, long at, struct model_audit *out, struct fail *f);
 
 /* Never fails: leaves empty what it cannot read. status: HTTP's. */
 void wire_error(struct doc *d, int status, struct model_error *out);

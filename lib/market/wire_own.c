@@ -476,6 +476,26 @@ int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail 
 	return rc;
 }
 
+int wire_audit(struct doc *d, long at, struct model_audit *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_audit, "seq", INT, NEEDED, seq),
+		FIELD(model_audit, "at", INT, NEEDED, at),
+		FIELD(model_audit, "kind", TEXT, NEEDED, kind),
+		FIELD(model_audit, "account", TEXT, MAY, account),
+		FIELD(model_audit, "text", TEXT, NEEDED, text),
+		FIELD(model_audit, "reason", TEXT, MAY, reason),
+		FIELD(model_audit, "by", REF, MAY, by),
+		{ 0 },
+	};
+	struct model_audit made = { 0 };
+	int rc = wire_read(d, at, "an audit", fields, &made, f);
+
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {

@@ -8,7 +8,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 
-enum { AUDIT_LINE = 1024, AUDIT_NAME = 300 };
+enum { AUDIT_NAME = 300 };
 
 /* "'acme'", or its id where it has no name. */
 static const char *audit_account(const struct engine *e, uint64_t id, char room[AUDIT_NAME])
@@ -120,8 +120,17 @@ static bool audit_people(const struct engine *e, const struct event *ev, uint64_
 	}
 }
 
-/* false: no line is kept of it, as orders come by the thousand. */
-static bool audit_what(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
+static void audit_token(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
+{
+	char whose[AUDIT_NAME], id[IDENT_TEXT];
+
+	if (!made) /* who reads it later has its name alone */
+		snprintf(id, sizeof id, "'%.40s'", ev->name ? ev->name : "");
+	snprintf(room, size, "token %s made for account %s%s", made ? ident_text(IDENT_TOKEN, made, id) : id,
+		audit_account(e, ev->account, whose), ev->u.token.scopes & SCOPE_ADMIN ? ", with the scope admin" : "");
+}
+
+bool auditlog_what(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
 {
 	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
 
@@ -138,9 +147,7 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 			ev->name ? " for " : "", ev->name ? ev->name : "");
 		return true;
 	case EVENT_TOKEN:
-		snprintf(room, size, "token %s made for account %s%s", ident_text(IDENT_TOKEN, made, id),
-			audit_account(e, ev->account, whose),
-			ev->u.token.scopes & SCOPE_ADMIN ? ", with the scope admin" : "");
+		audit_token(e, ev, made, room, size);
 		return true;
 	case EVENT_TOKEN_REVOKE:
 		snprintf(room, size, "token %s of account %s revoked", ident_text(IDENT_TOKEN, ev->subject, id),
@@ -181,9 +188,9 @@ static bool audit_what(const struct engine *e, const struct event *ev, uint64_t 
 void auditlog_note(struct api *api, const struct request *q, const struct event *ev, uint64_t made)
 {
 	const struct engine *e = market_engine(api->market);
-	char what[AUDIT_LINE], who[AUDIT_NAME + 64], line[sizeof what + sizeof who + 16];
+	char what[AUDITLOG_TEXT], who[AUDIT_NAME + 64], line[sizeof what + sizeof who + 16];
 
-	if (!api->log || api->log->level < LOG_INFO || !audit_what(e, ev, made, what, sizeof what))
+	if (!api->log || api->log->level < LOG_INFO || !auditlog_what(e, ev, made, what, sizeof what))
 		return;
 	audit_who(e, q, who, sizeof who);
 	snprintf(line, sizeof line, "audit: %s, by %s", what, who);

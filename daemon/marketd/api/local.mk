@@ -84,6 +84,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_announce.c \
+	daemon/marketd/api/np/np_audit.c \
 	daemon/marketd/api/np/np_authz.c \
 	daemon/marketd/api/np/np_price.c \
 	daemon/marketd/api/np/np_price_schemas.c \

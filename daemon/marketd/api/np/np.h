@@ -19,6 +19,7 @@ extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, 
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
 extern const struct route api_np_grant_routes[];    /* np_grants.c: grants, what is known of accounts */
+extern const struct route api_np_audit_routes[];    /* np_audit.c: who did what */
 extern const struct route api_np_announce_routes[]; /* np_announce.c: what the operator says */
 extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
 extern const struct route api_np_agent_routes[];    /* np_agents.c: machines that join, their owner's view */
@@ -192,6 +193,7 @@ extern const struct schema schema_np[];
 extern const struct schema schema_np_price[];
 extern const struct schema schema_np_announce[];
 extern const struct schema schema_np_grant[];
+extern const struct schema schema_np_audit[];
 extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];
