@@ -119,6 +119,29 @@ run as "$TMP/bob" balance
 is "$status" 4 "and signed out"
 like "$(cat "$MARKETD_LOG")" "audit: person pers_[0-9a-z]* of account 'acme' removed, by 'Ann'" "the log says by whom" || diag "$(grep audit "$MARKETD_LOG")"
 
+# Every route by roles: what each may, line by line. ROLES=write writes the list anew; look at the difference.
+for role in buyer provider viewer billing; do
+	run as "$TMP/ann" invite --role $role -q
+	login "r$role" "$TMP/$role" --invite "${out##* }"
+done
+token_of() { cat "$TMP/$1/.config/nanopod/token"; }
+operator=$(op admin token acme root --scope admin -q)
+node "$SRC/tests/daemon/roles.mjs" "$NANOPOD_URL" stranger= viewer="$(token_of viewer)" billing="$(token_of billing)" \
+	buyer="$(token_of buyer)" provider="$(token_of provider)" owner="$(token_of ann)" operator="$operator" >"$TMP/roles" 2>"$TMP/err"
+[ "${ROLES:-}" != write ] || cp "$TMP/roles" "$SRC/tests/fixtures/roles"
+ok "every route is for whom the list says" diff "$SRC/tests/fixtures/roles" "$TMP/roles"
+is "$(grep -v '^GET' "$TMP/roles" | grep -E ' (viewer|billing) ' | grep -v stranger | sed 's/:.*//' | tr -s ' ')" "$(cat <<'READS'
+POST /np/v1/pools/{pool}/extend
+POST /np/v1/pools/{pool}/release
+POST /np/v1/quote
+DELETE /np/v1/session
+POST /np/v1/session
+POST /v2/feature_flags/{feature_flag}
+POST /v2/order_preview
+READS
+)" "who only reads may only ask what else would cost, and sign a browser in"
+is "$(awk '/ provider/ && !/ buyer/ && / \/v2\/orders/' "$TMP/roles")" "" "orders are a buyer's"
+
 # The keys roll.
 issuer_stop
 issuer_start second

@@ -4,8 +4,8 @@ EXTRA_DIST += tests/fuzz/fuzz.sh $(wildcard $(srcdir)/tests/fuzz/corpus/*/*)
 
 fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tests/fuzz/claims tests/fuzz/cluster \
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
-	tests/fuzz/hostbook tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/keepwire tests/fuzz/kexinit \
-	tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache \
+	tests/fuzz/hostbook tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/jwt tests/fuzz/keepwire \
+	tests/fuzz/kexinit tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache \
 	tests/fuzz/policy tests/fuzz/power \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
 	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/when tests/fuzz/wire \
@@ -37,6 +37,9 @@ tests_fuzz_http_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_http_LDADD = libmarketd.la
 tests_fuzz_journal_SOURCES = tests/fuzz/journal.c tests/fuzz/replay.c
 tests_fuzz_journal_LDADD = libstore.la libbase.la
+tests_fuzz_jwt_SOURCES = tests/fuzz/jwt.c tests/fuzz/replay.c
+tests_fuzz_jwt_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_jwt_LDADD = liboidc.la
 tests_fuzz_keepwire_SOURCES = tests/fuzz/keepwire.c tests/fuzz/replay.c
 tests_fuzz_keepwire_LDADD = libpssh-all.la
 tests_fuzz_kexinit_SOURCES = tests/fuzz/kexinit.c tests/fuzz/replay.c
