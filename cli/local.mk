@@ -14,6 +14,7 @@ include cli/logs/local.mk
 include cli/top/local.mk
 include cli/alerts/local.mk
 include cli/autoscale/local.mk
+include cli/meter/local.mk
 include cli/local/local.mk
 include cli/provision/local.mk
 libcli_la_LIBADD = libconf.la libmarket.la libbase.la

@@ -99,6 +99,7 @@ nanopod_SOURCES += \
 	cli/cmd/admin/reputation.c \
 	cli/cmd/admin/reputation.h \
 	cli/cmd/admin/admin_hosts.c \
+	cli/cmd/admin/admin_meter.c \
 	cli/cmd/admin/admin_overview.c \
 	cli/cmd/admin/admin_skus.c \
 	cli/cmd/admin/admin_part.c \

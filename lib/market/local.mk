@@ -28,6 +28,7 @@ libmarket_la_SOURCES = \
 	lib/market/wire_own.c \
 	lib/market/wire_people.c \
 	lib/market/wire_report.c \
+	lib/market/wire_usage.c \
 	lib/market/wire_read.c \
 	lib/market/wire_sample.c \
 	lib/market/wire_write.c

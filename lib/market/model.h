@@ -443,6 +443,19 @@ struct model_report_books {
 	int64_t before[MODEL_BOOKS], after[MODEL_BOOKS];
 };
 
+/* A settlement of a lease: GET /np/v1/usage. */
+struct model_usage {
+	const char *id, *metric; /* metric: "gpu_active_time" or "node_time" */
+	const char *account, *account_name, *kind, *lease, *sku, *type, *reservation, *tier;
+	int64_t at, node_minutes, gpu_seconds, amount, granted, refunded;
+};
+
+/* What a billing system counted of one metric. */
+struct model_metered {
+	const char *metric, *units; /* units: a decimal */
+	int64_t events, cents, groups;
+};
+
 /* GET /np/v1/overview: a market in numbers, for its operator. */
 struct model_overview_period {
 	int64_t turnover, fees, credited, seconds; /* MODEL_NONE: not counted yet */

@@ -89,9 +89,23 @@ int wire_lease(struct doc *d, long at, struct model_lease *out, struct fail *f);
 int wire_posting(struct doc *d, long at, struct model_posting *out, struct fail *f);
 int wire_report_row(struct doc *d, long at, struct model_report_row *out, struct fail *f);
 int wire_report_books(struct doc *d, struct model_report_books *out, struct fail *f);
+int wire_usage(struct doc *d, long at, struct model_usage *out, struct fail *f);
 int wire_overview(struct doc *d, struct model_overview *out, struct fail *f);
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);
 int wire_audit(struct doc *d, long at, struct model_audit *out, struct fail *f);
+
+/* ---- Lago's answers ------------------------------------------------------------------------ */
+
+/* The lago_id of what it made or has: of a "billable_metric" whose "code" is this one. NULL: it says another thing. */
+const char *wire_lago_id(struct doc *d, const char *thing, const char *key, const char *name);
+/* Has the plan a dynamic charge for this metric? */
+bool wire_lago_charges(struct doc *d, const char *code);
+/* It lists just the events that it was sent; else -EPROTO with a sentence that goes on from "it". */
+int wire_lago_accepted(struct doc *d, const char *const *ids, size_t count, struct fail *f);
+/* A refusal that only says which of the events it has already: known[i]. -EPROTO: it says something else. */
+int wire_lago_known(struct doc *d, bool *known, size_t count, struct fail *f);
+/* The usage of the period under way, a charge each; *from: when it began, ISO 8601. */
+int wire_lago_usage(struct doc *d, const char **from, struct model_metered **out, size_t *count, struct fail *f);
 
 /* Never fails: leaves empty what it cannot read. status: HTTP's. */
 void wire_error(struct doc *d, int status, struct model_error *out);

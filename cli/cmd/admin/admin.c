@@ -409,6 +409,8 @@ static const struct action actions[] = {
 	{ "grant end", "ID...", 1, 100, admin_grant_end },
 	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
 	{ "reputation", "ACCOUNT... --commits SOURCE [--until TIME] [--dry-run]", 1, 1000, admin_reputation },
+	{ "meter check", "--to RECEIVER [--from TIME]", 0, 0, admin_meter_check },
+	{ "meter", "--to RECEIVER [--watch] [--from TIME]", 0, 0, admin_meter },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
 	{ "policy", "", 0, 0, admin_policy },
 	{ 0 },
@@ -441,7 +443,9 @@ static const struct option options[] = {
 			"verify_hours, recheck_percent; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
 	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
-	{ "from", 0, OPTION_STRING, "TIME", .help = "host add, offer, announce: start; default: now" },
+	{ "from", 0, OPTION_STRING, "TIME",
+		.help = "host add, offer, announce: start; default: now; meter: first usage to send, if nothing "
+			"was sent before; default: all; meter check: default: this month" },
 	{ "until", 0, OPTION_STRING, "TIME",
 		.help = "host add, offer, announce, grant, facts: end; default: none; reputation: until when the score "
 			"counts; "
@@ -459,6 +463,17 @@ static const struct option options[] = {
 		.help = "reputation: a clone, or JSON Lines of 'perceval git'; - is standard input; repeatable",
 		.complete = COMPLETE_FILE },
 	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan; reputation: write nothing down" },
+	{ "to", 0, OPTION_STRING, "RECEIVER", .help = "meter: lago:URL, or file:PATH for JSON Lines" },
+	{ "key-file", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE,
+		.help = "meter: the receiver's API key; default: NANOPOD_METER_KEY" },
+	{ "watch", 0, OPTION_FLAG, .help = "meter: go on until a signal" },
+	{ "every", 0, OPTION_DURATION, "DURATION", .fallback = "30s", .help = "meter: from one look to the next" },
+	{ "batch", 0, OPTION_INT, "N", .min = 2, .max = 100, .fallback = "100",
+		.help = "meter: events in one request" },
+	{ "state", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE,
+		.help = "meter: how far the receiver is; default: a file in ~/.local/state/nanopod/meter for each "
+			"market, "
+			"profile and receiver" },
 	{ 0 },
 };
 
@@ -481,6 +496,8 @@ static const struct example examples[] = {
 	{ "nanopod admin facts alice git_emails=alice@example.org && nanopod admin reputation alice --commits "
 	  "/srv/git/project",
 		"score her commits in a clone" },
+	{ "nanopod admin meter --to lago:https://api.getlago.com --key-file lago.key --watch",
+		"bill what accounts use by Lago, event by event" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },
 };
@@ -502,6 +519,7 @@ const struct command cmd_admin = {
 		      "grant     list, add, end: an account's money that pays for another's buys\n"
 		      "facts     ACCOUNT [NAME=VALUE...]: what the market's policy knows of an account\n"
 		      "reputation ACCOUNT...: score accounts by their commits\n"
+		      "meter     send what was used and paid to Lago or a file, once each; check: compare\n"
 		      "policy    show the rules; set KEY=VALUE...",
 	.description = "The operator connects by the market's unix socket (--url unix:/path) or with a token of "
 		       "scope admin. An owner of hosts with a token of scope host may use host and offer for "
@@ -513,6 +531,6 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|reputation|policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|reputation|meter|policy",
 	.run = admin_command,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nanopod admin: admin.c has the table of actions, admin_skus.c types, admin_hosts.c hosts and offers,
- * admin_tokens.c tokens, admin_announce.c announcements, admin_overview.c the market in numbers, admin_part.c what all
- * use.
+ * admin_tokens.c tokens, admin_meter.c usage for billing, admin_announce.c announcements, admin_overview.c the market
+ * in numbers, admin_part.c what all use.
  */
 #ifndef CLI_CMD_ADMIN_ADMIN_H
 #define CLI_CMD_ADMIN_ADMIN_H
@@ -31,6 +31,8 @@ int admin_grant_add(struct nanopod *np, const struct options *o, char **words);
 int admin_grant_end(struct nanopod *np, const struct options *o, char **words);
 int admin_facts(struct nanopod *np, const struct options *o, char **words);
 int admin_reputation(struct nanopod *np, const struct options *o, char **words);
+int admin_meter(struct nanopod *np, const struct options *o, char **words);
+int admin_meter_check(struct nanopod *np, const struct options *o, char **words);
 int admin_offer(struct nanopod *np, const struct options *o, char **words);
 
 /*

@@ -87,7 +87,6 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_audit.c \
 	daemon/marketd/api/np/np_authz.c \
 	daemon/marketd/api/np/np_price.c \
-	daemon/marketd/api/np/np_price_schemas.c \
 	daemon/marketd/api/np/np_overview.c \
 	daemon/marketd/api/np/np_public.c \
 	daemon/marketd/api/np/np_proof.c \

@@ -104,7 +104,7 @@ static void usage_see(struct usage *u, const struct posting_row *row)
 }
 
 /* False: it buys time, or moves it, and settles nothing. */
-static bool usage_from(const struct posting_row *rows, size_t count, const struct lease *l, struct usage *out)
+static bool usage_settled(const struct posting_row *rows, size_t count, const struct lease *l, struct usage *out)
 {
 	struct usage u = { .lease = l };
 	bool bought = false;
@@ -181,7 +181,7 @@ static int usage_transfer(struct usage_page *p, const struct posting_row *rows, 
 	struct usage u;
 	int rc = movement_lease(p->api, rows->posting.subject, &p->last, f);
 
-	if (rc || !p->last.found || !usage_from(rows, count, &p->last.lease, &u))
+	if (rc || !p->last.found || !usage_settled(rows, count, &p->last.lease, &u))
 		return rc;
 	if (p->account == EVERYBODY || p->account == u.lease->buyer)
 		usage_add(p, &u, u.buyer, false);

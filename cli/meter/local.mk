@@ -1,0 +1,11 @@
+# cli/meter: usage events of the ledger, sent to who bills or meters.
+libcli_la_SOURCES += \
+	cli/meter/meter.h \
+	cli/meter/meterbook.c \
+	cli/meter/meterbook.h \
+	cli/meter/metercheck.c \
+	cli/meter/meterfile.c \
+	cli/meter/meterlago.c \
+	cli/meter/metersend.c \
+	cli/meter/meterway.c \
+	cli/meter/meterway.h
