@@ -67,7 +67,7 @@ export NANOPOD_METER_KEY=l4g0
 meter() { NANOPOD_URL=unix:$MARKETD_SOCKET timeout -k 5 100 "$NANOPOD" admin meter "$@" </dev/null; }
 
 # ---- A receiver that works -----------------------------------------------------------------------------------------
-run_is 0 "nothing was used yet" meter --to "$TO"
+run_is 0 "nothing was used yet" meter --to "$TO" --state lago.book
 like "$err" "0 events accepted" "and nothing is sent"
 month 4
 all=$(ledger)
@@ -75,7 +75,7 @@ all=$(ledger)
 is "$(jq -r '[.type, .data.kind, .data.tier] | join(" ")' ledger | sort -u | tr '\n' ,)" \
 	"gpu_active_time refund reserved,gpu_active_time sponsored reserved,gpu_active_time usage reserved,gpu_active_time usage spot,node_time forfeit reserved,node_time sponsored reserved,node_time usage reserved," \
 	"of all kinds"
-NANOPOD_METER_KEY=wrong run_is 8 "a key that is wrong" meter --to "$TO"
+NANOPOD_METER_KEY=wrong run_is 8 "a key that is wrong" meter --to "$TO" --state lago.book
 like "$err" "it does not accept the key .401." "is told"
 unlike "$err" "wrong|l4g0" "and not said"
 run_is 4 "who is no operator" env NANOPOD_TOKEN="$ACME" "$NANOPOD" admin meter --to file:mine
@@ -83,10 +83,10 @@ is "$(as "$ACME" GET "/np/v1/usage?limit=1000" | jq -r '[.data[].data.account_na
 run_is 0 "a token of the operator's" env NANOPOD_TOKEN="$(operator POST /np/v1/accounts/uni/tokens '{"name":"op","scopes":["admin"]}' | jq -r .token)" \
 	"$NANOPOD" admin meter --to file:all
 is "$(cat all)" "$(cat ledger)" "reads everybody's"
-run_is 0 "--explain" meter --to "$TO" --explain
+run_is 0 "--explain" meter --to "$TO" --state lago.book --explain
 like "$out" "^GET .*/np/v1/usage" "shows what it asks"
-run_is 0 "--explain of a check" meter check --to "$TO" --explain
-run_is 0 "all of it" meter --to "$TO"
+run_is 0 "--explain of a check" meter check --to "$TO" --state lago.book --explain
+run_is 0 "all of it" meter --to "$TO" --state lago.book
 like "$err" "$all events accepted, $all in all" "is accepted"
 lago >state
 is "$(jq '.events | length' state)" "$all" "once"
@@ -96,34 +96,38 @@ is "$(jq -r '[.subscriptions[] | .external_id | sub("acct_[^:]*"; "x")] | sort |
 	"for customers with a subscription for each tier"
 is "$(jq -r '[.events[] | (.external_subscription_id as $s | .code as $c | select(($s | in($all)) and ($c | in($m)) | not))] | length' \
 	--argjson all "$(jq .subscriptions state)" --argjson m "$(jq .metrics state)" state)" 0 "which are there for every event"
-run_is 0 "again" meter --to "$TO"
+run_is 0 "again" meter --to "$TO" --state lago.book
 like "$err" "0 events accepted, $all in all" "sends nothing twice"
-book=$(ls "$HOME"/.local/state/nanopod/meter/* | grep -v lock)
-is "$(stat -c %a "$book")" 600 "nobody else may read how far it is"
+book=lago.book
+is "$(stat -c %a $book "$HOME"/.local/state/nanopod/meter/* | sort -u)" 600 "nobody else may read how far it is"
 sed -i 's/^cursor .*/cursor 0-0/; s/^events .*/events 0/' "$book"
-run_is 0 "from the beginning, as after a disk that lost it" meter --to "$TO" --batch 7
+run_is 0 "from the beginning, as after a disk that lost it" meter --to "$TO" --state lago.book --batch 7
 lago >state
 is "$(jq '.events | length' state)" "$all" "none is taken twice"
 ok "each batch is refused as a whole" [ "$(jq .count.refused state)" -ge $((all / 7)) ]
 
 # ---- Compared ---------------------------------------------------------------------------------------------------------
-run_is 0 "compared" meter check --to "$TO" -o json
+run_is 0 "compared" meter check --to "$TO" --state lago.book -o json
 is "$(jq -r 'map(.state) | unique | join(" ")' <<<"$out")" same "it counted the same"
 is "$(jq 'map(.amount_micros | tonumber) | add' <<<"$out")" "$(jq -s 'map(.data.amount_micros) | add' ledger)" "which is all of the ledger's"
 run_is 2 "a file cannot be asked" meter check --to file:x.jsonl
 
 # ---- A file ------------------------------------------------------------------------------------------------------------
-run_is 0 "a file" meter --to file:usage.jsonl
+run_is 0 "a file" meter --to file:usage.jsonl --state file.book
 is "$(cat usage.jsonl)" "$(cat ledger)" "has what the market said, a line each"
 printf '{"half":' >>usage.jsonl
-for b in "$HOME"/.local/state/nanopod/meter/*; do
-	! grep -q "^events $all$" "$b" || [ "$b" = "$book" ] || sed -i 's/^cursor .*/cursor 0-0/; s/^events .*/events 0/' "$b"
+cursor= more=true
+while [ $more = true ]; do # the last page's, which is what a kill leaves
+	before=$cursor
+	operator GET "/np/v1/usage?limit=100${cursor:+&after=$cursor}" >page
+	cursor=$(jq -r .cursor page) more=$(jq .has_more page)
 done
-run_is 0 "killed before it noted that" meter --to file:usage.jsonl
+sed -i "s/^cursor .*/cursor $before/" file.book
+run_is 0 "killed before it noted that" meter --to file:usage.jsonl --state file.book
 is "$(cat usage.jsonl)" "$(cat ledger)" "the file has no line twice, and no half one"
 run_is 2 "nowhere" meter
 run_is 2 "an unknown receiver" meter --to ftp://x
-run_is 2 "Lago without a key" env -u NANOPOD_METER_KEY NANOPOD_URL="unix:$MARKETD_SOCKET" "$NANOPOD" admin meter --to "$TO"
+run_is 2 "Lago without a key" env -u NANOPOD_METER_KEY NANOPOD_URL="unix:$MARKETD_SOCKET" "$NANOPOD" admin meter --to "$TO" --state lago.book
 run_is 1 "a book of another receiver" meter --to file:other --state "$book"
 
 # ---- A receiver that fails in every way, and a sender that is killed -------------------------------------------------------
@@ -134,7 +138,7 @@ while [ "$(lago | jq .count.faults)" -lt "$want" ] && [ $rounds -lt 20 ]; do # 2
 	month 6
 	all=$(ledger)
 	until grep -q "^events $all$" "$book"; do
-		NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" admin meter --to "$TO" --watch --every 1ms --batch 2 2>>watch.err </dev/null & pid=$!
+		NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" admin meter --to "$TO" --state lago.book --watch --every 1ms --batch 2 2>>watch.err </dev/null & pid=$!
 		echo $pid >pid.new && mv pid.new pid
 		finished() { grep -q "^events $all$" "$book" || ! kill -0 $pid 2>/dev/null; }
 		wait_for 300 finished || { fail "(it goes on)"; break 2; }
@@ -153,12 +157,12 @@ is "$(jq -r '.events[].transaction_id' state | sort | uniq -d)" "" "no event was
 is "$(jq -r '.events[] | "\(.transaction_id) \(.timestamp) \(.code) \(.properties.node_minutes) \(.properties.gpu_seconds) \(.precise_total_amount_cents | sub("[.]"; "") | tonumber)"' state)" \
 	"$(jq -r '"\(.id) \(.data.at) \(.type) \(.data.node_minutes) \(.data.gpu_seconds) \(.data.amount_micros)"' ledger)" \
 	"what it accepted is the ledger, in its order, to the micro-dollar"
-run_is 0 "compared" meter check --to "$TO"
+run_is 0 "compared" meter check --to "$TO" --state lago.book
 unlike "$out" differs "it counted the same"
 
 # ---- And the invoices ---------------------------------------------------------------------------------------------------------
 v2_clock 1801440000
-run_is 0 "the month is over" meter --to "$TO"
+run_is 0 "the month is over" meter --to "$TO" --state lago.book
 lago >state
 for account in acme stranger uni miser; do
 	id=$(operator GET /np/v1/accounts/$account | jq -r .id)

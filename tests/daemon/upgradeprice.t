@@ -11,6 +11,7 @@ need sqlite3
 mkdir -m 700 "$MARKETD_DATA"
 sqlite3 "$MARKETD_DATA/market.db" <"$SRC/tests/fixtures/market/form6.sql"
 chmod 600 "$MARKETD_DATA/market.db"
+run_is 0 "it is migrated" "$MARKETD" migrate --data "$MARKETD_DATA"
 ok "check finds nothing wrong with it" "$MARKETD" check --data "$MARKETD_DATA"
 marketd_start --test-clock=$((NOW + 600)) || exit 1
 ACME=$(marketd_token acme)
