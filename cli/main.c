@@ -12,7 +12,8 @@
 extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_procurement,
 	cmd_reservations, cmd_orders, cmd_show, cmd_wait;
 extern const struct command cmd_types, cmd_balance, cmd_grants, cmd_burn, cmd_ledger, cmd_report, cmd_statement,
-	cmd_invoice, cmd_events, cmd_audit, cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_token, cmd_api;
+	cmd_invoice, cmd_events, cmd_api;
+extern const struct command cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_token, cmd_audit;
 extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_autoscale, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_top, cmd_alerts, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
@@ -35,12 +36,14 @@ static const struct command *const commands[] = {
 	&cmd_wait,
 	&cmd_types,
 	&cmd_events,
-	&cmd_audit,
+	&cmd_api,
 	&cmd_login,
 	&cmd_logout,
 	&cmd_whoami,
+	&cmd_people,
+	&cmd_invite,
 	&cmd_token,
-	&cmd_api,
+	&cmd_audit,
 	&cmd_balance,
 	&cmd_grants,
 	&cmd_burn,
@@ -69,8 +72,6 @@ static const struct command *const commands[] = {
 	&cmd_local,
 	&cmd_host,
 	&cmd_admin,
-	&cmd_people,
-	&cmd_invite,
 	&cmd_config,
 	&cmd_doctor,
 	&cmd_completion,
@@ -90,6 +91,7 @@ static const struct command *const commands[] = {
 /* In the order of the list above; each ends where the next begins. */
 static const struct command_group groups[] = {
 	{ "Market", &cmd_price },
+	{ "Account", &cmd_login },
 	{ "Money", &cmd_balance },
 	{ "Work", &cmd_nodes },
 	{ "Clusters", &cmd_provision },

@@ -531,6 +531,7 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|reputation|meter|policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|reputation|meter|"
+			"policy",
 	.run = admin_command,
 };

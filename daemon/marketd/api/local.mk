@@ -84,16 +84,16 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_announce.c \
-	daemon/marketd/api/np/np_audit.c \
-	daemon/marketd/api/np/np_authz.c \
+	daemon/marketd/api/who/np_audit.c \
+	daemon/marketd/api/who/np_authz.c \
 	daemon/marketd/api/np/np_price.c \
 	daemon/marketd/api/np/np_overview.c \
 	daemon/marketd/api/np/np_public.c \
 	daemon/marketd/api/np/np_proof.c \
 	daemon/marketd/api/np/np_recheck.c \
-	daemon/marketd/api/np/np_people.c \
+	daemon/marketd/api/who/np_people.c \
 	daemon/marketd/api/np/np_report.c \
-	daemon/marketd/api/np/np_signin.c \
+	daemon/marketd/api/who/np_signin.c \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
 	daemon/marketd/api/np/np_grants.c \
@@ -104,8 +104,8 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_nodes.c \
 	daemon/marketd/api/np/np_schemas.c \
 	daemon/marketd/api/np/np_schemas.h \
-	daemon/marketd/api/np/np_session.c \
-	daemon/marketd/api/np/np_tokens.c \
+	daemon/marketd/api/who/np_session.c \
+	daemon/marketd/api/who/np_tokens.c \
 	daemon/marketd/api/np/np_trades.c \
 	daemon/marketd/api/np/np_usage.c \
 	daemon/marketd/api/np/np_samples.c \
