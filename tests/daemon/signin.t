@@ -125,6 +125,12 @@ for role in buyer provider viewer billing; do
 	login "r$role" "$TMP/$role" --invite "${out##* }"
 done
 token_of() { cat "$TMP/$1/.config/nanopod/token"; }
+run as "$TMP/provider" host token -q
+is "$status" 0 "a provider lets a machine join" || diag "$err"
+http_call "$NANOPOD_URL" POST /np/v1/agents/join '{}' -H "Authorization: Bearer $out" >"$TMP/out"
+is "$(http_status)" 422 "with a token that counts" || diag "$(cat "$TMP/out")"
+run as "$TMP/provider" token create more --scope read
+is "$status" 4 "and makes no other"
 operator=$(op admin token acme root --scope admin -q)
 node "$SRC/tests/daemon/roles.mjs" "$NANOPOD_URL" stranger= viewer="$(token_of viewer)" billing="$(token_of billing)" \
 	buyer="$(token_of buyer)" provider="$(token_of provider)" owner="$(token_of ann)" operator="$operator" >"$TMP/roles" 2>"$TMP/err"

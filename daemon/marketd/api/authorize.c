@@ -30,10 +30,11 @@ int32_t auth_role_scopes(int32_t roles)
 static int32_t auth_scopes(const struct engine *e, const struct token *t)
 {
 	const struct person *x = engine_person(e, t->person);
+	int32_t may = x ? auth_role_scopes(x->roles) : 0;
 
 	if (!t->person)
 		return t->scopes;
-	return x ? t->scopes & auth_role_scopes(x->roles) : 0;
+	return t->scopes & (may & SCOPE_HOST ? may | SCOPE_JOIN : may); /* the owner of hosts lets machines join */
 }
 
 static void take_nobody(struct request *q)

@@ -114,6 +114,8 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 	if ((ev.u.token.scopes & SCOPE_JOIN) && ev.u.token.scopes != SCOPE_JOIN)
 		return api_refuse(q, r, REASON_INVALID, "scopes",
 			"a token with the scope join can have no other scope");
+	if (ev.u.token.scopes != SCOPE_JOIN && !np_may(q, r, SCOPE_TOKENS))
+		return r->status;
 	if (ev.u.token.scopes == SCOPE_JOIN && !life)
 		life = JOIN_LIFE;
 	ev.u.token.expires = life ? market_now(api->market) + life : 0;
@@ -197,7 +199,7 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r)
 }
 
 const struct route api_np_token_routes[] = {
-	{ METHOD_POST, "/np/v1/tokens", np_tokens_post_token, SCOPE_TOKENS, ROUTE_CREATES | ROUTE_SECRET,
+	{ METHOD_POST, "/np/v1/tokens", np_tokens_post_token, SCOPE_TOKENS | SCOPE_HOST, ROUTE_CREATES | ROUTE_SECRET,
 		"Make a token; only this answer shows it", NULL, "np.CreateTokenRequest", "np.NewToken", 201 },
 	{ METHOD_GET, "/np/v1/tokens", np_tokens_list_tokens, SCOPE_TOKENS, 0, "List tokens that are not revoked",
 		"limit:integer,starting_after:string", NULL, "np.TokenList", 200 },
