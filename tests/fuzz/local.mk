@@ -61,7 +61,8 @@ tests_fuzz_power_LDADD = libpower.la
 tests_fuzz_remotewire_SOURCES = tests/fuzz/remotewire.c tests/fuzz/replay.c
 tests_fuzz_requirements_SOURCES = tests/fuzz/requirements.c tests/fuzz/replay.c
 tests_fuzz_requirements_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_fuzz_requirements_LDADD = libapi.la libstore.la libengine.la libmarket.la libbase.la $(JANSSON_LIBS)
+tests_fuzz_requirements_LDADD = libapi.la libpolicy.la liboutward.la libstore.la libengine.la libmarket.la libconf.la \
+	libbase.la $(JANSSON_LIBS)
 tests_fuzz_tally_SOURCES = tests/fuzz/tally.c tests/fuzz/replay.c
 tests_fuzz_tally_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_tally_LDADD = libmarketd.la
