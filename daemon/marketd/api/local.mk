@@ -1,6 +1,7 @@
 # The API: what all generations share here, and one folder a generation: v2 (SF Compute's), np (ours), old (SF
 # Compute's v1 and v0).
-# Who links it also links libpolicy.la, liboutward.la, libstore.la, libengine.la, libmarket.la, libconf.la and libbase.la.
+# Who links it also links libpolicy.la, liboutward.la, libstore.la, libengine.la, libmarket.la, libconf.la and
+# libbase.la.
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
 	daemon/marketd/api/absent.c \
