@@ -36,6 +36,8 @@ struct lago {
 	char metric_id[LAGO_METRICS][64];
 	char **known; /* ids of subscriptions that are there */
 	size_t known_count, known_room;
+	char batch[LAGO_PATH]; /* id of the first event of the batch that is being sent, and what is known of each */
+	enum lago_state { LAGO_NEW, LAGO_CLAIMED, LAGO_THERE } state[LAGO_MOST];
 };
 
 /* ---- Opening ------------------------------------------------------------------------------ */
@@ -127,7 +129,7 @@ static int lago_find(struct lago *l, const char *path, const struct lago_thing *
 	code = doc_text(l->doc, "code");
 	if (status == 404 && code && strncmp(code, t->what, len) == 0 && strcmp(code + len, "_not_found") == 0)
 		return 0;
-	if (status < 300 && wire_lago_id(l->doc, t->what, t->key, t->id))
+	if (status < 300 && wire_lago_is(l->doc, t->what, t->key, t->id))
 		return 1;
 	return fail_set(f, -EPROTO, "it answered %d with something that is no %s '%s'", status, t->what, t->id);
 }
@@ -375,63 +377,81 @@ static void lago_put_event(struct json *j, const struct model_usage *u)
 	json_end(j);
 }
 
-/* Sends what is left of the batch. 0: all is accepted; 1: it had some already, which are left out now. */
-static int lago_batch(struct lago *l, const struct model_usage **left, size_t *count, struct fail *f)
+/* Posts the events that it does not have. 0: it accepted them; 1: it claims to have some; or a negative code. */
+static int lago_post(struct lago *l, const struct meter_batch *b, struct fail *f)
 {
 	const char *ids[LAGO_MOST];
 	bool known[LAGO_MOST];
+	size_t at[LAGO_MOST], count = 0;
 	struct buf body;
 	struct json j;
-	size_t kept = 0;
 	int rc, status;
 
 	buf_init(&body, LAGO_BODY);
 	j = json_to(&body);
 	json_begin_object(&j, NULL);
 	json_begin_array(&j, "events");
-	for (size_t i = 0; i < *count; i++) {
-		ids[i] = left[i]->id;
-		lago_put_event(&j, left[i]);
+	for (size_t i = 0; i < b->count; i++) {
+		if (l->state[i] != LAGO_NEW)
+			continue;
+		at[count] = i;
+		ids[count++] = b->list[i].id;
+		lago_put_event(&j, &b->list[i]);
 	}
 	json_end(&j);
 	json_end(&j);
-	rc = j.error ? fail_set(f, -ENOMEM, "cannot be sent so many events: out of memory")
-		     : lago_ask(l, "POST", "/api/v1/events/batch", &body, &status, f);
+	rc = j.error ? fail_set(f, -ENOMEM, "out of memory for its events") : 0;
+	if (!rc && count)
+		rc = lago_ask(l, "POST", "/api/v1/events/batch", &body, &status, f);
 	buf_release(&body);
-	if (rc)
+	if (rc || !count)
 		return rc;
 	if (status < 300)
-		return wire_lago_accepted(l->doc, ids, *count, f);
+		return wire_lago_accepted(l->doc, ids, count, f);
 	if (status == 404)
 		return fail_set(f, -EPROTO, "it answered %d: is this Lago's address?", status);
-	rc = wire_lago_known(l->doc, known, *count, f);
-	for (size_t i = 0; !rc && i < *count; i++)
-		if (!known[i])
-			left[kept++] = left[i];
-	*count = rc ? *count : kept;
+	rc = wire_lago_known(l->doc, known, count, f);
+	for (size_t i = 0; !rc && i < count; i++)
+		if (known[i])
+			l->state[at[i]] = LAGO_CLAIMED;
 	return rc ? rc : 1;
+}
+
+/* Looks up what it claims to have: an answer that is late, or another's, must not lose an event. */
+static int lago_verify(struct lago *l, const struct meter_batch *b, struct fail *f)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		const struct lago_thing t = { "event", "transaction_id", b->list[i].id };
+		char path[LAGO_PATH];
+		int rc;
+
+		if (l->state[i] != LAGO_CLAIMED)
+			continue;
+		snprintf(path, sizeof path, "/api/v1/events/%s", t.id);
+		rc = lago_find(l, path, &t, f);
+		if (rc < 0)
+			return rc;
+		l->state[i] = rc ? LAGO_THERE : LAGO_NEW;
+		if (!rc)
+			return fail_set(f, -EPROTO, "it claimed to have event '%s', and does not", t.id);
+	}
+	return 0;
 }
 
 static int lago_send(struct meter_way *w, const struct meter_batch *b, struct fail *f)
 {
 	struct lago *l = w->own;
-	int rc = 0;
+	int rc = b->count > LAGO_MOST ? fail_set(f, -EINVAL, "it takes up to %d events at once", LAGO_MOST) : 0;
 
+	if (!rc && strcmp(l->batch, b->list[0].id) != 0) {
+		snprintf(l->batch, sizeof l->batch, "%s", b->list[0].id);
+		memset(l->state, 0, sizeof l->state);
+	}
 	for (size_t i = 0; !rc && i < b->count; i++)
 		rc = lago_ready(l, &b->list[i], f);
-	for (size_t at = 0; !rc && at < b->count; at += LAGO_MOST) {
-		const struct model_usage *left[LAGO_MOST];
-		size_t count = 0;
-
-		while (count < LAGO_MOST && at + count < b->count) {
-			left[count] = &b->list[at + count];
-			count++;
-		}
-		do
-			rc = lago_batch(l, left, &count, f);
-		while (rc == 1 && count);
-		rc = rc > 0 ? 0 : rc;
-	}
+	rc = rc ? rc : lago_verify(l, b, f);
+	while (!rc && (rc = lago_post(l, b, f)) == 1)
+		rc = lago_verify(l, b, f);
 	return rc;
 }
 

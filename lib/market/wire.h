@@ -98,6 +98,8 @@ int wire_audit(struct doc *d, long at, struct model_audit *out, struct fail *f);
 
 /* The lago_id of what it made or has: of a "billable_metric" whose "code" is this one. NULL: it says another thing. */
 const char *wire_lago_id(struct doc *d, const char *thing, const char *key, const char *name);
+/* Is the answer about that one? */
+bool wire_lago_is(struct doc *d, const char *thing, const char *key, const char *name);
 /* Has the plan a dynamic charge for this metric? */
 bool wire_lago_charges(struct doc *d, const char *code);
 /* It lists just the events that it was sent; else -EPROTO with a sentence that goes on from "it". */

@@ -56,6 +56,14 @@ const char *wire_lago_id(struct doc *d, const char *thing, const char *key, cons
 	return made && wire_says(made, key, name) && wire_fields(d, made, fields, thing, &id, &f) == 0 ? id : NULL;
 }
 
+bool wire_lago_is(struct doc *d, const char *thing, const char *key, const char *name)
+{
+	struct fail f;
+	struct json_t *o = wire_object(d, WIRE_WHOLE, "an answer", &f), *made = o ? wire_member(o, thing) : NULL;
+
+	return made && wire_says(made, key, name);
+}
+
 bool wire_lago_charges(struct doc *d, const char *code)
 {
 	struct fail f;

@@ -135,7 +135,7 @@ want=${FAULTS:-10000} rounds=0
 echo 900 >faults
 while [ "$(lago | jq .count.faults)" -lt "$want" ] && [ $rounds -lt 20 ]; do # 2>: the shell's word of each kill
 	rounds=$((rounds + 1))
-	month 6
+	month 3
 	all=$(ledger)
 	until grep -q "^events $all$" "$book"; do
 		NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" admin meter --to "$TO" --state lago.book --watch --every 1ms --batch 2 2>>watch.err </dev/null & pid=$!

@@ -142,6 +142,10 @@ def answer(method, path, query, body):
     found = re.fullmatch("/api/v1/customers/([^/]+)/current_usage", path)
     if method == "GET" and found:
         return usage(found[1], query.get("external_subscription_id", [""])[0])
+    found = re.fullmatch("/api/v1/events/([^/]+)", path)
+    if method == "GET" and found:
+        e = [e for k, e in events.items() if k[1] == urllib.parse.unquote(found[1])]
+        return (200, {"event": dict(e[0], lago_id=None, timestamp=iso(e[0]["timestamp"]))}) if e else none("event")
     found = re.fullmatch("/api/v1/([a-z_]+)/([^/]+)", path)
     if method == "GET" and found and found[1] in GETS:
         table, name = GETS[found[1]]
