@@ -70,7 +70,7 @@ static void do_people(struct stream *s, struct event *ev)
 		people_invite(s, ev);
 	else if (x && rng_percent(&s->people, 40))
 		people_of_one(s, ev, x);
-	else if (i && rng_percent(&s->people, 10))
+	else if (i && rng_percent(&s->people, 35))
 		*ev = (struct event){ .kind = EVENT_INVITATION_END,
 			.at = ev->at,
 			.account = i->account,
