@@ -65,6 +65,8 @@ static void do_people(struct stream *s, struct event *ev)
 	const struct rperson *x = people_pick(s, &s->r->people);
 	const struct rinvitation *i = people_pick(s, &s->r->invited);
 
+	if (s->inviting && a)
+		a = s->r->accounts.at[0]; /* has too many the soonest */
 	*ev = (struct event){ .at = ev->at, .account = a ? a->id : 0 };
 	if (s->inviting ? rng_percent(&s->people, 95) : rng_percent(&s->people, 25))
 		people_invite(s, ev);
@@ -102,7 +104,10 @@ bool stream_people_spoil(struct stream *s, struct event *ev)
 
 	memset(people_long, 'p', sizeof people_long - 1);
 	if (ev->kind == EVENT_PERSON_REMOVE || ev->kind == EVENT_INVITATION_END) {
-		ev->subject = s->r->next_id;
+		if (rng_percent(&s->people, 50))
+			ev->subject = s->r->next_id;
+		else
+			ev->at = s->r->at - 1;
 		return true;
 	}
 	if (ev->kind != EVENT_PERSON && !changes && !invites)
