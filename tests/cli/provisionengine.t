@@ -167,7 +167,7 @@ is "$status" 130 "Ctrl-C twice breaks it off"
 unlike "$(cat out)" "was slow" "nothing was done to its end"
 
 # sshds that say nothing, so that nanopod still connects at Ctrl-C.
-printf 'size 2000 24\nexpect 0 of 3 done\nsend \\x03\n' >leave
+printf 'size 2000 24\nexpect connecting\nsend \\x03\n' >leave
 connecting() { # COMMAND…: $status, $again
 	kill -STOP $c_pids
 	status=0

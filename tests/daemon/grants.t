@@ -68,8 +68,8 @@ is "$(quoted 1 1 | jq -r .policy.rule)" default "20 is not above 20"
 boss facts acme personhood_score= >"$TMP/.out"
 is "$(quoted 1 1 | jq -r .policy.rule)" default "a score that is missing is no score"
 boss facts acme personhood_score=20.00001 >"$TMP/.out"
-is "$(quoted 1 1 '?explain=true' | jq -c '.policy.input | [.account.reputation_score, .account.grant_active, .request.action, .grant.left]')" \
-	'["51",true,"buy","30.000000"]' "explained: what the policy was asked with"
+is "$(quoted 1 1 '?explain=true' | jq -c '.policy.input | [.account.reputation_score, .account.grant_active, .request.action, .request.hours, (.request.start | fromdate), .grant.left]')" \
+	"[\"51\",true,\"buy\",\"1\",$START,\"30.000000\"]" "explained: what the policy was asked with"
 told np.Quote "$(quoted 1 1)" "a quote, as documented"
 
 # ---- Bought: the sponsor pays ------------------------------------------------------------------------------------

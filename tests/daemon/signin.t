@@ -60,8 +60,9 @@ as() { # as HOME COMMAND…
 	HOME=$as_home "$NANOPOD" "$@"
 }
 
+printf 'rules:\n- {name: owners, when: {person.roles: {has: owner}}, rate: 0.5}\ndefault: {allow: true}\n' >"$TMP/policy.yaml"
 issuer_start first
-marketd_start --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups --oidc-roles gpu-owners=provider || done_testing
+marketd_start --policy "$TMP/policy.yaml" --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups --oidc-roles gpu-owners=provider || done_testing
 op() { NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" "$@"; }
 op admin account add acme >/dev/null
 run op invite --account acme --role owner -q
@@ -76,6 +77,10 @@ like "$(cat "$TMP/login.err")" "open $issuer_url/device" "after being told where
 is "$(as "$TMP/ann" whoami -o json | jq -r '.[0] | .account + " " + .person + " " + .roles + " " + .issuer')" "acme Ann owner $issuer_url" \
 	"whoami says who she is"
 is "$(stat -c %a "$TMP/ann/.config/nanopod/token")" 600 "her token is her own"
+rate() { curl -s -H "Authorization: Bearer $1" "$NANOPOD_URL/np/v1/authz" | jq -r '.plan + " " + .rate'; }
+op admin credit acme 5 >/dev/null
+is "$(rate "$(cat "$TMP/ann/.config/nanopod/token")")" "owners 0.5" "the policy hears whose sign-in it is"
+is "$(rate "$(op admin token acme script -q 2>/dev/null)")" "default 1" "and that an account's own token is nobody's"
 login bob "$TMP/bob" --invite "$code"
 is "$login_status" 3 "an invitation works once"
 like "$(cat "$TMP/login.err")" "it was used" "and says so"

@@ -127,6 +127,9 @@ body_of() {
 	'PATCH /np/v1/hosts/'*) echo '{"down":true}' ;;
 	'POST /np/v1/prices') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
 	'PUT /np/v1/floors') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
+	'PATCH /np/v1/people/'*) echo '{"roles":["owner"]}' ;;
+	'POST /np/v1/invitations') echo '{"roles":["owner"]}' ;;
+	'POST /np/v1/signin') echo '{"id_token":"e30.e30.e30"}' ;;
 	'POST /np/v1/grants') echo '{"account":"secretcorp","sponsor":"secretcorp","name":"stolen","max_dollars":"1"}' ;;
 	'POST /np/v1/announcements') echo '{"text":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/drain) echo '{"reason":"stolen"}' ;;

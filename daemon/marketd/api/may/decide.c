@@ -62,6 +62,7 @@ static json_t *decide_account(const struct account *a, const struct grant *g, in
 struct wanted {
 	const char *action, *tier;
 	uint64_t sku;
+	int64_t start;                 /* a minute; 0: of a procurement, which goes on */
 	int64_t nodes, minutes, price; /* price: micro-dollars per node-minute, the limit */
 };
 
@@ -91,6 +92,7 @@ static bool wanted_of(const struct engine *e, const struct event *ev, struct wan
 		*w = (struct wanted){ .action = ev->u.order.flags & ORDER_EXTEND ? "extend" : "buy",
 			.tier = ev->u.order.flags & ORDER_INTERRUPTIBLE ? "spot" : "reserved",
 			.sku = ev->u.order.sku,
+			.start = ev->u.order.start,
 			.nodes = ev->u.order.nodes,
 			.minutes = ev->u.order.end - ev->u.order.start,
 			.price = ev->u.order.price };
@@ -106,14 +108,15 @@ static bool wanted_of(const struct engine *e, const struct event *ev, struct wan
 static json_t *wanted_json(const struct engine *e, const struct wanted *w)
 {
 	const struct sku *s = engine_sku(e, w->sku);
-	char room[MONEY_TEXT], hours[32];
+	char room[MONEY_TEXT], hours[32], start[WHEN_TEXT];
 	int64_t total = 0;
 
 	money_cost(w->price, w->nodes, w->minutes, &total);
 	snprintf(hours, sizeof hours, "%.10g", (double)w->minutes / 60.0);
-	return json_pack("{s:s, s:s, s:o, s:I, s:s, s:o, s:s}", "action", w->action, "tier", w->tier, "sku",
-		render_text(s ? s->alias : NULL), "nodes", (json_int_t)w->nodes, "hours", hours, "price",
-		render_price(w->price), "total", money_wire(total, room));
+	return json_pack("{s:s, s:s, s:o, s:I, s:s, s:s*, s:o, s:s}", "action", w->action, "tier", w->tier, "sku",
+		render_text(s ? s->alias : NULL), "nodes", (json_int_t)w->nodes, "hours", hours, "start",
+		w->start > 0 ? when_iso(w->start * 60, start) : NULL, "price", render_price(w->price), "total",
+		money_wire(total, room));
 }
 
 static json_t *grant_input(const struct grant *g)
@@ -194,7 +197,18 @@ static void decide_pays(const struct engine *e, struct event *ev, struct verdict
 	ev->u.order.grant = v->grant ? v->grant->id : 0;
 }
 
-int decide_ask(struct api *api, const struct account *a, json_t *request, struct verdict *v, struct fail *why)
+/* Whose token asks; null: it is the account's own. */
+static json_t *decide_person(const struct engine *e, const struct request *q)
+{
+	const struct token *t = engine_token(e, q->token);
+	const struct person *p = t ? engine_person(e, t->person) : NULL;
+
+	return p ? json_pack("{s:o, s:o}", "id", render_id(IDENT_PERSON, p->id), "roles", render_roles(p->roles))
+		 : json_null();
+}
+
+int decide_ask(struct api *api, const struct request *q, const struct account *a, json_t *request, struct verdict *v,
+	struct fail *why)
 {
 	int64_t now = market_now(api->market);
 	char when[WHEN_TEXT];
@@ -204,8 +218,9 @@ int decide_ask(struct api *api, const struct account *a, json_t *request, struct
 		json_decref(request);
 		return 0;
 	}
-	v->input = json_pack("{s:o, s:n, s:o, s:o, s:s}", "account", decide_account(a, v->grant, now), "person",
-		"request", request, "grant", grant_input(v->grant), "time", when_iso(now, when));
+	v->input = json_pack("{s:o, s:o, s:o, s:o, s:s}", "account", decide_account(a, v->grant, now), "person",
+		decide_person(market_engine(api->market), q), "request", request, "grant", grant_input(v->grant),
+		"time", when_iso(now, when));
 	if (!v->input)
 		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	if (!api->opa) {
@@ -233,7 +248,7 @@ int decide(struct api *api, const struct request *q, struct event *ev, struct ve
 		return 0;
 	if (!decide_named(e, q, a->id, &v->grant))
 		return fail_set(why, REASON_NOT_FOUND, "the account has no such grant; 'nanopod grants' lists them");
-	rc = decide_ask(api, a, wanted_json(e, &w), v, why);
+	rc = decide_ask(api, q, a, wanted_json(e, &w), v, why);
 	if (rc)
 		return rc;
 	decide_caps(ev, v);

@@ -26,7 +26,8 @@ int decide(struct api *api, const struct request *q, struct event *ev, struct ve
  * Asks about anything that an account does: request is what it wants (taken), v->grant whose money there is. 0 and what
  * was decided in v, or a reason.
  */
-int decide_ask(struct api *api, const struct account *a, json_t *request, struct verdict *v, struct fail *why);
+int decide_ask(struct api *api, const struct request *q, const struct account *a, json_t *request, struct verdict *v,
+	struct fail *why);
 void decide_release(struct verdict *v);
 
 /* The same without what it says, for api_apply(). */

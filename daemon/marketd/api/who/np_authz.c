@@ -65,7 +65,7 @@ static int get_authz(struct api *api, const struct request *q, struct reply *r)
 
 	if (status)
 		return status;
-	rc = decide_ask(api, a, authz_wants(q), &v, &why);
+	rc = decide_ask(api, q, a, authz_wants(q), &v, &why);
 	decide_release(&v);
 	if (rc)
 		return api_failed(q, r, rc, NULL, &why);
@@ -107,6 +107,7 @@ static const struct schema_field policy_request_fields[] = {
 	{ "sku", SCHEMA_STRING, 0, NULL, 0, 0, "the alias of the type" },
 	{ "nodes", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
 	{ "hours", SCHEMA_STRING, 0, NULL, 0, 0, "a decimal" },
+	{ "start", SCHEMA_STRING, 0, NULL, 0, 0, "RFC 3339; none of a procurement, which goes on" },
 	{ "price", SCHEMA_STRING, 0, NULL, 0, 0, "the limit in dollars per node-hour, a decimal" },
 	{ "total", SCHEMA_STRING, 0, NULL, 0, 0, "of all of it at that limit, in dollars, a decimal" },
 	{ "method", SCHEMA_STRING, 0, NULL, 0, 0, "gateway: of the client's request" },

@@ -250,12 +250,15 @@ static int post_signin(struct api *api, const struct request *q, struct reply *r
 /* Whoever has a token may end it. */
 static int delete_signin(struct api *api, const struct request *q, struct reply *r)
 {
-	struct event ev = { .kind = EVENT_TOKEN_REVOKE, .account = q->account, .subject = q->token };
+	const struct token *t = engine_token(market_engine(api->market), q->token);
+	struct event ev = { .kind = EVENT_TOKEN_REVOKE, .subject = q->token };
 	struct fail why = { 0 };
 	int rc;
 
-	if (!q->token)
-		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "this request has no token that could end");
+	if (!t || !t->person)
+		return api_refuse(q, r, REASON_NOT_FOUND, NULL,
+			"this request has no token of a person; 'nanopod token revoke' ends others");
+	ev.account = t->account;
 	rc = api_apply(api, q, &ev, NULL, &why);
 	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
 }
@@ -266,8 +269,8 @@ const struct route api_np_signin_routes[] = {
 	{ METHOD_POST, "/np/v1/signin", post_signin, 0, ROUTE_OPEN | ROUTE_SECRET,
 		"Sign in with what the issuer signed: its answer has a token of the person", NULL, "np.SigninRequest",
 		"np.SignedIn", 201 },
-	{ METHOD_DELETE, "/np/v1/signin", delete_signin, NP_ANY, 0, "End the token of this request", NULL, NULL, NULL,
-		204 },
+	{ METHOD_DELETE, "/np/v1/signin", delete_signin, NP_ANY, 0,
+		"Sign out: end the token of this request, a person's", NULL, NULL, NULL, 204 },
 	{ 0 },
 };
 
