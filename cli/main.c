@@ -96,7 +96,6 @@ static const struct command_group groups[] = {
 	{ "Work", &cmd_nodes },
 	{ "Clusters", &cmd_provision },
 	{ "Operate", &cmd_local },
-	{ "Setup", &cmd_config },
 	{ 0 },
 };
 

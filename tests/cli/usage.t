@@ -122,7 +122,7 @@ rm "$HOME/.config/nanopod/config.yaml"
 if command -v jq >/dev/null; then
 	"$NANOPOD" help --json | jq -r '.commands[] | select(any(.options[]; .name == "url")) | .examples[].line' |
 		sed 's/ | .*//; s/ && .*//; s/ >.*//' |
-		grep -vE '^nanopod (local|login|run|ssh|cp|shell|tunnel|provision|kubeconfig|api|logs|hosts|inventory|ssh-config|host (join|verify|power)) ?' >"$TMP/lines"
+		grep -vE '^nanopod (local|login|logout|autoscale|run|ssh|cp|shell|tunnel|provision|kubeconfig|api|logs|hosts|inventory|ssh-config|host (join|verify|power)) ?' >"$TMP/lines"
 	printf 'nanopod %s\n' 'host list' 'host status -o json' 'admin host list' 'admin account list' 'admin sku list' \
 		'admin policy' 'admin token list' 'token list' ledger >>"$TMP/lines"
 	ok "(many lines)" [ "$(wc -l <"$TMP/lines")" -gt 80 ]

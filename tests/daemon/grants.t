@@ -57,7 +57,7 @@ is "$(quoted 1 1 | jq -r .policy.rule)" default "a reputation alone is no grant"
 # ---- A grant, the seed's rule at its edges ----------------------------------------------------------------------
 run_is 0 "a grant" boss grant add acme study 30 --sponsor uni -o json
 GRANT=$(jq -r '.[0].id' <<<"$out")
-is "$(jq -c '.[0] | [.grant, .account, .sponsor, .state, .left_micros]' <<<"$out")" '["study","acme","uni","active",30000000]' \
+is "$(jq -c '.[0] | [.grant, .account, .sponsor, .state, .left_micros]' <<<"$out")" '["study","acme","uni","open",30000000]' \
 	"says who pays for whom, and how much"
 is "$(quoted 1 1 | jq -c '[.cost_dollars, .granted_dollars, .policy.rule, .policy.rate, .policy.grant_name]')" \
 	'["0.000000","12.000000","subsidy","0","study"]' "51, 20.00001 and a grant: it pays all"
@@ -138,6 +138,31 @@ for id in $(operator GET /np/v1/grants | jq -r '.data[] | select(.name == "littl
 	boss grant end "$id" 2>"$TMP/.out"
 done
 
+# ---- The older APIs are no way around it ---------------------------------------------------------------------------------
+things() { as "$ACME" GET '/v2/pools?limit=200' | jq '.data | length'; }
+v1_nodes() { # COUNT NAMES
+	as "$ACME" POST /v1/nodes "{\"desired_count\":$1,\"max_price_per_node_hour\":2000,\"names\":[$2],\"zone\":\"richmond\",\"start_at\":$((START + HOUR)),\"end_at\":$((START + 2 * HOUR))}" >"$TMP/.v1"
+}
+boss facts acme groups=trial reputation_score= >"$TMP/.out"
+pools=$(things)
+v1_nodes 2 '"a","b"'
+is "$(http_status) $(jq -r .error.code <"$TMP/.v1") $(things)" "403 denied_by_policy $pools" "two nodes by /v1 count as two, and leave nothing"
+as "$ACME" POST /v0/orders "{\"side\":\"buy\",\"quantity\":2,\"instance_type\":\"richmond\",\"price\":9000,\"start_at\":\"$(date -u -d @$START +%FT%TZ)\",\"end_at\":\"$(date -u -d @$((START + HOUR)) +%FT%TZ)\"}" >"$TMP/.v0"
+is "$(http_status) $(jq -r .error.code <"$TMP/.v0") $(things)" "403 denied_by_policy $pools" "so do two by /v0"
+out=$(as "$ACME" POST /v2/procurements "{\"name\":\"live\",\"target\":\"node_count\",\"pool\":\"$POOL\",\"instance_sku\":\"$SKU\",\"managed_window_minutes\":60,
+	\"min_sell_price_dollars_per_node_hour\":\"1.0\",\"max_buy_price_dollars_per_node_hour\":\"20.0\",\"enabled\":true}")
+is "$(http_status) $(jq -r .error.code <<<"$out")" "403 denied_by_policy" "as many nodes as live may be many"
+boss facts acme groups= reputation_score=51 >"$TMP/.out"
+boss grant add acme old 100 --sponsor uni -q >"$TMP/.old"
+boss credit uni 100 >"$TMP/.out"
+uni=$((uni + 100000000))
+had=$(available acme)
+v1_nodes 2 '"a","b"'
+is "$(http_status) $(available acme) $(left old)" "201 $had 76.000000" "a grant pays for what /v1 buys, too"
+buy 1 1 ',"np_grant":"study"'
+is "$(http_status)" 404 "a grant that is spent cannot be named"
+boss grant end "$(operator GET /np/v1/grants | jq -r '.data[] | select(.name == "old") | .id')" 2>"$TMP/.out"
+
 # ---- People see it ------------------------------------------------------------------------------------------------------
 boss facts acme reputation_score= groups=student >"$TMP/.out"
 run_is 0 "another grant" boss grant add acme second 100 --sponsor uni --until '+3d'
@@ -164,7 +189,7 @@ run_is 5 "twice" boss grant end "$GRANT"
 marketd_kill
 marketd_start --test-clock=$NOW --policy "$TMP/policy.yaml" || exit 1
 is "$(operator GET /np/v1/grants | jq -c '[.data[] | [.name, .state, .spent_dollars]]')" \
-	'[["study","ended","30.000000"],["little","ended","0.000000"],["much","ended","0.000000"],["second","active","0.000000"]]' "after a kill the grants are what they were"
+	'[["study","ended","30.000000"],["little","ended","0.000000"],["much","ended","0.000000"],["old","ended","24.000000"],["second","open","0.000000"]]' "after a kill the grants are what they were"
 v2_clock $((START + 6 * HOUR))
 is "$(whole acme | awk -v b="$acme" '{ print b - $1 }') $(whole uni | awk -v b="$uni" '{ print b - $1 }')" "18000000 30000000" \
 	"when the time has passed each has paid its part"

@@ -87,4 +87,10 @@ done
 wait $pids
 is "$(jq -r '"\(.id) \(.status)"' "$TMP"/same.[1-4] | sort -u | sed 's/^ordr[^ ]* //') $(($(orders) - had))" "filled 1" "one key, four requests that wait: one order"
 run_is 0 "the ledger is whole" "$MARKETD" check --data "$MARKETD_DATA"
+
+# ---- The older APIs wait before they make anything --------------------------------------------------------------------
+policy_mode '{"result":{"allow":true}}'
+pools=$(as "$ACME" GET '/v2/pools?limit=200' | json '.data | length')
+as "$ACME" POST /v1/nodes "{\"desired_count\":2,\"max_price_per_node_hour\":2010,\"names\":[\"a\",\"b\"],\"zone\":\"richmond\",\"start_at\":$((NOW + 30 * HOUR)),\"end_at\":$((NOW + 31 * HOUR))}" >"$TMP/answer"
+is "$(http_status) $(as "$ACME" GET '/v2/pools?limit=200' | json '.data | length')" "201 $((pools + 2))" "/v1 buys two nodes, asked first"
 done_testing

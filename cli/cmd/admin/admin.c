@@ -493,9 +493,7 @@ static const struct example examples[] = {
 	{ "nanopod admin grant add alice study 500 --sponsor university",
 		"money of one account pays for another, where the policy says so" },
 	{ "nanopod admin facts alice reputation_score=72 groups=student", "what the policy knows of her" },
-	{ "nanopod admin facts alice git_emails=alice@example.org && nanopod admin reputation alice --commits "
-	  "/srv/git/project",
-		"score her commits in a clone" },
+	{ "nanopod admin reputation alice --commits /srv/git/project", "score her commits in a clone" },
 	{ "nanopod admin meter --to lago:https://api.getlago.com --key-file lago.key --watch",
 		"bill what accounts use by Lago, event by event" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },

@@ -141,8 +141,7 @@ static int commits_git_line(struct commits *c, char *line, struct fail *f)
 
 static FILE *commits_git(const char *folder, pid_t *pid, struct fail *f)
 {
-	const char *args[] = { "git", "-C", folder, "-c", "safe.directory=*", "log", "--all", "--no-merges",
-		"--format=%H%x09%ae%x09%ct", NULL };
+	const char *args[] = { "git", "-C", folder, "log", "--all", "--no-merges", "--format=%H%x09%ae%x09%ct", NULL };
 	posix_spawn_file_actions_t fa;
 	int ends[2], rc;
 	FILE *in;

@@ -7,7 +7,7 @@ const struct column grant_columns[] = {
 	{ "grant", COLUMN_ID, "its name" },
 	{ "account", 0, "account whose buys it pays for" },
 	{ "sponsor", 0, "account that pays" },
-	{ "state", COLUMN_STATE, "active, spent or ended" },
+	{ "state", COLUMN_STATE, "open, spent or ended" },
 	{ "max", COLUMN_RIGHT, "what it pays in all, at most" },
 	{ "spent", COLUMN_RIGHT, "what it paid, without what came back" },
 	{ "left", COLUMN_RIGHT, "what it has left" },

@@ -11,9 +11,9 @@
 
 /* What the input document has. Accounts have facts of any name. */
 static const char *const field_names[] = { "account", "person", "person.id", "person.roles", "request",
-	"request.action", "request.tier", "request.sku", "request.nodes", "request.hours", "request.price",
-	"request.total", "request.host", "request.method", "request.path", "grant", "grant.id", "grant.name",
-	"grant.left", "time", NULL };
+	"request.action", "request.tier", "request.sku", "request.nodes", "request.hours", "request.start",
+	"request.price", "request.total", "request.host", "request.method", "request.path", "grant", "grant.id",
+	"grant.name", "grant.left", "time", NULL };
 
 static const char *const condition_words[] = {
 #define CONDITION_X(name, word) word,

@@ -16,9 +16,12 @@
 
 json_t *decide_facts(const struct account *a, int64_t now)
 {
-	json_t *kept = a->facts ? json_loads(a->facts, 0, NULL) : NULL, *out = json_object(), *fact;
+	json_t *kept = a->facts ? json_loads(a->facts, 0, NULL) : NULL, *out, *fact;
 	const char *name;
 
+	if (a->facts && !kept)
+		return NULL;
+	out = json_object();
 	json_object_foreach(kept, name, fact)
 	{
 		const json_t *until = json_object_get(fact, "end_at");
@@ -81,8 +84,8 @@ static void wanted_procurement(const struct engine *e, const struct event *ev, s
 		.nodes = p && target < 0 ? p->target : target,
 		.minutes = p && window < 0 ? p->window : window,
 		.price = p && price < 0 ? p->max_buy : price };
-	if (w->nodes < 0) /* as many as the nodes that live */
-		w->nodes = 0;
+	if (w->nodes < 0) /* as many as the nodes that live: however many these will be */
+		w->nodes = NODES_MAX;
 }
 
 /* Whether the policy has a say: who sells, cancels or turns a procurement off needs no permission. */
@@ -111,7 +114,8 @@ static json_t *wanted_json(const struct engine *e, const struct wanted *w)
 	char room[MONEY_TEXT], hours[32], start[WHEN_TEXT];
 	int64_t total = 0;
 
-	money_cost(w->price, w->nodes, w->minutes, &total);
+	if (money_cost(w->price, w->nodes, w->minutes, &total))
+		total = INT64_MAX;
 	snprintf(hours, sizeof hours, "%.10g", (double)w->minutes / 60.0);
 	return json_pack("{s:s, s:s, s:o, s:I, s:s, s:s*, s:o, s:s}", "action", w->action, "tier", w->tier, "sku",
 		render_text(s ? s->alias : NULL), "nodes", (json_int_t)w->nodes, "hours", hours, "start",
@@ -155,7 +159,8 @@ static bool decide_named(const struct engine *e, const struct request *q, uint64
 	if (!text || strcmp(text, "none") == 0)
 		return true;
 	for (const struct grant *x = engine_grant_after(e, account, 0); x; x = engine_grant_after(e, account, x->id))
-		if (!x->ended && (strcmp(x->name, text) == 0 || (ident_parse(IDENT_GRANT, text, &id) && id == x->id)))
+		if (grant_pays(e, x) &&
+			(strcmp(x->name, text) == 0 || (ident_parse(IDENT_GRANT, text, &id) && id == x->id)))
 			*g = x;
 	return *g != NULL;
 }
@@ -168,22 +173,8 @@ static void decide_caps(struct event *ev, struct verdict *v)
 		ev->u.order.price = v->decision.price;
 }
 
-/* The first grant from this one on that has enough for its part; where none has, this one, which the refusal names. */
-static const struct grant *decide_enough(const struct engine *e, struct event *ev, const struct grant *first)
-{
-	const struct grant *g = first;
-	struct quote quote;
-
-	for (; g; g = engine_grant_after(e, ev->account, g->id)) {
-		ev->u.order.grant = g->id;
-		if (grant_pays(e, g) && engine_quote(e, ev, &quote, NULL) != REASON_FUNDS)
-			return g;
-	}
-	return first;
-}
-
-/* A grant pays for what fills at once: what rests pays in full. chosen: the request named the grant. */
-static void decide_pays(const struct engine *e, struct event *ev, struct verdict *v, bool chosen)
+/* A grant pays for what fills at once: what rests pays in full. */
+static void decide_pays(struct event *ev, struct verdict *v)
 {
 	int32_t part = RATE_FULL - v->decision.rate_ppm;
 
@@ -191,10 +182,8 @@ static void decide_pays(const struct engine *e, struct event *ev, struct verdict
 		v->grant = NULL;
 	if (ev->kind != EVENT_ORDER)
 		return;
-	ev->u.order.granted = v->grant ? part : 0;
-	if (v->grant && !chosen)
-		v->grant = decide_enough(e, ev, v->grant);
 	ev->u.order.grant = v->grant ? v->grant->id : 0;
+	ev->u.order.granted = v->grant ? part : 0;
 }
 
 /* Whose token asks; null: it is the account's own. */
@@ -236,24 +225,78 @@ int decide_ask(struct api *api, const struct request *q, const struct account *a
 		*v->decision.reason ? v->decision.reason : reason_row(REASON_POLICY)->text, v->decision.rule);
 }
 
+/* The answer where this grant (NULL: none) would pay, and the order as that has it. */
+static int decide_by(struct api *api, const struct request *q, const struct grant *g, struct event *ev,
+	struct verdict *v, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	struct wanted w;
+	int rc;
+
+	*v = (struct verdict){ .grant = g };
+	wanted_of(e, ev, &w);
+	rc = decide_ask(api, q, engine_account(e, ev->account), wanted_json(e, &w), v, why);
+	if (rc)
+		return rc;
+	decide_caps(ev, v);
+	decide_pays(ev, v);
+	return decide_limits(&w, &v->decision, why);
+}
+
+static bool decide_short(const struct engine *e, const struct event *ev)
+{
+	struct quote quote;
+
+	return ev->kind == EVENT_ORDER && ev->u.order.grant && engine_quote(e, ev, &quote, NULL) == REASON_FUNDS;
+}
+
+/*
+ * The oldest grant has too little for its part: the next one pays that has enough, by what the policy says of that one.
+ * Where there is none, the oldest stays, which the refusal names. 0, or why there is no answer yet.
+ */
+static int decide_next(struct api *api, const struct request *q, const struct event *asked, struct event *ev,
+	struct verdict *v, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct grant *g = v->grant;
+
+	while ((g = engine_grant_after(e, ev->account, g->id))) {
+		struct event other = *asked;
+		struct fail denied = { 0 };
+		struct verdict by = { 0 };
+		int rc = grant_pays(e, g) ? decide_by(api, q, g, &other, &by, &denied) : REASON_POLICY;
+
+		if (rc == 0 && by.grant && !decide_short(e, &other)) {
+			decide_release(v);
+			*v = by;
+			*ev = other;
+			return 0;
+		}
+		decide_release(&by);
+		if (api->asking)
+			return fail_set(why, rc, "%s", denied.text);
+	}
+	return 0;
+}
+
 int decide(struct api *api, const struct request *q, struct event *ev, struct verdict *v, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	const struct account *a = engine_account(e, ev->account);
+	const struct event asked = *ev;
+	const struct grant *g = NULL;
 	struct wanted w;
 	int rc;
 
 	*v = (struct verdict){ .decision = { .allow = true, .rate_ppm = RATE_FULL } };
-	if ((!api->policy && !api->opa) || !a || !wanted_of(e, ev, &w))
+	if ((!api->policy && !api->opa) || !engine_account(e, ev->account) || !wanted_of(e, ev, &w))
 		return 0;
-	if (!decide_named(e, q, a->id, &v->grant))
-		return fail_set(why, REASON_NOT_FOUND, "the account has no such grant; 'nanopod grants' lists them");
-	rc = decide_ask(api, q, a, wanted_json(e, &w), v, why);
-	if (rc)
+	if (!decide_named(e, q, ev->account, &g))
+		return fail_set(why, REASON_NOT_FOUND,
+			"the account has no such grant that is active; 'nanopod grants' lists them");
+	rc = decide_by(api, q, g, ev, v, why);
+	if (rc || json_object_get(q->body, "np_grant") || !decide_short(e, ev))
 		return rc;
-	decide_caps(ev, v);
-	decide_pays(e, ev, v, json_object_get(q->body, "np_grant"));
-	return decide_limits(&w, &v->decision, why);
+	return decide_next(api, q, &asked, ev, v, why);
 }
 
 void decide_release(struct verdict *v)

@@ -33,7 +33,7 @@ void decide_release(struct verdict *v);
 /* The same without what it says, for api_apply(). */
 int decide_apply(struct api *api, const struct request *q, struct event *ev, struct fail *why);
 
-/* What is known of an account now: {"name": value …}, a new reference. */
+/* What is known of an account now: {"name": value …}, a new reference; NULL: out of memory. */
 json_t *decide_facts(const struct account *a, int64_t now);
 
 /* The grant that pays for the account's next buy; NULL: none. */

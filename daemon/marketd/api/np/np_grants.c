@@ -27,7 +27,7 @@ static json_t *grant_json(const struct engine *e, const struct grant *g)
 		render_id(IDENT_ACCOUNT, g->sponsor), "sponsor_name", render_text(s ? s->name : NULL), "state",
 		over                         ? "ended"
 			: g->spent >= g->max ? "spent"
-					     : "active",
+					     : "open",
 		"created_at", (json_int_t)g->created_at, "end_at", render_minute(g->until));
 
 	render_money(o, "max", g->max);
@@ -136,6 +136,8 @@ static int patch_facts(struct api *api, const struct request *q, struct reply *r
 	if (!a)
 		return api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%s'", q->parts[0]);
 	kept = a->facts ? json_loads(a->facts, 0, NULL) : json_object();
+	if (!kept)
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	json_object_foreach(given, name, fact)
 	{
 		if (!fact_name_fits(name)) {
@@ -161,6 +163,8 @@ static int patch_facts(struct api *api, const struct request *q, struct reply *r
 	rc = json_object_size(kept) > FACTS_MOST
 		? fail_set(&why, REASON_LIMIT, "an account has up to %d facts", FACTS_MOST)
 		: 0;
+	if (!rc && json_object_size(kept) && !text)
+		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	json_decref(kept);
 	ev.account = ev.subject = a->id;
 	ev.text = text;
@@ -228,7 +232,7 @@ static const struct schema_field grant_fields[] = {
 	{ "account_name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "sponsor", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "whose money pays" },
 	{ "sponsor_name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
-	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "active|spent|ended", 0, 0, NULL },
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "open|spent|ended", 0, 0, NULL },
 	TIME("created_at", FIELD_REQUIRED),
 	TIME("end_at", FIELD_REQUIRED | FIELD_NULL),
 	DOLLARS("max_dollars", NULL),

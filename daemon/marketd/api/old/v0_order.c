@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "market/reason.h"
+#include "marketd/api/may/decide.h"
 #include "marketd/api/np/np.h"
 
 enum { MICROS_PER_CENT = 10000 };
@@ -193,7 +194,7 @@ static int v0_order_place(struct api *api, const struct request *q, struct reply
 
 static int post_order(struct api *api, const struct request *q, struct reply *r)
 {
-	struct event ev = { .kind = EVENT_ORDER };
+	struct event ev = { .kind = EVENT_ORDER }, asked;
 	struct quote quote;
 	struct fail why = { 0 };
 	int rc;
@@ -205,7 +206,11 @@ static int post_order(struct api *api, const struct request *q, struct reply *r)
 	read_price(q, &ev);
 	if (!read_contract(api, q, r, &ev) || !v0_order_read_sku(api, q, r, &ev))
 		return r->status;
-	rc = engine_quote(market_engine(api->market), &ev, &quote, &why);
+	asked = ev;
+	rc = decide_apply(api, q, &asked, &why);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	rc = engine_quote(market_engine(api->market), &asked, &quote, &why);
 	if (rc == REASON_SUSPENDED || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_PAST)
 		return api_failed(q, r, rc, NULL, &why); /* before it makes a pool for nothing */
 	return v0_order_place(api, q, r, &ev);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "market/reason.h"
+#include "marketd/api/may/decide.h"
 #include "marketd/api/np/np.h"
 
 enum { MICROS_PER_CENT = 10000, HOUR = 60 };
@@ -142,12 +143,14 @@ static int v0_procurement_make(struct api *api, const struct request *q, struct 
 {
 	char room[IDENT_TEXT], name[IDENT_TEXT + 16];
 	struct event pool = { .kind = EVENT_POOL, .account = ev->account, .name = name, .u.pool.kind = POOL_MARKET };
-	struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev->account };
+	struct event undo = { .kind = EVENT_POOL_DELETE, .account = ev->account }, asked = *ev;
 	uint64_t next = engine_next_id(market_engine(api->market));
 	const struct effects *did;
 	struct fail why = { 0 };
-	int rc;
+	int rc = decide_apply(api, q, &asked, &why);
 
+	if (rc) /* before it makes a pool for nothing */
+		return api_failed(q, r, rc, NULL, &why);
 	do
 		snprintf(name, sizeof name, "procurement-%s", strchr(ident_text(IDENT_POOL, next++, room), '_') + 1);
 	while (engine_pool_named(market_engine(api->market), ev->account, name));

@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "market/reason.h"
+#include "marketd/api/may/decide.h"
 #include "market/when.h"
+#include "marketd/api/may/decide.h"
 #include "marketd/api/np/np.h"
 #include "marketd/api/may/quota.h"
 
@@ -280,6 +282,24 @@ static int v1_create_ask(struct api *api, const struct request *q, const struct 
 
 /* ---- Doing --------------------------------------------------------------------------------------------- */
 
+/* What the policy says of all nodes together, and of each: asked before anything is made. */
+static int v1_create_decide(struct api *api, const struct request *q, const struct wish *w, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event all, each;
+	int rc;
+
+	if (w->reserved) {
+		all = v1_create_order_of(w, 0, w->sku, w->count);
+		each = v1_create_order_of(w, 0, w->sku, 1);
+	} else {
+		all = each = v1_create_procurement_of(e, w, 0, 0);
+		all.u.procurement.target = (int32_t)w->count;
+	}
+	rc = decide_apply(api, q, &all, why);
+	return rc ? rc : decide_apply(api, q, &each, why);
+}
+
 /* Where events go: the market, or a copy for trying. */
 struct doer {
 	struct api *api;
@@ -290,6 +310,10 @@ struct doer {
 
 static int doer_apply(struct doer *d, struct event *ev, const struct effects **did, struct fail *why)
 {
+	int rc = d->copy ? decide_apply(d->api, d->q, ev, why) : 0;
+
+	if (rc)
+		return rc;
 	if (!d->copy)
 		return api_apply(d->api, d->q, ev, did, why);
 	ev->at = market_now(d->api->market);
@@ -362,7 +386,9 @@ static int v1_create_rehearse(struct api *api, const struct request *q, const st
 
 	if (engine_account(e, w->account)->state == ACCOUNT_SUSPENDED)
 		return fail_set(why, REASON_SUSPENDED, "%s", reason_row(REASON_SUSPENDED)->text);
-	if (w->reserved)
+	rc = v1_create_decide(api, q, w, why);
+	rc = rc ? rc : w->reserved ? decide_apply(api, q, &one, why) : 0;
+	if (rc == 0 && w->reserved)
 		rc = engine_quote(e, &one, &quote, why);
 	if (rc || !w->reserved || w->count == 1)
 		return rc;

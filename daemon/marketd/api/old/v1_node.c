@@ -256,6 +256,8 @@ static int extend_order(struct api *api, const struct request *q, struct reply *
 	}
 	if (rc == REASON_FUNDS)
 		return api_refuse(q, r, rc, NULL, "Insufficient balance");
+	if (rc == REASON_POLICY || rc == REASON_UNAVAILABLE)
+		return api_failed(q, r, rc, NULL, &why);
 	if (rc)
 		return api_refuse(q, r, rc, NULL, "Extension failed due to capacity: %s%s",
 			why.text[0] ? why.text : reason_row(rc)->text, hint);
