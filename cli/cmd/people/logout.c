@@ -74,6 +74,6 @@ const struct command cmd_logout = {
 		"Ends at the market the token that 'nanopod login' got for a person, and deletes its file. Where the "
 		"market does not answer, the file is deleted all the same. A token of the account stays valid: "
 		"'nanopod token revoke' ends it.",
-	.flags = COMMAND_MARKET,
+	.flags = COMMAND_MORE | COMMAND_MARKET,
 	.run = logout_command,
 };
