@@ -114,6 +114,16 @@ is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].scopes')" read,host "a group 
 login eve "$TMP/eve" --invite npi_wrong
 is "$login_status" 3 "a wrong code"
 
+# Who is removed does not come back by a code that he made before.
+run as "$TMP/ann" invite --role owner -q
+login kim "$TMP/kim" --invite "${out##* }"
+run as "$TMP/kim" invite --role owner -q
+code=${out##* }
+run as "$TMP/ann" people remove Kim
+is "$status" 0 "one of two owners is removed" || diag "$err"
+login kim "$TMP/kim" --invite "$code"
+is "$login_status" 3 "and the invitations of that person are over" || diag "$(cat "$TMP/login.err")"
+
 # Tokens that a person makes end with the person.
 token=$(as "$TMP/ann" token create ci --scope read -q)
 curl -sf -H "Authorization: Bearer $token" "$NANOPOD_URL/np/v1/balance" >/dev/null

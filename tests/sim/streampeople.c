@@ -37,14 +37,27 @@ static void people_join(struct stream *s, struct event *ev)
 		ev->at = i->until > ev->at ? i->until : ev->at;
 }
 
+/* A token that a person had or has; NULL. */
+static const struct rtoken *people_token(struct stream *s)
+{
+	const struct rtoken *t = NULL;
+
+	for (int k = 0; k < 8 && !(t && t->person); k++)
+		t = people_pick(s, &s->r->tokens);
+	return t;
+}
+
 static void people_invite(struct stream *s, struct event *ev)
 {
+	const struct rtoken *t = people_token(s);
+
 	ev->kind = EVENT_INVITATION;
 	ev->name = rng_percent(&s->people, 50) ? "Ann" : NULL;
 	ev->u.invitation.roles = people_roles(s);
 	ev->u.invitation.expires = ev->at + 1 + rng_below(&s->people, s->inviting ? 1000000 : 300);
 	ev->u.invitation.hash[0] = (uint8_t)(s->invitations >> 8);
 	ev->u.invitation.hash[1] = (uint8_t)s->invitations++;
+	ev->token = t && rng_percent(&s->people, 80) ? t->id : 0;
 }
 
 static void people_of_one(struct stream *s, struct event *ev, const struct rperson *x)

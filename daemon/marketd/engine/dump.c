@@ -193,8 +193,8 @@ static void dump_people(const struct engine *e, struct pen *p)
 		if (t->person)
 			line(p, "whose %" PRIu64 " %" PRIu64 "\n", t->id, t->person);
 	for (size_t at = 0; (i = rank_next(&e->all[INVITATIONS], &at));)
-		line(p, "invitation %" PRIu64 " %" PRIu64 " %d %" PRId64 " %s\n", i->id, i->account, i->roles,
-			i->expires, i->name ? i->name : "-");
+		line(p, "invitation %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %s\n", i->id, i->account,
+			i->maker, i->roles, i->expires, i->name ? i->name : "-");
 }
 
 static void dump_book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)

@@ -432,6 +432,7 @@ static bool read_invitation(struct reader *r)
 
 	codec_invitation(&r->c, i);
 	if (r->c.rc || !id_fits(r, i->id) || !i->roles || (i->roles & ~ROLES_ALL) || !world_account(r->e, i->account) ||
+		(i->maker && !world_person(r->e, i->maker)) ||
 		world_named(r->e, INVITATIONS, 0, token_key(i->hash, key))) {
 		free(i->name);
 		free(i);

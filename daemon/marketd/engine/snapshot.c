@@ -386,6 +386,7 @@ void codec_invitation(struct codec *c, struct invitation *i)
 {
 	codec_field(c, i->id);
 	codec_field(c, i->account);
+	codec_field(c, i->maker);
 	codec_text(c, &i->name, NAME_BYTES);
 	for (int k = 0; k < TOKEN_HASH; k++)
 		codec_field(c, i->hash[k]);

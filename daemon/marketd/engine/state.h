@@ -199,6 +199,7 @@ struct person {
 
 struct invitation {
 	uint64_t id, account;
+	uint64_t maker; /* the person whose token made it; 0: nobody's */
 	char *name; /* for whom; NULL */
 	uint8_t hash[TOKEN_HASH];
 	int32_t roles;

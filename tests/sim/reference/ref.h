@@ -125,7 +125,7 @@ struct rperson {
 };
 
 struct rinvitation {
-	uint64_t id, account;
+	uint64_t id, account, by;
 	char *name;
 	uint8_t hash[TOKEN_HASH];
 	int roles;

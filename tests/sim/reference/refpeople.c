@@ -36,6 +36,13 @@ static void uninvite(struct reference *r, struct rinvitation *i)
 	ref_list_drop(&r->invited, i);
 }
 
+static void uninvite_all_of(struct reference *r, const struct rperson *x)
+{
+	for (size_t k = r->invited.n; k-- > 0;)
+		if (((struct rinvitation *)r->invited.at[k])->by == x->id)
+			uninvite(r, r->invited.at[k]);
+}
+
 static int join(struct reference *r, const struct event *ev)
 {
 	struct rinvitation *i = ref_list_find(&r->invited, ev->u.person.invitation);
@@ -80,6 +87,8 @@ static int change(struct reference *r, struct rperson *x, const struct event *ev
 		free(x->email);
 		x->email = ref_text(ev->u.person.email);
 	}
+	if (roles && (roles | x->roles) != roles)
+		uninvite_all_of(r, x);
 	if (roles)
 		x->roles = roles;
 	return 0;
@@ -99,6 +108,7 @@ static int leave(struct reference *r, struct rperson *x)
 	for (size_t i = 0; i < r->tokens.n; i++)
 		if (((struct rtoken *)r->tokens.at[i])->person == x->id)
 			((struct rtoken *)r->tokens.at[i])->revoked = true;
+	uninvite_all_of(r, x);
 	forget(x);
 	ref_list_drop(&r->people, x);
 	return 0;
@@ -106,6 +116,7 @@ static int leave(struct reference *r, struct rperson *x)
 
 static int invite(struct reference *r, const struct event *ev)
 {
+	const struct rtoken *t = ref_list_find(&r->tokens, ev->token);
 	struct rinvitation *i;
 	size_t open = 0;
 
@@ -123,6 +134,7 @@ static int invite(struct reference *r, const struct event *ev)
 	i = ref_more(NULL, 1, sizeof *i);
 	*i = (struct rinvitation){ .id = r->next_id++,
 		.account = ev->account,
+		.by = t && ref_list_find(&r->people, t->person) ? t->person : 0,
 		.name = ev->name ? ref_text(ev->name) : NULL,
 		.roles = ev->u.invitation.roles,
 		.until = ev->u.invitation.expires };
@@ -179,8 +191,8 @@ void ref_people_dump(const struct reference *r, struct buf *out)
 	for (size_t k = 0; k < r->invited.n; k++) {
 		const struct rinvitation *i = r->invited.at[k];
 
-		buf_addf(out, "invitation %" PRIu64 " %" PRIu64 " %d %" PRId64 " %s\n", i->id, i->account, i->roles,
-			i->until, i->name ? i->name : "-");
+		buf_addf(out, "invitation %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %s\n", i->id, i->account,
+			i->by, i->roles, i->until, i->name ? i->name : "-");
 	}
 }
 

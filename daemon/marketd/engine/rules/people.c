@@ -30,6 +30,18 @@ static void invitation_drop(struct engine *e, struct invitation *i)
 	world_forget(e, INVITATIONS, i->id, i->account, i);
 }
 
+/* Who loses a role must not give it to himself by a code that he kept. */
+static void invitation_drop_made_by(struct engine *e, uint64_t person)
+{
+	struct invitation *i, *next;
+
+	for (i = rank_after(&e->all[INVITATIONS], 0); i; i = next) {
+		next = rank_after(&e->all[INVITATIONS], i->id);
+		if (i->maker == person)
+			invitation_drop(e, i);
+	}
+}
+
 /* ---- People ----------------------------------------------------------------------------- */
 
 /* Whether the account would have no owner without this one. */
@@ -131,11 +143,13 @@ int person_change(struct engine *e, const struct event *ev, struct fail *why)
 		return rc;
 	people_put(&x->name, ev->name);
 	people_put(&x->email, ev->u.person.email);
+	if (roles && (x->roles & ~roles))
+		invitation_drop_made_by(e, x->id);
 	x->roles = roles ? roles : x->roles;
 	return 0;
 }
 
-/* With everything that signs in as this person. */
+/* With everything that signs in as this person, or could again. */
 int person_remove(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct person *x = people_of(e, ev);
@@ -152,6 +166,7 @@ int person_remove(struct engine *e, const struct event *ev, struct fail *why)
 	for (size_t at = 0; (t = rank_next(&a->own[TOKENS], &at));)
 		if (t->person == x->id && !t->revoked)
 			token_end(e, t);
+	invitation_drop_made_by(e, x->id);
 	world_unname(e, PEOPLE, 0, x->identity);
 	world_forget(e, PEOPLE, x->id, x->account, x);
 	return 0;
@@ -161,6 +176,8 @@ int person_remove(struct engine *e, const struct event *ev, struct fail *why)
 
 int invitation_make(struct engine *e, const struct event *ev, struct fail *why)
 {
+	const struct token *t = world_token(e, ev->token);
+	const struct person *maker = t ? world_person(e, t->person) : NULL;
 	int rc = check_account(e, ev, why);
 	struct invitation *i;
 	char key[TOKEN_KEY];
@@ -178,6 +195,7 @@ int invitation_make(struct engine *e, const struct event *ev, struct fail *why)
 	i = must_zalloc(sizeof *i);
 	*i = (struct invitation){ .id = world_id(e),
 		.account = ev->account,
+		.maker = maker ? maker->id : 0,
 		.name = must_copy(ev->name),
 		.roles = ev->u.invitation.roles,
 		.expires = ev->u.invitation.expires,
