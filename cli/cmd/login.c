@@ -17,6 +17,8 @@
 #include "cli/trade/tokenfile.h"
 #include "cli/cmd/people/login_person.h"
 
+enum { LOGIN_BY_TOKEN = -1 }; /* the market signs nobody in, or a token is what was asked for */
+
 /* Asks for the token on the terminal without showing it. 0, or an exit status. */
 static int login_ask(struct nanopod *np, char **token)
 {
@@ -91,7 +93,7 @@ static int login_keep(struct market_link *m, const char *token)
 	return rc;
 }
 
-/* Where the market knows people, a person at a terminal signs in as one. 1: it does not, so a token is asked for. */
+/* Where the market knows people, a person at a terminal signs in as one. 0, an exit status, or LOGIN_BY_TOKEN. */
 static int login_as_person(struct nanopod *np, const struct options *o, char **token)
 {
 	struct market_link *m = NULL;
@@ -99,16 +101,15 @@ static int login_as_person(struct nanopod *np, const struct options *o, char **t
 	int rc;
 
 	if (!asked && (!np->tty_in || option_given(o, "token-file") || option_given(o, "token")))
-		return 1;
+		return LOGIN_BY_TOKEN;
 	rc = market_sign_in(np, o, MARKET_NO_TOKEN, &m);
-	if (!rc && !asked) {
-		rc = login_issuer(m);
-		if (rc <= 0) {
-			market_sign_out(m);
-			return rc ? -rc : 1;
-		}
-	}
-	rc = rc > 0 && asked ? rc : login_person(m, option_text(o, "invite"), option_text(o, "account-name"), token);
+	if (rc)
+		return rc;
+	rc = asked ? 1 : login_issuer(m);
+	if (rc > 0)
+		rc = login_person(m, option_text(o, "invite"), option_text(o, "account-name"), token);
+	else
+		rc = rc ? -rc : LOGIN_BY_TOKEN;
 	market_sign_out(m);
 	return rc;
 }
@@ -125,7 +126,7 @@ static int login_command(struct nanopod *np, const struct options *o)
 		return print_fail(np, STATUS_USAGE, "whoever may open the socket is the operator",
 			"cannot sign in: a unix socket takes no token");
 	rc = login_as_person(np, o, &token);
-	if (rc == 1)
+	if (rc == LOGIN_BY_TOKEN)
 		rc = login_take(np, o, &token);
 	if (rc)
 		return rc;

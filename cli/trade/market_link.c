@@ -111,6 +111,7 @@ int market_sign_in_by(struct nanopod *np, const struct options *o, const char *t
 			.token = m->token,
 			.ca = settings_text(np->settings, SETTING_ID_MARKET_CA),
 			.pin = settings_market_key(np->settings),
+			.secret = flags & MARKET_NO_TOKEN,
 			.plain = settings_bool(np->settings, SETTING_ID_MARKET_PLAIN),
 			.stop_fd = signals_fd(),
 			.connect_ms = flags & MARKET_BRIEFLY ? BRIEF_MS : 0,

@@ -19,7 +19,7 @@
 #include "market/wire.h"
 
 enum market_flags {
-	MARKET_NO_TOKEN = 1,       /* the requests need no token, so none is looked for */
+	MARKET_NO_TOKEN = 1,       /* the requests get a token, so none is looked for */
 	MARKET_TOKEN_OPTIONAL = 2, /* a token is sent if there is one */
 	MARKET_BRIEFLY = 4,        /* gives up soon on a market that does not answer */
 };

@@ -27,9 +27,9 @@ int client_new(const struct client_setup *setup, struct client **out, struct fai
 		rc = client_check_pin(setup->pin, f);
 	if (!rc && setup->pin && !c->secure)
 		rc = fail_set(f, CLIENT_BAD_SETUP, "a pinned key needs a URL that starts with https://");
-	if (!rc && setup->token && !c->secure && !c->loopback && !setup->plain)
+	if (!rc && (setup->token || setup->secret) && !c->secure && !c->loopback && !setup->plain)
 		rc = fail_set(f, CLIENT_BAD_SETUP,
-			"not sending the token to '%.100s', as others on the way could read it; use "
+			"not sending what signs you in to '%.100s', as others on the way could read it; use "
 			"https://, an ssh tunnel, or set 'market-plain: yes' in your settings",
 			setup->url);
 	c->url = strdup(setup->url);

@@ -51,7 +51,8 @@ struct client_setup {
 	const char *ca;            /* file of certificates to trust instead of the system's */
 	const char *pin; /* "sha256//BASE64", more of them with ';': https only with such a public key, whoever */
 			 /* signed its certificate; NULL */
-	bool plain;                /* the token may also go over http:// to other machines */
+	bool secret;     /* requests carry what signs somebody in, though there is no token yet */
+	bool plain;      /* the token, or that, may also go over http:// to other machines */
 	int64_t connect_ms, whole_ms; /* 10 s and 60 s */
 	int64_t reads_ms; /* a GET whose answer has not begun by then, all tries together, has none; 0: no such limit */
 	int64_t slow_ms;  /* after so long without an answer slow(arg, true), after it slow(arg, false) */

@@ -76,6 +76,9 @@ static int device_ask(struct device *d, const char *url, const char *form, struc
 	rc = rc ? rc : client_send(c, &call, &a, f);
 	if (a.status >= 300 && a.status < 400) {
 		rc = fail_set(f, CLIENT_BAD_ANSWER, "'%.200s' redirects; the issuer is not set up as it says", url);
+	} else if (a.status >= 500) {
+		rc = fail_set(f, CLIENT_UNREACHABLE, "'%.200s' answered with status %d; try again later", url,
+			a.status);
 	} else if (a.status) {
 		rc = doc_parse(buf_text(&a.body), a.body.len, out, NULL) == 0
 			? a.status
@@ -246,7 +249,7 @@ int device_poll(struct device *d, const char **id_token, int64_t *wait_ms, struc
 				   : device_ask(d, doc_text(d->page, "token_endpoint"), buf_text(&form), &d->token, f);
 	buf_release(&form);
 	*wait_ms = 1000 * d->interval;
-	if (rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST || rc >= 500)
+	if (rc == CLIENT_UNREACHABLE || rc == CLIENT_LOST)
 		return -EAGAIN; /* it may come back before the code is over */
 	if (rc < 0)
 		return rc;

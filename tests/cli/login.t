@@ -109,6 +109,13 @@ else
 fi
 run_is 2 "no token goes to another machine in the clear" "$NANOPOD" whoami --url http://192.0.2.1
 like "$err" 'others on the way could read it' "which is said"
+run "$NANOPOD" login --invite npi_x --url http://192.0.2.1
+is "$status" 2 "no invitation, and no issuer's word"
+like "$err" "others on the way could read it" "which says why"
+if [ -x "$pty" ]; then
+	: >"$TMP/script"
+	run_is 2 "nor on a terminal" "$pty" "$TMP/script" "$NANOPOD" login --url http://192.0.2.1
+fi
 
 # ---- A market whose certificate nobody signed ----
 if have openssl; then
