@@ -111,6 +111,12 @@ is "$(printf '%s' "$out" | jq -r '[.[].name] | join(" ")')" "Ann Bob" "people ar
 run as "$TMP/ann" invite --role viewer -q
 login grace "$TMP/grace" --invite "${out##* }"
 is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].scopes')" read,host "a group gives a role beside the invitation's" || diag "$(cat "$TMP/login.err")"
+run as "$TMP/ann" people set Grace --role buyer
+login grace "$TMP/grace" --account-name none
+is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].roles')" buyer,provider "at each sign-in, and an owner's role stays" || diag "$(cat "$TMP/login.err")"
+run as "$TMP/ann" people set Bob --role provider
+login bob "$TMP/bob" --account-name none
+is "$(as "$TMP/bob" whoami -o json | jq -r '.[0].roles')" viewer "who left the group loses its role, and may read" || diag "$(cat "$TMP/login.err")"
 login eve "$TMP/eve" --invite npi_wrong
 is "$login_status" 3 "a wrong code"
 

@@ -74,25 +74,30 @@ static const char *signin_name(const json_t *claims)
 	return text;
 }
 
-/* The roles that "group=role,…" gives the groups of the claim; 0: none, or no such rule. */
+/* The roles that "group=role,…" gives this group; NULL: all that it gives any. */
+static int32_t signin_group_roles(const char *map, const char *group)
+{
+	int32_t roles = 0;
+
+	for (const char *at = map; at && *at; at += strspn(at, ",")) {
+		size_t len = strcspn(at, ","), equals = strcspn(at, "=");
+
+		if (equals < len && (!group || (equals == strlen(group) && memcmp(at, group, equals) == 0)))
+			roles |= role_read(at + equals + 1, len - equals - 1);
+		at += len;
+	}
+	return roles;
+}
+
+/* The roles of all groups of the claim; 0: none, or no such rule. */
 static int32_t signin_roles(const struct signin_settings *set, const json_t *claims)
 {
 	const json_t *groups = set->groups ? json_object_get(claims, set->groups) : NULL, *group;
 	int32_t roles = 0;
 	size_t i;
 
-	json_array_foreach(groups, i, group)
-	{
-		const char *name = json_string_value(group);
-
-		for (const char *at = set->roles; name && at && *at; at += strspn(at, ",")) {
-			size_t len = strcspn(at, ","), equals = strcspn(at, "=");
-
-			if (equals < len && equals == strlen(name) && memcmp(at, name, equals) == 0)
-				roles |= role_read(at + equals + 1, len - equals - 1);
-			at += len;
-		}
-	}
+	json_array_foreach(groups, i, group) if (json_is_string(group))
+		roles |= signin_group_roles(set->roles, json_string_value(group));
 	return roles;
 }
 
@@ -158,27 +163,32 @@ static int signin_first(struct api *api, struct request *as, struct reply *r, co
 		j->email ? j->email : j->name);
 }
 
-/* What the issuer calls this person now, and what the groups give. */
-static int signin_refresh(struct api *api, struct request *as, struct reply *r, const struct joining *j,
-	const struct person *x)
+/* What the issuer calls this person now, and these roles. */
+static int signin_change(struct api *api, struct request *as, const struct joining *j, const struct person *x,
+	int32_t roles, struct fail *why)
 {
-	bool roles = j->roles && j->roles != x->roles, name = strcmp(x->name, j->name) != 0,
-	     email = j->email && (!x->email || strcmp(x->email, j->email) != 0);
+	bool name = strcmp(x->name, j->name) != 0, email = j->email && (!x->email || strcmp(x->email, j->email) != 0);
 	struct event ev = { .kind = EVENT_PERSON_CHANGE,
 		.account = x->account,
 		.subject = x->id,
 		.name = name ? j->name : NULL,
-		.u.person = { .roles = roles ? j->roles : 0, .email = email ? j->email : NULL } };
+		.u.person = { .roles = roles != x->roles ? roles : 0, .email = email ? j->email : NULL } };
+
+	return roles != x->roles || name || email ? api_apply(api, as, &ev, NULL, why) : 0;
+}
+
+/* Roles that groups can give follow the groups; others stay as an owner gave them. */
+static int signin_refresh(struct api *api, struct request *as, struct reply *r, const struct joining *j,
+	const struct person *x)
+{
+	int32_t roles = (x->roles & ~signin_group_roles(api->signin->roles, NULL)) | j->roles;
 	struct fail why = { 0 };
-	int rc = 0;
+	int rc;
 
 	as->account = x->account;
-	if (roles || name || email)
-		rc = api_apply(api, as, &ev, NULL, &why);
-	if (rc == REASON_WRONG_STATE) { /* the last owner stays one, whatever the groups say */
-		ev.u.person.roles = 0;
-		rc = api_apply(api, as, &ev, NULL, &why);
-	}
+	rc = signin_change(api, as, j, x, roles ? roles : ROLE_VIEWER, &why);
+	if (rc == REASON_WRONG_STATE) /* the last owner stays one, whatever the groups say */
+		rc = signin_change(api, as, j, x, roles | ROLE_OWNER, &why);
 	return rc ? api_failed(as, r, rc, NULL, &why) : 0;
 }
 
