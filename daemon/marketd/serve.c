@@ -421,6 +421,8 @@ static void serve_turn(struct server *s)
 	keep_watch(s);
 	keep_promises(s);
 	outward_turn(s->api.outward);
+	if (s->api.issuer)
+		issuer_turn(s->api.issuer, clock_ms());
 	s->api.errands_ended = outward_ended(s->api.outward);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {

@@ -12,10 +12,10 @@
 #define ISSUER_PAGE "/.well-known/openid-configuration"
 
 enum {
-	FETCH_MS = 5000,
+	FETCH_MS = 3500, /* the page and the keys, both within ISSUER_WAIT_MS */
 	AFTER_FAILURE_MS = 3000,
 	UNKNOWN_KEY_MS = 60000, /* between two fetches for keys that are unknown */
-	FRESH_MS = 3600000,     /* then what is known is fetched again, beside those who sign in */
+	FRESH_MS = 3600000,     /* older keys count only where newer ones cannot be fetched */
 	PAGE_MAX = 64 * 1024,
 	KEYS_BYTES = 256 * 1024,
 	SIGN_IN_AGE = 600, /* seconds: an older token is of an earlier sign-in */
@@ -27,7 +27,8 @@ struct issuer {
 	json_t *page, *keys;                      /* what it published; NULL: not known */
 	json_t *coming;                           /* its page, while its keys are fetched */
 	struct errand *errand;                    /* under way: for the page, or, with `coming`, for the keys */
-	int64_t failed_ms, fetched_ms, rolled_ms; /* clock_ms(); 0: never */
+	int64_t began_ms;                         /* `errand`, or the one for `coming` */
+	int64_t failed_ms, fetched_ms, rolled_ms; /* clock_ms(); 0: never; fetched: when that began */
 	struct fail why;                          /* of failed_ms */
 };
 
@@ -127,6 +128,7 @@ static int issuer_begin(struct issuer *i, int64_t now_ms)
 		return 0;
 	if (asprintf(&url, "%.*s" ISSUER_PAGE, (int)(len - (i->set->url[len - 1] == '/')), i->set->url) < 0)
 		return -ENOMEM;
+	i->began_ms = now_ms;
 	rc = issuer_fetch(i, url, PAGE_MAX);
 	if (rc)
 		i->failed_ms = now_ms;
@@ -174,11 +176,11 @@ static void issuer_take(struct issuer *i, int64_t now_ms)
 	i->keys = got;
 	i->coming = NULL;
 	i->failed_ms = 0;
-	i->fetched_ms = now_ms;
+	i->fetched_ms = i->began_ms;
 	issuer_remember(i);
 }
 
-static void issuer_turn(struct issuer *i, int64_t now_ms)
+void issuer_turn(struct issuer *i, int64_t now_ms)
 {
 	if (i->errand && errand_look(i->errand)->state != ERRAND_RUNNING)
 		issuer_take(i, now_ms);
@@ -191,10 +193,13 @@ static bool issuer_may_try(const struct issuer *i, int64_t now_ms)
 
 int issuer_ready(struct issuer *i, int64_t now_ms, struct fail *why)
 {
+	bool old;
+
 	issuer_turn(i, now_ms);
-	if ((!i->fetched_ms || now_ms - i->fetched_ms >= FRESH_MS) && !i->errand && issuer_may_try(i, now_ms))
+	old = !i->fetched_ms || now_ms - i->fetched_ms >= FRESH_MS;
+	if (old && !i->errand && issuer_may_try(i, now_ms))
 		issuer_begin(i, now_ms);
-	if (i->keys)
+	if (i->keys && !(old && i->errand))
 		return 0;
 	return i->errand ? -EAGAIN : fail_set(why, i->why.code ? i->why.code : -EIO, "%s", i->why.text);
 }

@@ -31,9 +31,13 @@ int issuer_new(struct issuer **out, const struct issuer_settings *set, struct ou
 void issuer_free(struct issuer *i);
 const struct issuer_settings *issuer_settings(const struct issuer *i);
 
+/* After errands have ended: takes what was fetched. */
+void issuer_turn(struct issuer *i, int64_t now_ms);
+
 /*
- * 0: its keys are known. -EAGAIN: they are being fetched; ask again when an errand has ended. Else it is down, with a
- * sentence; it is tried again after some seconds, when somebody asks.
+ * 0: its keys are known. -EAGAIN: they are being fetched, also where those that are known are an hour old; ask again
+ * when an errand has ended. Else it is down and no keys are known, with a sentence; it is tried again after some
+ * seconds, when somebody asks.
  */
 int issuer_ready(struct issuer *i, int64_t now_ms, struct fail *why);
 
