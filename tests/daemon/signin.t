@@ -201,8 +201,17 @@ like "$(cat "$TMP/out")" "does not answer.*who is signed in stays so" "says so"
 run as "$TMP/ann" balance
 is "$status" 0 "who is signed in stays so after a restart"
 
+cookie=$(curl -si -X POST -H "Authorization: Bearer $(token_of ann)" -H 'Nanopod-Page: 1' "$NANOPOD_URL/np/v1/session" |
+	sed -n 's/^[Ss]et-[Cc]ookie: \(__Host-nanopod=[^;]*\);.*/\1/p')
+whose_page() { curl -s -H "Cookie: $cookie" -H 'Nanopod-Page: 1' "$NANOPOD_URL/np/v1/session" | jq -r .account_name; }
+is "$(whose_page)" acme "her browser is signed in"
+curl -s -X POST -H "Cookie: $cookie" -H 'Nanopod-Page: 1' -H 'Content-Type: application/json' -d '{"scopes": ["read"]}' \
+	"$NANOPOD_URL/np/v1/tokens" >"$TMP/out"
+is "$(jq '.expires_at - .created_at <= 12 * 3600' "$TMP/out")" true "a page's session makes no token that outlives it" ||
+	diag "$(cat "$TMP/out")"
 run as "$TMP/ann" logout
 is "$status" 0 "she signs out" || diag "$err"
+is "$(whose_page)" null "and her browser with her"
 [ -f "$TMP/ann/.config/nanopod/token" ]
 is "$?" 1 "her file is gone"
 marketd_stop

@@ -95,6 +95,8 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r); 
 
 /* The name of a browser's session, with the id of the token that made it: it ends with that. */
 #define NP_SESSION_NAME "browser, signed in by "
+bool np_tokens_session(const struct token *t);
+void np_tokens_end_sessions(struct api *api, const struct request *q, uint64_t account, uint64_t token); /* by it */
 
 /* The invitation with this code; NULL: none is open. */
 const struct invitation *np_invitation_of(const struct engine *e, const char *code);

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/np/np_schemas.h"
@@ -34,7 +33,7 @@ static void session_clear_old(struct api *api, const struct request *q, uint64_t
 
 	for (const struct token *t; cleared < SESSION_CLEARED && (t = engine_token_after(e, account, last));) {
 		last = t->id;
-		if (!t->revoked && t->expires && t->expires <= now && t->name && str_starts(t->name, NP_SESSION_NAME))
+		if (!t->revoked && t->expires && t->expires <= now && np_tokens_session(t))
 			cleared += session_revoke(api, q, t, &why);
 	}
 }

@@ -257,7 +257,7 @@ static int post_signin(struct api *api, const struct request *q, struct reply *r
 			render_person(x), "token", token));
 }
 
-/* Whoever has a token may end it. */
+/* Whoever has a token may end it, and the sessions of browsers that it began. */
 static int delete_signin(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct token *t = engine_token(market_engine(api->market), q->token);
@@ -270,7 +270,10 @@ static int delete_signin(struct api *api, const struct request *q, struct reply 
 			"this request has no token of a person; 'nanopod token revoke' ends others");
 	ev.account = t->account;
 	rc = api_apply(api, q, &ev, NULL, &why);
-	return rc ? api_failed(q, r, rc, NULL, &why) : api_nothing(r);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	np_tokens_end_sessions(api, q, ev.account, ev.subject);
+	return api_nothing(r);
 }
 
 const struct route api_np_signin_routes[] = {

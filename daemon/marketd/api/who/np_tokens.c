@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/render.h"
@@ -52,16 +53,21 @@ static json_t *np_tokens_token_json(const struct token *t)
 		t->person ? render_id(IDENT_PERSON, t->person) : json_null());
 }
 
+bool np_tokens_session(const struct token *t)
+{
+	return t->name && str_starts(t->name, NP_SESSION_NAME);
+}
+
 /*
  * A new token does not outlive its maker's, so that stealing a short-lived one gains no more time. One of a person
- * may: it is in the list of the person's tokens, and ends with the person.
+ * may, but not by a browser's session: it is in the list of the person's tokens, and ends with the person.
  */
 static int64_t no_longer(struct api *api, const struct request *q, int64_t expires)
 {
 	const struct token *maker = engine_token(market_engine(api->market), q->token);
 
-	if (!maker || !maker->expires || maker->person || (np_allowed(q) & SCOPE_ADMIN) ||
-		(expires && expires < maker->expires))
+	if (!maker || !maker->expires || (maker->person && !np_tokens_session(maker)) ||
+		(np_allowed(q) & SCOPE_ADMIN) || (expires && expires < maker->expires))
 		return expires;
 	return maker->expires;
 }
@@ -158,8 +164,7 @@ static int np_tokens_list_tokens(struct api *api, const struct request *q, struc
 	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_TOKEN, last) : NULL, t != NULL));
 }
 
-/* Whoever had the token may have signed browsers in. */
-static void np_tokens_end_sessions(struct api *api, const struct request *q, uint64_t account, uint64_t token)
+void np_tokens_end_sessions(struct api *api, const struct request *q, uint64_t account, uint64_t token)
 {
 	const struct engine *e = market_engine(api->market);
 	char name[sizeof NP_SESSION_NAME + IDENT_TEXT], id[IDENT_TEXT];
