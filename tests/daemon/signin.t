@@ -111,6 +111,10 @@ is "$(printf '%s' "$out" | jq -r '[.[].name] | join(" ")')" "Ann Bob" "people ar
 run as "$TMP/ann" invite --role viewer -q
 login grace "$TMP/grace" --invite "${out##* }"
 is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].scopes')" read,host "a group gives a role beside the invitation's" || diag "$(cat "$TMP/login.err")"
+run as "$TMP/ann" invite --role owner -q
+login grace "$TMP/grace" --invite "${out##* }"
+is "$login_status" 5 "an invitation is for who is no person yet"
+like "$(cat "$TMP/login.err")" "a person of account 'acme' already" "and says so"
 run as "$TMP/ann" people set Grace --role buyer
 login grace "$TMP/grace" --account-name none
 is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].roles')" buyer,provider "at each sign-in, and an owner's role stays" || diag "$(cat "$TMP/login.err")"
@@ -172,12 +176,12 @@ is "$(awk '/ provider/ && !/ buyer/ && / \/v2\/orders/' "$TMP/roles")" "" "order
 # The keys roll.
 issuer_stop
 issuer_start second
-login grace "$TMP/grace2" --invite unused
+login grace "$TMP/grace2" --account-name unused
 is "$login_status" 0 "new keys of the issuer count" || diag "$(cat "$TMP/login.err")"
 is "$(as "$TMP/grace2" whoami -o json | jq -r '.[0].person')" Grace "for who is known already"
 issuer_stop
 issuer_start third
-login grace "$TMP/grace3" --invite unused
+login grace "$TMP/grace3" --account-name unused
 is "$login_status" 4 "keys are fetched for unknown ones once a minute at most"
 like "$(cat "$TMP/login.err")" "none of the issuer's keys signed it" "and the refusal says why"
 

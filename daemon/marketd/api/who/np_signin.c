@@ -181,10 +181,16 @@ static int signin_change(struct api *api, struct request *as, const struct joini
 static int signin_refresh(struct api *api, struct request *as, struct reply *r, const struct joining *j,
 	const struct person *x)
 {
+	const struct account *a = engine_account(market_engine(api->market), x->account);
 	int32_t roles = (x->roles & ~signin_group_roles(api->signin->roles, NULL)) | j->roles;
 	struct fail why = { 0 };
 	int rc;
 
+	if (body_text(as->body, "invitation"))
+		return api_refuse(as, r, REASON_WRONG_STATE, "invitation",
+			"you are a person of account '%s' already, so the invitation stays unused; sign in without it: "
+			"'nanopod login'",
+			a->name);
 	as->account = x->account;
 	rc = signin_change(api, as, j, x, roles ? roles : ROLE_VIEWER, &why);
 	if (rc == REASON_WRONG_STATE) /* the last owner stays one, whatever the groups say */
