@@ -39,6 +39,12 @@ static bool people_may(const struct request *q, struct reply *r, int32_t roles)
 	return false;
 }
 
+/* A name may be anything, so one that looks like an e-mail address finds nobody. */
+static bool people_called(const struct person *x, const char *text)
+{
+	return strchr(text, '@') ? x->email && strcasecmp(x->email, text) == 0 : strcmp(x->name, text) == 0;
+}
+
 /* By id, e-mail or name, where only one has that. NULL: refused. */
 static const struct person *people_find(struct api *api, const struct request *q, struct reply *r)
 {
@@ -52,7 +58,7 @@ static const struct person *people_find(struct api *api, const struct request *q
 		(!q->account || x->account == q->account))
 		return x;
 	for (x = engine_person_after(e, q->account, 0); x; x = engine_person_after(e, q->account, x->id))
-		if (strcmp(x->name, text) == 0 || (x->email && strcasecmp(x->email, text) == 0)) {
+		if (people_called(x, text)) {
 			found = x;
 			count++;
 		}

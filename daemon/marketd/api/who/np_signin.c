@@ -64,14 +64,21 @@ static const char *signin_word(const json_t *claims, const char *name)
 	return text && *text && strlen(text) <= NAME_BYTES ? text : NULL;
 }
 
+/* Only a checked one: anybody can say any other. Issuers that say nothing of it have no others. */
+static const char *signin_email(const json_t *claims)
+{
+	const json_t *verified = json_object_get(claims, "email_verified");
+
+	return !verified || json_is_true(verified) ? signin_word(claims, "email") : NULL;
+}
+
 static const char *signin_name(const json_t *claims)
 {
-	static const char *const names[] = { "name", "preferred_username", "email", "sub" };
-	const char *text = NULL;
+	const char *text = signin_word(claims, "name");
 
-	for (size_t i = 0; !text && i < sizeof names / sizeof *names; i++)
-		text = signin_word(claims, names[i]);
-	return text;
+	text = text ? text : signin_word(claims, "preferred_username");
+	text = text ? text : signin_email(claims);
+	return text ? text : signin_word(claims, "sub");
 }
 
 /* The roles that "group=role,…" gives this group; NULL: all that it gives any. */
@@ -203,7 +210,7 @@ static const struct person *signin_person(struct api *api, struct request *as, s
 {
 	char identity[NAME_BYTES + 1];
 	struct joining j = { .name = signin_name(claims),
-		.email = signin_word(claims, "email"),
+		.email = signin_email(claims),
 		.identity = identity,
 		.roles = signin_roles(api->signin, claims) };
 	const struct person *x;
@@ -211,8 +218,6 @@ static const struct person *signin_person(struct api *api, struct request *as, s
 
 	snprintf(identity, sizeof identity, "%s %s", issuer_settings(api->issuer)->url,
 		json_string_value(json_object_get(claims, "sub")));
-	if (json_is_false(json_object_get(claims, "email_verified")))
-		j.email = NULL; /* anybody can say that */
 	x = engine_person_known(market_engine(api->market), identity);
 	status = x ? signin_refresh(api, as, r, &j, x) : signin_first(api, as, r, &j, &x);
 	return status ? NULL : x;
