@@ -236,8 +236,7 @@ static int market_call_path(struct market_link *m, const struct client_call *q)
 		return market_explain(m, q);
 	do
 		rc = client_send(m->client, q, &m->answer, &m->fail);
-	while (market_only_resized(rc) &&
-		(m->answer.sent == CLIENT_NOT_SENT || q->key || strcmp(q->method, "GET") == 0));
+	while (market_only_resized(rc) && (m->answer.sent == CLIENT_NOT_SENT || q->key || m->reads));
 	say_more(m, q, rc);
 	if (rc)
 		return rc;
