@@ -103,7 +103,7 @@ int meter_page(struct meter *x, const char *after, size_t limit, struct model_us
 
 	if (rc)
 		return rc;
-	if (!cursor || strlen(cursor) >= METER_CURSOR || strspn(cursor, "0123456789-") != strlen(cursor))
+	if (!cursor || strlen(cursor) >= METER_CURSOR || strspn(cursor, "0123456789abcdef-") != strlen(cursor))
 		return fail_set(&m->fail, -EPROTO, "the market sent a page of usage without a cursor");
 	made = calloc(n + 1, sizeof *made);
 	if (!made)
@@ -247,7 +247,8 @@ static int meter_once(struct meter_run *r)
 	if (rc == MARKET_EXPLAINED)
 		return STATUS_OK;
 	if (rc)
-		return print_fail(r->x->np, r->status, "the same command goes on from there", "%s", r->trouble);
+		return print_fail(r->x->np, r->status,
+			r->status == STATUS_USAGE ? NULL : "the same command goes on from there", "%s", r->trouble);
 	if (!option_given(r->x->o, "quiet"))
 		print_note(r->x->np, "%" PRId64 " event%s accepted, %" PRId64 " in all", r->sent,
 			r->sent == 1 ? "" : "s", r->x->book.events);

@@ -69,6 +69,7 @@ meter() { NANOPOD_URL=unix:$MARKETD_SOCKET timeout -k 5 100 "$NANOPOD" admin met
 # ---- A receiver that works -----------------------------------------------------------------------------------------
 run_is 0 "nothing was used yet" meter --to "$TO" --state lago.book
 like "$err" "0 events accepted" "and nothing is sent"
+is "$(operator GET "/np/v1/usage?from=1900000000" | jq -r .cursor)" "" "who read nothing has no place in the ledger"
 month 4
 all=$(ledger)
 [ "$all" -gt 500 ] || { diag "$all events; $(cat bought)"; fail "(there is usage)"; done_testing; exit; }
@@ -100,7 +101,17 @@ run_is 0 "again" meter --to "$TO" --state lago.book
 like "$err" "0 events accepted, $all in all" "sends nothing twice"
 book=lago.book
 is "$(stat -c %a $book "$HOME"/.local/state/nanopod/meter/* | sort -u)" 600 "nobody else may read how far it is"
-sed -i 's/^cursor .*/cursor 0-0/; s/^events .*/events 0/' "$book"
+cp "$book" kept
+for changed in "s/^\(cursor .*-\).*/\10123456789abcdef/" "s/^cursor [0-9]*/cursor 99999999/" "s/^\(cursor [0-9]*-[0-9]*\)-.*/\1/" "s/^cursor .*/cursor 0-0-0123456789abcdef/"; do
+	sed -i "$changed" "$book"
+	run_is 2 "a cursor that this ledger did not give ($(sed -n 's/^cursor //p' "$book"))" meter --to "$TO" --state lago.book
+	like "$err" "after|cursor" "is refused"
+	cp kept "$book"
+done
+sed -i "s/^\(cursor .*-\).*/\10123456789abcdef/" "$book"
+run_is 2 "as after a backup that was restored and has grown since" meter --to "$TO" --state lago.book
+like "$err" "restored from a backup; .* new --state FILE" "which says what to do"
+rm "$book"
 run_is 0 "from the beginning, as after a disk that lost it" meter --to "$TO" --state lago.book --batch 7
 lago >state
 is "$(jq '.events | length' state)" "$all" "none is taken twice"

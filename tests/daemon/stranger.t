@@ -90,7 +90,7 @@ queries() {
 	'GET /v1/nodes') printf '%s\n' "?id=$NODE" '?name=secret-node' ;;
 	'GET /v0/orders') printf '%s\n' "?contract_id=$CONT" ;;
 	'GET /np/v1/report') printf '%s\n' '?from=0' '?balances=true' '?after=0-0-0-0' '?after=1-0-0-0' '?after=2-0-0-0' '?after=3-0-0-0' ;;
-	'GET /np/v1/usage') printf '%s\n' '?from=0' '?after=0-0' '?account=*' ;;
+	'GET /np/v1/usage') printf '%s\n' '?from=0' '?limit=2' '?account=*' ;;
 	'GET /v0/quote') printf '%s\n' "?side=sell&quantity=1&duration=3600&contract_id=$CONT" "?side=buy&quantity=1&duration=3600&colocate_with=$CONT" ;;
 	esac
 	case $1 in GET) echo "?account=secretcorp" ;; esac

@@ -19,7 +19,7 @@
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
-enum { USAGE_POSTINGS = 2000, USAGE_ID = 64, USAGE_CHAIN = 8 };
+enum { USAGE_POSTINGS = 2000, USAGE_ID = 64, USAGE_CHAIN = 8, USAGE_FIELDS = 19 };
 
 struct usage_rows {
 	struct posting_row *list;
@@ -31,6 +31,7 @@ struct usage_page {
 	struct api *api;
 	uint64_t account;
 	uint64_t seq, n; /* how far it went */
+	char cursor[USAGE_ID]; /* that posting's id; "": the ledger has none yet */
 	size_t limit, count;
 	json_t *data;
 	bool more;
@@ -127,6 +128,7 @@ static const char *usage_kind(const struct usage *u)
 
 /* ---- Rendering -------------------------------------------------------------------------------- */
 
+/* Also the cursor of who has read so far. */
 static const char *usage_id(const struct posting_row *row, char room[USAGE_ID])
 {
 	int at = snprintf(room, USAGE_ID, "%" PRIu64 "-%" PRIu64 "-", row->seq, row->n);
@@ -150,12 +152,15 @@ static void usage_put_lease(json_t *o, const struct engine *e, const struct leas
 	json_object_set_new(o, "tier", json_string(l->interruptible ? "spot" : "reserved"));
 }
 
-static void usage_add(struct usage_page *p, const struct usage *u, const struct posting_row *row, bool sponsored)
+/* 0 or a reason: an event that lacks something must not go out, nor be passed over. */
+static int usage_add(struct usage_page *p, const struct usage *u, const struct posting_row *row, bool sponsored,
+	struct fail *f)
 {
 	const struct engine *e = market_engine(p->api->market);
 	const struct account *a = engine_account(e, row->posting.account);
 	const struct sku *s = engine_sku(e, u->lease->sku);
 	int64_t gpus = s ? s->gpus : 0, minutes = sponsored ? 0 : u->minutes;
+	bool whole;
 	char id[USAGE_ID], when[WHEN_TEXT];
 	json_t *data = json_pack("{s:I, s:o, s:o, s:s, s:I, s:I}", "at", (json_int_t)row->at, "account",
 		render_id(IDENT_ACCOUNT, row->posting.account), "account_name", a ? render_text(a->name) : json_null(),
@@ -168,11 +173,16 @@ static void usage_add(struct usage_page *p, const struct usage *u, const struct 
 	render_money(data, "refunded", sponsored ? 0 : u->back);
 	json_object_set_new(data, "sponsor",
 		u->sponsor ? render_id(IDENT_ACCOUNT, u->sponsor->posting.account) : json_null());
-	json_array_append_new(p->data,
-		json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o}", "specversion", "1.0", "id", usage_id(row, id),
-			"source", "/np/v1/usage", "type", gpus ? "gpu_active_time" : "node_time", "subject",
-			render_id(IDENT_ACCOUNT, row->posting.account), "time", when_iso(row->at, when), "data", data));
+	whole = json_object_size(data) == USAGE_FIELDS;
+	if (json_array_append_new(p->data,
+		    json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o}", "specversion", "1.0", "id", usage_id(row, id),
+			    "source", "/np/v1/usage", "type", gpus ? "gpu_active_time" : "node_time", "subject",
+			    render_id(IDENT_ACCOUNT, row->posting.account), "time", when_iso(row->at, when), "data",
+			    data)) ||
+		!whole)
+		return fail_set(f, REASON_UNAVAILABLE, "the market is out of memory");
 	p->count++;
+	return 0;
 }
 
 /* Adds what a whole transfer settled, for those who are asked about. 0 or a reason. */
@@ -184,10 +194,10 @@ static int usage_transfer(struct usage_page *p, const struct posting_row *rows, 
 	if (rc || !p->last.found || !usage_settled(rows, count, &p->last.lease, &u))
 		return rc;
 	if (p->account == EVERYBODY || p->account == u.lease->buyer)
-		usage_add(p, &u, u.buyer, false);
-	if (u.sponsor && u.granted && (p->account == EVERYBODY || p->account == u.sponsor->posting.account))
-		usage_add(p, &u, u.sponsor, true);
-	return 0;
+		rc = usage_add(p, &u, u.buyer, false, f);
+	if (!rc && u.sponsor && u.granted && (p->account == EVERYBODY || p->account == u.sponsor->posting.account))
+		rc = usage_add(p, &u, u.sponsor, true, f);
+	return rc;
 }
 
 /* One account's statement has only its own postings: the others of the transfer have numbers near them. */
@@ -227,36 +237,57 @@ static int usage_fill(struct usage_page *p, struct usage_rows *r, struct fail *f
 			rc = p->account == EVERYBODY ? usage_transfer(p, rows, len, f) : usage_whole(p, rows, f);
 		p->seq = rows[len - 1].seq;
 		p->n = rows[len - 1].n;
+		usage_id(&rows[len - 1], p->cursor);
 	}
 	return rc;
 }
 
 /* ---- The route --------------------------------------------------------------------------------- */
 
+/*
+ * Goes on behind the posting that `after` names by its id. One that the ledger does not have, or has with another chain, is
+ * of another history: what comes behind that place was never read by who has this cursor. 0 or a reason.
+ */
+static int usage_after(struct usage_page *p, const char *after, struct fail *f)
+{
+	struct posting_row row;
+	struct usage_rows r = { .list = &row, .limit = 1 };
+	char place[USAGE_ID];
+	size_t len = strcspn(after, "-");
+	int rc;
+
+	len += after[len] ? 1 + strcspn(after + len + 1, "-") : 0;
+	snprintf(place, sizeof place, "%.*s", (int)len, after);
+	if (len >= sizeof place || !after[len] || !np_place(place, &p->seq, &p->n))
+		return fail_set(f, REASON_INVALID, "'after' is the cursor of the page before");
+	rc = !p->seq   ? 0
+		: p->n ? usage_read(p->api, EVERYBODY, p->seq, p->n - 1, &r, f)
+		       : usage_read(p->api, EVERYBODY, p->seq - 1, INT64_MAX, &r, f);
+	if (rc)
+		return rc;
+	if (!r.count || strcmp(usage_id(&row, p->cursor), after) != 0)
+		return fail_set(f, REASON_INVALID,
+			"the ledger lacks this cursor's place: it is another market's, or was restored from a backup; "
+			"read again without 'after' (nanopod admin meter: with a new --state FILE); events keep their "
+			"ids");
+	return 0;
+}
+
 static bool usage_begin(const struct request *q, struct reply *r, struct usage_page *p)
 {
 	const char *after = api_query(q, "after");
 	struct fail why = { 0 };
 	int64_t from;
+	int rc;
 
 	if (!api_query_int(q, r, "from", 0, SECONDS_MAX, 0, &from))
 		return false;
-	if (after && !np_place(after, &p->seq, &p->n)) {
-		api_refuse(q, r, REASON_INVALID, "after", "'after' is the cursor of the page before");
-		return false;
-	}
-	if (p->seq > engine_count(market_engine(p->api->market))) {
-		api_refuse(q, r, REASON_INVALID, "after",
-			"the ledger ends before this cursor: it is another market's, or this one was restored from a "
-			"backup");
-		return false;
-	}
-	p->n = after ? p->n : INT64_MAX;
-	if (!after && movements_before(p->api, p->account, from, &p->seq, &why)) {
-		api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
-		return false;
-	}
-	return true;
+	p->n = INT64_MAX;
+	rc = after && *after ? usage_after(p, after, &why) : movements_before(p->api, p->account, from, &p->seq, &why);
+	if (rc)
+		api_failed(q, r, rc == REASON_INVALID ? rc : REASON_UNAVAILABLE, rc == REASON_INVALID ? "after" : NULL,
+			&why);
+	return !rc;
 }
 
 static int get_usage(struct api *api, const struct request *q, struct reply *r)
@@ -274,13 +305,13 @@ static int get_usage(struct api *api, const struct request *q, struct reply *r)
 	if (!rows.list)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory");
 	p.data = json_array();
-	rc = usage_fill(&p, &rows, &why);
+	rc = p.data ? usage_fill(&p, &rows, &why) : fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory");
 	free(rows.list);
 	if (rc) {
 		json_decref(p.data);
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	}
-	return api_json(q, r, 200, render_list(p.data, json_sprintf("%" PRIu64 "-%" PRIu64, p.seq, p.n), p.more));
+	return api_json(q, r, 200, render_list(p.data, json_string(p.cursor), p.more));
 }
 
 const struct route api_np_usage_routes[] = {
@@ -324,6 +355,7 @@ static const struct schema_field np_usage_data[] = {
 	USAGE_TEXT("sponsor", FIELD_NULL, NULL),
 	{ 0 },
 };
+_Static_assert(sizeof np_usage_data / sizeof *np_usage_data == USAGE_FIELDS + 1, "usage_add() counts what it puts");
 
 static const struct schema_field np_usage_event[] = {
 	USAGE_TEXT("specversion", 0, "of CloudEvents"),
@@ -338,7 +370,7 @@ static const struct schema_field np_usage_event[] = {
 
 static const struct schema_field np_usage_list[] = {
 	OBJECT_IS("list"),
-	USAGE_TEXT("cursor", 0, "how far this page goes, also where it has no event"),
+	USAGE_TEXT("cursor", 0, "how far this page goes, also where it has no event; empty: nothing was paid yet"),
 	{ "has_more", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "data", SCHEMA_ARRAY, FIELD_REQUIRED, "np.UsageEvent", 0, 0, NULL },
 	{ 0 },
