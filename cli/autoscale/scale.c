@@ -97,6 +97,49 @@ int64_t scale_wants(const struct scale_world *w)
 	return wants < room ? wants : room > 0 ? room : 0;
 }
 
+/* ---- Nodes that come and go ---------------------------------------------------------------- */
+
+bool scale_member(struct scale_world *w, const char *name, bool lives)
+{
+	size_t i = 0;
+
+	while (i < w->count && strcmp(w->nodes[i].name, name) != 0)
+		i++;
+	if (i == w->count && (lives || i == SCALE_NODES))
+		return !lives || i == SCALE_NODES;
+	if (i == w->count) {
+		w->nodes[w->count++] = (struct scale_node){ .place = SCALE_OVER };
+		snprintf(w->nodes[i].name, sizeof w->nodes[i].name, "%.127s", name);
+	}
+	w->nodes[i].member = true;
+	return true;
+}
+
+static bool scale_has(const struct scale_world *w, const char *id)
+{
+	for (size_t i = 0; i < w->count; i++)
+		if (strcmp(w->nodes[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+struct scale_seen *scale_seen(struct scale_seen *list, size_t *count, const struct scale_world *w, const char *id)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (strcmp(list[i].id, id) == 0)
+			return &list[i];
+	if (*count < SCALE_NODES)
+		at = (*count)++;
+	else
+		while (at + 1 < SCALE_NODES && scale_has(w, list[at].id))
+			at++;
+	list[at] = (struct scale_seen){ .place = SCALE_OVER };
+	snprintf(list[at].id, sizeof list[at].id, "%s", id);
+	return &list[at];
+}
+
 /* ---- Buying -------------------------------------------------------------------------------- */
 
 static bool scale_affords(const struct scale_world *w, const struct scale_plan *p, int64_t nodes)
@@ -223,6 +266,33 @@ static void scale_comes(const struct scale_world *w, size_t i, int64_t *spare, s
 	} else if (n->place == SCALE_UP && n->failed < JOINS_MOST) {
 		scale_add(p, SCALE_JOIN, i, "%s", n->member ? "Slurm does not get an answer from it" : "it runs");
 	}
+}
+
+/* ---- In which order it is done ------------------------------------------------------------ */
+
+int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p, int64_t end)
+{
+	int64_t all = 0, extended = 0, back = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		all += w->nodes[i].place != SCALE_OVER && w->nodes[i].end == end;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct scale_step *s = &p->steps[i];
+
+		extended += s->verb == SCALE_EXTEND && w->nodes[s->node].end == end;
+		back += s->verb == SCALE_GIVE_BACK && w->nodes[s->node].end == end;
+	}
+	if (back && end - w->now >= w->limits.lead / 2)
+		return -1;
+	return extended + back < all ? extended : 0;
+}
+
+bool scale_hurries(const struct scale_world *w, const struct scale_plan *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->steps[i].verb == SCALE_GIVE_BACK && scale_ends(w, &w->nodes[p->steps[i].node]))
+			return true;
+	return false;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */

@@ -96,6 +96,23 @@ struct scale_world {
 	size_t count;
 };
 
+/*
+ * A member of the cluster that was bought for it. If it is none of w's nodes it has ended, and is added as that; unless it
+ * lives, which is elsewhere then: false, and it is left alone.
+ */
+bool scale_member(struct scale_world *w, const char *name, bool lives);
+
+/* What a loop remembers of a node: only for how long something has been so. */
+struct scale_seen {
+	char id[64];
+	enum scale_place place;
+	int64_t here_ms, quiet_ms; /* since when, on clock_ms(); quiet_ms 0: it is not quiet */
+	unsigned failed;
+};
+
+/* In a list of SCALE_NODES. One that is not there yet takes the place of one that is none of w's nodes. */
+struct scale_seen *scale_seen(struct scale_seen *list, size_t *count, const struct scale_world *w, const char *id);
+
 /* ---- What to do ---------------------------------------------------------------------------- */
 
 #define SCALE_VERBS(X) \
@@ -130,6 +147,15 @@ struct scale_plan {
 int64_t scale_wants(const struct scale_world *w);
 
 void scale_decide(const struct scale_world *w, struct scale_plan *out);
+
+/*
+ * Nodes that end together are extended together: how many to ask for, 0: all that end then. -1: not yet, idle ones among
+ * them go first, as long as there is time for that.
+ */
+int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p, int64_t end);
+
+/* Whether a node that is given back is so near its end that no join, which takes long, may come first. */
+bool scale_hurries(const struct scale_world *w, const struct scale_plan *p);
 
 const char *scale_verb(enum scale_verb verb);
 

@@ -18,14 +18,6 @@
 
 enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64 };
 
-/* What this loop remembers of a node: only for how long something has been so. */
-struct autoscale_seen {
-	char id[64];
-	enum scale_place place;
-	int64_t here_ms, quiet_ms; /* since when, on clock_ms(); quiet_ms 0: it is not quiet */
-	unsigned failed;
-};
-
 struct autoscale {
 	struct nanopod *np;
 	const struct options *o;
@@ -54,7 +46,7 @@ struct autoscale {
 	size_t job_count;
 	int64_t others, others_free; /* workers that are not bought by it */
 	struct scale_plan plan;
-	struct autoscale_seen *seen;
+	struct scale_seen *seen;
 	size_t seen_count;
 	char said[AUTOSCALE_SAID][SCALE_TEXT]; /* what the last round said, which is not said again */
 	size_t said_count;
@@ -98,7 +90,7 @@ int autoscale_ask_price(struct autoscale *a);
 /* Whether it is the name of a node that this cluster bought. */
 bool autoscale_owns(const struct autoscale *a, const char *node);
 void autoscale_forget(struct autoscale *a);
-struct autoscale_seen *autoscale_seen(struct autoscale *a, const char *id);
+struct scale_seen *autoscale_seen(struct autoscale *a, const char *id);
 
 /* ---- autoscale_act.c --------------------------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "cli/frame/signals.h"
 #include "cli/trade/resume_file.h"
 #include "market/money.h"
+#include "market/reason.h"
 
 enum { ACT_WORDS = 1 << 16 };
 
@@ -150,23 +151,68 @@ static void act_buy(struct autoscale *a, const struct scale_step *s)
 	}
 }
 
-/* Those that end together are extended together: idle ones among them go first. */
-static bool act_may_extend(const struct autoscale *a, int64_t end)
+/* ---- Going on, or no new jobs ------------------------------------------------------------------- */
+
+/* Asks the controller for something about a node; the answer is its last line. */
+static void act_control(struct autoscale *a, const char *verb, const struct scale_node *n, char *answer)
 {
-	for (size_t i = 0; i < a->plan.count; i++)
-		if (a->plan.steps[i].verb == SCALE_GIVE_BACK && a->w.nodes[a->plan.steps[i].node].end == end)
-			return false;
-	return true;
+	char script[AUTOSCALE_PATH], why[SCALE_TEXT] = "";
+	struct autoscale_words w = { .count = 0 };
+	struct buf out;
+
+	snprintf(answer, SCALE_TEXT, "no such script");
+	if (!stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
+		return;
+	autoscale_word(&w, "run");
+	autoscale_word(&w, "--hosts=%s", a->controller);
+	autoscale_word(&w, "--no-label");
+	autoscale_word(&w, "--timeout=2m");
+	autoscale_word(&w, "--script=%s", script);
+	autoscale_words_ways(a, &w, true);
+	autoscale_word(&w, "--");
+	autoscale_word(&w, "%s", verb);
+	autoscale_word(&w, "%s", n->name);
+	buf_init(&out, ACT_WORDS);
+	if (autoscale_call(a, &w, &out, why) || !out.len)
+		snprintf(answer, SCALE_TEXT, "Slurm cannot be asked: %.150s", why);
+	else
+		snprintf(answer, SCALE_TEXT, "%.*s", (int)strcspn(out.data, "\n"), out.data);
+	buf_release(&out);
+}
+
+static void act_drain(struct autoscale *a, const struct scale_step *s)
+{
+	const struct scale_node *n = &a->w.nodes[s->node];
+	char answer[SCALE_TEXT];
+
+	act_control(a, "rest", n, answer);
+	if (strcmp(answer, "held") == 0)
+		autoscale_say(a, true, "no new jobs on %s: %s", n->name, s->why);
+	else
+		autoscale_say(a, true, "cannot drain %s: %s", n->name, answer);
+}
+
+/* The budget does not cover what ends then: no job may begin that would be cut off. */
+static void act_drain_end(struct autoscale *a, int64_t end)
+{
+	for (size_t i = 0; i < a->plan.count; i++) {
+		const struct scale_step *s = &a->plan.steps[i];
+		const struct scale_node *n = &a->w.nodes[s->node];
+
+		if (s->verb == SCALE_EXTEND && n->end == end && n->place == SCALE_SERVES && !n->drained)
+			act_drain(a, s);
+	}
 }
 
 /* Each request names the end that it extends from, so that it does no harm when it is sent twice. */
-static void act_extend(struct autoscale *a, const struct scale_step *s)
+static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t nodes)
 {
 	const struct scale_node *n = &a->w.nodes[s->node];
 	int64_t spent = a->w.spent, left = a->w.limits.budget - spent;
 	struct model_extend ask = { .sku = a->sku->id,
 		.start = n->end,
 		.end = n->end + a->p.c->autoscale.ahead_ms / 1000,
+		.nodes = nodes,
 		.price = a->limit,
 		.max_total = left };
 	char path[160], key[256], cost[MONEY_TEXT];
@@ -176,8 +222,8 @@ static void act_extend(struct autoscale *a, const struct scale_step *s)
 	if (left <= 0)
 		return;
 	snprintf(path, sizeof path, "/np/v1/pools/%s/extend", a->reservation.id);
-	snprintf(key, sizeof key, "np-autoscale-%.60s-%.60s-%" PRId64 "-%" PRId64, a->reservation.id, a->sku->id,
-		n->end, spent);
+	snprintf(key, sizeof key, "np-autoscale-%.60s-%.60s-%" PRId64 "-%" PRId64 "-%" PRId64, a->reservation.id,
+		a->sku->id, n->end, spent, nodes);
 	buf_init(&body, ACT_WORDS);
 	if (wire_put_extend(&body, &ask))
 		command_nomem();
@@ -185,7 +231,11 @@ static void act_extend(struct autoscale *a, const struct scale_step *s)
 	buf_release(&body);
 	if (rc)
 		autoscale_say(a, true, "cannot extend %s: %.120s", n->name, a->m->fail.text);
-	else if (!autoscale_spent(a))
+	if (rc == REASON_OVER_MAX_TOTAL)
+		act_drain_end(a, n->end);
+	if (rc)
+		return;
+	if (!autoscale_spent(a))
 		print_note(a->np, "extended %s, and what ends with it, for %s: %s", n->name,
 			money_cents(a->w.spent - spent, cost), s->why);
 }
@@ -246,45 +296,6 @@ static void act_join(struct autoscale *a)
 }
 
 /* ---- Giving back ------------------------------------------------------------------------------- */
-
-/* Asks the controller for something about a node; the answer is its last line. */
-static void act_control(struct autoscale *a, const char *verb, const struct scale_node *n, char *answer)
-{
-	char script[AUTOSCALE_PATH], why[SCALE_TEXT] = "";
-	struct autoscale_words w = { .count = 0 };
-	struct buf out;
-
-	snprintf(answer, SCALE_TEXT, "no such script");
-	if (!stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
-		return;
-	autoscale_word(&w, "run");
-	autoscale_word(&w, "--hosts=%s", a->controller);
-	autoscale_word(&w, "--no-label");
-	autoscale_word(&w, "--timeout=2m");
-	autoscale_word(&w, "--script=%s", script);
-	autoscale_words_ways(a, &w, true);
-	autoscale_word(&w, "--");
-	autoscale_word(&w, "%s", verb);
-	autoscale_word(&w, "%s", n->name);
-	buf_init(&out, ACT_WORDS);
-	if (autoscale_call(a, &w, &out, why) || !out.len)
-		snprintf(answer, SCALE_TEXT, "Slurm cannot be asked: %.150s", why);
-	else
-		snprintf(answer, SCALE_TEXT, "%.*s", (int)strcspn(out.data, "\n"), out.data);
-	buf_release(&out);
-}
-
-static void act_drain(struct autoscale *a, const struct scale_step *s)
-{
-	const struct scale_node *n = &a->w.nodes[s->node];
-	char answer[SCALE_TEXT];
-
-	act_control(a, "rest", n, answer);
-	if (strcmp(answer, "held") == 0)
-		autoscale_say(a, true, "no new jobs on %s: %s", n->name, s->why);
-	else
-		autoscale_say(a, true, "cannot drain %s: %s", n->name, answer);
-}
 
 /*
  * From here on no job can begin on it; and nobody who came since the last look is thrown out. An unmarked step is not
@@ -388,10 +399,21 @@ static void act_forget(struct autoscale *a)
 
 /* ---- A round ----------------------------------------------------------------------------------- */
 
+/* What is near its end goes before others join: a join can take longer than is left. */
+static void act_one_long(struct autoscale *a, const size_t count[SCALE_FORGET + 1])
+{
+	if (count[SCALE_JOIN] && !scale_hurries(&a->w, &a->plan))
+		act_join(a);
+	else if (count[SCALE_GIVE_BACK])
+		act_give_back(a);
+	else if (count[SCALE_FORGET])
+		act_forget(a);
+}
+
 void autoscale_act(struct autoscale *a)
 {
 	size_t count[SCALE_FORGET + 1] = { 0 };
-	int64_t extended = 0;
+	int64_t extended = 0, nodes;
 
 	act_resume(a);
 	for (size_t i = 0; i < a->plan.count && !signals_asked(); i++) {
@@ -399,8 +421,10 @@ void autoscale_act(struct autoscale *a)
 		int64_t end = a->w.nodes[s->node].end;
 
 		count[s->verb]++;
-		if (s->verb == SCALE_EXTEND && end != extended && act_may_extend(a, end)) {
-			act_extend(a, s);
+		if (s->verb == SCALE_EXTEND && end != extended) {
+			nodes = scale_extension(&a->w, &a->plan, end);
+			if (nodes >= 0)
+				act_extend(a, s, nodes);
 			extended = end;
 		} else if (s->verb == SCALE_BUY) {
 			act_buy(a, s);
@@ -408,12 +432,6 @@ void autoscale_act(struct autoscale *a)
 			act_drain(a, s);
 		}
 	}
-	if (signals_asked())
-		return;
-	if (count[SCALE_JOIN])
-		act_join(a);
-	else if (count[SCALE_GIVE_BACK])
-		act_give_back(a);
-	else if (count[SCALE_FORGET])
-		act_forget(a);
+	if (!signals_asked())
+		act_one_long(a, count);
 }

@@ -27,17 +27,9 @@ bool autoscale_owns(const struct autoscale *a, const char *node)
 		str_to_long(node + len + 6, 0, 1000000000, &n) == 0;
 }
 
-struct autoscale_seen *autoscale_seen(struct autoscale *a, const char *id)
+struct scale_seen *autoscale_seen(struct autoscale *a, const char *id)
 {
-	struct autoscale_seen *s;
-
-	for (size_t i = 0; i < a->seen_count; i++)
-		if (strcmp(a->seen[i].id, id) == 0)
-			return &a->seen[i];
-	s = &a->seen[a->seen_count < SCALE_NODES ? a->seen_count++ : 0];
-	*s = (struct autoscale_seen){ .place = SCALE_OVER };
-	snprintf(s->id, sizeof s->id, "%s", id);
-	return s;
+	return scale_seen(a->seen, &a->seen_count, &a->w, id);
 }
 
 void autoscale_forget(struct autoscale *a)
@@ -193,22 +185,17 @@ static void look_take_node(struct autoscale *a, const struct node *n)
 	a->w.count++;
 }
 
-/* Members that are at the market no more. */
-static void look_take_members(struct autoscale *a)
+static void look_take_members(struct autoscale *a, const struct nodes *nodes)
 {
 	for (size_t m = 0; m < a->p.c->count; m++) {
 		const char *member = a->p.c->members[m];
-		size_t i = 0;
+		const struct node *n = nodes_find(nodes, member);
 
-		while (i < a->w.count && strcmp(a->w.nodes[i].name, member) != 0)
-			i++;
-		if (i == a->w.count && (!autoscale_owns(a, member) || i == SCALE_NODES))
-			continue;
-		if (i == a->w.count) {
-			a->w.nodes[a->w.count++] = (struct scale_node){ .place = SCALE_OVER };
-			snprintf(a->w.nodes[i].name, sizeof a->w.nodes[i].name, "%.127s", member);
-		}
-		a->w.nodes[i].member = true;
+		if (autoscale_owns(a, member) && !scale_member(&a->w, member, n && node_lives(n)))
+			autoscale_say(a, true,
+				"%.60s stays as it is: its reservation is '%.40s', not '%.40s'; 'nanopod release' ends "
+				"it",
+				member, n->reservation, a->reservation.name);
 	}
 }
 
@@ -228,9 +215,9 @@ static int look_market(struct autoscale *a)
 	status = look_reservation(a, nodes);
 	for (size_t i = 0; !status && i < nodes->count; i++)
 		look_take_node(a, &nodes->list[i]);
-	nodes_free(nodes);
 	if (!status)
-		look_take_members(a);
+		look_take_members(a, nodes);
+	nodes_free(nodes);
 	return status;
 }
 
@@ -373,7 +360,7 @@ static void look_since(struct autoscale *a)
 
 	for (size_t i = 0; i < a->w.count; i++) {
 		struct scale_node *n = &a->w.nodes[i];
-		struct autoscale_seen *s;
+		struct scale_seen *s;
 		bool looked = n->place == SCALE_SERVES || n->place == SCALE_UP;
 
 		if (n->place == SCALE_OVER)

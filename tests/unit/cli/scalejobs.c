@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs as Slurm tells them, and how many nodes they need; tests/sim/autoscale.c has the decisions. */
+/* Jobs as Slurm tells them, how many nodes they need, and what is done first; tests/sim/autoscale.c has the decisions. */
 #include "cli/autoscale/scale.h"
 
 #include "../../lib/tap.h"
@@ -75,10 +75,86 @@ static void test_pack(void)
 	has_str(need.why[1], "job 5 asks for 9 nodes, and the cluster has at most 8", "of either");
 }
 
+enum { LEAD = 600, END = 100000 };
+
+/* Two nodes that end together, of which one works and one is idle, and a third that joins. */
+static void test_order(void)
+{
+	static struct scale_plan p;
+	struct scale_node nodes[] = { { .place = SCALE_SERVES, .member = true, .busy = true, .end = END },
+		{ .place = SCALE_SERVES, .member = true, .end = END, .quiet_ms = 1000 },
+		{ .place = SCALE_UP, .end = END + 9000 } };
+	struct scale_world w = { .limits = { .max = 4, .idle_ms = 60000, .lead = LEAD, .budget = 100 },
+		.price = { .asked = true, .fills = true, .cost = 60 },
+		.now = END - LEAD,
+		.need = { .taken = 1 },
+		.nodes = nodes,
+		.count = 3 };
+
+	scale_decide(&w, &p);
+	ok(p.count == 3 && p.steps[0].verb == SCALE_EXTEND && p.steps[1].verb == SCALE_JOIN &&
+			p.steps[2].verb == SCALE_GIVE_BACK,
+		"one goes on, one joins, one goes");
+	ok(scale_hurries(&w, &p), "the idle one goes before the other joins");
+	is_int(scale_extension(&w, &p, END), -1, "and before what ends with it is extended");
+	w.now = END - LEAD / 2 + 1;
+	scale_decide(&w, &p);
+	is_int(scale_extension(&w, &p, END), 0, "but a node that works does not wait for it to the end");
+	nodes[1].busy = true;
+	scale_decide(&w, &p);
+	ok(p.steps[0].verb == SCALE_EXTEND && p.steps[1].verb == SCALE_DRAIN, "the budget covers one of two");
+	is_int(scale_extension(&w, &p, END), 1, "which is extended alone");
+	ok(!scale_hurries(&w, &p), "and the third joins");
+	w.limits.budget = 120;
+	scale_decide(&w, &p);
+	is_int(scale_extension(&w, &p, END), 0, "all, where the budget covers them");
+}
+
+/* More nodes come and go than can be remembered. */
+static void test_seen(void)
+{
+	static struct scale_seen list[SCALE_NODES];
+	struct scale_node nodes[3] = { { .id = "first" }, { .id = "second" } };
+	struct scale_world w = { .nodes = nodes, .count = 3 };
+	bool kept = true, one = true;
+	size_t count = 0;
+
+	scale_seen(list, &count, &w, "first")->failed = 1;
+	scale_seen(list, &count, &w, "second")->failed = 2;
+	for (int i = 0; i < 2 * SCALE_NODES; i++) {
+		snprintf(nodes[2].id, sizeof nodes[2].id, "inst_%d", i);
+		one &= scale_seen(list, &count, &w, nodes[2].id)->failed == 0;
+		scale_seen(list, &count, &w, nodes[2].id)->failed = 7;
+		one &= scale_seen(list, &count, &w, nodes[2].id)->failed == 7;
+		kept &= scale_seen(list, &count, &w, "first")->failed == 1 &&
+			scale_seen(list, &count, &w, "second")->failed == 2;
+	}
+	ok(one, "each new node is remembered");
+	ok(kept, "and what is remembered of those that stay is not lost");
+	is_int(count, SCALE_NODES, "in the room that there is");
+}
+
+static void test_members(void)
+{
+	static struct scale_plan p;
+	struct scale_node nodes[3] = { { .name = "train-auto-0", .place = SCALE_SERVES, .end = END } };
+	struct scale_world w = { .limits = { .max = 4, .min = 1 }, .nodes = nodes, .count = 1 };
+
+	ok(scale_member(&w, "train-auto-0", true) && w.count == 1 && nodes[0].member, "a member that serves");
+	ok(!scale_member(&w, "train-auto-1", true) && w.count == 1,
+		"one that runs in another reservation is left alone");
+	ok(scale_member(&w, "train-auto-2", false) && w.count == 2 && nodes[1].place == SCALE_OVER, "one has ended");
+	scale_decide(&w, &p);
+	ok(p.count == 1 && p.steps[0].verb == SCALE_FORGET && p.steps[0].node == 1, "which alone is forgotten");
+}
+
 int main(void)
 {
 	test_jobs();
 	test_shape();
 	test_pack();
+	test_order();
+	test_seen();
+	test_members();
 	return done();
 }
