@@ -97,8 +97,8 @@ struct scale_world {
 };
 
 /*
- * A member of the cluster that was bought for it. If it is none of w's nodes it has ended, and is added as that; unless it
- * lives, which is elsewhere then: false, and it is left alone.
+ * A member of the cluster that was bought for it. If it is none of w's nodes it has ended, and is added as that; false:
+ * it lives, so it is elsewhere, and is left alone.
  */
 bool scale_member(struct scale_world *w, const char *name, bool lives);
 

@@ -245,8 +245,8 @@ static int usage_fill(struct usage_page *p, struct usage_rows *r, struct fail *f
 /* ---- The route --------------------------------------------------------------------------------- */
 
 /*
- * Goes on behind the posting that `after` names by its id. One that the ledger does not have, or has with another chain, is
- * of another history: what comes behind that place was never read by who has this cursor. 0 or a reason.
+ * Goes on behind the posting that `after` names by its id. One that the ledger lacks, or has with another chain, is of
+ * another history: who has this cursor has not read what is before that place here. 0 or a reason.
  */
 static int usage_after(struct usage_page *p, const char *after, struct fail *f)
 {
