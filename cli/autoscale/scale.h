@@ -149,8 +149,8 @@ int64_t scale_wants(const struct scale_world *w);
 void scale_decide(const struct scale_world *w, struct scale_plan *out);
 
 /*
- * Nodes that end together are extended together: how many to ask for, 0: all that end then. -1: not yet, idle ones among
- * them go first, as long as there is time for that.
+ * Nodes that end together are extended together: how many to ask for, 0: all that end then. -1: not yet, idle ones
+ * among them go first, as long as there is time for that.
  */
 int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p, int64_t end);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs as Slurm tells them, how many nodes they need, and what is done first; tests/sim/autoscale.c has the decisions. */
+/* Jobs as Slurm tells them, how many nodes they need, what is done first; tests/sim/autoscale.c has the decisions. */
 #include "cli/autoscale/scale.h"
 
 #include "../../lib/tap.h"
