@@ -86,7 +86,8 @@ unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/un
 	tests/unit/marketd/tally tests/unit/marketd/ring \
 	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault \
 	tests/unit/marketd/storetorn \
-	tests/unit/marketd/uri tests/unit/marketd/watch tests/unit/marketd/watchhold
+	tests/unit/marketd/uri tests/unit/marketd/usagememory tests/unit/marketd/watch \
+	tests/unit/marketd/watchhold
 check_PROGRAMS += $(unit_tests_marketd)
 TESTS += $(unit_tests_marketd)
 tests_unit_marketd_ring_LDADD = libseries.la libbase.la
@@ -133,6 +134,9 @@ tests_unit_marketd_storetorn_SOURCES = tests/unit/marketd/storetorn.c tests/unit
 tests_unit_marketd_storetorn_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)
 tests_unit_marketd_uri_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_uri_LDADD = libmarketd.la
+tests_unit_marketd_usagememory_SOURCES = tests/unit/marketd/usagememory.c tests/unit/marketd/watchmarket.h
+tests_unit_marketd_usagememory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_marketd_usagememory_LDADD = libmarketd.la
 tests_unit_marketd_watch_SOURCES = tests/unit/marketd/watch.c tests/unit/marketd/watchmarket.h
 tests_unit_marketd_watch_LDADD = libstore.la libengine.la libmarket.la libbase.la
 tests_unit_marketd_watchhold_SOURCES = tests/unit/marketd/watchhold.c tests/unit/marketd/watchmarket.h
