@@ -311,7 +311,9 @@ static int get_usage(struct api *api, const struct request *q, struct reply *r)
 		json_decref(p.data);
 		return api_failed(q, r, REASON_UNAVAILABLE, NULL, &why);
 	}
-	return api_json(q, r, 200, render_list(p.data, json_string(p.cursor), p.more));
+	return api_json(q, r, 200,
+		json_pack("{s:s, s:s, s:b, s:o}", "object", "list", "cursor", p.cursor, "has_more", (int)p.more, "data",
+			p.data));
 }
 
 const struct route api_np_usage_routes[] = {
