@@ -27,16 +27,14 @@ static void do_grant(struct stream *s, struct event *ev)
 	const struct rgrant *old = grant_some(s, a->id);
 	static const char *const names[] = { "study", "open source", "school" };
 
-	if (s->r->grants.n >= GRANTS_MOST)
-		return;
-	if (old && rng_percent(&s->gifts, 12)) {
+	if (old && rng_percent(&s->gifts, 25)) {
 		*ev = (struct event){ .kind = EVENT_GRANT_END,
 			.at = ev->at,
 			.account = old->account,
 			.subject = old->id };
 		return;
 	}
-	if (a == b)
+	if (a == b || s->r->grants.n >= GRANTS_MOST)
 		return;
 	*ev = (struct event){ .kind = EVENT_GRANT,
 		.at = ev->at,

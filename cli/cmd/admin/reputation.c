@@ -30,7 +30,8 @@ void reputation_of(int64_t *times, size_t count, int64_t now, struct reputation 
 	double sum = 0;
 
 	*out = (struct reputation){ .seen = count };
-	qsort(times, count, sizeof *times, reputation_in_order);
+	if (count)
+		qsort(times, count, sizeof *times, reputation_in_order);
 	for (size_t i = 0; i < count && times[i] <= now; i++) {
 		int64_t that = times[i] / DAY;
 
