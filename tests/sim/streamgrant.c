@@ -29,7 +29,7 @@ static void do_grant(struct stream *s, struct event *ev)
 
 	if (old && rng_percent(&s->gifts, 25)) {
 		*ev = (struct event){ .kind = EVENT_GRANT_END,
-			.at = ev->at,
+			.at = rng_percent(&s->gifts, 4) ? s->at - 1 : ev->at,
 			.account = old->account,
 			.subject = old->id };
 		return;
