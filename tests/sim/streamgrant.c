@@ -4,7 +4,7 @@
 
 #include "stream.h"
 
-enum { GRANTS_MOST = 40 }; /* in a world, as it remembers those that ended */
+enum { GRANTS_MOST = 60 }; /* in a world, as it remembers those that ended */
 
 static const struct rgrant *grant_some(struct stream *s, uint64_t account)
 {
@@ -27,9 +27,11 @@ static void do_grant(struct stream *s, struct event *ev)
 	const struct rgrant *old = grant_some(s, a->id);
 	static const char *const names[] = { "study", "open source", "school" };
 
-	if (old && rng_percent(&s->gifts, 25)) {
+	if (old && rng_percent(&s->gifts, 15)) {
+		if (rng_percent(&s->gifts, 20))
+			old = grant_some(s, 0);
 		*ev = (struct event){ .kind = EVENT_GRANT_END,
-			.at = rng_percent(&s->gifts, 4) ? s->at - 1 : ev->at,
+			.at = rng_percent(&s->gifts, 6) ? s->at - 1 : ev->at,
 			.account = old->account,
 			.subject = old->id };
 		return;
