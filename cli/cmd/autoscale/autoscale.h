@@ -69,6 +69,8 @@ void autoscale_word(struct autoscale_words *w, const char *fmt, ...) __attribute
 void autoscale_words_free(struct autoscale_words *w);
 /* Adds how to reach hosts, and the market, as this command was told. */
 void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, bool hosts);
+/* Adds how to ask the controller of Slurm; what is asked follows. False where the stack lacks the script. */
+bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w);
 
 /*
  * Runs nanopod with these words, and frees them. out, NULL: drops it; why, SCALE_TEXT long: the last thing that it

@@ -156,20 +156,13 @@ static void act_buy(struct autoscale *a, const struct scale_step *s)
 /* Asks the controller for something about a node; the answer is its last line. */
 static void act_control(struct autoscale *a, const char *verb, const struct scale_node *n, char *answer)
 {
-	char script[AUTOSCALE_PATH], why[SCALE_TEXT] = "";
+	char why[SCALE_TEXT] = "";
 	struct autoscale_words w = { .count = 0 };
 	struct buf out;
 
 	snprintf(answer, SCALE_TEXT, "no such script");
-	if (!stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
+	if (!autoscale_words_slurm(a, &w))
 		return;
-	autoscale_word(&w, "run");
-	autoscale_word(&w, "--hosts=%s", a->controller);
-	autoscale_word(&w, "--no-label");
-	autoscale_word(&w, "--timeout=2m");
-	autoscale_word(&w, "--script=%s", script);
-	autoscale_words_ways(a, &w, true);
-	autoscale_word(&w, "--");
 	autoscale_word(&w, "%s", verb);
 	autoscale_word(&w, "%s", n->name);
 	buf_init(&out, ACT_WORDS);

@@ -77,6 +77,22 @@ void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, 
 	}
 }
 
+bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w)
+{
+	char script[AUTOSCALE_PATH];
+
+	if (!stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
+		return false;
+	autoscale_word(w, "run");
+	autoscale_word(w, "--hosts=%s", a->controller);
+	autoscale_word(w, "--no-label");
+	autoscale_word(w, "--timeout=2m");
+	autoscale_word(w, "--script=%s", script);
+	autoscale_words_ways(a, w, true);
+	autoscale_word(w, "--");
+	return true;
+}
+
 /* The last line of what it said, without the program's name. */
 static void autoscale_why(struct buf *err, char *why)
 {

@@ -260,7 +260,7 @@ static void look_take_state(struct autoscale *a, char *line)
 
 static int look_slurm(struct autoscale *a)
 {
-	char script[AUTOSCALE_PATH], why[SCALE_TEXT];
+	char why[SCALE_TEXT];
 	struct autoscale_words w = { .count = 0 };
 	struct buf out;
 	bool whole = false;
@@ -268,15 +268,8 @@ static int look_slurm(struct autoscale *a)
 
 	a->job_count = 0;
 	a->others = a->others_free = 0;
-	if (!a->controller || !stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
+	if (!a->controller || !autoscale_words_slurm(a, &w))
 		return print_fail(a->np, STATUS_FAILURE, NULL, "'%s' has no controller of Slurm", a->cluster);
-	autoscale_word(&w, "run");
-	autoscale_word(&w, "--hosts=%s", a->controller);
-	autoscale_word(&w, "--no-label");
-	autoscale_word(&w, "--timeout=2m");
-	autoscale_word(&w, "--script=%s", script);
-	autoscale_words_ways(a, &w, true);
-	autoscale_word(&w, "--");
 	autoscale_word(&w, "demand");
 	buf_init(&out, LOOK_OUTPUT);
 	status = autoscale_call(a, &w, &out, why);
