@@ -224,13 +224,6 @@ int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t
 	return issuer_begin(i, now_ms) == 0 ? -EAGAIN : rc;
 }
 
-const char *issuer_endpoint(const struct issuer *i, const char *name)
-{
-	const char *url = json_string_value(json_object_get(i->page, name));
-
-	return issuer_safe(i, url) ? url : NULL;
-}
-
 /* ---- The whole -------------------------------------------------------------------------- */
 
 int issuer_new(struct issuer **out, const struct issuer_settings *set, struct outward *o)

@@ -45,7 +45,4 @@ int issuer_ready(struct issuer *i, int64_t now_ms, struct fail *why);
 int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t now, int64_t now_ms, json_t **claims,
 	struct fail *why);
 
-/* Of what it published: "token_endpoint" …; NULL: it has none, or nothing is known yet. */
-const char *issuer_endpoint(const struct issuer *i, const char *name);
-
 #endif
