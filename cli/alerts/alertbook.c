@@ -2,13 +2,11 @@
 #include "cli/alerts/alertbook.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
+#include "base/kept.h"
 
 enum { FILE_BYTES = 64 << 20, SENT_BYTES = 1 << 20, ALARMS_MOST = 10000, WORD_BYTES = 4096, RECEIVERS_MOST = 64 };
 
@@ -345,24 +344,6 @@ static void alert_book_read_sent(struct alert_book *b)
 	free(path);
 }
 
-static int alert_book_lock(struct alert_book *b, struct fail *f)
-{
-	char *path;
-	int rc = file_folders(b->path);
-
-	if (rc)
-		return fail_errno(f, rc, -rc, "cannot make the folder of '%s'", b->path);
-	if (asprintf(&path, "%s.lock", b->path) < 0)
-		command_nomem();
-	b->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (b->lock < 0)
-		rc = fail_errno(f, -errno, errno, "cannot open '%s'", path);
-	else if (flock(b->lock, LOCK_EX | LOCK_NB) < 0)
-		rc = fail_set(f, -EBUSY, "another command delivers the alerts of '%s'", b->path);
-	free(path);
-	return rc;
-}
-
 int alert_book_open(struct alert_book *b, const char *path, struct fail *f)
 {
 	unsigned char random[8];
@@ -372,7 +353,7 @@ int alert_book_open(struct alert_book *b, const char *path, struct fail *f)
 	*b = (struct alert_book){ .lock = -1, .path = strdup(path) };
 	if (!b->path)
 		command_nomem();
-	rc = alert_book_lock(b, f);
+	rc = kept_lock(b->path, "another command delivers the alerts of", &b->lock, f);
 	if (rc)
 		return rc;
 	buf_init(&text, FILE_BYTES);

@@ -15,13 +15,13 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/str.h"
 #include "cli/alerts/alerthook.h"
 #include "cli/alerts/alertlist.h"
 #include "cli/alerts/alertmail.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
+#include "base/kept.h"
 #include "cli/trade/tokenfile.h"
 
 enum {
@@ -316,9 +316,8 @@ static int alertwatch_once(struct watch *w)
 /* One file for each market, profile and account, unless --state names one. malloc'd. */
 static char *alertwatch_path(const struct watch *w)
 {
-	const char *typed = option_text(w->o, "state"), *xdg = getenv("XDG_STATE_HOME"),
-		   *profile = settings_profile(w->np->settings);
-	char *folder, *path, *key;
+	const char *typed = option_text(w->o, "state"), *profile = settings_profile(w->np->settings);
+	char *path, *key;
 	uint64_t name;
 
 	if (typed)
@@ -327,11 +326,7 @@ static char *alertwatch_path(const struct watch *w)
 		return NULL;
 	name = hash_more(HASH_BEGIN, key, strlen(key));
 	free(key);
-	folder = xdg && *xdg == '/' ? strdup(xdg) : str_expand_home("~/.local/state");
-	if (!folder || asprintf(&path, "%s/nanopod/alerts/%016" PRIx64, folder, name) < 0)
-		path = NULL;
-	free(folder);
-	return path;
+	return kept_path("alerts/%016" PRIx64, name);
 }
 
 static int alertwatch_secret(struct watch *w)

@@ -2,17 +2,16 @@
 #include "cli/meter/meterbook.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "cli/frame/command.h"
+#include "base/kept.h"
 
 enum { METER_BOOK_BYTES = 4096 };
 
@@ -33,24 +32,6 @@ static int meter_book_parse(struct meter_book *b, const char *text, struct fail 
 	return 0;
 }
 
-static int meter_book_lock(struct meter_book *b, struct fail *f)
-{
-	char *path;
-	int rc = file_folders(b->path);
-
-	if (rc)
-		return fail_errno(f, rc, -rc, "cannot make the folder of '%s'", b->path);
-	if (asprintf(&path, "%s.lock", b->path) < 0)
-		command_nomem();
-	b->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (b->lock < 0)
-		rc = fail_errno(f, -errno, errno, "cannot open '%s'", path);
-	else if (flock(b->lock, LOCK_EX | LOCK_NB) < 0)
-		rc = fail_set(f, -EBUSY, "another command sends usage by '%s'", b->path);
-	free(path);
-	return rc;
-}
-
 int meter_book_open(struct meter_book *b, const char *path, uint64_t key, struct fail *f)
 {
 	struct buf text;
@@ -59,7 +40,7 @@ int meter_book_open(struct meter_book *b, const char *path, uint64_t key, struct
 	*b = (struct meter_book){ .lock = -1, .path = strdup(path), .key = key };
 	if (!b->path)
 		command_nomem();
-	rc = meter_book_lock(b, f);
+	rc = kept_lock(b->path, "another command sends usage by", &b->lock, f);
 	if (rc)
 		return rc;
 	buf_init(&text, METER_BOOK_BYTES);

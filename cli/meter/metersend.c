@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/str.h"
 #include "cli/frame/print.h"
 #include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
+#include "base/kept.h"
 #include "cli/meter/meter.h"
 #include "cli/trade/tokenfile.h"
 
@@ -26,20 +26,15 @@ enum { METER_RETRY_MS = 1000, METER_RETRIES = 300, METER_PATH = 512 };
 /* One file for each market, profile and receiver, unless --state names one. malloc'd. */
 static char *meter_path(const struct meter *x)
 {
-	const char *typed = option_text(x->o, "state"), *xdg = getenv("XDG_STATE_HOME"),
-		   *profile = settings_profile(x->np->settings);
-	char *folder, *path;
+	const char *typed = option_text(x->o, "state"), *profile = settings_profile(x->np->settings);
+	char *path;
 	uint64_t name;
 
 	if (typed)
 		return asprintf(&path, "%s%s", strchr(typed, '/') ? "" : "./", typed) < 0 ? NULL : path;
 	name = hash_more(x->way.key, x->m->url, strlen(x->m->url));
 	name = profile ? hash_more(name, profile, strlen(profile)) : name;
-	folder = xdg && *xdg == '/' ? strdup(xdg) : str_expand_home("~/.local/state");
-	if (!folder || asprintf(&path, "%s/nanopod/meter/%016" PRIx64, folder, name) < 0)
-		path = NULL;
-	free(folder);
-	return path;
+	return kept_path("meter/%016" PRIx64, name);
 }
 
 static int meter_key(struct meter *x)

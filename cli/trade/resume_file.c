@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/kept.h"
 
 enum { FILE_MAX = 1 << 20, VALUES_MAX = 4096, ID_BYTES = 10 };
 
@@ -40,12 +41,7 @@ struct resume_file {
 /* malloc'd, ends with '/'. Earlier versions look for unfinished purchases in the same folder. */
 static char *resume_file_folder(void)
 {
-	const char *xdg = getenv("XDG_STATE_HOME");
-	char *path = NULL;
-
-	if (xdg && *xdg == '/')
-		return asprintf(&path, "%s/nanopod/intents/", xdg) < 0 ? NULL : path;
-	return str_expand_home("~/.local/state/nanopod/intents/");
+	return kept_path("intents/");
 }
 
 /*

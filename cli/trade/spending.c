@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "base/kept.h"
 #include "market/money.h"
 
 enum { TEXT_MAX = 4096 };
@@ -35,18 +36,7 @@ void spending_close(struct spending *s)
 /* Beside the folder of unfinished purchases. malloc'd. */
 static char *spending_path(const char *key)
 {
-	const char *xdg = getenv("XDG_STATE_HOME");
-	uint64_t name = hash_more(HASH_BEGIN, key, strlen(key));
-	char *folder = NULL, *path = NULL;
-
-	if (!xdg || *xdg != '/')
-		folder = str_expand_home("~/.local/state");
-	else
-		folder = strdup(xdg);
-	if (!folder || asprintf(&path, "%s/nanopod/extended/%016" PRIx64, folder, name) < 0)
-		path = NULL;
-	free(folder);
-	return path;
+	return kept_path("extended/%016" PRIx64, hash_more(HASH_BEGIN, key, strlen(key)));
 }
 
 /* "nanopod-extended 1", then a line each: key, what it had cost before. */

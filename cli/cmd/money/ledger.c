@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/str.h"
 #include "cli/frame/action.h"
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
+#include "base/kept.h"
 #include "market/proof.h"
 
 static const char path[] = "/np/v1/ledger?limit=1000";
@@ -112,17 +112,14 @@ struct head {
 /* One file for each market and account. */
 static char *head_path(const struct market_link *m)
 {
-	const char *xdg = getenv("XDG_STATE_HOME");
-	char *folder = xdg && *xdg == '/' ? strdup(xdg) : str_expand_home("~/.local/state"), *whole = NULL;
+	char *whole = NULL;
 	struct buf name;
 
 	buf_init(&name, 4096);
-	if (!folder || client_quote(&name, m->url) || buf_adds(&name, "%20") ||
-		client_quote(&name, m->who.account_id ? m->who.account_id : "operator") || name.len > NAME_MAX - 10 ||
-		asprintf(&whole, "%s/nanopod/ledger/%s", folder, buf_text(&name)) < 0)
-		whole = NULL;
+	if (!client_quote(&name, m->url) && !buf_adds(&name, "%20") &&
+		!client_quote(&name, m->who.account_id ? m->who.account_id : "operator") && name.len <= NAME_MAX - 10)
+		whole = kept_path("ledger/%s", buf_text(&name));
 	buf_release(&name);
-	free(folder);
 	return whole;
 }
 

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cli/frame/command.h"
+#include "base/kept.h"
 #include "cli/provision/report/note.h"
 #include "cli/frame/value.h"
 #include "conf/conf.h"
@@ -47,12 +48,7 @@ int runlog_check_name(const char *cluster, struct fail *f)
 /* The folder of all clusters; ends with '/'. malloc'd, or NULL. */
 static char *root_folder(void)
 {
-	const char *xdg = getenv("XDG_STATE_HOME");
-	char *path = NULL;
-
-	if (xdg && *xdg == '/')
-		return asprintf(&path, "%s/nanopod/clusters/", xdg) < 0 ? NULL : path;
-	return str_expand_home("~/.local/state/nanopod/clusters/");
+	return kept_path("clusters/");
 }
 
 int runlog_folder(const char *cluster, char *room, size_t size, struct fail *f)
