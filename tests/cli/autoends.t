@@ -6,12 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
 trade_start 16
-trade_between
-cd "$TMP" || exit 99
-np() { timeout -k 5 60 "$NANOPOD" "$@"; }
-HOUR_COSTS=14400000
-schedule() { market GET '/v2/pools?limit=200' | jq -r --arg n "$1" '.data[] | select(.name == $n) | '"$2"; }
-pool() { schedule "$1" .id; }
+. "$(dirname "$0")/../lib/extending.sh"
 # Its nodes from one time to the next: "1@END 2@END", counted from $NOW in minutes, of what is not over.
 has() {
 	schedule "$1" '.allocation_schedule.total | map(select(.node_count > 0) | "\(.node_count)@\((.end_at - '$NOW') / 60)") | join(" ")'
@@ -29,16 +24,6 @@ two() {
 	bought=$(cost "$1")
 	first=$(($2 + 61)) second=$(($2 + 91))
 }
-auto() {
-	name=$1; shift
-	rm -f "$name.err"
-	"$NANOPOD" extend "$name" -y "$@" >"$name.out" 2>"$name.err" & pid=$!
-	at_exit "kill $pid 2>/dev/null"
-}
-gone() { ! kill -0 $pid 2>/dev/null || grep -q '^State:.Z' /proc/$pid/status; }
-killed() { kill -9 $pid; wait $pid; } 2>/dev/null
-ends() { wait_for 60 gone || kill -9 $pid; wait $pid; status=$?; err=$(cat "$name.err"); }
-said() { ok "it says: $1" wait_for 20 grep -Eq -e "$1" "$name.err" || diag "$(cat "$name.err")"; }
 becomes() { ok "$2" wait_for 30 has_is "$name" "$1" || diag "$(has "$name")" "$(cat "$name.err")"; }
 looks() { [ "$(asked GET '/np/v1 ')" -ge "$1" ]; }
 looked() { wait_for 60 looks $(($(asked GET '/np/v1 ') + $1)); }

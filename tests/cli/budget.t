@@ -6,12 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/trade.sh"
 trade_start 12
-trade_between
-cd "$TMP" || exit 99
-np() { timeout -k 5 60 "$NANOPOD" "$@"; }
-HOUR_COSTS=14400000
-schedule() { market GET '/v2/pools?limit=200' | jq -r --arg n "$1" '.data[] | select(.name == $n) | '"$2"; }
-pool() { schedule "$1" .id; }
+. "$(dirname "$0")/../lib/extending.sh"
 end_of() { schedule "$1" '.allocation_schedule.total[-1].end_at // 0'; }
 # What the account paid for a reservation's orders since it bought it, in micro-dollars.
 paid() { market GET '/v2/orders?limit=200' | jq --arg n "$1" '[.data[] | select(.pool.name == $n and .side == "buy")] | sort_by(.created_at, .id) | map(.np_filled_total_dollars | sub("[.]"; "") | tonumber) | add - .[0]'; }
@@ -22,17 +17,6 @@ bought() {
 	end=$(end_of "$1")
 	clock $((end - 100))
 }
-# auto NAME ARGUMENT…: extends NAME in the background.
-auto() {
-	name=$1; shift
-	rm -f "$name.err"
-	"$NANOPOD" extend "$name" -y "$@" >"$name.out" 2>"$name.err" & pid=$!
-	at_exit "kill $pid 2>/dev/null"
-}
-gone() { ! kill -0 $pid 2>/dev/null || grep -q '^State:.Z' /proc/$pid/status; }
-killed() { kill -9 $pid; wait $pid; } 2>/dev/null
-ends() { wait_for 60 gone || kill -9 $pid; wait $pid; status=$?; err=$(cat "$name.err"); }
-said() { ok "it says: $1" wait_for 20 grep -Eq -e "$1" "$name.err" || diag "$(cat "$name.err")"; }
 requests() { grep -c . "$BETWEEN_LOG"; }
 was_asked() { gone || [ "$(requests)" -gt "$1" ]; }
 # The keyed requests: those that buy.
