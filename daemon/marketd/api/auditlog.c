@@ -122,12 +122,14 @@ static bool audit_people(const struct engine *e, const struct event *ev, uint64_
 
 static void audit_token(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
 {
-	char whose[AUDIT_NAME], id[IDENT_TEXT];
+	char whose[AUDIT_NAME], id[AUDIT_NAME];
 
-	if (!made) /* who reads it later has its name alone */
+	if (made)
+		ident_text(IDENT_TOKEN, made, id);
+	else /* who reads it later has its name alone */
 		snprintf(id, sizeof id, "'%.40s'", ev->name ? ev->name : "");
-	snprintf(room, size, "token %s made for account %s%s", made ? ident_text(IDENT_TOKEN, made, id) : id,
-		audit_account(e, ev->account, whose), ev->u.token.scopes & SCOPE_ADMIN ? ", with the scope admin" : "");
+	snprintf(room, size, "token %s made for account %s%s", id, audit_account(e, ev->account, whose),
+		ev->u.token.scopes & SCOPE_ADMIN ? ", with the scope admin" : "");
 }
 
 bool auditlog_what(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
