@@ -206,6 +206,21 @@ static bool scale_in_use(const struct scale_node *n)
 	return n->busy || *n->used;
 }
 
+static void scale_go_on(const struct scale_world *w, struct scale_plan *p, size_t i, const char *reason)
+{
+	const struct scale_node *n = &w->nodes[i];
+	char when[WHEN_TEXT];
+
+	p->paid++;
+	scale_add(p, SCALE_EXTEND, i, "its time ends in %s, and %s",
+		when_span(n->end > w->now ? n->end - w->now : 1, when), reason);
+}
+
+static bool scale_can_go_on(const struct scale_world *w, const struct scale_plan *p)
+{
+	return w->price.asked && w->price.fills && scale_affords(w, p, 1);
+}
+
 /* A node near its end that is used, or will be, goes on; else it goes. */
 static void scale_at_end(const struct scale_world *w, size_t i, int64_t *spare, struct scale_plan *p)
 {
@@ -217,12 +232,8 @@ static void scale_at_end(const struct scale_world *w, size_t i, int64_t *spare, 
 	if (!wanted) {
 		scale_add(p, SCALE_GIVE_BACK, i, "its time ends in %s, and nobody needs it", when);
 		--*spare;
-	} else if (w->price.asked && w->price.fills && scale_affords(w, p, 1)) {
-		p->paid++;
-		scale_add(p, SCALE_EXTEND, i, "its time ends in %s, and %s", when,
-			n->busy          ? "a job runs on it"
-				: in_use ? n->used
-					 : "jobs wait for it");
+	} else if (scale_can_go_on(w, p)) {
+		scale_go_on(w, p, i, n->busy ? "a job runs on it" : in_use ? n->used : "jobs wait for it");
 	} else if (!n->drained && n->place == SCALE_SERVES) {
 		char why[SCALE_TEXT];
 
@@ -263,6 +274,8 @@ static void scale_comes(const struct scale_world *w, size_t i, int64_t *spare, s
 	else if (n->place == SCALE_UP && *spare > 0 && !scale_in_use(n) && n->quiet_ms >= w->limits.idle_ms) {
 		scale_add(p, SCALE_GIVE_BACK, i, "no job needs it any more");
 		--*spare;
+	} else if (scale_ends(w, n) && *spare <= 0 && n->failed < JOINS_MOST && scale_can_go_on(w, p)) {
+		scale_go_on(w, p, i, "jobs wait for it, though it has not joined yet");
 	} else if (n->place == SCALE_UP && n->failed < JOINS_MOST) {
 		scale_add(p, SCALE_JOIN, i, "%s", n->member ? "Slurm does not get an answer from it" : "it runs");
 	}

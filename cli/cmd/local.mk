@@ -7,7 +7,9 @@ nanopod_SOURCES += \
 	cli/cmd/autoscale/autoscale.h \
 	cli/cmd/autoscale/autoscale_act.c \
 	cli/cmd/autoscale/autoscale_call.c \
+	cli/cmd/autoscale/autoscale_join.c \
 	cli/cmd/autoscale/autoscale_look.c \
+	cli/cmd/autoscale/autoscale_seen.c \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/grants.c \
 	cli/cmd/money/grant_rows.c \

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,13 +153,18 @@ static int wait_told(const struct agentd_call *c, struct pipes *p, struct fail *
 	return n == sizeof error ? fail_errno(f, -error, error, "cannot run '%s'", c->program) : 0;
 }
 
+static int daemons_exit(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static int daemons_reap(pid_t pid)
 {
 	int status = 0;
 
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return daemons_exit(status);
 }
 
 /* ---- To its end -------------------------------------------------------------------------- */
@@ -240,6 +246,54 @@ int agentd_run(const struct agentd_call *c, int *status, struct fail *f)
 		kill(pid, SIGTERM);
 	*status = daemons_reap(pid);
 	return ended ? rc : fail_set(f, -ETIMEDOUT, "'%s' timed out", c->program);
+}
+
+/* ---- Beside this program ------------------------------------------------------------------- */
+
+int agentd_begin(const struct agentd_call *c, struct agentd_going *g, struct fail *f)
+{
+	struct agentd_call quiet = { .program = c->program, .words = c->words, .env = c->env, .mortal = c->mortal };
+	struct pipes p;
+	int rc = open_pipes(&quiet, &p, f);
+
+	*g = (struct agentd_going){ .said = -1 };
+	if (rc)
+		return rc;
+	p.out[1] = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	p.err[1] = memfd_create("said", MFD_CLOEXEC);
+	fflush(NULL);
+	g->pid = p.out[1] < 0 || p.err[1] < 0 ? -1 : fork();
+	if (g->pid == 0)
+		daemons_become(&quiet, &p);
+	rc = g->pid < 0 ? fail_errno(f, -errno, errno, "cannot run '%s'", c->program) : wait_told(&quiet, &p, f);
+	if (rc && g->pid > 0)
+		(void)daemons_reap(g->pid);
+	if (rc) {
+		g->pid = 0;
+	} else {
+		g->said = p.err[1];
+		p.err[1] = -1;
+	}
+	shut_all(&p);
+	return rc;
+}
+
+bool agentd_over(struct agentd_going *g, bool wait, int *status, struct buf *err)
+{
+	pid_t pid;
+	int raw;
+
+	do
+		pid = waitpid(g->pid, &raw, wait ? 0 : WNOHANG);
+	while (pid < 0 && errno == EINTR);
+	if (pid == 0)
+		return false;
+	*status = pid < 0 ? COULD_NOT : daemons_exit(raw);
+	if (lseek(g->said, 0, SEEK_SET) == 0)
+		(void)buf_read_fd(err, g->said);
+	daemons_shut(&g->said);
+	g->pid = 0;
+	return true;
 }
 
 /* ---- Left behind ------------------------------------------------------------------------- */

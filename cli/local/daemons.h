@@ -35,6 +35,17 @@ struct agentd_call {
 /* Runs it to its end. 0 with its exit status (128 + a signal's number), or a negative code where it could not run. */
 int agentd_run(const struct agentd_call *c, int *status, struct fail *f);
 
+struct agentd_going {
+	pid_t pid; /* 0: none */
+	int said;  /* a file with its standard error */
+};
+
+/* Starts it and goes on; in, out, err and the deadline do not count, and its output is dropped. 0 once it runs. */
+int agentd_begin(const struct agentd_call *c, struct agentd_going *g, struct fail *f);
+
+/* Whether it has ended, with its exit status and standard error. wait: until then. */
+bool agentd_over(struct agentd_going *g, bool wait, int *status, struct buf *err);
+
 /* Starts it in its own session and appends its output to this file. 0 once the program runs. */
 int agentd_leave(const struct agentd_call *c, const char *log, pid_t *pid, struct fail *f);
 

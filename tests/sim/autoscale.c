@@ -30,7 +30,7 @@ enum {
 };
 
 struct sim_node {
-	bool there, hangs, member, serves, drained, blind;
+	bool there, hangs, joins, member, serves, drained, blind;
 	int64_t id, up_at, end, job_until, person_until, used_at, paid_until;
 	int64_t here_ms, quiet_ms; /* what the loop remembers */
 	enum scale_place place;
@@ -50,6 +50,7 @@ struct sim {
 	struct scale_limits limits;
 	struct scale_shape shape;
 	int64_t now, price, cap, on_sale, spent, ids, bought, ahead;
+	int64_t join, join_over; /* what a join takes, and until when one goes on; 0: none does */
 	bool storm, tells;
 	char wrong[300];
 };
@@ -148,8 +149,28 @@ static void sim_nodes(struct sim *s)
 static void sim_forget(struct sim *s)
 {
 	for (size_t i = 0; i < NODES; i++)
-		s->nodes[i].here_ms = s->nodes[i].quiet_ms = s->nodes[i].failed = 0;
+		s->nodes[i].here_ms = s->nodes[i].quiet_ms = s->nodes[i].failed = s->nodes[i].joins = 0;
+	s->join_over = 0; /* it ends with the loop */
 	seen_kills++;
+}
+
+/* One join at a time, of all that are up; the loop goes on beside it. */
+static void sim_join_over(struct sim *s)
+{
+	if (!s->join_over || s->now < s->join_over)
+		return;
+	s->join_over = 0;
+	for (size_t i = 0; i < NODES; i++) {
+		struct sim_node *n = &s->nodes[i];
+
+		if (!n->joins || !n->there)
+			continue;
+		n->joins = false;
+		n->serves = !n->hangs && !(s->storm && rng_percent(&s->g, 20));
+		n->failed += !n->serves;
+		if (n->serves)
+			n->used_at = s->now;
+	}
 }
 
 static enum scale_place sim_place(const struct sim *s, const struct sim_node *n)
@@ -171,7 +192,7 @@ static void sim_look(struct sim *s, struct scale_world *w, struct scale_node *li
 		if (place == SCALE_OVER && !n->member)
 			continue;
 		if (place != n->place)
-			n->here_ms = 0;
+			n->here_ms = n->quiet_ms = 0;
 		n->place = place;
 		x = &list[w->count];
 		index[w->count++] = i;
@@ -271,11 +292,7 @@ static void sim_do(struct sim *s, const struct scale_step *step, struct sim_node
 		n->drained = true;
 		break;
 	case SCALE_JOIN:
-		n->member = true;
-		n->serves = !n->hangs && !(s->storm && rng_percent(&s->g, 20));
-		n->failed += !n->serves;
-		if (n->serves)
-			n->used_at = s->now;
+		n->member = n->joins = true;
 		break;
 	case SCALE_GIVE_BACK:
 		sim_give_back(s, n, x);
@@ -292,7 +309,9 @@ static void sim_round(struct sim *s)
 	static size_t index[NODES];
 	struct scale_world w = { .limits = s->limits, .now = s->now, .spent = s->spent, .nodes = list };
 	size_t killed = (size_t)-1;
+	bool joins = false;
 
+	sim_join_over(s);
 	sim_look(s, &w, list, index);
 	sim_pack(s, &w);
 	w.price = (struct scale_price){ .asked = true,
@@ -307,11 +326,16 @@ static void sim_round(struct sim *s)
 		const struct scale_step *step = &plan.steps[i];
 		struct sim_node *n = &s->nodes[index[step->node]];
 
+		if (s->join_over > s->now && step->verb > SCALE_DRAIN)
+			break;
+		joins |= step->verb == SCALE_JOIN;
 		if (s->tells)
 			diag("%" PRId64 " %s %" PRId64 " %s", s->now, scale_verb(step->verb), n->id, step->why);
 		if (!s->storm || rng_percent(&s->g, 90))
 			sim_do(s, step, n, &list[step->node]);
 	}
+	if (joins)
+		s->join_over = s->now + s->join;
 	if (killed != (size_t)-1)
 		sim_forget(s);
 	if (s->spent > s->limits.budget)
@@ -358,12 +382,13 @@ static bool sim_good(uint64_t seed, bool tells)
 		.storm = true,
 		.tells = tells,
 		.cap = 2 * DOLLAR,
-		.ahead = HOUR,
 		.price = DOLLAR };
+	s.ahead = rng_percent(&s.g, 50) ? HOUR : 900;
+	s.join = rng_percent(&s.g, 50) ? 0 : rng_below(&s.g, 1500);
 	s.shape = (struct scale_shape){ .cpus = 1 + rng_below(&s.g, 8), .memory_mb = 1000 };
 	s.limits = (struct scale_limits){ .max = 1 + rng_below(&s.g, 16),
 		.idle_ms = (1 + rng_below(&s.g, 15)) * 60000,
-		.lead = 600,
+		.lead = s.ahead / 4 < 600 ? s.ahead / 4 : 600,
 		.patience_ms = 900000,
 		.budget = (1 + rng_below(&s.g, 300)) * DOLLAR };
 	s.limits.min = rng_percent(&s.g, 70) ? 0 : rng_below(&s.g, s.limits.max + 1);

@@ -16,6 +16,8 @@
 
 #define SUDO_VARIABLE "NANOPOD_SUDO_PASSWORD"
 
+enum { AUTOSCALE_LOOK_MS = 500 };
+
 /* ---- Begin and end ----------------------------------------------------------------------------- */
 
 /* One loop a cluster: two would buy for the same jobs. */
@@ -59,11 +61,15 @@ static int autoscale_begin(struct autoscale *a)
 	a->seen = calloc(SCALE_NODES, sizeof *a->seen);
 	if (!a->w.nodes || !a->jobs || !a->seen)
 		command_nomem();
-	return option_given(a->o, "dry-run") ? STATUS_OK : autoscale_lock(a);
+	rc = option_given(a->o, "dry-run") ? STATUS_OK : autoscale_lock(a);
+	if (!rc)
+		autoscale_seen_read(a);
+	return rc;
 }
 
 static void autoscale_end(struct autoscale *a)
 {
+	autoscale_join_end(a);
 	autoscale_forget(a);
 	skus_release(&a->skus);
 	reservation_release(&a->reservation);
@@ -109,8 +115,10 @@ static void autoscale_show(struct autoscale *a)
 
 static int autoscale_round(struct autoscale *a)
 {
-	int status = autoscale_look(a);
+	int status;
 
+	(void)autoscale_joined(a, false);
+	status = autoscale_look(a);
 	if (!status) {
 		for (size_t i = 0; i < a->w.need.unfit; i++)
 			autoscale_say(a, true, "%s", a->w.need.why[i]);
@@ -122,9 +130,24 @@ static int autoscale_round(struct autoscale *a)
 		else
 			autoscale_act(a);
 	}
+	if (!option_given(a->o, "dry-run"))
+		autoscale_seen_write(a);
 	autoscale_forget(a);
 	autoscale_said(a);
 	return status;
+}
+
+/* Until it is time to look again, or a join has ended. True: a signal asks to stop. */
+static bool autoscale_rest(struct autoscale *a, int64_t every, int *number)
+{
+	for (int64_t left = every, ms; left > 0; left -= ms) {
+		ms = autoscale_joins(a) && left > AUTOSCALE_LOOK_MS ? AUTOSCALE_LOOK_MS : left;
+		if (signals_rest(ms, number))
+			return true;
+		if (autoscale_joined(a, false))
+			return false;
+	}
+	return false;
 }
 
 static int autoscale_go(struct autoscale *a)
@@ -138,9 +161,11 @@ static int autoscale_go(struct autoscale *a)
 			a->cluster, every / 1000);
 	for (;;) {
 		status = autoscale_round(a);
-		if (once || status == STATUS_USAGE || status == STATUS_DENIED || status == STATUS_NOTFOUND)
+		if (once || status == STATUS_USAGE || status == STATUS_DENIED || status == STATUS_NOTFOUND) {
+			(void)autoscale_joined(a, true);
 			return status;
-		if (signals_rest(every, &number))
+		}
+		if (autoscale_rest(a, every, &number))
 			return print_fail(a->np, number == SIGTERM ? STATUS_TERM : STATUS_INT,
 				"the same command goes on from what is there", "stopped; the nodes of '%s' stay",
 				a->cluster);
@@ -205,10 +230,8 @@ const struct command cmd_autoscale = {
 		       "reason, and once, "
 		       "not every time, why something cannot be bought.\n\n"
 		       "It never exceeds max, max-price and budget of the file. A job that needs more than is left of "
-		       "max waits. It "
-		       "remembers nothing: after a crash or a signal the same command goes on from what is at the "
-		       "market, in the "
-		       "cluster's file and in Slurm.\n\n"
+		       "max waits. After a crash or a signal the same command goes on from what is at the market, in "
+		       "the cluster's file and in Slurm.\n\n"
 		       "It runs where the account's token is, not on the cluster. One loop a cluster runs at a time.",
 	.options = options,
 	.flags = COMMAND_CONNECT | COMMAND_MARKET | COMMAND_MORE,

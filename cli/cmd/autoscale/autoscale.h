@@ -2,7 +2,7 @@
 /*
  * nanopod autoscale: a loop that looks (autoscale_look.c), decides (cli/autoscale) and acts (autoscale_act.c) by the
  * same commands that a person would type. What it did is at the market, in the cluster's file and in Slurm; it keeps on
- * disk only the purchase that it is about to make.
+ * disk only the purchase that it is about to make, and since when nodes have been idle.
  */
 #ifndef CLI_CMD_AUTOSCALE_AUTOSCALE_H
 #define CLI_CMD_AUTOSCALE_AUTOSCALE_H
@@ -10,13 +10,25 @@
 #include "base/buf.h"
 #include "cli/autoscale/scale.h"
 #include "cli/cmd/provision/provision.h"
+#include "cli/local/daemons.h"
 #include "cli/trade/market_clock.h"
 #include "cli/trade/market_link.h"
 #include "cli/trade/reservation.h"
 #include "cli/trade/sku_list.h"
 #include "cli/trade/spending.h"
 
-enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64 };
+enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64, AUTOSCALE_CALL_MS = 45 * 60 * 1000 };
+
+/* Nodes that join the cluster while the loop goes on. */
+struct autoscale_join {
+	struct agentd_going going;
+	int64_t until; /* on clock_ms(), it is ended */
+	bool late;     /* it was */
+	struct autoscale_joiner {
+		char name[128], id[64], why[SCALE_TEXT];
+	} * nodes;
+	size_t count;
+};
 
 struct autoscale {
 	struct nanopod *np;
@@ -48,6 +60,7 @@ struct autoscale {
 	struct scale_plan plan;
 	struct scale_seen *seen;
 	size_t seen_count;
+	struct autoscale_join join;
 	char said[AUTOSCALE_SAID][SCALE_TEXT]; /* what the last round said, which is not said again */
 	size_t said_count;
 	char says[AUTOSCALE_SAID][SCALE_TEXT]; /* what this round has to say */
@@ -72,12 +85,20 @@ void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, 
 /* Adds how to ask the controller of Slurm; what is asked follows. False where the stack lacks the script. */
 bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w);
 
+/* Adds `verb` of provision for these hosts of the cluster. */
+void autoscale_words_provision(const struct autoscale *a, struct autoscale_words *w, const char *verb,
+	const char *hosts);
+
 /*
  * Runs nanopod with these words, and frees them. out, NULL: drops it; why, SCALE_TEXT long: the last thing that it
  * said.
  * Returns its exit status.
  */
 int autoscale_call(const struct autoscale *a, struct autoscale_words *w, struct buf *out, char *why);
+
+/* The same, beside the loop: 0 once it runs. Then, whether it has ended; wait: until then. */
+int autoscale_call_begin(const struct autoscale *a, struct autoscale_words *w, struct agentd_going *going, char *why);
+bool autoscale_call_over(struct agentd_going *going, bool wait, int *status, char *why);
 
 /* ---- autoscale_look.c -------------------------------------------------------------------------- */
 
@@ -92,7 +113,24 @@ int autoscale_ask_price(struct autoscale *a);
 /* Whether it is the name of a node that this cluster bought. */
 bool autoscale_owns(const struct autoscale *a, const char *node);
 void autoscale_forget(struct autoscale *a);
+
+/* ---- autoscale_seen.c -------------------------------------------------------------------------- */
+
 struct scale_seen *autoscale_seen(struct autoscale *a, const char *id);
+/* What an earlier loop wrote not long ago. */
+void autoscale_seen_read(struct autoscale *a);
+void autoscale_seen_write(const struct autoscale *a);
+
+/* ---- autoscale_join.c -------------------------------------------------------------------------- */
+
+/* Begins to join those that the plan names. */
+void autoscale_join(struct autoscale *a);
+/* Whether a join goes on. Meanwhile no other command changes the cluster. */
+bool autoscale_joins(const struct autoscale *a);
+/* Tells how a join ended that has; wait: until it does. True: it ended now. */
+bool autoscale_joined(struct autoscale *a, bool wait);
+/* Ends one that goes on. */
+void autoscale_join_end(struct autoscale *a);
 
 /* ---- autoscale_act.c --------------------------------------------------------------------------- */
 

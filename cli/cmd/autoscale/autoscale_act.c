@@ -233,20 +233,7 @@ static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t 
 			money_cents(a->w.spent - spent, cost), s->why);
 }
 
-/* ---- Joining ----------------------------------------------------------------------------------- */
-
-static void act_provision(struct autoscale *a, struct autoscale_words *w, const char *verb, const char *hosts)
-{
-	autoscale_word(w, "provision");
-	autoscale_word(w, "%s", verb);
-	autoscale_word(w, "%s", a->cluster);
-	autoscale_word(w, "--hosts=%s", hosts);
-	autoscale_word(w, "--no-verify");
-	autoscale_word(w, "--yes");
-	for (size_t i = 0; i < option_count(a->o, "skip-gate"); i++)
-		autoscale_word(w, "--skip-gate=%s", option_at(a->o, "skip-gate", i));
-	autoscale_words_ways(a, w, true);
-}
+/* ---- Giving back ------------------------------------------------------------------------------- */
 
 /* Runs `verb` of provision for the nodes that are marked, by their steps. False: it failed, or there are none. */
 static bool act_on(struct autoscale *a, const char *verb, const bool *which, bool force, struct buf *hosts, char *why)
@@ -261,34 +248,9 @@ static bool act_on(struct autoscale *a, const char *verb, const bool *which, boo
 		return false;
 	if (force)
 		autoscale_word(&w, "--force");
-	act_provision(a, &w, verb, buf_text(hosts));
+	autoscale_words_provision(a, &w, verb, buf_text(hosts));
 	return autoscale_call(a, &w, NULL, why) == STATUS_OK;
 }
-
-static void act_join(struct autoscale *a)
-{
-	bool which[SCALE_NODES + 1] = { false };
-	char why[SCALE_TEXT] = "";
-	struct buf hosts;
-	bool joined;
-
-	for (size_t i = 0; i < a->plan.count; i++)
-		which[i] = a->plan.steps[i].verb == SCALE_JOIN;
-	buf_init(&hosts, ACT_WORDS);
-	joined = act_on(a, "add", which, false, &hosts, why);
-	for (size_t i = 0; i < a->plan.count; i++) {
-		struct scale_node *n = &a->w.nodes[a->plan.steps[i].node];
-
-		if (which[i] && joined)
-			autoscale_say(a, false, "%s joined '%s': %s", n->name, a->cluster, a->plan.steps[i].why);
-		else if (which[i])
-			autoscale_say(a, true, "%s did not join '%s' (try %u): %.120s", n->name, a->cluster,
-				++autoscale_seen(a, n->id)->failed, why);
-	}
-	buf_release(&hosts);
-}
-
-/* ---- Giving back ------------------------------------------------------------------------------- */
 
 /*
  * From here on no job can begin on it; and nobody who came since the last look is thrown out. An unmarked step is not
@@ -392,11 +354,16 @@ static void act_forget(struct autoscale *a)
 
 /* ---- A round ----------------------------------------------------------------------------------- */
 
-/* What is near its end goes before others join: a join can take longer than is left. */
+/*
+ * One command at a time changes the cluster. What is near its end goes before others join: a join can take longer than
+ * is left.
+ */
 static void act_one_long(struct autoscale *a, const size_t count[SCALE_FORGET + 1])
 {
+	if (autoscale_joins(a))
+		return;
 	if (count[SCALE_JOIN] && !scale_hurries(&a->w, &a->plan))
-		act_join(a);
+		autoscale_join(a);
 	else if (count[SCALE_GIVE_BACK])
 		act_give_back(a);
 	else if (count[SCALE_FORGET])

@@ -10,7 +10,7 @@
 #include "cli/frame/signals.h"
 #include "cli/local/daemons.h"
 
-enum { AUTOSCALE_ERRORS = 1 << 20, AUTOSCALE_CALL_MS = 45 * 60 * 1000 };
+enum { AUTOSCALE_ERRORS = 1 << 20 };
 
 /* ---- What it says ------------------------------------------------------------------------------ */
 
@@ -93,6 +93,20 @@ bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w)
 	return true;
 }
 
+void autoscale_words_provision(const struct autoscale *a, struct autoscale_words *w, const char *verb,
+	const char *hosts)
+{
+	autoscale_word(w, "provision");
+	autoscale_word(w, "%s", verb);
+	autoscale_word(w, "%s", a->cluster);
+	autoscale_word(w, "--hosts=%s", hosts);
+	autoscale_word(w, "--no-verify");
+	autoscale_word(w, "--yes");
+	for (size_t i = 0; i < option_count(a->o, "skip-gate"); i++)
+		autoscale_word(w, "--skip-gate=%s", option_at(a->o, "skip-gate", i));
+	autoscale_words_ways(a, w, true);
+}
+
 /* The last line of what it said, without the program's name. */
 static void autoscale_why(struct buf *err, char *why)
 {
@@ -128,4 +142,33 @@ int autoscale_call(const struct autoscale *a, struct autoscale_words *w, struct 
 	buf_release(&none);
 	autoscale_words_free(w);
 	return rc ? STATUS_FAILURE : status;
+}
+
+int autoscale_call_begin(const struct autoscale *a, struct autoscale_words *w, struct agentd_going *going, char *why)
+{
+	const char *env[] = { a->sudo, NULL };
+	struct agentd_call call = { .program = a->self,
+		.words = (const char *const *)w->list,
+		.env = a->sudo ? env : NULL,
+		.mortal = true };
+	struct fail f = { 0 };
+	int rc = agentd_begin(&call, going, &f);
+
+	if (rc)
+		snprintf(why, SCALE_TEXT, "%.199s", f.text);
+	autoscale_words_free(w);
+	return rc;
+}
+
+bool autoscale_call_over(struct agentd_going *going, bool wait, int *status, char *why)
+{
+	struct buf err;
+	bool over;
+
+	buf_init(&err, AUTOSCALE_ERRORS);
+	over = agentd_over(going, wait, status, &err);
+	if (over)
+		autoscale_why(&err, why);
+	buf_release(&err);
+	return over;
 }

@@ -27,11 +27,6 @@ bool autoscale_owns(const struct autoscale *a, const char *node)
 		str_to_long(node + len + 6, 0, 1000000000, &n) == 0;
 }
 
-struct scale_seen *autoscale_seen(struct autoscale *a, const char *id)
-{
-	return scale_seen(a->seen, &a->seen_count, &a->w, id);
-}
-
 void autoscale_forget(struct autoscale *a)
 {
 	if (a->taken)
@@ -361,6 +356,7 @@ static void look_since(struct autoscale *a)
 		s = autoscale_seen(a, n->id);
 		if (s->place != n->place || !s->here_ms) {
 			s->here_ms = now;
+			s->quiet_ms = 0;
 			s->place = n->place;
 		}
 		if (!looked || n->busy || *n->used)
@@ -458,7 +454,7 @@ static int look_money_now(struct autoscale *a)
 
 	a->w.price = (struct scale_price){ .asked = false };
 	for (size_t i = 0; i < a->w.count; i++)
-		needs |= a->w.nodes[i].place == SCALE_SERVES && a->w.nodes[i].end - a->w.now <= a->w.limits.lead;
+		needs |= a->w.nodes[i].place != SCALE_OVER && a->w.nodes[i].end - a->w.now <= a->w.limits.lead;
 	if (!needs)
 		return STATUS_OK;
 	return autoscale_spent(a) ? STATUS_FAILURE : autoscale_ask_price(a);
@@ -481,7 +477,7 @@ int autoscale_look(struct autoscale *a)
 {
 	int status = look_file(a);
 
-	status = status ? status : look_spare(a);
+	status = status || autoscale_joins(a) ? status : look_spare(a);
 	status = status ? status : look_market(a);
 	status = status ? status : look_slurm(a);
 	if (status)
