@@ -125,6 +125,8 @@ nanopod_SOURCES += \
 	cli/cmd/provision/provision_nodes.c \
 	cli/cmd/provision/provision_remove.c \
 	cli/cmd/provision/provision_set.c \
+	cli/cmd/provision/provision_stack.c \
+	cli/cmd/provision/provision_stackcheck.c \
 	cli/cmd/provision/provision_takeoff.c \
 	cli/cmd/provision/provision_upgrade.c \
 	cli/cmd/provision/provision_users.c \

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One stack of a cluster: taken off alone, one that cannot work, one whose files are broken. Against real sshd, as in
-# provisionengine.t, whose "nodes" these are.
+# One stack of a cluster: taken off alone, written and tried, one that cannot work, one whose files are broken. Against real
+# sshd, as in provisionengine.t, whose "nodes" these are.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/sshd.sh"
+need jq
 
 cd "$TMP" || exit 99
 NANOPOD_STACKS=$TMP/stacks XDG_STATE_HOME=$TMP/kept
@@ -194,6 +195,103 @@ mv "$own/mine" mine.gone
 NANOPOD_STACKS=$own:$TMP/stacks run_is 0 "and is removed" p remove -y toys || diag "$err"
 is "$(state b)" "" "also when it is gone"
 rm -r "$own"
+
+# ---- One writes a stack: new, check, test ----
+forget
+stack() { p stack "$@"; }
+run_is 0 "stack new" stack new mine
+is "$out" "$TMP/stacks/mine" "prints its folder"
+like "$err" "nanopod provision stack check mine" "and says what finds mistakes"
+run_is 0 "what it wrote" stack check mine
+like "$err" "nothing wrong; 'nanopod provision stack test mine -w HOST'" "has none" || diag "$out"
+run_is 5 "stack new of one that is there" stack new mine
+like "$err" "$TMP/stacks/mine/stack.yaml" "says where"
+run_is 2 "stack new of a name that is none" stack new ../x
+run_is 2 "stack without a verb that it knows" stack tset mine
+run_is 3 "stack check of one that is none" stack check mien
+like "$err" "did you mean 'mine'" "names the nearest"
+XDG_CONFIG_HOME=$TMP/home NANOPOD_STACKS='' run_is 5 "stack new with the name of one that comes with nanopod" stack new slurm
+XDG_CONFIG_HOME=$TMP/home NANOPOD_STACKS='' run_is 0 "all that come with nanopod" stack check
+XDG_CONFIG_HOME=$TMP/home NANOPOD_STACKS='' run_is 0 "stack new, of one's own" stack new mine
+ok "is beside them" test -e "$TMP/home/nanopod/stacks/mine/greet.sh"
+# said LINES…: what check says of mine, FILE:LINE PROBLEM
+said() { stack check mine -o json >"$TMP/said" 2>"$TMP/said.err"; jq -r '.[] | "\(.file):\(.line) \(.problem)"' "$TMP/said"; }
+cat >stacks/mine/greet.sh <<'END'
+# np_nothing is a word of this comment.
+want() {
+	np_word=1; if np_chnging; then :; fi
+	printf '%s\n' "$S_txt" "${S_other-none}" | np_fil "$NANOPOD_STATE/mine" 0600 && helper np_file
+	for word in $(np_membrs nodes); do ! np_is_not "$word"; done
+}
+helper() { :; }
+END
+is "$(said)" "greet.sh:3 no function 'np_chnging'; did you mean 'np_changing'?
+greet.sh:4 no setting 'txt'; did you mean 'text'?
+greet.sh:4 no function 'np_fil'; did you mean 'np_file'?
+greet.sh:5 no function 'np_membrs'; did you mean 'np_members'?
+greet.sh:5 no function 'np_is_not'; nanopod-stacks(7) lists all" "functions and settings that are none, by line" || diag "$(cat "$TMP/said" "$TMP/said.err")"
+run_is 11 "its exit status" stack check mine
+printf 'want() {\n\tif true; then\n}\n' >stacks/mine/greet.sh
+like "$(said)" "^greet.sh:3 .*[Ss]yntax error" "what is no shell"
+printf 'verify() { :; }\n' >stacks/mine/greet.sh
+like "$(said)" "^stack.yaml:8 the step 'greet' does nothing" "a step that does nothing"
+printf 'check() { :; }\napply() { :; }\n' >stacks/mine/greet.sh
+sed -i 's/^needs:.*/needs: [base, nowhere, toyy]\nafter: [elsewhere]/; s/name: greet,/name: greet, needs: [base.begn, toy.key@hed],/' stacks/mine/stack.yaml
+like "$(said)" "^stack.yaml:9 the step 'greet' needs 'toy.key', but the stack lacks 'needs: \[toy\]'" "a step of a stack that it does not need"
+sed -i 's/toyy/toy/' stacks/mine/stack.yaml
+is "$(said)" "stack.yaml:3 no stack 'nowhere'; 'nanopod provision stacks' lists them
+stack.yaml:9 the stack 'base' has no step 'begn'; did you mean 'begin'?
+stack.yaml:9 the stack 'toy' has no role 'hed'" "what no stack gives"
+sed -i 's/^about:/abuot:/' stacks/mine/stack.yaml
+is "$(said)" "stack.yaml:2 unknown setting 'abuot'; did you mean 'about'?" "a key that is none"
+sed -i 's/^abuot:/about:/; s/name: greet,/name: gone,/' stacks/mine/stack.yaml
+like "$(said)" "^stack.yaml:9 cannot read 'gone.sh' beside it" "a script that is missing"
+
+cat >stacks/mine/stack.yaml <<'END'
+stack: mine
+needs: [base]
+settings: {text: {type: text, default: one}, disk-mb: {type: number, default: 0}}
+steps: [{name: greet}]
+END
+# shellcheck disable=SC2016
+good='want() { echo "$S_text" | np_file "$NANOPOD_STATE/mine" 0600; }; verify() { grep -q . "$NANOPOD_STATE/mine" && np_ok "it is there" || np_bad "it is not there"; }'
+mine() { echo "$good" | sed "$1" >stacks/mine/greet.sh; }
+results() { jq -r '.[] | "\(.step) \(.result)"' <<<"$out" | xargs; }
+mine ''
+run_is 2 "stack test without a node" stack test mine
+like "$err" "which node may be lost.*-w HOST" "asks for one"
+run_is 3 "stack test of one that is none" stack test mien -w b1
+run_is 0 "stack test" stack test mine -w b1 --set mine.text=two -o json || diag "$err"
+is "$(results)" "apply ok again ok verify ok remove ok" "tries all" || diag "$out"
+like "$err" "1 check holds" "shows what each step says"
+is "$(state b)" "" "and leaves nothing"
+is "$(ls "$XDG_STATE_HOME/nanopod/clusters")" "" "not here either"
+mine 's/^want() {/want() { np_fail "no room"; return 1;/'
+run_is 11 "one that cannot be applied" stack test mine -w b1 -o json
+is "$(results)" "apply failed" "fails there"
+like "$err" "cause  no room" "with its cause" || diag "$err"
+mine ''
+# shellcheck disable=SC2016
+echo 'want() { echo other | np_file "$NANOPOD_STATE/mine" 0600; }' >stacks/mine/spoils.sh
+sed -i 's/{name: greet}/{name: greet}, {name: spoils, needs: [greet]}/' stacks/mine/stack.yaml
+run_is 11 "one whose steps spoil each other" stack test mine -w b1 -o json
+is "$(results)" "apply ok again failed" "fails at the second look" || diag "$out$err"
+like "$err" "mine/greet +write .*/mine" "which shows what would change"
+like "$err" "'nanopod provision remove test-mine' removes what this left" "and what to type"
+run_is 0 "which does that" p remove -y test-mine
+is "$(state b)" "" "and leaves nothing"
+sed -i 's/, {name: spoils, needs: \[greet\]}//' stacks/mine/stack.yaml
+mine 's/grep -q . /grep -q three /'
+run_is 11 "one whose check fails" stack test mine -w b1 -o json
+is "$(results)" "apply ok again ok verify failed" "fails at verify"
+like "$err" "it is not there" "which says why"
+mine 's/$/; undo() { np_fail "it stays"; }/'
+run_is 11 "one that cannot be undone" stack test mine -w b1 -o json
+is "$(results)" "apply ok again ok verify ok remove failed" "fails at remove" || diag "$out$err"
+mine ''
+run_is 0 "and mended" p remove -y test-mine
+is "$(state b)" "" "it goes"
+rm -r stacks/mine "$TMP/home"
 
 # ---- A stack that cannot work ----
 forget

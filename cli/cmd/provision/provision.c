@@ -24,6 +24,7 @@ static const struct action actions[] = {
 	{ "remove", "CLUSTER [STACK...]", 1, -1, provision_remove },
 	{ "bundle", "STACK... -d FOLDER [--from FOLDER] [--release NAME]", 1, -1, provision_bundle },
 	{ "stacks", "[STACK]", 0, 1, provision_stacks },
+	{ "stack", "new NAME | check [STACK...] | test STACK -w HOST", 1, -1, provision_stack },
 	{ 0 },
 };
 
@@ -99,6 +100,7 @@ static const struct example examples[] = {
 	{ "nanopod provision add train -w n9", "add a node" },
 	{ "nanopod provision adduser train ada --key ada.pub", "let a colleague work on it" },
 	{ "nanopod provision remove train", "restore the nodes" },
+	{ "nanopod provision stack test mine -w n9", "try a stack of one's own on a node" },
 	{ 0 },
 };
 
@@ -121,7 +123,10 @@ const struct command cmd_provision = {
 		      "upgrade CLUSTER              upgrade to the versions of --set, node after node\n"
 		      "remove CLUSTER [STACK...]    undo everything on the nodes, or only those stacks\n"
 		      "bundle STACK...              make a folder for installing without a network\n"
-		      "stacks [STACK]               list stacks, or the settings of one",
+		      "stacks [STACK]               list stacks, or the settings of one\n"
+		      "stack new NAME               write a stack of one's own, for editing\n"
+		      "stack check [STACK...]       find mistakes in the files of stacks\n"
+		      "stack test STACK             apply, verify and remove it on a node of -w that may be lost",
 	.description =
 		"A cluster file names nodes, stacks and roles. nanopod checks all nodes at once and shows a "
 		"plan of the "
@@ -141,6 +146,6 @@ const struct command cmd_provision = {
 	.complete_first = COMPLETE_PROVISION,
 	.complete_rest = COMPLETE_CLUSTER_STACK,
 	.first_values = "apply|plan|verify|status|list|init|add|drop|drain|undrain|adduser|deluser|upgrade|remove|"
-			"bundle|stacks",
+			"bundle|stacks|stack",
 	.run = provision_command,
 };

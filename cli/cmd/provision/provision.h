@@ -2,7 +2,7 @@
 /*
  * nanopod provision: provision.c has the table of verbs. provision_file.c reads clusters and provision_set.c changes
  * them by options; provision_go.c, _nodes.c, _remove.c and _upgrade.c work on nodes; provision_list.c and _init.c only
- * look.
+ * look; provision_stack.c and _stackcheck.c are for who writes a stack.
  */
 #ifndef CLI_CMD_PROVISION_PROVISION_H
 #define CLI_CMD_PROVISION_PROVISION_H
@@ -142,6 +142,11 @@ int provision_take_off(struct nanopod *np, const struct options *o, char **words
 /* ---- provision_upgrade.c -------------------------------------------------------------------------------- */
 
 int provision_upgrade(struct nanopod *np, const struct options *o, char **words);
+
+/* ---- provision_stack.c, provision_stackcheck.c: stacks of one's own ------------------------------------- */
+
+int provision_stack(struct nanopod *np, const struct options *o, char **words);
+int provision_stackcheck(struct nanopod *np, const struct options *o, char **words); /* "stack check" */
 
 /* ---- provision_list.c, provision_init.c ---------------------------------------------------------------- */
 
