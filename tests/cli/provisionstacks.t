@@ -168,6 +168,9 @@ done
 run_is 0 "a step that asks for a fact" p apply -y -w a1 asks || diag "$err"
 is "$(sed -n 2p a/state/asks)" "$(cat /proc/sys/kernel/osrelease)" "has it"
 is "$(cat a/state/does-not)" "$(sed -n 1p a/state/asks)" "others have the usual ones"
+echo 'check() { sleep 13; }; apply() { :; }' >stacks/asks/asks.sh
+run_is 0 "a plan that takes long" p plan -w a1 asks
+like "$err" "waiting for a1 \(asks/asks, 1[0-2] s\)" "says what it waits for" || diag "$err"
 rm -r stacks/asks
 
 # ---- Stacks of one's own ----

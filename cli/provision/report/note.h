@@ -24,7 +24,7 @@
 	X(NOTE_END, "end")         /* of a step: ok, text (why not), hint, log (its file), ms */ \
 	X(NOTE_LOST, "lost")       /* a node was taken out: text */ \
 	X(NOTE_LEFT, "left")       /* remove: what stays behind, and why */ \
-	X(NOTE_WAITS, "waits")     /* after half a minute without another: what is waited for; text */ \
+	X(NOTE_WAITS, "waits")     /* after 10 (plan) or 30 s without another: what is waited for */ \
 	X(NOTE_TICK, "tick")       /* about five times a second while steps run, to update shown times */
 
 enum note_kind {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Says what a rollout waits for when it has said nothing for half a minute, so that a log has no silent minutes. */
+/* Says what a rollout waits for when it has said nothing for a while, so that a log has no silent minutes. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/provision/rollout/rollout_part.h"
 
-enum { WAIT_MS = 30000, WAIT_SHOWN = 4 };
+/* Who only looks expects an answer sooner. */
+enum { WAIT_MS = 30000, WAIT_LOOK_MS = 10000, WAIT_SHOWN = 4 };
 
 /* The longest-running tasks come first in the list. */
 const char *rollout_wait(const struct rollout *e, int64_t now, char text[ROLLOUT_WAIT])
@@ -21,7 +22,7 @@ const char *rollout_wait(const struct rollout *e, int64_t now, char text[ROLLOUT
 	struct list *at, *tmp;
 	size_t shown = 0, more = 0, n = 0;
 
-	if (now < e->said_at + WAIT_MS)
+	if (now < e->said_at + (e->phase == ENGINE_FACTS || e->phase == ENGINE_PLAN ? WAIT_LOOK_MS : WAIT_MS))
 		return NULL;
 	list_each (at, tmp, &e->tasks) {
 		const struct rollout_task *t = list_entry(at, struct rollout_task, link);
