@@ -103,6 +103,10 @@ CONFIG=config.away run p status toys
 like "$out" "^b1 +unreachable" "a node that cannot be reached"
 rm b/state/slow
 sed -i 's|np_bad "it was not slow"; np_hint "try again"|np_hint "first this"; np_bad "it was not slow"; np_hint "second that"; np_bad "nor quick"|' stacks/toy/slow.sh
+run_is 11 "verify, of a check that fails" p verify toys
+like "$err" "'toys' differs from its file in [0-9]+ place" "says too that the node differs from the file" || diag "$err"
+p verify toys -o json >verify.json 2>&1
+like "$(cat verify.json)" '"changes":\[\{"node":"b1","stack":"toy","step":"slow"' "and in JSON where"
 run p verify toys
 like "$out" "it was not slow
     first this

@@ -419,29 +419,34 @@ int provision_plan(struct nanopod *np, const struct options *o, char **words)
 
 /* ---- Verify, status ------------------------------------------------------------------------------------- */
 
-/* What works may yet differ from the file: somebody edited it by hand, or the file is newer. */
-static void provision_go_drift(struct provision *p)
+/* What works may yet differ from the file: somebody edited it by hand, or the file is newer. How many differences. */
+static size_t provision_go_drift(struct provision *p, int status)
 {
 	size_t changes = 0;
 
-	if (rollout_plan(p->e, &changes) == STATUS_OK && changes)
-		print_warn(p->np,
-			"all checks hold, but '%s' differs from its file in %zu place%s; 'nanopod provision plan %s' "
-			"shows where",
-			p->c->name, changes, changes == 1 ? "" : "s", p->kept ? p->kept : p->file);
+	if (status != STATUS_OK && status != STATUS_CHECK)
+		return 0;
+	(void)rollout_plan(p->e, &changes);
+	return changes;
 }
 
 int provision_verify(struct nanopod *np, const struct options *o, char **words)
 {
 	struct provision p;
+	size_t drift;
 	int status = provision_init(&p, np, o);
 
 	status = status ? status : provision_take(&p, words);
 	status = status ? status : provision_open(&p, np->out);
 	if (!status) {
-		status = provision_end(&p, "verify", rollout_verify(p.e));
-		if (!status)
-			provision_go_drift(&p);
+		status = rollout_verify(p.e);
+		drift = provision_go_drift(&p, status);
+		status = provision_end(&p, "verify", status);
+		if (drift)
+			print_warn(np,
+				"%s'%s' differs from its file in %zu place%s; 'nanopod provision plan %s' shows where",
+				status ? "" : "all checks hold, but ", p.c->name, drift, drift == 1 ? "" : "s",
+				p.kept ? p.kept : p.file);
 	}
 	provision_release(&p);
 	return status;
