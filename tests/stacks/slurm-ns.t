@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What people who know Slurm expect of it, on real nodes: a sick node gets no job and comes back by itself, in the health
+# program that slurmd runs in intervals, before a job and after it. Needs root, an image and packages (tests/lib/cluster.sh).
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+. "$(dirname "$0")/../lib/tap.sh"
+. "$SRC/tests/lib/cluster.sh"
+cluster_repo slurm
+cluster_nodes 2
+
+one() { in_node train-1 "$1"; }
+state_of() { one "sinfo -h -n $1 -o '%T|%E'"; }
+is_node() { [ "$(state_of "$1")" = "$2" ]; }
+job() { one "scontrol -o show job $1 | sed 's/.*JobState=\([A-Z]*\) Reason=\([^ ]*\).*/\1 \2/'"; }
+is_job() { job "$1" | grep -qE "^($2)\$"; }
+says() { diag "$(one 'sinfo -N -l; sinfo -R; squeue -a; tail -n 15 /var/log/slurm/slurmctld.log' 2>&1)" "$(in_node train-2 'tail -n 15 /var/log/slurm/slurmd.log' 2>&1)"; }
+# What slurmd does every five minutes.
+look() { in_node "$1" "SLURMD_NODENAME=$1 /usr/local/sbin/nanopod-healthcheck"; }
+
+run_is 0 "provision" "$NANOPOD" provision -r train slurm --name train --set slurm.accounting=no --role 'workers=train-[1-2]' \
+	--airgap "$CLUSTER_REPO" -y "${CLUSTER_WAY[@]}" || { diag "$(tail -c 4000 "$TMP/.out")"; done_testing; }
+HEALTHY='idle|none'
+ok "(both nodes are idle)" is_node train-2 "$HEALTHY" || says
+
+# ---- Before a job ----
+in_node train-2 'mkdir -p /etc/nanopod-health.d && printf "#!/bin/sh\necho disk sdb fails; exit 1\n" >/etc/nanopod-health.d/disk && chmod 755 /etc/nanopod-health.d/disk'
+JOB=$(one 'cd /root && sbatch --parsable -w train-2 --wrap hostname')
+ok "a job on a node that is sick" wait_for 60 is_node train-2 'drained|nanopod: disk sdb fails' || { says; done_testing; }
+ok "does not run, and is not held: it waits for the node" wait_for 60 is_job "$JOB" 'PENDING .*(Nodes|Resources|Down|Drain|BeginTime|Priority).*' || diag "$(job "$JOB")"
+is "$(one 'cd /root && timeout 60 srun -N1 hostname')" train-1 "others run elsewhere" || says
+look train-2
+is "$?" 1 "the program that runs in intervals finds the same"
+is "$(state_of train-2)" "drained|nanopod: disk sdb fails" "and leaves it so"
+in_node train-2 'rm /etc/nanopod-health.d/disk'
+ok "once the node is well, it" look train-2
+ok "takes it back" wait_for 20 is_node train-2 "$HEALTHY" || says
+one "scontrol update JobId=$JOB StartTime=now" # Slurm lets two minutes pass
+ok "and the job runs" wait_for 200 is_job "$JOB" 'COMPLETED .*' || { diag "$(job "$JOB")"; says; }
+is "$(in_node train-2 "cat /root/slurm-$JOB.out")" train-2 "there"
+
+# ---- After a job ----
+JOB=$(one 'cd /root && sbatch --parsable -w train-2 --wrap "printf \"#!/bin/sh\nexit 1\n\" >/etc/nanopod-health.d/links && chmod 755 /etc/nanopod-health.d/links"')
+ok "a job that leaves its node sick" wait_for 60 is_node train-2 'drained|nanopod: links fails' || says
+ok "has ended well itself" is_job "$JOB" 'COMPLETED .*' || diag "$(job "$JOB")"
+is "$(state_of train-1)" "$HEALTHY" "the other node goes on"
+in_node train-2 'rm -r /etc/nanopod-health.d'
+look train-2
+ok "and it comes back" wait_for 20 is_node train-2 "$HEALTHY" || says
+
+# ---- By hand ----
+one 'scontrol update NodeName=train-2 State=DRAIN Reason=mine'
+look train-2
+is "$(state_of train-2)" "drained|mine" "what a person drained stays drained"
+one 'scontrol update NodeName=train-2 State=RESUME'
+ok "(it is back)" wait_for 20 is_node train-2 "$HEALTHY"
+# With a whole node well, Slurm's commands are not called around a job, as its pages ask.
+in_node train-2 'for c in sinfo scontrol; do printf "#!/bin/sh\necho \$0 >>/run/called\n" >/usr/local/bin/$c; chmod 755 /usr/local/bin/$c; done; PATH=/usr/local/bin:$PATH; sed "s,^PATH=,PATH=/usr/local/bin:," /usr/local/sbin/nanopod-healthcheck >/run/look; SLURM_JOB_ID=1 SLURMD_NODENAME=train-2 sh /run/look; rm /usr/local/bin/sinfo /usr/local/bin/scontrol'
+is "$(in_node train-2 'cat /run/called 2>/dev/null')" "" "around a job on a node that is well it calls no command of Slurm"
+done_testing
