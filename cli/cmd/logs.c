@@ -503,6 +503,8 @@ static int go_cluster(struct logs *l)
 		l->width = n > l->width ? n : l->width;
 	}
 	status = status ? status : pick_all(l);
+	for (size_t i = 1; i < c->count; i++) /* one word may be all logs of a stack */
+		l->many |= c->at[i].name && c->at[0].name && strcmp(c->at[i].name, c->at[0].name) != 0;
 	if (status)
 		return status;
 	logtail_new(l->np, l->connect, NULL, &l->want, &l->tail);

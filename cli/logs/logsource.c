@@ -208,12 +208,14 @@ static int failed_words(const struct log_source *s, const struct log_want *w, st
 static int pod_words(struct log_source *s, const struct log_want *w, struct buf *out)
 {
 	const char *name = strchr(s->what, '/'), *container;
+	bool many; /* a selector of labels, "app=web", not a name */
 	char since[WHEN_TEXT];
 	struct buf word;
 	int rc;
 
 	name = name ? name + 1 : s->what;
 	container = strchr(name, ':');
+	many = strchr(name, '=') != NULL;
 	s->skip = s->last_count;
 	buf_init(&word, HEAD_MAX);
 	rc = buf_adds(out,
@@ -234,11 +236,13 @@ static int pod_words(struct log_source *s, const struct log_want *w, struct buf 
 		rc = buf_addf(out, " --since-time=%s", since);
 	if (!rc && !s->last_us && logsource_lines(w) >= 0)
 		rc = buf_addf(out, " --tail=%ld", logsource_lines(w));
+	else if (!rc && many) /* else kubectl has ten lines of each */
+		rc = buf_adds(out, " --tail=-1");
 	if (!rc && w->follow)
 		rc = buf_adds(out, " -f");
 	buf_clear(&word);
 	rc = rc ? rc : buf_add(&word, name, container ? (size_t)(container - name) : strlen(name));
-	rc = rc ? rc : buf_addc(out, ' ');
+	rc = rc ? rc : buf_adds(out, many ? " --max-log-requests=100 -l " : " ");
 	rc = rc ? rc : str_quote_sh(out, buf_text(&word));
 	buf_release(&word);
 	return rc;

@@ -115,6 +115,8 @@ run logs lab
 is "$status" 0 "all of its stacks' logs: what is not there is no failure" || diag "$err"
 is "$(sed 's/: .*//' "$TMP/.out" | sort -u | tr '\n' ';')" "n1 k3s;n1 slurmctld;n2 slurmd;n3 slurmd;" "and says nothing"
 is "$err" "" "nor on standard error"
+run_is 0 "the name of a stack" logs lab slurm
+is "$(sed 's/: .*//' "$TMP/.out" | sort -u | tr '\n' ';')" "n1 slurmctld;n2 slurmd;n3 slurmd;" "is all its logs that are there" || diag "$err"
 mkdir logs/extra
 printf '2026-11-21T10:00:01Z in a folder\n' >logs/extra/a.log
 run logs lab extra -w n2 --no-label
@@ -210,6 +212,14 @@ is "$status" 1 "one that is not there"
 like "$err" "n1! Error from server \(NotFound\)" "in kubectl's words"
 run logs lab 'pod/-x'
 is "$status" 2 "what is no pod"
+printf '  web: {pod: web/app=front}\n  kuberay: {pod: ray/deployment/kuberay-operator}\n' >pods
+sed -i '/^logs:/r pods' stacks/slurm/stack.yaml
+: >kubectl.called
+run logs lab web -n all
+like "$out" '^n1: one' "all pods with a label, which a stack names"
+run logs lab kuberay -n 5
+is "$(cat kubectl.called)" "logs --timestamps -n web --tail=-1 --max-log-requests=100 -l app=front
+logs --timestamps -n ray --tail=5 deployment/kuberay-operator" "by a selector, or of a deployment"
 "$NANOPOD" logs -F "$SSHD_CONFIG" -f lab pod/front-0 >follow.out 2>follow.err </dev/null &
 follower=$!
 at_exit "kill $follower 2>/dev/null"

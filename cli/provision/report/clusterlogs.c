@@ -278,39 +278,60 @@ static bool clusterlogs_seen_before(const struct stack *s, const struct row *row
 	return false;
 }
 
+/* The stack's name means all its logs, unless one of them has that name. */
+static bool is_all_of(const struct stack *s, const char *word)
+{
+	return s->logs && *s->logs && strcmp(s->name, word) == 0 && !has_row(s, word);
+}
+
 /* word NULL: every word, except those of base. */
 static void add_rows(struct clusterlogs *c, const char *word)
 {
 	for (size_t i = 0; i < c->cluster->use_count; i++) {
 		const struct use *u = &c->cluster->uses[i];
 		const char *at = word || strcmp(u->stack->name, "base") != 0 ? u->stack->logs : NULL;
+		bool all = !word || is_all_of(u->stack, word);
 		struct row r;
 
 		while (next_row(&at, &r))
-			if ((!word || strcmp(word, r.word) == 0) && !clusterlogs_seen_before(u->stack, &r))
+			if ((all || strcmp(word, r.word) == 0) && !clusterlogs_seen_before(u->stack, &r))
 				clusterlogs_add_row(c, u, &r);
 	}
 }
 
-void clusterlogs_all(struct clusterlogs *c)
+/* Nobody named each of them: one that is not there is no error. */
+static void add_optional(struct clusterlogs *c, const char *word)
 {
 	size_t before = c->count;
 
-	add_rows(c, NULL);
+	add_rows(c, word);
 	for (size_t i = before; i < c->count; i++)
 		c->at[i].optional = true;
 }
 
+void clusterlogs_all(struct clusterlogs *c)
+{
+	add_optional(c, NULL);
+}
+
 /* ---- Words ------------------------------------------------------------------------------------ */
+
+static bool has_word(const struct clusterlogs *c, const char *word)
+{
+	for (size_t i = 0; i < c->cluster->use_count; i++)
+		if (has_row(c->cluster->uses[i].stack, word))
+			return true;
+	return false;
+}
 
 bool clusterlogs_word(const struct clusterlogs *c, const char *word)
 {
 	if (str_starts(word, "pod/") || str_starts(word, "job/"))
 		return true;
 	for (size_t i = 0; i < c->cluster->use_count; i++)
-		if (has_row(c->cluster->uses[i].stack, word))
+		if (is_all_of(c->cluster->uses[i].stack, word))
 			return true;
-	return false;
+	return has_word(c, word);
 }
 
 size_t clusterlogs_members(const struct clusterlogs *c, const char *stack, const char *role, size_t *room, size_t size)
@@ -395,7 +416,10 @@ int clusterlogs_add(struct clusterlogs *c, const char *word, struct fail *f)
 	if (str_starts(word, "pod/"))
 		return add_pod(c, word, f);
 	if (clusterlogs_word(c, word)) {
-		add_rows(c, word);
+		if (has_word(c, word))
+			add_rows(c, word);
+		else
+			add_optional(c, word);
 		return c->count > before
 			? 0
 			: fail_set(f, -ENOENT, "no node of cluster '%s' has '%s'", c->cluster->name, word);
