@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/alerts/alertrules.h"
 
-enum { PAGES_MOST = 1000 };
+enum { PAGES_MOST = 1000, QUERY_BYTES = 16 * 1024 };
 
 void alerts_release(struct alerts *a)
 {
@@ -97,20 +98,25 @@ static int alerts_take(struct alerts *a, struct doc *d, int least, struct fail *
 int alerts_ask(struct market_link *m, int least, struct alerts *a)
 {
 	const char *cursor = NULL;
-	int rc = 0;
+	struct buf rules;
+	int rc;
 
+	buf_init(&rules, QUERY_BYTES);
+	rc = alertrules_query(m->np->settings, &rules, &m->fail);
 	for (int page = 0; !rc && (!page || cursor); page++) {
 		struct doc *d;
 
 		rc = page == PAGES_MOST ? fail_set(&m->fail, CLIENT_BAD_ANSWER, "the list of alerts does not end")
-			: cursor        ? market_get(m, "/np/v1/alerts?starting_after=%.64s", cursor)
-					: market_get(m, "/np/v1/alerts");
+			: cursor
+			? market_get(m, "/np/v1/alerts?starting_after=%.64s%s", cursor, buf_text(&rules))
+			: market_get(m, "/np/v1/alerts%s%s", rules.len ? "?" : "", buf_text(&rules) + !!rules.len);
 		rc = rc ? rc : doc_parse(buf_text(&m->answer.body), m->answer.body.len, &d, &m->fail);
 		rc = rc ? rc : alerts_take(a, d, least, &m->fail);
 		rc = rc ? rc : doc_next(a->docs[a->doc_count - 1], &cursor, &m->fail);
 	}
 	if (!rc && a->count)
 		qsort(a->list, a->count, sizeof *a->list, alerts_order);
+	buf_release(&rules);
 	return rc;
 }
 

@@ -8,6 +8,8 @@ libcli_la_SOURCES += \
 	cli/alerts/alertlist.h \
 	cli/alerts/alertmail.c \
 	cli/alerts/alertmail.h \
+	cli/alerts/alertrules.c \
+	cli/alerts/alertrules.h \
 	cli/alerts/alertwatch.c \
 	cli/alerts/alertwatch.h \
 	cli/alerts/alertway.c \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/alerts/alertlist.h"
+#include "cli/alerts/alertrules.h"
 #include "cli/alerts/alertwatch.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
@@ -141,6 +142,19 @@ static int alerts_show(struct market_link *m, const struct options *o, const str
 
 /* ---- The command ----------------------------------------------------------------------- */
 
+/* Thresholds and durations, before anything is asked. */
+static int alerts_check_rules(struct nanopod *np)
+{
+	struct buf ignored;
+	struct fail f;
+	int rc;
+
+	buf_init(&ignored, NOTE_BYTES);
+	rc = alertrules_query(np->settings, &ignored, &f);
+	buf_release(&ignored);
+	return rc ? print_fail(np, STATUS_USAGE, NULL, "%s", f.text) : 0;
+}
+
 /* Options that only make sense together. */
 static int alerts_check(struct nanopod *np, const struct options *o)
 {
@@ -159,7 +173,9 @@ static int alerts_check(struct nanopod *np, const struct options *o)
 		if (!strcspn(silence, ":") || strcspn(silence, ":") > 63)
 			return print_fail_field(np, STATUS_USAGE, "--silence", "e.g. --silence node_idle:train-*",
 				"'%.60s' names no rule", silence);
-	return 0;
+	if (option_given(o, "rules") && option_given(o, "to"))
+		return print_fail_field(np, STATUS_USAGE, "--rules", NULL, "--rules and --to exclude each other");
+	return alerts_check_rules(np);
 }
 
 /* Takes silenced ones out. How many they were. */
@@ -186,6 +202,8 @@ static int alerts_command(struct nanopod *np, const struct options *o)
 		return rc;
 	if (option_given(o, "to"))
 		return alert_watch(np, o);
+	if (option_given(o, "rules"))
+		return alertrules_list(np, o);
 	if (!rows_check(np, o, columns, &rc))
 		return rc;
 	rc = market_sign_in(np, o, 0, &m);
@@ -215,6 +233,12 @@ static const struct option options[] = {
 	{ "fail", 0, OPTION_FLAG, .help = "exit with 11 if there is any such alert" },
 	{ "silence", 0, OPTION_LIST, "RULE[:THING]",
 		.help = "leave out a rule, or it for a name or id; both may have * and ?; repeatable" },
+	{ "threshold", 0, OPTION_LIST, "RULE=VALUE", .setting = "alert-threshold",
+		.help = "from which value on a rule tells: node_gpu_hot=80, machine_disk=95%, lease_ends=2h; "
+			"repeatable" },
+	{ "for", 0, OPTION_LIST, "RULE=DURATION", .setting = "alert-for",
+		.help = "for how long it has to be so; none: tell at once; repeatable" },
+	{ "rules", 0, OPTION_FLAG, .help = "list the rules, with their thresholds and durations as set" },
 	{ "to", 0, OPTION_LIST, "RECEIVER", .section = DELIVERY,
 		.help = "tell what began and what ended instead of listing it: https://…, mail:ADDRESS, "
 			"alertmanager:URL, or @FILE that has one of them; repeatable" },
@@ -235,6 +259,7 @@ static const struct example examples[] = {
 	{ "nanopod alerts --severity critical --fail -q", "for cron and CI: names, and 11 if there are any" },
 	{ "nanopod alerts -o jsonl | jq -r .next", "what to type next about each" },
 	{ "nanopod alerts --watch --to mail:ops@example.org --silence node_idle", "mail what begins and what ends" },
+	{ "nanopod alerts --threshold '*_gpu_hot=80' --for '*_gpu_hot=1m'", "hear of heat earlier" },
 	{ 0 },
 };
 

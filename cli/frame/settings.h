@@ -69,6 +69,10 @@ enum setting_trust {
 		"send the token over http:// to other machines too") \
 	X(SPEND_MAX, "spend-max", SETTING_TEXT, TRUST_PERSON, NULL, NULL, 0, 0, \
 		"limit on what one command may spend, in dollars; default: no limit") \
+	X(ALERT_THRESHOLD, "alert-threshold", SETTING_LIST, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"from which value on a rule of alerts tells, RULE=VALUE") \
+	X(ALERT_FOR, "alert-for", SETTING_LIST, TRUST_PERSON, NULL, NULL, 0, 0, \
+		"for how long it has to be so, RULE=DURATION") \
 	X(HISTORY, "history", SETTING_PATH, TRUST_PERSON, "~/.local/state/nanopod/history", NULL, 0, 0, \
 		"history file of the shell; none")
 

@@ -203,6 +203,13 @@ struct model_alert {
 	double value, threshold;                /* NAN: none */
 };
 
+/* A row of GET /np/v1/alert_rules. */
+struct model_alert_rule {
+	const char *rule, *severity, *kind, *who, *unit;
+	double threshold; /* NAN: it has none */
+	int64_t seconds;  /* for how long it has to hold; below 0: it is told at once */
+};
+
 /* How many things a page of alerts is about, and how many of them could not be judged in full. */
 struct model_alerts_of {
 	int64_t now;                 /* the market's clock; 0: an earlier version */

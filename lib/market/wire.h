@@ -57,6 +57,7 @@ int wire_node(struct doc *d, long at, struct model_node *out, struct fail *f);
 int wire_sample(struct doc *d, long at, struct model_sample *out, struct fail *f);
 int wire_samples_now(struct doc *d, int64_t *now, struct fail *f); /* the market's time when it answered */
 int wire_alert(struct doc *d, long at, struct model_alert *out, struct fail *f);
+int wire_alert_rule(struct doc *d, long at, struct model_alert_rule *out, struct fail *f);
 int wire_alerts_of(struct doc *d, struct model_alerts_of *out, struct fail *f);
 int wire_log(struct doc *d, long at, struct model_log *out, struct fail *f);
 int wire_image(struct doc *d, long at, struct model_image *out, struct fail *f);

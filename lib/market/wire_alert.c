@@ -42,6 +42,26 @@ int wire_alert(struct doc *d, long at, struct model_alert *out, struct fail *f)
 	return rc;
 }
 
+int wire_alert_rule(struct doc *d, long at, struct model_alert_rule *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_alert_rule, "rule", TEXT, NEEDED, rule),
+		FIELD(model_alert_rule, "severity", TEXT, NEEDED, severity),
+		FIELD(model_alert_rule, "kind", TEXT, NEEDED, kind),
+		FIELD(model_alert_rule, "who", TEXT, NEEDED, who),
+		FIELD(model_alert_rule, "threshold", REAL, MAY, threshold),
+		FIELD(model_alert_rule, "unit", TEXT, NEEDED, unit),
+		FIELD(model_alert_rule, "for_seconds", INT, MAY, seconds),
+		{ 0 },
+	};
+	struct model_alert_rule made = { .threshold = NAN, .seconds = -1 };
+	int rc = wire_read(d, at, "a rule of alerts", fields, &made, f);
+
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
 int wire_announcement(struct doc *d, long at, struct model_announcement *out, struct fail *f)
 {
 	static const struct wire_field fields[] = {

@@ -82,6 +82,39 @@ run alerts --severity critical -q
 is "$status $out" "0 train-1" "the critical ones"
 run alerts --severity critical --fail -q
 is "$status $out" "11 train-1" "11 for cron"
+
+# Thresholds and durations of one's own.
+run alerts --threshold node_gpu_hot=91 --threshold lease_ends=2m -q
+is "$status $out" "0 train-1" "thresholds: a number, a time"
+run alerts --threshold node_idle=60% --for node_idle=20m --for node_away=1h -o json
+is "$(printf '%s' "$out" | jq -c '[.[] | select(.rule | IN("node_idle", "node_away")) | [.rule, .threshold, .for_seconds]]')" '[["node_idle",0.6,1200]]' \
+	"a percentage; durations"
+run alerts --rules --threshold '*_gpu_hot=80' --for node_gpu_hot=10m --for host_down=none -o csv --fields rule,who,threshold,for,value,unit,for_seconds
+for row in "node_gpu_hot,customer,80,10m,80,celsius,600" "machine_gpu_hot,provider,80,5m,80,celsius,300" "host_down,provider,,none,,none,0" \
+	"node_disk,customer,90%,10m,0.9,ratio,600" "lease_ends,customer,1h,none,3600,seconds,0" "balance_low,customer,1d,none,86400,seconds,"; do
+	like "$out" "^$row$" "--rules has $row"
+done
+printf 'alert-threshold: [node_gpu_hot=91]\nalert-for: [lease_ends=1h, node_away=1h]\n' >own.yaml
+run alerts --config own.yaml -q
+is "$status $out" "0 " "kept in the settings"
+run alerts --config own.yaml --threshold node_gpu_hot=90 -q
+is "$status $out" "0 train-0" "which an option replaces"
+NANOPOD_ALERT_FOR=lease_ends=1h,node_away=1h run alerts -q
+is "$status $out" "0 train-0" "or the environment"
+mkdir theirs
+printf 'alert-threshold: [node_gpu_hot=91]\n' >theirs/.nanopod.yaml
+run sh -c 'cd theirs && "$1" alerts' sh "$NANOPOD"
+like "$err" "'alert-threshold' in .* is ignored" "no folder's file silences"
+like "$out" "node_gpu_hot" "any alert"
+for bad in "--threshold node_gpu_hot|names no rule" "--threshold node_gpu_hot=warm|cannot use" "--for node_gpu_hot=80|cannot use" \
+	"--for a&b=1h|names no rule" "--threshold node_gpu_hot=80%x|cannot use" "--rules --to mail:a@b|exclude each other"; do
+	run alerts ${bad%%|*}
+	like "$status $err" "^2 .*${bad#*|}" "${bad%%|*}"
+done
+run alerts --threshold no_rule=1
+like "$status $err" "^2 .*no rule 'no_rule'" "a rule that is none"
+run alerts --threshold machine_disk=95
+like "$status $err" "^2 .*a ratio, from 0.001 to 1" "95 is no part of a disk"
 run_is 2 "a severity that is none" alerts --severity bad
 
 # What people see.

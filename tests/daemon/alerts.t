@@ -15,6 +15,8 @@ look() { as "$1" GET "/np/v1/alerts${2:+?$2}"; }
 # alerts TOKEN [RULE]: of each: rule, name of what it is about, since when after $BEGIN (or null).
 alerts() { look "$1" | jq -c --arg r "${2-}" --argjson b "$BEGIN" '[.data[] | select($r == "" or .rule == $r) | [.rule, .subject.name, (if .since then .since - $b else null end)]]'; }
 one() { look "$1" | jq -c --arg r "$2" ".data[] | select(.rule == \$r) | $3"; }
+# set_to TOKEN QUERY [RULE]: the same as alerts, by thresholds and durations of the query.
+set_to() { look "$1" "$2" | jq -c --arg r "${3-}" '[.data[] | select($r == "" or .rule == $r) | [.rule, .subject.name, .threshold, .for_seconds]]'; }
 unknown() { look "$1" | jq -c '[.looked, .unknown] | add | with_entries(select(.value != 0))'; }
 
 key one
@@ -65,10 +67,19 @@ node_disk=890
 feed 0 1800 'memory: 940, temperature: 86' 'memory: 940, disk: 890' 'temperature: 86'
 node_disk=100
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "just below its threshold no rule tells anything"
+is "$(set_to "$ACME" 'threshold=node_gpu_hot%3D86')" '[["node_gpu_hot","train-0",86,300]]' "but by a threshold of one's own"
+is "$(set_to "$FOUNDRY" 'threshold=*_gpu_hot%3D86.5&threshold=machine_memory%3D0.94&threshold=machine_disk%3D0.9')" '[["machine_memory","rack1",0.94,600]]' \
+	"rule by rule, also by a pattern"
+look "$ACME" 'threshold=node_*%3D0.1' >/dev/null
+is "$(http_status) $(json .error.message <"$TMP/.body")" "422 the threshold of rule 'node_gpu_errors' is a count, 1 or more" "where each value fits its rule"
+is "$(set_to "$ACME" 'threshold=node_gpu_hot%3D86&for=node_gpu_hot%3D1500')$(set_to "$ACME" 'threshold=node_gpu_hot%3D86&for=node_*%3D2100')" \
+	'[["node_gpu_hot","train-0",86,1500]][]' "as long as it says, and no longer"
 is "$(unknown "$ACME") $(unknown "$FOUNDRY")" '{"accounts":1,"machines":null,"hosts":null,"nodes":1} {"accounts":1,"machines":1,"hosts":2}' \
 	"and all of it was judged"
 feed 1800 2090 'temperature: 88' "$GOOD" 'temperature: 88'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "heat for less than five minutes tells nothing"
+is "$(set_to "$ACME" 'for=node_gpu_hot%3D60')$(set_to "$ACME" 'for=node_gpu_hot%3D60&threshold=node_gpu_hot%3D89')" '[["node_gpu_hot","train-0",87,60]][]' \
+	"but who wants it after a minute hears it"
 feed 2090 2110 'temperature: 88' "$GOOD" 'temperature: 88'
 is "$(alerts "$ACME")" '[["node_gpu_hot","train-0",1800]]' "for five minutes it does, since when it began"
 is "$(alerts "$FOUNDRY")" '[["machine_gpu_hot","rack1",1800]]' "so does its owner's"
@@ -140,12 +151,15 @@ AGENT=$(session "$AGT" one 2 m1 | json .token)
 J=$(((I + 3620 * 4 + 700 + 299) / 300 * 300))
 idle $J $((J + 3700)) 0.04
 is "$(alerts "$ACME")" '[]' "three per cent and more is no idling"
+is "$(set_to "$ACME" 'threshold=node_idle%3D0.05')" '[["node_idle","train-0",0.05,3600]]' "but less than five"
 
 # ---- Hosts -----------------------------------------------------------------------------------------------------------
 K=$((J + 3700))
 as "$FOUNDRY" PATCH "/np/v1/hosts/$H1" '{"down":true,"reason":"\u001b[2J\u202e$(reboot) <b>"}' >/dev/null
 v2_clock $((BEGIN + K + 299))
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "a host may be down for a moment"
+is "$(set_to "$ACME" 'for=node_away%3D0') $(set_to "$FOUNDRY" 'for=*%3D200')" '[["node_away","train-0",null,0]] [["host_down","h1",null,200]]' \
+	"which some want to hear"
 v2_clock $((BEGIN + K + 300))
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" "[[\"node_away\",\"train-0\",$K]][]" "after five minutes its buyer hears it"
 is "$(one "$ACME" node_away '[.severity, .value, .threshold, .next]')" '["critical",null,null,"nanopod replace train-0"]' "and what to type, in which no word of the owner is"
@@ -177,11 +191,14 @@ is "$(alerts "$POOR")" '[]' "a balance that pays for a day more is none of the a
 v2_clock $((M + 60))
 is "$(alerts "$POOR")" '[["balance_low","poor",null]]' "one that does not is"
 is "$(one "$POOR" balance_low '[.severity, .value, .threshold, .unit, .text, .next]')" \
-	'["warning",39.6,39.63,"dollars","keeping what runs now until this time tomorrow costs $39.63; $39.60 is available","nanopod burn"]' "what it takes"
+	'["warning",39.6,39.63,"dollars","keeping what runs now for 1d more costs $39.63; $39.60 is available","nanopod burn"]' "what it takes"
 operator POST /np/v1/accounts/poor/credits '{"amount_dollars":"100.00"}' >/dev/null
+is "$(set_to "$POOR" 'threshold=balance_low%3D82800')" '[]' "of a time that is set"
 is "$(alerts "$POOR")" '[]' "until money comes"
 v2_clock $((M + HOUR))
 is "$(alerts "$POOR")" '[]' "a lease that ends in an hour"
+is "$(set_to "$POOR" 'threshold=lease_ends%3D7200') $(set_to "$POOR" 'threshold=balance_low%3D604800' | jq -c '.[0][:2]')" \
+	'[["lease_ends","last",7200,0]] ["balance_low","poor"]' "who wants to hear that two hours before does, and a week of money is more than a day's"
 v2_clock $((M + HOUR + 60))
 is "$(alerts "$POOR")" "[[\"lease_ends\",\"last\",$HOUR]]" "that ends in less than an hour"
 is "$(one "$POOR" lease_ends '[.severity, .value, .threshold, .text, .next, .subject.kind]')" \
@@ -215,6 +232,21 @@ marketd_kill
 marketd_start --test-clock=$((C + 1200)) --rate 0 --agent-silent 86400 || exit 1
 is "$(alerts "$FOUNDRY" | jq -c '.[0][:2]') $(alerts "$FOUNDRY" | jq '.[0][2] < 300')" '["machine_silent","rack1"] true' "a restart changes nothing"
 is "$(alerts "$ACME" node_away | jq -c '.[0][:2]')" '["node_away","train-0"]' "nor for its buyer"
+
+# ---- The rules ---------------------------------------------------------------------------------------------------------
+out=$(as "$ACME" GET '/np/v1/alert_rules?threshold=node_gpu_hot%3D80&for=host_down%3D0')
+told np.AlertRuleList "$out" "the rules, as documented"
+is "$(printf '%s' "$out" | jq -c '.data[] | select(.rule | IN("node_gpu_hot", "host_down", "balance_low", "announcement")) | del(.object) | to_entries | map(.value)')" \
+	'["balance_low","warning","account","customer",86400,"seconds",null]
+["host_down","critical","host","provider",null,"none",0]
+["announcement","info","announcement","all",null,"none",0]
+["node_gpu_hot","warning","node","customer",80,"celsius",300]' "with what the query sets"
+for bad in 'threshold=node_hot%3D80|no rule .node_hot.; GET /np/v1/alert_rules lists them' 'threshold=host_down%3D1|rule .host_down. has no threshold' \
+	'for=balance_low%3D60|told at once' 'for=host_down%3D600000|at most 518400' 'threshold=node_gpu_hot%3D-1|RULE=NUMBER' 'threshold=node_gpu_hot|RULE=NUMBER' \
+	'threshold=node_gpu_hot%3Dnan|RULE=NUMBER' 'for=%3D3|RULE=NUMBER' "threshold=$(printf 'x%.0s' {1..300})%3D1|RULE=NUMBER"; do
+	as "$ACME" GET "/np/v1/alert_rules?${bad%%|*}" >/dev/null
+	like "$(http_status) $(cat "$TMP/.body")" "^422 .*${bad#*|}" "${bad%%|*} is refused"
+done
 
 # ---- Who sees what -------------------------------------------------------------------------------------------------------
 is "$(look "$STRANGER" | jq -c '[.data, .looked.nodes, .looked.accounts]')" '[[],0,1]' "a stranger has none"

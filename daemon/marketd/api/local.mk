@@ -75,6 +75,8 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np.h \
 	daemon/marketd/api/np/alert_curves.c \
 	daemon/marketd/api/np/alert_curves.h \
+	daemon/marketd/api/np/alert_rules.c \
+	daemon/marketd/api/np/alert_rules.h \
 	daemon/marketd/api/np/alerts.c \
 	daemon/marketd/api/np/alerts.h \
 	daemon/marketd/api/np/movements.c \

@@ -201,8 +201,8 @@ static bool alert_node_idles(const struct alert_rule *r, const struct alert_subj
 			next },
 
 const struct alert_rule alert_rules[] = {
-	{ "balance_low", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, NAN, 0, alert_balance_low, 0, 0, false,
-		"keeping what runs now until this time tomorrow costs {money}; {value} is available", "nanopod burn" },
+	{ "balance_low", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, 86400, 0, alert_balance_low, 0, 0, false,
+		"keeping what runs now for {ahead} more costs {money}; {value} is available", "nanopod burn" },
 	{ "lease_ends", ALERT_OF_RESERVATION, ALERT_WARNING, ALERT_SECONDS, 3600, 0, alert_lease_ends, 0, 0, false,
 		"{nodes} in {value}, and no time after that is bought", "nanopod extend {name} -d 1h" },
 	{ "machine_silent", ALERT_OF_MACHINE, ALERT_CRITICAL, ALERT_NO_UNIT, NAN, 300, alert_machine_silent, 0, 0,
@@ -254,7 +254,7 @@ const char *alert_severity_word(enum alert_severity s)
 	return words[s];
 }
 
-static const char *alert_of_word(enum alert_of of)
+const char *alert_of_word(enum alert_of of)
 {
 	static const char *const words[] = { "account", "reservation", "machine", "host", "node", "announcement" };
 
@@ -304,6 +304,8 @@ static const char *alert_piece(const struct alert *a, const struct alert_subject
 		return alert_number(a->rule->unit, a->value, room);
 	if (strcmp(word, "threshold") == 0)
 		return alert_number(a->rule->unit, a->rule->threshold, room);
+	if (strcmp(word, "ahead") == 0)
+		return when_span((int64_t)a->rule->threshold, room);
 	if (strcmp(word, "for") == 0)
 		return when_span(now - a->since, room);
 	if (strcmp(word, "gpus") == 0)
@@ -402,11 +404,11 @@ static json_t *alert_json(const struct alert *a, const struct alert_subject *s)
 	return made;
 }
 
-void alert_look(const struct alert_subject *s, json_t *data)
+void alert_look(const struct alert_rule *rules, const struct alert_subject *s, json_t *data)
 {
 	int64_t now = market_now(s->api->market);
 
-	for (const struct alert_rule *r = alert_rules; r->name; r++) {
+	for (const struct alert_rule *r = rules; r->name; r++) {
 		struct alert a = { .rule = r, .severity = r->severity, .value = NAN, .gpu = -1 };
 
 		if (r->of != s->of || (r->metric && !s->samples) || !r->holds(r, s, &a))

@@ -32,7 +32,7 @@ struct alert_subject {
 	const struct announcement *said;
 	int64_t nodes, ends; /* ALERT_OF_RESERVATION: of its leases that end first: how many, when (a minute) */
 	int64_t begun;       /* ALERT_OF_RESERVATION: the last of those began (a minute) */
-	int64_t keeping;     /* ALERT_OF_ACCOUNT: micro-dollars that a day more of what runs costs */
+	int64_t keeping;     /* ALERT_OF_ACCOUNT: micro-dollars that what runs costs for the threshold's time more */
 	struct alert_curves *samples; /* ALERT_OF_MACHINE, ALERT_OF_NODE: read already */
 };
 
@@ -53,13 +53,13 @@ struct alert_rule {
 	enum alert_of of;
 	enum alert_severity severity;
 	enum alert_unit unit; /* of value and threshold */
-	double threshold;     /* NAN: a state, which has none */
+	double threshold;     /* NAN: a state, which has none; of ALERT_DOLLARS seconds, whose cost is compared */
 	int64_t seconds;      /* it has to hold for so long */
 	/* Whether it holds; fills what it knows of *out, which has `rule`. */
 	bool (*holds)(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
 	uint32_t metric, whole; /* numbers of METRICS; whole: what `metric` is a part of, or 0 */
 	bool coarse;            /* means of 5 minutes count, so that what flickers is seen */
-	/* Words: {value} {threshold} {for} {gpus} {state} {why} {money} {nodes}; in `next` {name}, or the id. */
+	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {nodes}; in `next`: {name} or the id. */
 	const char *text, *next;
 };
 
@@ -71,8 +71,10 @@ void alert_metrics(enum alert_of of, uint32_t list[ALERT_METRICS]);
 
 const char *alert_severity_word(enum alert_severity s);
 
-/* Adds what holds for the subject to data, as np.Alert. */
-void alert_look(const struct alert_subject *s, json_t *data);
+const char *alert_of_word(enum alert_of of);
+
+/* Adds what holds for the subject by these rules to data, as np.Alert. */
+void alert_look(const struct alert_rule *rules, const struct alert_subject *s, json_t *data);
 
 /* Since when the machine is silent: 1; 0: it is not; -1: nothing was heard of it since this market started. */
 int alert_silent(const struct api *api, const struct agent *a, int64_t *since);

@@ -28,6 +28,7 @@ extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for age
 extern const struct route api_np_series_routes[];   /* np_series.c: what machines measured */
 extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of them measured last */
 extern const struct route api_np_alert_routes[];    /* np_alerts.c: what is wrong, or soon will be */
+extern const struct route api_np_alert_rule_routes[]; /* alert_rules.c: from which values on, for how long */
 extern const struct route api_np_report_routes[];   /* np_report.c: money and node time by day */
 extern const struct route api_np_usage_routes[];    /* np_usage.c: settlements, for billing */
 extern const struct route api_np_overview_routes[]; /* np_overview.c: the market in numbers */
@@ -201,6 +202,7 @@ extern const struct schema schema_np_verify[];
 extern const struct schema schema_np_series[];
 extern const struct schema schema_np_samples[];
 extern const struct schema schema_np_alerts[];
+extern const struct schema schema_np_alert_rules[];
 extern const struct schema schema_np_report[];
 extern const struct schema schema_np_usage[];
 extern const struct schema schema_np_overview[];

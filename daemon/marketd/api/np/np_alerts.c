@@ -7,17 +7,18 @@
 #include "market/metric.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/api/np/alerts.h"
+#include "marketd/api/np/alert_rules.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
 /* A page reads the samples of so many machines and nodes at most: 0.3 ms each where they have 8 GPUs. */
-enum { THINGS_MOST = 250, DAY = 1440, METRIC_MACHINE_HEAT = 23, METRIC_NODE_USE = 60 };
+enum { THINGS_MOST = 250, METRIC_MACHINE_HEAT = 23, METRIC_NODE_USE = 60 };
 
 /* One answer under way. */
 struct np_alerts {
 	struct api *api;
 	const struct engine *e;
+	struct alert_rule rules[ALERT_RULES];
 	uint64_t account;  /* 0: all */
 	int64_t now, left; /* left: room on the page */
 	enum ident kind;   /* of the last thing that was looked at */
@@ -100,7 +101,7 @@ static void np_alerts_tell_ends(struct np_alerts *l, uint64_t account, struct np
 		s.ends = first->ends;
 		s.begun = first->begun;
 		if (s.pool)
-			alert_look(&s, l->data);
+			alert_look(l->rules, &s, l->data);
 	}
 }
 
@@ -109,6 +110,8 @@ static int np_alerts_of_account(struct np_alerts *l, uint64_t account)
 	struct alert_subject s = { .api = l->api, .of = ALERT_OF_ACCOUNT, .account = account };
 	struct np_alerts_ends ends = { 0 };
 	int64_t minute = engine_minute(l->e), cost;
+	int64_t keep = minute + alert_rules_ahead(l->rules, ALERT_OF_ACCOUNT) / 60;
+	int64_t soon = minute + alert_rules_ahead(l->rules, ALERT_OF_RESERVATION) / 60;
 	int rc = 0;
 
 	for (const struct lease *x = engine_lease_after(l->e, account, 0); x && !rc;
@@ -118,15 +121,13 @@ static int np_alerts_of_account(struct np_alerts *l, uint64_t account)
 		if (x->start > minute || x->end <= minute || x->sold_on)
 			continue;
 		end = engine_owned_until(l->e, x->host, x->pool, minute);
-		if (end >= minute + DAY || money_cost(x->price, 1, minute + DAY - end, &cost))
-			continue;
-		if (money_add(s.keeping, cost, &s.keeping))
+		if (end < keep && !money_cost(x->price, 1, keep - end, &cost) && money_add(s.keeping, cost, &s.keeping))
 			s.keeping = INT64_MAX;
-		if (!np_alerts_kept(l->e, x))
+		if (end <= soon && !np_alerts_kept(l->e, x))
 			rc = np_alerts_add_end(&ends, l->e, x, end);
 	}
 	if (!rc) {
-		alert_look(&s, l->data);
+		alert_look(l->rules, &s, l->data);
 		if (ends.count)
 			qsort(ends.list, ends.count, sizeof *ends.list, np_alerts_order);
 		np_alerts_tell_ends(l, account, &ends);
@@ -198,7 +199,7 @@ static int np_alerts_machine(struct np_alerts *l, const struct agent *a)
 			l->unknown.machine_gpus++;
 		if (before < l->unknown.machines + l->unknown.machine_gpus + l->unknown.unheard)
 			np_alerts_not_judged(l, IDENT_AGENT, a->id);
-		alert_look(&s, l->data);
+		alert_look(l->rules, &s, l->data);
 	}
 	alert_curves_release(&c);
 	return rc;
@@ -211,7 +212,7 @@ static void np_alerts_host(struct np_alerts *l, const struct host *h)
 	s.agent = h->agent ? engine_agent(l->e, h->agent) : NULL;
 	l->looked.hosts++;
 	l->unknown.hosts += !h->agent;
-	alert_look(&s, l->data);
+	alert_look(l->rules, &s, l->data);
 }
 
 static int np_alerts_node(struct np_alerts *l, const struct instance *i)
@@ -237,7 +238,7 @@ static int np_alerts_node(struct np_alerts *l, const struct instance *i)
 			l->unknown.node_gpus += k && k->gpus > 0;
 		if (before < l->unknown.nodes + l->unknown.node_gpus)
 			np_alerts_not_judged(l, IDENT_INSTANCE, i->id);
-		alert_look(&s, l->data);
+		alert_look(l->rules, &s, l->data);
 	}
 	alert_curves_release(&c);
 	return rc;
@@ -324,7 +325,7 @@ static void np_alerts_said(struct np_alerts *l, const struct request *q)
 			.said = x };
 
 		if (x->from <= engine_minute(l->e) && np_announced(q, l->e, x))
-			alert_look(&s, l->data);
+			alert_look(l->rules, &s, l->data);
 	}
 }
 
@@ -337,7 +338,8 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 		.now = market_now(api->market) };
 	int rc = 0;
 
-	if (!api_query_int(q, r, "limit", 1, THINGS_MOST, THINGS_MOST, &l.left) || !np_alerts_after(api, q, r, &l))
+	if (!api_query_int(q, r, "limit", 1, THINGS_MOST, THINGS_MOST, &l.left) || !np_alerts_after(api, q, r, &l) ||
+		!alert_rules_ask(q, r, l.rules))
 		return r->status;
 	alert_metrics(ALERT_OF_MACHINE, l.of_machine);
 	alert_metrics(ALERT_OF_NODE, l.of_node);
@@ -436,6 +438,6 @@ const struct route api_np_alert_routes[] = {
 	{ METHOD_GET, "/np/v1/alerts", get_alerts, SCOPE_READ | SCOPE_HOST, 0,
 		"Get what is wrong, or soon will be, with your nodes and money or with your machines, by the scopes of "
 		"the token",
-		"limit:integer,starting_after:string", NULL, "np.AlertList", 200 },
+		"limit:integer,starting_after:string," ALERT_RULES_QUERY, NULL, "np.AlertList", 200 },
 	{ 0 },
 };
