@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod show: shows one order, reservation, node or contract. The prefix of an id tells which it is. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/when.h"
+
+enum { LINE_BYTES = 1024 };
 
 struct showing {
 	struct nanopod *np;
@@ -241,6 +244,20 @@ static void show_starts(struct showing *s, const char *id)
 			when_local(n.start_at, s->now, when), when_relative(n.start_at, s->now, relative));
 }
 
+/* -o wide: which GPUs of its machine a node has; no line where its machine does not say. */
+static void show_machine_gpus(struct showing *s, const struct model_sample *sample)
+{
+	struct buf text;
+
+	buf_init(&text, LINE_BYTES);
+	for (size_t i = 0; i < sample->gpu_count; i++)
+		if (!isnan(sample->gpus[i].machine_gpu))
+			buf_addf(&text, "%s%.0f", text.len ? ", " : "", sample->gpus[i].machine_gpu);
+	if (text.len && s->np->format == FORMAT_WIDE)
+		show_line(s, "of machine", "GPU %s", buf_text(&text));
+	buf_release(&text);
+}
+
 /* Use in the last hour, for people; no line where the market does not know. */
 static void show_use(struct showing *s, const char *name)
 {
@@ -252,6 +269,7 @@ static void show_use(struct showing *s, const char *name)
 		wire_sample(s->m->doc, 0, &sample, &s->m->fail) || !sample.at)
 		return;
 	toprow_sample(&r, &sample, false, s->now);
+	show_machine_gpus(s, &sample);
 	spark_text(r.curve, r.points, r.most, r.points, curve);
 	if (r.gpus)
 		show_line(s, "use", "%s  last hour; %s of %zu GPU%s %s ago", curve, top_ratio(r.of_gpus.use, now),

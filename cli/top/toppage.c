@@ -24,6 +24,7 @@ enum { CELL_BYTES = 512, SOON_SECONDS = 900 };
 enum top_column {
 	TOP_NAME,
 	TOP_GPU,
+	TOP_USED,
 	TOP_STATE,
 	TOP_NODES_ON,
 	TOP_CURVE,
@@ -42,6 +43,7 @@ enum top_column {
 	TOP_TYPE,
 	TOP_CLOCK,
 	TOP_ERRORS,
+	TOP_XID,
 	TOP_COLUMNS
 };
 
@@ -54,6 +56,7 @@ static const struct {
 } top_columns[TOP_COLUMNS] = {
 	[TOP_NAME] = { "NODE", COLUMN_ID, OF(NODES) | OF(GPUS) | OF(MACHINES) },
 	[TOP_GPU] = { "GPU", COLUMN_RIGHT | COLUMN_STATE, OF(GPUS) },
+	[TOP_USED] = { "USED BY", COLUMN_MINOR, OF(GPUS) },
 	[TOP_STATE] = { "STATE", COLUMN_STATE, OF(NODES) | OF(MACHINES) },
 	[TOP_NODES_ON] = { "NODES", COLUMN_RIGHT, OF(MACHINES) },
 	[TOP_CURVE] = { "15 MIN", 0, OF(NODES) | OF(GPUS) | OF(MACHINES) },
@@ -71,6 +74,7 @@ static const struct {
 	[TOP_OUT] = { "OUT/S", COLUMN_RIGHT | COLUMN_MINOR, OF(NODES) | OF(MACHINES) },
 	[TOP_TYPE] = { "TYPE", COLUMN_MINOR, OF(NODES) },
 	[TOP_CLOCK] = { "MHZ", COLUMN_RIGHT | COLUMN_MINOR, OF(GPUS) },
+	[TOP_XID] = { "XID", COLUMN_RIGHT | COLUMN_MINOR, OF(GPUS) },
 	[TOP_ERRORS] = { "ERRORS", COLUMN_RIGHT | COLUMN_MINOR, OF(GPUS) | OF(NODES) },
 };
 
@@ -122,6 +126,10 @@ static const char *top_cell(const struct toppage *p, const struct toprow *r, enu
 		return top_plain(r->name, room);
 	case TOP_GPU:
 		return cell_int(r->gpu, room);
+	case TOP_USED:
+		return *r->used_by ? top_plain(r->used_by, room) : NULL;
+	case TOP_XID:
+		return g->xid > 0 ? top_number(g->xid, room) : NULL;
 	case TOP_STATE:
 		return top_plain(r->state, room);
 	case TOP_NODES_ON:

@@ -10,7 +10,7 @@
 #include "market/money.h"
 
 static const struct model_measures toprow_unknown = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
-	NAN, NAN, NAN };
+	NAN, NAN, NAN, NAN, NAN };
 
 /* ---- Sums ------------------------------------------------------------------------------ */
 
@@ -42,6 +42,7 @@ static void toprow_sum_gpus(struct toprow *r, const struct model_measures *gpus,
 		toprow_most(&r->of_gpus.temperature, gpus[i].temperature);
 		toprow_most(&r->of_gpus.throttled, gpus[i].throttled);
 		toprow_most(&r->of_gpus.clock, gpus[i].clock);
+		toprow_most(&r->of_gpus.xid, gpus[i].xid);
 	}
 	if (known)
 		r->of_gpus.use /= (double)known;
@@ -147,6 +148,17 @@ static void toprows_count(struct toptotals *t, const struct toprow *r, const str
 		t->overflow |= money_add(t->cost, r->cost, &t->cost) != 0;
 }
 
+/* "h1, h2" */
+static void toprow_used_by(struct toprow *r, const struct model_sample *s)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < s->gpu_host_count && len < sizeof r->used_by; i++)
+		if (s->gpu_hosts[i].gpu == r->gpu)
+			len += (size_t)snprintf(r->used_by + len, sizeof r->used_by - len, "%s%s", len ? ", " : "",
+				s->gpu_hosts[i].name);
+}
+
 static void toprows_split(struct toprows *out, const struct toprow *whole, const struct model_sample *s)
 {
 	for (size_t i = 0; i < whole->gpus; i++) {
@@ -156,6 +168,8 @@ static void toprows_split(struct toprows *out, const struct toprow *whole, const
 		r.gpu = (long)i;
 		r.of_gpus = measured ? s->gpus[i] : toprow_unknown;
 		r.points = 0;
+		if (s)
+			toprow_used_by(&r, s);
 		if (s && i < s->use_count)
 			toprow_mix(&r, &s->use[i], 1);
 		toprows_push(out, &r);

@@ -9,12 +9,13 @@ enum top_of { TOP_OF_NODES, TOP_OF_GPUS, TOP_OF_MACHINES };
 
 enum top_sort { TOP_BY_NAME, TOP_BY_USE, TOP_BY_MEMORY, TOP_BY_WATTS, TOP_BY_COST, TOP_BY_END };
 
-enum { TOP_POINTS = 64, TOP_STALE_SECONDS = 60 };
+enum { TOP_POINTS = 64, TOP_STALE_SECONDS = 60, TOP_USED_BY = 128 };
 
 /* Numbers are NAN where they are not known. */
 struct toprow {
 	const char *name, *id, *state, *type, *reservation; /* the market's words */
 	long gpu;                                           /* which of its node; -1: all */
+	char used_by[TOP_USED_BY];                          /* of a machine's GPU: the hosts whose nodes have it */
 	size_t gpus;
 	int64_t nodes;                 /* of a machine; -1: not known */
 	int64_t cost, end, at, age;    /* micro-dollars an hour, -1; 0; 0; -1: nothing was measured */

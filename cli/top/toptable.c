@@ -28,6 +28,7 @@ enum toptable_kind {
 	TABLE_GPU,
 	TABLE_COUNT,
 	TABLE_AGE,
+	TABLE_USED_BY,
 	TABLE_NOW,
 };
 
@@ -47,6 +48,9 @@ static const struct toptable_field {
 	{ { "node", COLUMN_ID, "its name" }, N | G, TABLE_TEXT, AT(name) },
 	{ { "host", COLUMN_ID, "its name" }, M, TABLE_TEXT, AT(name) },
 	{ { "gpu", RIGHT, "which of its GPUs, from 0" }, G, TABLE_GPU, AT(gpu) },
+	{ { "machine_gpu", MORE, "which GPU of its machine that is, from 0" }, G, TABLE_NUMBER,
+		AT(of_gpus.machine_gpu) },
+	{ { "used_by", 0, "hosts whose running nodes have it" }, 0, TABLE_USED_BY, 0 },
 	{ { "id", COLUMN_WIDE, "its id" }, N | G | M, TABLE_TEXT, AT(id) },
 	{ { "reservation", COLUMN_WIDE, "its reservation" }, N | G, TABLE_TEXT, AT(reservation) },
 	{ { "status", COLUMN_STATE, "pending, running or down; of a host its health" }, N | G | M, TABLE_TEXT,
@@ -67,6 +71,8 @@ static const struct toptable_field {
 	{ { "throttled", MORE, "1: heat or power slows a GPU down" }, N | G | M, TABLE_NUMBER, AT(of_gpus.throttled) },
 	{ { "memory_errors", MORE, "of GPUs, that could not be corrected" }, N | G | M, TABLE_NUMBER,
 		AT(of_gpus.memory_errors) },
+	{ { "xid", MORE, "the last Xid error of NVIDIA's driver within an hour; 0: none" }, G, TABLE_NUMBER,
+		AT(of_gpus.xid) },
 	{ { "clock", MORE, "of the GPU, in hertz" }, G, TABLE_NUMBER, AT(of_gpus.clock) },
 	{ { "cpu", RIGHT | COLUMN_MINOR, "processors in use; of a host from 0 to 1" }, N | M, TABLE_CPU, AT(of.cpu) },
 	{ { "memory", RIGHT | COLUMN_MINOR, "in use, in bytes" }, N | M, TABLE_BYTES, AT(of.memory) },
@@ -94,7 +100,8 @@ static bool toptable_wanted(const struct toptable_field *f, const struct topwish
 	if (w->machines && w->of == TOP_OF_GPUS)
 		return strcmp(f->column.name, "node") != 0 && strcmp(f->column.name, "reservation") != 0 &&
 			strcmp(f->column.name, "type") != 0 && strcmp(f->column.name, "ends") != 0 &&
-			(f->of & G || f->column.flags & COLUMN_ID);
+			strcmp(f->column.name, "machine_gpu") != 0 &&
+			(f->of & G || f->column.flags & COLUMN_ID || f->kind == TABLE_USED_BY);
 	return f->of & 1u << w->of;
 }
 
@@ -157,6 +164,8 @@ static const char *toptable_cell(const struct nanopod *np, const struct topwish 
 		return cell_int(*(const int64_t *)at, room);
 	case TABLE_GPU:
 		return cell_int(r->gpu, room);
+	case TABLE_USED_BY:
+		return *r->used_by ? r->used_by : NULL;
 	case TABLE_COUNT:
 		return cell_int((int64_t)r->gpus, room);
 	case TABLE_TIME:

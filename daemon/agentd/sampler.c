@@ -14,6 +14,7 @@
 #include "agentd/device/host_gpus.h"
 #include "agentd/machine/gauges.h"
 #include "agentd/machine/inventory.h"
+#include "agentd/machine/xid.h"
 #include "agentd/os/cgroup.h"
 #include "agentd/os/gpu_turn.h"
 #include "agentd/os/statefile.h"
@@ -34,6 +35,24 @@ static bool sampler_has_gpus(const struct sampler *s)
 	return has;
 }
 
+/* Of NVIDIA's, where the kernel's log can be read. The driver names a GPU without its function. */
+static void sampler_read_xids(const struct sampler *s, const struct inventory *v, struct gauges *g)
+{
+	struct xid_last last[GAUGES_GPUS];
+	int n = xid_within_hour(xid_log(s->sysfs_root, s->check->kmsg), 0, last, GAUGES_GPUS);
+
+	for (size_t i = 0, k = 0; i < v->gpu_count && k < g->gpu_count && n >= 0; i++) {
+		if (v->gpus[i].integrated)
+			continue;
+		if (v->gpus[i].pci.vendor == GPU_NVIDIA)
+			g->gpus[k].xid = 0;
+		for (int x = 0; x < n; x++)
+			if (strncasecmp(last[x].gpu, g->gpus[k].address, strcspn(g->gpus[k].address, ".")) == 0)
+				g->gpus[k].xid = last[x].number;
+		k++;
+	}
+}
+
 static void sampler_read_gpus(const struct sampler *s, struct gauges *g)
 {
 	const char *data = s->workers->setup->data;
@@ -42,10 +61,12 @@ static void sampler_read_gpus(const struct sampler *s, struct gauges *g)
 
 	if (!sampler_has_gpus(s) || gpu_turn_look(data, 0, &turn, NULL)) /* one is reset just now: the next time */
 		return;
-	if (inventory_read(&(struct inventory_setup){ .root = s->sysfs_root }, &v) == 0)
+	if (inventory_read(&(struct inventory_setup){ .root = s->sysfs_root }, &v) == 0) {
 		for (size_t i = 0; i < v->gpu_count && g->gpu_count < GAUGES_GPUS; i++)
 			if (!v->gpus[i].integrated)
 				gauges_take_gpu(&v->gpus[i], &g->gpus[g->gpu_count++]);
+		sampler_read_xids(s, v, g);
+	}
 	free(v);
 	if (turn >= 0)
 		close(turn);

@@ -36,6 +36,7 @@ enum metric_of {
 	X(26, GPU, "clock", "hertz", "of its processors") \
 	X(27, GPU, "throttled", "ratio", "1: slowed down by heat or power, beyond what was set; else 0") \
 	X(28, GPU, "memory_errors", "count", "that could not be corrected, since the driver started") \
+	X(29, GPU, "xid", "number", "number of the last Xid error of NVIDIA's driver within an hour; 0: none") \
 	X(40, NODE, "cpu", "cores", "processors in use") \
 	X(41, NODE, "memory", "bytes", "memory in use") \
 	X(42, NODE, "processes", "count", "and threads") \
@@ -51,7 +52,9 @@ enum metric_of {
 	X(65, NODE_GPU, "power_limit", "watts", "that it may draw") \
 	X(66, NODE_GPU, "clock", "hertz", "of its processors") \
 	X(67, NODE_GPU, "throttled", "ratio", "1: slowed down by heat or power, beyond what was set; else 0") \
-	X(68, NODE_GPU, "memory_errors", "count", "that could not be corrected, since the driver started")
+	X(68, NODE_GPU, "memory_errors", "count", "that could not be corrected, since the driver started") \
+	X(69, NODE_GPU, "xid", "number", "number of the last Xid error of NVIDIA's driver within an hour; 0: none") \
+	X(70, NODE_GPU, "machine_gpu", "number", "which of its machine's GPUs it is, from 0")
 
 enum { METRIC_NAME = 32 };
 

@@ -175,7 +175,7 @@ struct model_node {
 /* What was measured; NAN: not known. A metric's meaning stands in metric.h. */
 struct model_measures {
 	double cpu, memory, memory_total, disk, disk_total, disk_read, disk_written, network_in, network_out;
-	double use, temperature, power, power_limit, clock, throttled, memory_errors; /* of GPUs */
+	double use, temperature, power, power_limit, clock, throttled, memory_errors, xid, machine_gpu; /* of GPUs */
 };
 
 struct model_curve {
@@ -184,6 +184,11 @@ struct model_curve {
 };
 
 /* An answer of GET /np/v1/samples. */
+struct model_gpu_host {
+	int64_t gpu; /* from 0 */
+	const char *name;
+};
+
 struct model_sample {
 	const char *node, *agent; /* ids; one is NULL */
 	int64_t at, step;         /* at 0: nothing was measured lately; step: seconds of a curve's point */
@@ -193,6 +198,8 @@ struct model_sample {
 	struct model_curve cpu;
 	const struct model_curve *use; /* of each GPU; as many as GPUs, or fewer */
 	size_t use_count;
+	const struct model_gpu_host *gpu_hosts; /* of a machine */
+	size_t gpu_host_count;
 };
 
 /* A row of GET /np/v1/alerts. */
@@ -355,6 +362,7 @@ struct model_account {
 struct model_host {
 	const char *id, *name, *state, *pool;
 	const char *agent; /* id of the agent that makes its nodes; NULL: none */
+	const char *account; /* name of its owner; NULL: an earlier market */
 	struct model_ref sku;
 	int64_t start, end;                   /* end MODEL_NEVER: none */
 	int64_t sold_until;                   /* end of the last sold window; 0: nothing is sold */

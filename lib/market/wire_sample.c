@@ -27,12 +27,32 @@ static int read_measures(struct doc *d, struct json_t *o, struct model_measures 
 		MEASURE(clock),
 		MEASURE(throttled),
 		MEASURE(memory_errors),
+		MEASURE(xid),
+		MEASURE(machine_gpu),
 		{ 0 },
 	};
 
-	*out = (struct model_measures){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
-		NAN };
+	*out = (struct model_measures){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+		NAN, NAN };
 	return wire_fields(d, o, fields, "a sample", out, f);
+}
+
+static int read_gpu_hosts(struct doc *d, struct json_t *o, struct model_sample *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_gpu_host, "gpu", INT, NEEDED, gpu),
+		FIELD(model_gpu_host, "name", TEXT, NEEDED, name),
+		{ 0 },
+	};
+	size_t n = wire_length(o, "gpu_hosts");
+	struct model_gpu_host *list = wire_room(d, n, sizeof *list);
+	int rc = list ? 0 : fail_set(f, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = wire_fields(d, wire_item(o, "gpu_hosts", i), fields, "a sample", &list[i], f);
+	out->gpu_hosts = list;
+	out->gpu_host_count = n;
+	return rc;
 }
 
 int wire_sample(struct doc *d, long at, struct model_sample *out, struct fail *f)
@@ -56,6 +76,7 @@ int wire_sample(struct doc *d, long at, struct model_sample *out, struct fail *f
 	rc = rc ? rc : read_measures(d, wire_member(o, "measures"), &made.of, f);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = read_measures(d, wire_item(o, "gpus", i), &gpus[i], f);
+	rc = rc ? rc : read_gpu_hosts(d, o, &made, f);
 	made.gpus = gpus;
 	made.gpu_count = n;
 	if (!rc)

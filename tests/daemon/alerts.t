@@ -71,7 +71,7 @@ is "$(set_to "$ACME" 'threshold=node_gpu_hot%3D86')" '[["node_gpu_hot","train-0"
 is "$(set_to "$FOUNDRY" 'threshold=*_gpu_hot%3D86.5&threshold=machine_memory%3D0.94&threshold=machine_disk%3D0.9')" '[["machine_memory","rack1",0.94,600]]' \
 	"rule by rule, also by a pattern"
 look "$ACME" 'threshold=node_*%3D0.1' >/dev/null
-is "$(http_status) $(json .error.message <"$TMP/.body")" "422 the threshold of rule 'node_gpu_errors' is a count, 1 or more" "where each value fits its rule"
+is "$(http_status) $(json .error.message <"$TMP/.body")" "422 the threshold of rule 'node_gpu_xid' is a count, 1 or more" "where each value fits its rule"
 is "$(set_to "$ACME" 'threshold=node_gpu_hot%3D86&for=node_gpu_hot%3D1500')$(set_to "$ACME" 'threshold=node_gpu_hot%3D86&for=node_*%3D2100')" \
 	'[["node_gpu_hot","train-0",86,1500]][]' "as long as it says, and no longer"
 is "$(unknown "$ACME") $(unknown "$FOUNDRY")" '{"accounts":1,"machines":null,"hosts":null,"nodes":1} {"accounts":1,"machines":1,"hosts":2}' \
@@ -119,6 +119,17 @@ is "$(alerts "$ACME") $(alerts "$FOUNDRY")" "[[\"node_gpu_errors\",\"train-0\",$
 is "$(one "$ACME" node_gpu_errors '[.severity, .value, .text]')" '["critical",2,"GPU 0: 2 memory errors that could not be corrected, in the last hour"]' "how many"
 feed $((T + 60)) $((T + 3900)) 'memory_errors: 5' "$GOOD" 'memory_errors: 4'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "an hour later they are of the past"
+
+# ---- Xid -----------------------------------------------------------------------------------------------------------
+X=$((T + 3960))
+feed $((T + 3900)) $X 'xid: 0' "$GOOD" 'xid: 0'
+is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "no Xid is none"
+feed $X $((X + 60)) 'xid: 79' "$GOOD" 'xid: 48'
+is "$(alerts "$ACME") $(alerts "$FOUNDRY")" "[[\"node_gpu_xid\",\"train-0\",$X]] [[\"machine_gpu_xid\",\"rack1\",$X]]" "an Xid is told at once"
+is "$(one "$ACME" node_gpu_xid '[.severity, .text]')" '["warning","GPU 0: its driver told Xid 79 within the last hour"]' "which one"
+feed $((X + 60)) $((X + 120)) 'xid: 0' "$GOOD" 'xid: 0'
+is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "until it is long ago"
+T=$((T + 120))
 
 # ---- Idle while it is paid -----------------------------------------------------------------------------------------
 I=$((T + 3900))

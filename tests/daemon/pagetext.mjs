@@ -127,6 +127,9 @@ is([0, 3600].map((start) => machines.offered(host([piece('idle', 0, start), piec
 is([machines.fresh({ at: 100 }, 160), machines.fresh({ at: 100 }, 200), machines.fresh({ at: null }, 0), machines.fresh(undefined, 0)],
 	[true, false, false, false], 'an old sample is no sample of now');
 const agent = (more) => ({ state: 'up', health: 'ok', status: { driver: 'ns' }, last_seen_at: 100, ...more });
+is(machines.holders({ gpu_hosts: [{ gpu: 1, host: 'a' }, { gpu: 1, host: 'b' }, { gpu: 3, host: 'gone' }] }, [{ id: 'a' }, { id: 'b' }]), [, [{ id: 'a' }, { id: 'b' }]],
+	'which nodes have a GPU');
+is(machines.holders({}, []), [], 'an earlier market does not say it');
 is(machines.machineFacts(agent({}), undefined, 160), 'driver ns · no samples: use is not known', 'a machine without samples does not idle');
 is(machines.machineFacts(agent({ state: 'silent' }), { at: 100, measures: { cpu: 0.5 }, gpus: [] }, 400),
 	'silent, heard 5 min ago · driver ns · last sample 5 min ago: use is not known', 'what it did before it fell silent is not now');

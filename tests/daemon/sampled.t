@@ -54,6 +54,19 @@ is "$(jq -c '.data[0] | [.use[0][:10][]] | map(. != null)' <<<"$out")" \
 bytes=$(printf %s "$out" | wc -c)
 diag "64 GPUs take $bytes bytes"
 ok "64 GPUs take less than 40 kB" [ "$bytes" -lt 40000 ]
+# The page asks for so many at once that no answer has more than 100 kB.
+# page_has NAME BYTES ROWS FILE: so many bytes for so many rows, of as many as the page's file asks for.
+page_has() {
+	limit=$(sed -n "s/^const .*\b$1 = \([0-9]*\).*/\1/p" "$SRC/daemon/marketd/web/files/$4")
+	ok "$limit of them are less than 100 kB for the page ($(($2 / $3)) bytes each)" [ $(($2 * ${limit:-999999} / $3)) -lt 100000 ]
+}
+page_has SAMPLES "$bytes" 8 nodes.js
+page_has SAMPLES "$(look "$FOUNDRY" machines=true | wc -c)" 8 machines.js
+as "$FOUNDRY" GET /np/v1/hosts >"$TMP/hosts"
+page_has HOSTS "$(wc -c <"$TMP/hosts")" "$(jq '.data | length' "$TMP/hosts")" machines.js
+page_has PAGE "$(as "$ACME" GET /np/v1/nodes | wc -c)" 8 nodes.js
+as "$ACME" GET /np/v1/leases >"$TMP/leases"
+page_has LEASES "$(wc -c <"$TMP/leases")" "$(jq '.data | length' "$TMP/leases")" nodes.js
 is "$(look "$ACME" minutes=60 | jq -c '[.data[0].step, (.data[0].cpu | length)]')" '[120,30]' "an hour, if asked for"
 is "$(look "$ACME" 'node=train-3&node=train-5' | jq -c '[.data[].node]')" "[\"$(sed -n 3p "$TMP/ids")\",\"$(sed -n 5p "$TMP/ids")\"]" "some of them, by name"
 pages "$ACME" /np/v1/samples 3
@@ -77,6 +90,18 @@ out=$(look "$FOUNDRY" machines=true)
 told np.SampleList "$out" "an owner's machines"
 is "$(jq -c '.data | [length, .[0].node, .[0].agent, .[0].measures.cpu, (.[0].gpus | length), (.[0].use | length), .[0].cpu[29]]' <<<"$out")" \
 	"[1,null,\"$AGT\",0.25,64,64,0.25]" "with GPUs and curves"
+is "$(jq -c '.data[0].gpu_hosts' <<<"$out")" '[]' "whose node has which GPU is not told where no agent says it"
+numbered=$(jq -c '.nodes |= [.[:2] | to_entries[] | .key as $n | .value | .gpus |= [to_entries[] | .value + {machine_gpu: ((1 - $n) * 8 + .key)}]]' <<<"$whole")
+v2_clock $((NOW + 2290))
+samples $((NOW + 2290)) "$numbered"
+out=$(look "$FOUNDRY" machines=true)
+told np.SampleList "$out" "an owner's machines whose nodes say it"
+is "$(jq -c '.data[0].gpu_hosts | [length, (map(.gpu) | sort | . == [range(16)]), (group_by(.host) | map([length, .[0].name, (map(.gpu) | min)]))]' <<<"$out")" \
+	'[16,true,[[8,"h1",8],[8,"h2",0]]]' "which host's node has which of its GPUs"
+is "$(look "$ACME" node=train-2 | jq -c '.data[0] | [[.gpus[].machine_gpu], .gpu_hosts]')" '[[0,1,2,3,4,5,6,7],[]]' "a buyer sees his node's, and no others"
+is "$(jq -c '[.data[0].gpu_hosts[] | keys[]] | unique' <<<"$out")" '["gpu","host","name"]' "an owner hears of hosts, not whose nodes they have"
+v2_clock $((NOW + 2400))
+is "$(look "$FOUNDRY" machines=true | jq -c '.data[0].gpu_hosts')" '[]' "two minutes later nobody knows"
 is "$(jq -c '.data[0].measures | keys' <<<"$out")" '["cpu","disk"]' "and none of a buyer's"
 is "$(operator GET '/np/v1/samples?machines=true' | jq -c '[.data[].agent]')" "[\"$AGT\"]" "the operator sees all machines"
 is "$(operator GET '/np/v1/samples?account=acme' | jq -c '.data | length')" 8 "and an account's nodes"

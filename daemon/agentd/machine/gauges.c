@@ -158,7 +158,8 @@ void gauges_take_gpu(const struct gpu *g, struct gauges_gpu *out)
 		.power_limit = g->power_limit,
 		.clock = g->clock,
 		.throttled = g->throttled,
-		.errors = g->uncorrected };
+		.errors = g->uncorrected,
+		.xid = GAUGE_UNKNOWN };
 	snprintf(out->address, sizeof out->address, "%s", g->pci.address);
 }
 
@@ -216,6 +217,7 @@ static json_t *gauges_gpu_json(const struct gauges_gpu *g)
 	gauges_set_number(o, "clock", g->clock, 1e-6);
 	gauges_set_number(o, "throttled", g->throttled, 1);
 	gauges_set_number(o, "memory_errors", g->errors, 1);
+	gauges_set_number(o, "xid", g->xid, 1);
 	return o;
 }
 
@@ -242,8 +244,12 @@ static json_t *gauges_node_json(const struct gauges *g, const struct gauges_node
 	gauges_set_number(measures, "disk", n->disk, 1);
 	gauges_set_number(measures, "disk_total", n->disk_total, 1);
 	for (size_t i = 0; i < n->gpu_count; i++)
-		if (n->gpus[i] < g->gpu_count)
-			json_array_append_new(gpus, gauges_gpu_json(&g->gpus[n->gpus[i]]));
+		if (n->gpus[i] < g->gpu_count) {
+			json_t *gpu = gauges_gpu_json(&g->gpus[n->gpus[i]]);
+
+			gauges_set_number(gpu, "machine_gpu", n->gpus[i], 1);
+			json_array_append_new(gpus, gpu);
+		}
 	o = json_pack("{s:s, s:o}", "id", n->id, "measures", measures);
 	if (o && gpus)
 		json_object_set(o, "gpus", gpus);

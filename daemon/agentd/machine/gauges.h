@@ -24,7 +24,7 @@ struct gauges_gpu {
 	char address[PCI_ADDRESS];
 	int64_t use;                                                          /* percent */
 	int64_t memory, memory_total, temperature, power, power_limit, clock; /* bytes, m°C, mW, MHz */
-	int64_t throttled, errors;
+	int64_t throttled, errors, xid;
 };
 
 struct gauges_node {

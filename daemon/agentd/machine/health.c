@@ -61,8 +61,7 @@ static void health_check_clock(const struct health_setup *s, struct health_repor
 
 static void health_check_kmsg(const struct health_setup *s, struct health_report *r)
 {
-	bool here = !s->root || !*s->root || strcmp(s->root, "/") == 0;
-	const char *path = s->kmsg ? s->kmsg : here ? "/dev/kmsg" : "";
+	const char *path = xid_log(s->root, s->kmsg);
 
 	if (*path)
 		xid_read(path, s->kmsg_now_us, r);

@@ -15,7 +15,7 @@
 
 enum { KMSG_LINES = 100 * 1000, LINE = 8192, MOST = 64, RECOVERY = 154, USERS = 1 };
 
-static const int64_t counts_us = INT64_C(24) * 3600 * 1000000;
+static const int64_t counts_us = INT64_C(24) * 3600 * 1000000, last_us = INT64_C(3600) * 1000000;
 
 /* Messages of processes have another facility than the kernel's, and root alone writes such. */
 #define WAS_RESET "nanopod-agentd: was reset: GPU "
@@ -65,7 +65,16 @@ struct log {
 	struct seen list[MOST];
 	size_t count;
 	int64_t now_us;
+	struct xid_last *last; /* NULL: not asked for */
+	size_t last_count, last_room;
 };
+
+const char *xid_log(const char *root, const char *kmsg)
+{
+	bool here = !root || !*root || strcmp(root, "/") == 0;
+
+	return kmsg ? kmsg : here ? "/dev/kmsg" : "";
+}
 
 static void xid_forget(struct log *l, const char *gpu)
 {
@@ -89,6 +98,21 @@ static void xid_add(struct log *l, const struct xid *x, const char *gpu, int64_t
 	l->list[i].xid = x;
 	l->list[i].at_us = at_us;
 	snprintf(l->list[i].gpu, sizeof l->list[i].gpu, "%s", gpu);
+}
+
+static void xid_keep_last(struct log *l, const char *gpu, long number, int64_t at_us)
+{
+	size_t i = 0;
+
+	if (at_us < 0 || l->now_us - at_us > last_us)
+		return;
+	while (i < l->last_count && strcmp(l->last[i].gpu, gpu) != 0)
+		i++;
+	if (i == l->last_room)
+		return;
+	l->last_count += i == l->last_count;
+	l->last[i].number = (int)number;
+	snprintf(l->last[i].gpu, sizeof l->last[i].gpu, "%s", gpu);
 }
 
 /* "6,339,5140900,-;text": the third is when. */
@@ -154,6 +178,8 @@ static void xid_take_line(struct log *l, const char *line)
 		xid_forget(l, gpu);
 		return;
 	}
+	if (l->last)
+		xid_keep_last(l, gpu, n, when);
 	for (size_t i = 0; i < sizeof xids / sizeof *xids; i++)
 		if (xids[i].number == n)
 			xid_add(l, &xids[i], gpu, when);
@@ -200,22 +226,38 @@ static void xid_read_lines(int fd, char *text, struct log *l)
 	}
 }
 
-void xid_read(const char *path, int64_t now_us, struct health_report *r)
+static int xid_read_log(const char *path, struct log *l)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc = fd < 0 ? -errno : 0;
 	char *text = fd < 0 ? NULL : malloc(LINE + 1);
-	struct log l = { .now_us = now_us };
 	struct timespec now;
 
-	if (!now_us && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-		l.now_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-	if (text) {
-		xid_read_lines(fd, text, &l);
-		xid_report(&l, r);
-	}
+	if (!l->now_us && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+		l->now_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	if (text)
+		xid_read_lines(fd, text, l);
+	else if (!rc)
+		rc = -ENOMEM;
 	free(text);
 	if (fd >= 0)
 		close(fd);
+	return rc;
+}
+
+void xid_read(const char *path, int64_t now_us, struct health_report *r)
+{
+	struct log l = { .now_us = now_us };
+
+	if (xid_read_log(path, &l) == 0)
+		xid_report(&l, r);
+}
+
+int xid_within_hour(const char *path, int64_t now_us, struct xid_last *list, size_t room)
+{
+	struct log l = { .now_us = now_us, .last = list, .last_room = room };
+	int rc = xid_read_log(path, &l);
+
+	return rc ? rc : (int)l.last_count;
 }
 
 /* ---- Resets ----------------------------------------------------------------------------------- */

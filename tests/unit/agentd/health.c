@@ -7,6 +7,7 @@
 
 #include "agentd/device/hosthealth.h"
 #include "agentd/machine/health.h"
+#include "agentd/machine/xid.h"
 #include "agentd/machine/probe.h"
 #include "inventorytree.h"
 
@@ -120,6 +121,28 @@ static void test_log(void)
 	look_log(many);
 	is_health("xid", HEALTH_UNHEALTHY, "Xid 48", "one behind a long log and an endless line");
 	free(many);
+	tree_remove(root);
+}
+
+static void test_last(void)
+{
+	struct xid_last last[2];
+	char path[1100];
+
+	tree_unpack("cpu-only", root, sizeof root);
+	tree_put(root, "log",
+		"4,1,169000000000,-;NVRM: Xid (PCI:0000:19:00): 79, pid=1, older than an hour\n"
+		"4,2,170000000000,-;NVRM: Xid (PCI:0000:1a:00): 48, DBE\n"
+		"4,3,171000000000,-;NVRM: Xid (PCI:0000:1a:00): 13, Graphics Exception\n"
+		"4,4,171000000001,-;x[7]: NVRM: Xid (PCI:0000:1b:00): 79, quoted\n"
+		"4,5,172000000000,-;NVRM: Xid (PCI:0000:1c:00): 31, MMU Fault\n"
+		"4,6,172000000001,-;NVRM: Xid (PCI:0000:1d:00): 31, there is no room for it\n");
+	snprintf(path, sizeof path, "%s/log", root);
+	is_int(xid_within_hour(path, LOG_NOW, last, 2), 2, "two GPUs had an Xid within the hour");
+	is_str(last[0].gpu, "0000:1a:00", "one");
+	is_int(last[0].number, 13, "its last one, though a program caused it");
+	is_str(last[1].gpu, "0000:1c:00", "and another");
+	is_int(xid_within_hour("/nonexistent/kmsg", LOG_NOW, last, 2), -ENOENT, "a log that is not there says nothing");
 	tree_remove(root);
 }
 
@@ -276,6 +299,7 @@ int main(void)
 	plan_none;
 	test_gpus();
 	test_log();
+	test_last();
 	test_log_times();
 	test_hosts();
 	test_bus();

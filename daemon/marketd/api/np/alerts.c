@@ -188,12 +188,14 @@ static bool alert_node_idles(const struct alert_rule *r, const struct alert_subj
  * to extend; the balance: a day, for who looks once a day.
  */
 #define GPU_RULES(X) \
-	X(MACHINE, "machine", 23, 27, 28, "nanopod top --hosts {name} -g") \
-	X(NODE, "node", 63, 67, 68, "nanopod top {name} -g")
+	X(MACHINE, "machine", 23, 27, 28, 29, "nanopod top --hosts {name} -g") \
+	X(NODE, "node", 63, 67, 68, 69, "nanopod top {name} -g")
 
-#define GPU_ROWS(of, word, heat, slow, errors, next) \
-	{ word "_gpu_errors", ALERT_OF_##of, ALERT_CRITICAL, ALERT_COUNT, 1, 0, alert_errors_grew, errors, 0, true, \
-		"{gpus}: {value} memory errors that could not be corrected, in the last hour", next }, \
+#define GPU_ROWS(of, word, heat, slow, errors, xid, next) \
+	{ word "_gpu_xid", ALERT_OF_##of, ALERT_WARNING, ALERT_COUNT, 1, 0, alert_part_over, xid, 0, false, \
+		"{gpus}: its driver told Xid {value} within the last hour", next }, \
+		{ word "_gpu_errors", ALERT_OF_##of, ALERT_CRITICAL, ALERT_COUNT, 1, 0, alert_errors_grew, errors, 0, \
+			true, "{gpus}: {value} memory errors that could not be corrected, in the last hour", next }, \
 		{ word "_gpu_hot", ALERT_OF_##of, ALERT_WARNING, ALERT_CELSIUS, 87, 300, alert_part_over, heat, 0, \
 			false, "{gpus}: {value}, and {threshold} or more for {for}", next }, \
 		{ word "_gpu_throttled", ALERT_OF_##of, ALERT_WARNING, ALERT_RATIO, 0.5, 600, alert_part_over, slow, \

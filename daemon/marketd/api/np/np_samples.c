@@ -18,7 +18,8 @@ enum {
 	ROWS_MOST = 1000, /* in one answer */
 	MINUTES_USUAL = 15,
 	MINUTES_MOST = 60,
-	POINTS = 30,               /* of a curve */
+	POINTS = 30, /* of a curve */
+	METRIC_MACHINE_GPU = 70,
 	TOGETHER = 60 / RING_STEP, /* a metric older than the last sample by so many steps is not known any more */
 };
 
@@ -162,6 +163,42 @@ static void np_sampled_show(const struct np_sampled *s, json_t *row)
 	json_object_set_new(row, "use", use);
 }
 
+/* ---- Which node has which GPU of a machine ------------------------------------------------------ */
+
+/* Its owner hears the host, not whose the node is. */
+static int np_samples_owners(struct api *api, uint64_t agent, json_t *list, struct fail *why)
+{
+	const struct engine *e = market_engine(api->market);
+	struct np_sampled s = { .span = { .step = RING_STEP, .count = TOGETHER } };
+	size_t kept = 0;
+	int rc = series_keys(api->series, agent, &s.keys, &s.count, why);
+
+	for (size_t k = 0; k < s.count && !rc; k++)
+		if (s.keys[k].metric == METRIC_MACHINE_GPU)
+			s.keys[kept++] = s.keys[k];
+	s.count = kept;
+	s.span.from = market_now(api->market) / RING_STEP * RING_STEP - (TOGETHER - 1) * RING_STEP;
+	s.mean = kept && !rc ? calloc(kept * TOGETHER, sizeof *s.mean) : NULL;
+	s.largest = kept && !rc ? calloc(kept * TOGETHER, sizeof *s.largest) : NULL;
+	if (kept && !rc)
+		rc = s.mean && s.largest
+			? series_read(api->series, agent, s.keys, kept, &s.span, s.mean, s.largest, why)
+			: fail_set(why, REASON_UNAVAILABLE, "the market is out of memory");
+	if (kept && !rc)
+		np_sampled_look(&s, 0);
+	for (size_t k = 0; k < kept && !rc; k++) {
+		double gpu = np_sampled_last(&s, k);
+		const struct host *h = engine_host(e, s.keys[k].id);
+
+		if (!isnan(gpu) && h && h->agent == agent)
+			json_array_append_new(list,
+				json_pack("{s:I, s:o, s:o}", "gpu", (json_int_t)(gpu + 0.5), "host",
+					render_id(IDENT_HOST, h->id), "name", render_text(h->name)));
+	}
+	np_sampled_release(&s);
+	return rc;
+}
+
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
 struct np_samples {
@@ -177,8 +214,13 @@ static int np_samples_add(struct np_samples *l, json_t *node, json_t *machine, u
 {
 	struct np_sampled s = { .span = l->span, .curve = l->curve };
 	int rc = np_sampled_read(l->api, agent, host, since, &s, &l->why);
-	json_t *row = json_pack("{s:s, s:o, s:o, s:o, s:I, s:I}", "object", "sample", "node", node, "agent", machine,
-		"at", s.last ? json_integer(l->span.from + (int64_t)(s.last - 1) * l->span.step) : json_null(), "from",
+	json_t *owners = json_array(), *row;
+
+	if (!rc && !host)
+		rc = np_samples_owners(l->api, agent, owners, &l->why);
+	row = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:I}", "object", "sample", "node", node, "agent", machine,
+		"gpu_hosts", owners, "at",
+		s.last ? json_integer(l->span.from + (int64_t)(s.last - 1) * l->span.step) : json_null(), "from",
 		(json_int_t)l->span.from, "step", (json_int_t)l->curve);
 
 	if (!rc && row)
@@ -377,6 +419,15 @@ static const struct schema_field np_samples_row[] = {
 	{ "step", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, RING_STEP, 3600, "seconds of each point of a curve" },
 	{ "cpu", SCHEMA_REF, FIELD_REQUIRED, "np.Curve", 0, 0, "in the unit of the measure; the last point is now" },
 	{ "use", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Curve", 0, 0, "of each GPU" },
+	{ "gpu_hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.GpuHost", 0, 0,
+		"of a machine: which of its GPUs the running nodes of its hosts have" },
+	{ 0 },
+};
+
+static const struct schema_field np_samples_gpu_host[] = {
+	{ "gpu", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "its place in gpus" },
+	{ "host", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "id" },
+	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "of the host" },
 	{ 0 },
 };
 
@@ -391,6 +442,7 @@ static const struct schema_field np_samples_list[] = {
 
 const struct schema schema_np_samples[] = {
 	{ "np.Curve", SCHEMA_ARRAY, "any", 0, 360, NULL, NULL, "means, oldest first; null: not known" },
+	{ "np.GpuHost", SCHEMA_OBJECT, NULL, 0, 0, NULL, np_samples_gpu_host, NULL },
 	{ "np.SampleRow", SCHEMA_OBJECT, NULL, 0, 0, NULL, np_samples_row, NULL },
 	{ "np.SampleList", SCHEMA_OBJECT, NULL, 0, 0, NULL, np_samples_list, NULL },
 	{ 0 },

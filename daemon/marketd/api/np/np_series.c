@@ -353,8 +353,8 @@ static const struct schema_field np_series_samples[] = {
 static const struct schema_field np_series_row[] = {
 	{ "node", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "its id; null: of a machine" },
 	{ "metric", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "such as node.cpu" },
-	{ "unit", SCHEMA_ENUM, FIELD_REQUIRED, "ratio|bytes|bytes_per_second|celsius|watts|hertz|count|cores", 0, 0,
-		NULL },
+	{ "unit", SCHEMA_ENUM, FIELD_REQUIRED, "ratio|bytes|bytes_per_second|celsius|watts|hertz|count|cores|number", 0,
+		0, NULL },
 	{ "gpu", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, GPUS_MOST, "which; null: it is of none" },
 	{ "mean", SCHEMA_ARRAY, FIELD_REQUIRED, "any", 0, 0, "of each step; null: not known" },
 	{ "largest", SCHEMA_ARRAY, FIELD_REQUIRED, "any", 0, 0, NULL },

@@ -231,6 +231,23 @@ function useCurve(list, most, label) {
 	return svg;
 }
 
+// ---- Reading --------------------------------------------------------------------------------------
+
+// A list in answers of 100 kB at most, however many things there are.
+async function pages(path, most) {
+	const all = [];
+	let after = '', got = null;
+
+	for (let n = 0; n < most; n++) {
+		got = await ask('GET', path + after);
+		all.push(...got.data);
+		if (!got.has_more)
+			break;
+		after = (path.includes('/report') ? '&after=' : '&starting_after=') + got.cursor;
+	}
+	return { data: all, more: got.has_more, now: got.now };
+}
+
 // ---- Alerts ---------------------------------------------------------------------------------------
 
 const alerts = { box: null, kinds: [], at: 0 };

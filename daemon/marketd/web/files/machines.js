@@ -4,7 +4,7 @@
 'use strict';
 
 {
-const PAGE = 24, HOST_PAGES = 10, REPORT_PAGES = 5, DAYS = 30, SPANS_MOST = 8, OLD = 60, HOT = 87;
+const PAGE = 24, SAMPLES = 12, HOSTS = 60, HOST_PAGES = 16, REPORT_PAGES = 5, DAYS = 30, SPANS_MOST = 8, OLD = 60, HOT = 87;
 const CELL = 13, ACROSS = 64; // of the strip of nodes: pixels, cells in a row
 const EVERY = 3, EARNED_EVERY = 300000; // samples: in beats of the stream; what was earned: in ms
 const cards = new Map();
@@ -68,6 +68,19 @@ function ofAll(v, all) {
 	return !a ? '–' : !b ? a : (a.endsWith(unit) ? a.slice(0, -unit.length) : a) + ' of ' + b;
 }
 
+// Of each GPU the hosts whose running nodes have it; []: the machine says nothing of any.
+function holders(sample, hosts) {
+	const list = [];
+
+	for (const x of sample.gpu_hosts || []) {
+		const host = hosts.find((h) => h.id === x.host);
+
+		if (host)
+			(list[x.gpu] ||= []).push(host);
+	}
+	return list;
+}
+
 function machineFacts(a, sample, now) {
 	const text = [], m = sample?.measures || {};
 
@@ -109,7 +122,7 @@ function tally(hosts, now) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { offered, saleOf, soldUntil, unsold, fresh, ofAll, machineFacts, gpusOf, tally };
+	module.exports = { offered, saleOf, soldUntil, unsold, fresh, ofAll, holders, machineFacts, gpusOf, tally };
 
 // ---- Actions --------------------------------------------------------------------------------------
 
@@ -325,16 +338,19 @@ function hostTable(hosts, briefs) {
 		...hosts.map((h) => hostRow(h, briefs?.get(h.id)))));
 }
 
-// g: what was measured last of it; curve: its use.
-function gpuRow(i, sale, g, curve) {
+// g: what was measured last of it; curve: its use; names: of the nodes that have it.
+function gpuRow(i, sale, g, curve, names) {
 	const td = (kind, ...inside) => make('td', { class: kind }, ...inside), trouble = [];
 	const limit = g.power !== undefined && g.power_limit ? ' of ' + Math.round(g.power_limit) : '';
 
 	if (g.throttled)
 		trouble.push('slowed');
+	if (g.xid)
+		trouble.push('Xid ' + Math.round(g.xid));
 	if (g.memory_errors)
 		trouble.push(count(Math.round(g.memory_errors), 'error'));
-	return make('tr', {}, make('th', { scope: 'row' }, sale ? cell(sale) : '', `GPU ${i}`),
+	return make('tr', {}, make('th', { scope: 'row' }, sale ? cell(sale) : '', `GPU ${i}`,
+		...names.map((n) => make('span', { class: 'facts' }, name(n)))),
 		td('curve-cell', curve.some((v) => v !== null) ? useCurve(curve, 1, `Use of GPU ${i} in 15 minutes`) :
 			make('span', { class: 'quiet' }, 'not known')),
 		td('n', number(g.use, percent)),
@@ -345,7 +361,7 @@ function gpuRow(i, sale, g, curve) {
 		td('hot', trouble.join(', ')));
 }
 
-// A row a GPU. Whose each is, is known where all of them are one node's.
+// A row a GPU. Whose each is, the machine says while nodes run; else it is known where all of them are one node's.
 function gpuRows(c) {
 	const now = nowAt(), s = c.sample, good = fresh(s, now), each = c.hosts.map((h) =>
 		gpusOf(h, c.briefs.get(h.id)) || 0);
@@ -353,8 +369,11 @@ function gpuRows(c) {
 	const have = Math.max(want, s?.gpus.length || 0);
 	const sale = owners.length === 1 && want === have ? saleOf(owners[0], now) : '';
 
-	c.shared = owners.length > 1;
-	return Array.from({ length: have }, (x, i) => gpuRow(i, sale, (good && s.gpus[i]) || {}, s?.use[i] || []));
+	const told = good ? holders(s, c.hosts) : [];
+
+	c.shared = owners.length > 1 && !told.length;
+	return Array.from({ length: have }, (x, i) => gpuRow(i, told[i]?.length ? saleOf(told[i][0], now) : sale,
+		(good && s.gpus[i]) || {}, s?.use[i] || [], (told[i] || []).map((h) => h.name)));
 }
 
 function drawSample(c) {
@@ -417,20 +436,6 @@ function siteOf(hosts) {
 
 // ---- Reading --------------------------------------------------------------------------------------
 
-async function pages(path, most) {
-	const all = [];
-	let after = '', got = null;
-
-	for (let n = 0; n < most; n++) {
-		got = await ask('GET', path + after);
-		all.push(...got.data);
-		if (!got.has_more)
-			break;
-		after = (path.includes('/report') ? '&after=' : '&starting_after=') + got.cursor;
-	}
-	return { data: all, more: got.has_more, now: got.now };
-}
-
 // Days are the market's, in UTC.
 async function readEarned() {
 	if (earned && Date.now() - earned.at < EARNED_EVERY)
@@ -449,7 +454,7 @@ async function readEarned() {
 }
 
 function readSamples() {
-	return pages(`/np/v1/samples?machines=true&limit=${PAGE}`, Math.ceil(shownMost / PAGE));
+	return pages(`/np/v1/samples?machines=true&limit=${SAMPLES}`, Math.ceil(shownMost / SAMPLES));
 }
 
 function begin(root) {
@@ -495,7 +500,7 @@ function drawSites(agents, hosts, samples) {
 async function read(root) {
 	const [agents, hosts, samples] = await Promise.all([
 		pages(`/np/v1/agents?limit=${PAGE}`, Math.ceil(shownMost / PAGE)),
-		pages('/np/v1/hosts?limit=100', HOST_PAGES), readSamples()]);
+		pages(`/np/v1/hosts?limit=${HOSTS}`, HOST_PAGES), readSamples()]);
 
 	if (list?.root !== root)
 		begin(root);

@@ -4,9 +4,9 @@
 'use strict';
 
 {
-const CURVE = 30, CONSOLE_LINES = 500;
+const CURVE = 30, CONSOLE_LINES = 500, PAGE = 60, SAMPLES = 12, LEASES = 200, LEASE_PAGES = 20;
 const groups = new Map();
-let list = null, offset = 0, more = false;
+let list = null, offset = 0, more = false, shownMost = PAGE;
 
 const nowAt = () => Math.floor(Date.now() / 1000) + offset;
 // The first minute that can be bought; a request in the last seconds of a minute may arrive in the next.
@@ -421,27 +421,33 @@ function gather(nodes, leases) {
 }
 
 async function read(root) {
-	const [nodes, samples, leases, balance] = await Promise.all([ask('GET', '/np/v1/nodes?limit=200'),
-		ask('GET', '/np/v1/samples?limit=200'), ask('GET', '/np/v1/leases?limit=1000'), ask('GET',
-			'/np/v1/balance')]);
+	const [nodes, samples, leases, balance] = await Promise.all([
+		pages(`/np/v1/nodes?limit=${PAGE}`, Math.ceil(shownMost / PAGE)),
+		pages(`/np/v1/samples?limit=${SAMPLES}`, Math.ceil(shownMost / SAMPLES)),
+		pages(`/np/v1/leases?limit=${LEASES}`, LEASE_PAGES), ask('GET', '/np/v1/balance')]);
 	const found = gather(nodes.data, leases.data), by_node = new Map(samples.data.map((s) => [s.node, s]));
 	const running = nodes.data.filter((n) => stateOf(n) === 'running').length;
 
 	offset = samples.now - Math.floor(Date.now() / 1000);
-	more = nodes.has_more;
+	more = nodes.more;
 	if (list?.root !== root) {
 		groups.clear();
-		list = { root, sum: make('p', { class: 'sum' }), groups: make('div'), none: make('div',
-			{ class: 'none' },
+		shownMost = PAGE;
+		list = { root, sum: make('p', { class: 'sum' }), groups: make('div'), none: make('div', {
+			class: 'none' },
 			make('p', {}, 'You have no nodes. Buy some here, or type: '), make('code', {},
-				'nanopod buy -t TYPE -n 1 -d 1h -p PRICE')) };
+				'nanopod buy -t TYPE -n 1 -d 1h -p PRICE')), more: button('Show more nodes', () => {
+			shownMost += PAGE;
+			refresh();
+		}) };
 		root.replaceChildren(make('div', { class: 'headline' }, list.sum, may('trade', me.who) ?
 			button('Buy nodes …', () => buy(), { class: 'main' }) : ''),
-			alertBox('account', 'reservation', 'node'), list.none, list.groups);
+			alertBox('account', 'reservation', 'node'), list.none, list.groups, list.more);
 	}
-	put(list.sum, count(running, 'node') + ' running' + (more ? ' of the first 200' : '') +
+	put(list.sum, count(running, 'node') + ' running' + (more ? ` of the first ${nodes.data.length}` : '') +
 		`, ${dollars(balance.burn_dollars_per_hour)} per hour; ${cash(balance.available_dollars)} available.`);
 	list.none.hidden = found.size > 0;
+	list.more.hidden = !more;
 	for (const [id, g] of groups)
 		if (!found.has(id)) {
 			g.box.remove();
