@@ -223,6 +223,9 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 	case COMPLETE_TYPE:
 		offer_remembered(a, REMEMBER_TYPES);
 		break;
+	case COMPLETE_ACCOUNT:
+		offer_remembered(a, REMEMBER_ACCOUNTS);
+		break;
 	case COMPLETE_ORDER:
 		offer_remembered(a, REMEMBER_ORDERS);
 		break;

@@ -96,7 +96,7 @@ static const struct option market[] = {
 /* In one table with --explain: a command takes only so many tables. */
 static const struct option market_of[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT", .help = "account to ask about, by name or id; for operators",
-		.section = "Market" },
+		.section = "Market", .complete = COMPLETE_ACCOUNT },
 	{ "explain", 0, OPTION_FLAG, .help = "print the requests instead of sending them", .section = "Market" },
 	{ 0 },
 };

@@ -35,7 +35,8 @@ enum complete {
 	COMPLETE_SETTING, /* a key of the settings */
 	COMPLETE_PROGRAM, /* a command of the shell (run) */
 	COMPLETE_PROFILE,
-	COMPLETE_TYPE, /* of a node; this and the next two from cli/frame/remember.h */
+	COMPLETE_TYPE,    /* of a node; this and the next two from cli/frame/remember.h */
+	COMPLETE_ACCOUNT, /* for operators; from remember.h, too */
 	COMPLETE_ORDER,
 	COMPLETE_RESERVATION,
 	COMPLETE_NODE,          /* of the market */

@@ -11,6 +11,7 @@
 
 #define REMEMBER_TYPES "types"
 #define REMEMBER_ORDERS "orders"
+#define REMEMBER_ACCOUNTS "accounts" /* an operator's */
 #define REMEMBER_RESERVATIONS "reservations"
 #define REMEMBER_NODES "nodes"
 #define REMEMBER_RELEASED "released" /* reservations, with the end that a release gave them */

@@ -10,6 +10,9 @@
 struct listing {
 	struct nanopod *np;
 	struct rows *rows;
+	const char *remember; /* as what remember.h keeps the names; NULL: not */
+	char **names;
+	size_t name_count;
 };
 
 struct rows_list {
@@ -20,6 +23,9 @@ struct rows_list {
 	market_each_fn add; /* adds one row to its struct listing */
 	const char *none;   /* what people read where there is nothing to list; NULL: nothing */
 };
+
+/* `add` names a thing that completion offers from then on. */
+void listing_name(struct listing *l, const char *kind, const char *name);
 
 /* --all-accounts of a command with COMMAND_ACCOUNT: np->account is all of them. 0 or an exit status. */
 int rows_all_accounts(struct nanopod *np, const struct options *o);

@@ -250,6 +250,7 @@ int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f)
 		FIELD(model_host, "name", TEXT, NEEDED, name),
 		FIELD(model_host, "state", TEXT, MAY, state),
 		FIELD(model_host, "agent", TEXT, MAY, agent),
+		FIELD(model_host, "account_name", TEXT, MAY, account),
 		FIELD(model_host, "instance_sku", REF, MAY, sku),
 		FIELD(model_host, "start_at", INT, MAY, start),
 		FIELD(model_host, "end_at", INT, MAY, end),

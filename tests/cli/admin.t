@@ -22,6 +22,8 @@ run_is 3 "credit to nobody" admin credit nobody 5
 run_is 7 "more than there is" admin credit alice 1000 --take-back
 run admin account list -o json
 is "$(printf '%s' "$out" | jq -c '[.[] | [.account, .available, .available_micros]]')" '[["alice","74.500000",74500000]]' "account list"
+is "$("$NANOPOD" complete -- report usage --account '' | cut -f1) $("$NANOPOD" complete -- alerts --account=al | cut -f1)" "alice --account=alice" \
+	"whose names completion offers from then on"
 run_is 0 "account suspend" admin account suspend alice
 like "$out" suspended "is suspended"
 run_is 0 "account open" admin account open alice

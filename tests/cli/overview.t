@@ -51,6 +51,17 @@ away.total,1" "has a figure per line"
 run_is 0 "-o yaml" overview -o yaml
 like "$out" '^  escrow: "?691\.200000' "has the same"
 run_is 2 "no further word" overview please
+"$NANOPOD" admin overview --watch --every 100ms -o json >"$TMP/watched" 2>"$TMP/watched.err" &
+watch=$!
+looks() { [ "$(jq -c .time <"$TMP/watched" 2>/dev/null | wc -l)" -ge "$1" ]; }
+ok "--watch looks again and again" wait_for 60 looks 3
+suspended() { [ "$(jq -c .accounts.suspended <"$TMP/watched" 2>/dev/null | tail -n 1)" = 0 ]; }
+operator PATCH /np/v1/accounts/acme '{"state":"open"}' >/dev/null
+ok "and sees what changes" wait_for 60 suspended
+kill -TERM $watch
+wait $watch
+is "$? $(cat "$TMP/watched.err")" "143 " "until a signal"
+operator PATCH /np/v1/accounts/acme '{"state":"suspended"}' >/dev/null
 run_is 2 "no field of that name" overview --fields nothing
 
 # A host's name and reason are somebody else's text.

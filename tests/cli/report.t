@@ -51,6 +51,12 @@ cheap-2,10.0000,216.000000,5.400000,210.600000" "before and after the fee"
 NANOPOD_TOKEN=$FOUNDRY run_is 0 "report fleet" "$NANOPOD" report fleet --by host
 like "$out" '^cheap-1 +1 +24\.0 +10\.0 +41\.7% +\$216\.00 +\$5\.40 +\$210\.60' "which share of a host was sold"
 like "$out" '^dear +1 +24\.0 +0\.0 +0\.0%' "hosts that earned nothing are there"
+NANOPOD_TOKEN=$FOUNDRY run_is 0 "report fleet by two keys" "$NANOPOD" report fleet --by account,day -o csv --fields account,day,hosts,node_hours,sold,gross
+is "$out" "account,day,hosts,node_hours,sold,gross
+foundry,2027-01-15,3,18.0000,37.5%,403.200000
+foundry,2027-01-16,3,2.0000,8.3%,28.800000" "has each day with what the hosts had on it: 48 hours and 24"
+NANOPOD_TOKEN=$FOUNDRY run_is 0 "by month" "$NANOPOD" report fleet --by month,host --fields month,host,hosts,node_hours -o csv
+like "$out" '^2027-01,cheap-1,1,10\.0000$' "has a host once"
 run_is 0 "a buyer" "$NANOPOD" report earnings -o json
 is "$out" "[]" "earns nothing, and sees nobody else's"
 run_is 0 "FOCUS" "$NANOPOD" report spend --focus
@@ -88,6 +94,13 @@ run_is 0 "statement -o csv" "$NANOPOD" statement -o csv --fields date,kind,amoun
 is "$(printf '%s\n' "$out" | sed -n '5p')" "2027-01-15T08:00:00Z,debit,-2.500000,100010.000000" "for a spreadsheet"
 run_is 0 "statement of a seller" env NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" statement -o json
 is "$(printf '%s' "$out" | jq -c '[.sums.earning_micros, .closing_micros]')" "[421200000,421200000]" "has earnings"
+is "$(printf '%s' "$out" | jq -c '[.fees_micros, ([.entries[] | select(.kind == "earning") | .fee_micros] | add)]')" "[10800000,10800000]" "and the fees of them"
+run_is 0 "as people read it" env NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" statement
+like "$out" '^2027-01-15  Earned: cheap-1, richmond, 9\.0 node-hours, fee ' "earnings of a host"
+like "$out" '^ +\$5\.04$' "with the fee of them"
+like "$out" '^Earned by selling +\$421\.20, after fees of \$10\.80$' "and of the month"
+run_is 0 "for a spreadsheet" env NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" statement -o csv --fields kind,fee_micros
+is "$(printf '%s\n' "$out" | awk -F, '$1 == "earning" { sum += $2 } END { print sum }')" 10800000 "to the micro-dollar"
 run_is 2 "a month that has not begun" "$NANOPOD" statement 2027-02
 run_is 2 "a month that is none" "$NANOPOD" statement 2027-1
 clock $((NOW + 20 * 24 * HOUR))
@@ -153,6 +166,9 @@ like "$err" "type 'nanopod statement --account NAME'" "is of an account"
 run_is 0 "of everybody" "$NANOPOD" report spend --by account --from 2027-01 -o csv --fields account,total
 is "$out" "account,total
 acme,432.000000" "by account"
+run_is 0 "the fleets" "$NANOPOD" report fleet --by account,day --from 2027-01 --to 2027-01-15 -o csv --fields account,day,node_hours
+is "$out" "account,day,node_hours
+foundry,2027-01-15,18.0000" "of everybody, by account and day: hosts and earnings in one line"
 run_is 0 "of one" "$NANOPOD" report earnings --account foundry --from 2027-01 -o csv --fields net
 is "$out" "net
 421.200000" "with --account"

@@ -7,6 +7,7 @@
 #include "cli/frame/cell.h"
 #include "cli/cmd/admin/admin.h"
 #include "cli/frame/print.h"
+#include "cli/frame/remember.h"
 #include "cli/trade/rows_list.h"
 #include "cli/trade/scopes.h"
 #include "cli/frame/value.h"
@@ -37,6 +38,8 @@ static int add_account(void *arg, struct doc *d, long at, struct fail *f)
 		made[CELL_TEXT];
 	int rc = wire_account(d, at, &a, f);
 
+	if (!rc)
+		listing_name(l, REMEMBER_ACCOUNTS, a.name);
 	if (!rc)
 		rows_add(l->rows,
 			(const char *[]){ a.name, a.id, a.state, cell_money(l->np, a.balance.available, free_text),
@@ -466,8 +469,9 @@ static const struct option options[] = {
 	{ "to", 0, OPTION_STRING, "RECEIVER", .help = "meter: lago:URL, or file:PATH for JSON Lines" },
 	{ "key-file", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE,
 		.help = "meter: the receiver's API key; default: NANOPOD_METER_KEY" },
-	{ "watch", 0, OPTION_FLAG, .help = "meter: go on until a signal" },
-	{ "every", 0, OPTION_DURATION, "DURATION", .fallback = "30s", .help = "meter: from one look to the next" },
+	{ "watch", 0, OPTION_FLAG, .help = "overview, meter: go on until a signal" },
+	{ "every", 0, OPTION_DURATION, "DURATION", .fallback = "30s",
+		.help = "overview, meter: from one look to the next" },
 	{ "batch", 0, OPTION_INT, "N", .min = 2, .max = 100, .fallback = "100",
 		.help = "meter: events in one request" },
 	{ "state", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod admin overview: a market on one screen: who spends, what is sold, what it earns, who is silent. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
+#include "cli/frame/signals.h"
 #include "market/money.h"
 #include "market/when.h"
 
@@ -410,6 +412,38 @@ static int overview_ask(struct market_link *m, struct model_overview *v)
 	return rc;
 }
 
+static int overview_show(struct market_link *m, const struct options *o, const struct model_overview *v, bool rows)
+{
+	return m->np->format == FORMAT_JSON && !rows ? overview_json(m, v)
+		: cell_for_people(m->np) && !rows    ? overview_screen(m, o, v)
+						     : overview_rows(m->np, o, v);
+}
+
+/* Until a signal: on a terminal it is drawn again, elsewhere each look follows the one before. */
+static int overview_watch(struct market_link *m, const struct options *o, bool rows)
+{
+	int number = 0, rc, status = 0;
+	bool told = false;
+
+	while (!status && !ferror(m->np->out)) {
+		struct model_overview v;
+
+		rc = overview_ask(m, &v);
+		if (rc && !client_retryable(rc) && rc != CLIENT_STOPPED)
+			return market_fail(m, "cannot show the market");
+		if (rc && rc != CLIENT_STOPPED && !told)
+			print_warn(m->np, "cannot ask the market: %s; trying again", m->fail.text);
+		told = rc != 0;
+		if (!rc && m->np->tty_out)
+			fputs("\033[H\033[J", m->np->out);
+		status = rc ? 0 : overview_show(m, o, &v, rows);
+		fflush(m->np->out);
+		if (!status && signals_rest(option_ms(o, "every"), &number))
+			status = number == SIGTERM ? STATUS_TERM : STATUS_INT;
+	}
+	return status;
+}
+
 int admin_overview(struct nanopod *np, const struct options *o, char **words)
 {
 	bool rows = option_given(o, "fields") || option_given(o, "quiet");
@@ -423,12 +457,10 @@ int admin_overview(struct nanopod *np, const struct options *o, char **words)
 	rc = admin_begin(np, o, &m);
 	if (rc)
 		return rc;
-	if (overview_ask(m, &v))
-		rc = market_fail(m, "cannot show the market");
+	if (option_given(o, "watch") && !m->explain)
+		rc = overview_watch(m, o, rows);
 	else
-		rc = np->format == FORMAT_JSON && !rows ? overview_json(m, &v)
-			: cell_for_people(np) && !rows  ? overview_screen(m, o, &v)
-							: overview_rows(np, o, &v);
+		rc = overview_ask(m, &v) ? market_fail(m, "cannot show the market") : overview_show(m, o, &v, rows);
 	market_sign_out(m);
 	return rc;
 }

@@ -111,7 +111,7 @@ static const struct report {
 		SUM_TOTAL, "nothing was spent" },
 	{ "earnings", 1 << PART_TYPE | 1 << PART_HOST | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
 		{ SUM_SECONDS, SUM_GROSS, SUM_FEE, SUM_NET, SUM_KINDS }, false, SUM_NET, "nothing was earned" },
-	{ "fleet", 1 << PART_TYPE | 1 << PART_HOST,
+	{ "fleet", 1 << PART_TYPE | 1 << PART_HOST | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
 		{ SUM_HOSTS, SUM_OFFERED, SUM_SECONDS, SUM_GROSS, SUM_FEE, SUM_NET, SUM_KINDS }, true, SUM_NET,
 		"no hosts, and nothing was earned" },
 };
@@ -246,25 +246,48 @@ static int report_add_lease(void *arg, struct doc *d, long at, struct fail *f)
 	return rc ? rc : report_count(g, SUM_SO_FAR_SECONDS, (to - from) / 60 * 60 * l.nodes, f);
 }
 
-/* What a host has of the period. */
+static bool report_has_part(const struct summary *s, enum part part)
+{
+	for (size_t i = 0; i < s->by_count; i++)
+		if (s->by[i] == part)
+			return true;
+	return false;
+}
+
+/* What a host has of one day, one month, or all of the period. */
+static int report_add_host_time(struct summary *s, const struct model_host *h, const struct period *p, struct fail *f)
+{
+	int64_t from = h->start > p->from ? h->start : p->from, to = h->end < p->to ? h->end : p->to;
+	char day[PERIOD_TEXT], month[PERIOD_TEXT];
+	struct group *g;
+	int rc;
+
+	if (to <= from && p->to - p->from < s->period.to - s->period.from)
+		return 0;
+	g = report_group(s,
+		(const char *const[PART_KINDS]){ [PART_TYPE] = h->sku.name ? h->sku.name : h->sku.id,
+			[PART_HOST] = h->name ? h->name : h->id,
+			[PART_ACCOUNT] = h->account ? h->account : s->account,
+			[PART_DAY] = period_day(p->from, day),
+			[PART_MONTH] = period_month(p->from, month) });
+	rc = report_count(g, SUM_HOSTS, 1, f);
+	return rc ? rc : report_count(g, SUM_OFFERED, to > from ? to - from : 0, f);
+}
+
 static int report_add_host(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct summary *s = arg;
 	struct model_host h;
 	int rc = wire_host(d, at, &h, f);
-	const char *values[PART_KINDS] = { 0 };
-	int64_t from, to;
-	struct group *g;
+	bool days = report_has_part(s, PART_DAY), months = report_has_part(s, PART_MONTH);
+	struct period p = s->period;
 
-	if (rc)
-		return rc;
-	values[PART_TYPE] = h.sku.name ? h.sku.name : h.sku.id;
-	values[PART_HOST] = h.name ? h.name : h.id;
-	from = h.start > s->period.from ? h.start : s->period.from;
-	to = h.end < s->period.to ? h.end : s->period.to;
-	g = report_group(s, values);
-	rc = report_count(g, SUM_HOSTS, 1, f);
-	return rc ? rc : report_count(g, SUM_OFFERED, to > from ? to - from : 0, f);
+	for (; !rc && p.from < s->period.to; p.from = p.to) {
+		p.to = days ? (p.from / 86400 + 1) * 86400 : months ? period_month_of(p.from).to : s->period.to;
+		p.to = p.to < s->period.to ? p.to : s->period.to;
+		rc = report_add_host_time(s, &h, &p, f);
+	}
+	return rc;
 }
 
 static void summary_release(struct summary *s)
@@ -548,6 +571,8 @@ static const struct example examples[] = {
 	{ "nanopod report usage --by reservation,day --from 2026-10-01 --to 2026-10-07", "node time of a week" },
 	{ "nanopod report earnings --by host --from 2026-10 --to 2026-10", "what each host has earned in October" },
 	{ "nanopod report fleet --by host", "which share of each host was sold" },
+	{ "nanopod report fleet --by account,day",
+		"for the operator: which share of each account's hosts was sold each day" },
 	{ "nanopod report spend --focus --from 2026-10 --to 2026-10 >october.csv", "for programs that read FOCUS" },
 	{ 0 },
 };

@@ -29,10 +29,10 @@ static const struct statement_kind {
 	{ "sponsored", "Paid for others, by grants", "Paid for others" },
 };
 
-enum { KINDS = sizeof kinds / sizeof *kinds, KIND_CREDIT = 0, KIND_REFUND = 1 };
+enum { KINDS = sizeof kinds / sizeof *kinds, KIND_CREDIT = 0, KIND_REFUND = 1, KIND_EARNING = 3 };
 
 struct entry_line {
-	int64_t at, amount, seconds;
+	int64_t at, amount, fee, seconds; /* fee: what the market kept of what buyers paid; not in the amount */
 	size_t kind;
 	char *type, *thing, *reason; /* thing: the reservation, or the host; NULL: none */
 	size_t place;                /* as it came */
@@ -44,7 +44,7 @@ struct statement {
 	struct model_report_books books;
 	struct entry_line *list;
 	size_t count, cap;
-	int64_t opening, closing, sums[KINDS];
+	int64_t opening, closing, fees, sums[KINDS];
 };
 
 static int statement_add(void *arg, const struct model_report_row *row, struct fail *f)
@@ -82,6 +82,7 @@ static int statement_add(void *arg, const struct model_report_row *row, struct f
 			.place = s->count++ };
 	}
 	if (money_add(e->amount, row->amount, &e->amount) || money_add(e->seconds, row->seconds, &e->seconds) ||
+		money_add(e->fee, row->fee, &e->fee) || money_add(s->fees, row->fee, &s->fees) ||
 		money_add(s->sums[kind], row->amount, &s->sums[kind]))
 		return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
 	return 0;
@@ -124,16 +125,18 @@ static int statement_close(struct statement *s)
 	return 0;
 }
 
-/* "Node time: train, h100, 18.0 node-hours"; free() it. */
+/* "Node time: train, h100, 18.0 node-hours", "Earned: h1, h100, 1.0 node-hours, fee $0.18"; free() it. */
 static char *entry_text(const struct entry_line *e)
 {
-	char hours[64] = "", *text;
+	char hours[64] = "", fee[MONEY_TEXT + 8] = "", room[MONEY_TEXT], *text;
 
 	if (e->seconds)
 		snprintf(hours, sizeof hours, e->seconds < 3600 ? ", %.0f node-minutes" : ", %.1f node-hours",
 			(double)e->seconds / (e->seconds < 3600 ? 60 : 3600));
-	if (asprintf(&text, "%s%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
-		    e->thing ? e->thing : "", e->thing && e->type ? ", " : "", e->type ? e->type : "", hours,
+	if (e->fee)
+		snprintf(fee, sizeof fee, ", fee %s", money_text(e->fee, room));
+	if (asprintf(&text, "%s%s%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
+		    e->thing ? e->thing : "", e->thing && e->type ? ", " : "", e->type ? e->type : "", hours, fee,
 		    e->reason && (e->thing || e->type) ? ", " : "", e->reason ? e->reason : "") < 0)
 		command_nomem();
 	return text;
@@ -241,11 +244,16 @@ static void statement_entries(const struct statement *s, struct statement_page *
 static void statement_sums(const struct statement *s)
 {
 	static const char *const books[MODEL_BOOKS] = { "available", "held for orders", "paid for time ahead" };
-	char text[200] = "", room[MONEY_TEXT];
+	char text[200] = "", room[MONEY_TEXT], fees[MONEY_TEXT];
 
 	for (size_t i = 0; i < KINDS; i++)
-		if (s->sums[i])
+		if (s->sums[i] && i == KIND_EARNING && s->fees) {
+			snprintf(text, sizeof text, "%s, after fees of %s", money_text(s->sums[i], room),
+				money_text(s->fees, fees));
+			statement_label(s, kinds[i].sum, text);
+		} else if (s->sums[i])
 			statement_label(s, kinds[i].sum, money_text(s->sums[i], room));
+	*text = '\0';
 	for (int i = 0; i < MODEL_BOOKS; i++)
 		if (s->books.after[i] || i == 0)
 			snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %s", *text ? ", " : "",
@@ -280,6 +288,7 @@ static const struct column statement_columns[] = {
 	{ "text", COLUMN_TEXT, "the entry as people read it" },
 	{ "amount", COLUMN_RIGHT, "what it changed" },
 	{ "amount_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
+	{ "fee_micros", COLUMN_RAW | COLUMN_HIDDEN, "what the market kept of what buyers paid, in micro-dollars" },
 	{ "balance", COLUMN_RIGHT, "all money of the account afterwards" },
 	{ "balance_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
 	{ 0 },
@@ -288,13 +297,15 @@ static const struct column statement_columns[] = {
 static void statement_row(const struct statement *s, struct rows *r, int64_t at, const char *kind,
 	const struct entry_line *e, const char *text, int64_t balance)
 {
-	char when[CELL_TEXT], amount[CELL_TEXT], micros[CELL_TEXT], after[CELL_TEXT], after_micros[CELL_TEXT];
+	char when[CELL_TEXT], amount[CELL_TEXT], micros[CELL_TEXT], fee[CELL_TEXT], after[CELL_TEXT],
+		after_micros[CELL_TEXT];
 	int64_t n = e ? e->amount : MODEL_NONE;
 
 	rows_add(r,
 		(const char *[]){ when_iso(at, when), kind, e ? e->type : NULL, e ? e->thing : NULL, text,
 			cell_money(s->paper.np, n, amount), cell_micros(n, micros),
-			cell_money(s->paper.np, balance, after), cell_micros(balance, after_micros) });
+			cell_micros(e ? e->fee : MODEL_NONE, fee), cell_money(s->paper.np, balance, after),
+			cell_micros(balance, after_micros) });
 }
 
 static int statement_rows(const struct statement *s, const struct options *o)
@@ -337,6 +348,7 @@ static void statement_json_entries(const struct statement *s, struct json *j)
 		json_text(j, "reason", e->reason);
 		json_int(j, "seconds", e->seconds);
 		paper_json_money(j, "amount", e->amount);
+		paper_json_money(j, "fee", e->fee);
 		paper_json_money(j, "balance", balance);
 		json_end(j);
 	}
@@ -360,6 +372,7 @@ static int statement_json(const struct statement *s)
 	for (size_t i = 0; i < KINDS; i++)
 		paper_json_money(&j, kinds[i].kind, s->sums[i]);
 	json_end(&j);
+	paper_json_money(&j, "fees", s->fees);
 	for (int k = 0; k < 2; k++) {
 		json_begin_object(&j, k ? "closing_books" : "opening_books");
 		for (int i = 0; i < MODEL_BOOKS; i++)
@@ -450,7 +463,9 @@ const struct command cmd_statement = {
 	.positional = "MONTH  such as 2026-10, in UTC; default: this month",
 	.description = "The balance is all money of the account: what is available, what orders hold, and what is paid "
 		       "for time ahead. Entries are what changed it, from the market's ledger: node time and earnings "
-		       "by day, credits one by one, with the operator's reason. nanopod checks that they lead from the "
+		       "by day, credits one by one, with the operator's reason. A node's time is booked each hour and "
+		       "at its end, so the last hour of a "
+		       "month may be in the next one. nanopod checks that they lead from the "
 		       "opening to the closing balance, which is the opening balance of the next month.\n\nThe number "
 		       "consists of the month and the account's id, so no other statement of this market has it. A "
 		       "month that is over does not change.",

@@ -78,6 +78,7 @@ json_t *np_host(const struct engine *e, const struct host *h)
 		np_host_state(h), "agent", h->agent ? render_id(IDENT_AGENT, h->agent) : json_null(), "pool",
 		render_pool_summary(e, h->pool), "start_at", (json_int_t)h->start * 60, "end_at", render_minute(h->end),
 		"created_at", (json_int_t)h->created_at, "schedule", schedule);
+	json_object_set_new(made, "account_name", render_text(engine_account(e, h->account)->name));
 	host_put_service(made, h);
 	json_object_set_new(made, "floor_dollars_per_node_hour", h->floor ? render_price(h->floor) : json_null());
 	json_object_set_new(made, "verification", np_verification(e, h));

@@ -319,6 +319,7 @@ static const struct schema_field host[] = {
 	ID_OF("host"),
 	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "account", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "account_name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "instance_sku", SCHEMA_REF, FIELD_REQUIRED, "InstanceSkuSummary", 0, 0, NULL },
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "up|down|retired", 0, 0, NULL },
 	{ "agent", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "the agent that makes its nodes" },
