@@ -254,7 +254,7 @@ static void show_machine_gpus(struct showing *s, const struct model_sample *samp
 		if (!isnan(sample->gpus[i].machine_gpu))
 			buf_addf(&text, "%s%.0f", text.len ? ", " : "", sample->gpus[i].machine_gpu);
 	if (text.len && s->np->format == FORMAT_WIDE)
-		show_line(s, "of machine", "GPU %s", buf_text(&text));
+		show_line(s, "which gpus", "%s of its machine", buf_text(&text));
 	buf_release(&text);
 }
 

@@ -284,6 +284,14 @@ rules_off
 NANOPOD_TOKEN=$FOUNDRY
 is "$(np top --hosts -o json | jq -c '.[] | [.host, .gpus, .cpu, .disk_total > 3e12, .age]')" '["rack1",1,0.25,true,120]' "an owner sees his hosts"
 is "$(np top -o json)" "[]" "and no node of a buyer"
+is "$(np top --hosts -g -o json | jq -c '.[0] | [.host, .gpu, .used_by, has("machine_gpu")]')" '["rack1",0,null,false]' "nor whose node has a GPU, where no machine says it"
+t=$((AT + 120))
+v2_clock $t
+samples $t "{\"gpus\":[{\"use\":0.5},{\"use\":0.5,\"xid\":79}],\"nodes\":[$(measured "$A" 0.5 | jq -c '.gpus[0].machine_gpu = 1')]}"
+is "$(np top --hosts -g -o json | jq -c '[.[] | [.gpu, .used_by, .xid]]')" '[[0,null,null],[1,"h1",79]]' "the host whose node has it, where it does"
+like "$(NANOPOD_TOKEN=$ACME "$NANOPOD" show train-1 -o wide)" '^which gpus +1 of its machine$' "its buyer sees which of the machine's it is"
+unlike "$(NANOPOD_TOKEN=$ACME "$NANOPOD" show train-1)" 'of its machine' "with -o wide"
+is "$(NANOPOD_TOKEN=$ACME np top train-1 -g -o json | jq -c '[.[] | [.gpu, .machine_gpu, has("used_by")]] | .[0]')" '[0,1,false]' "and in top -g"
 top_keys seen 100 10 --hosts <<'END'
 expect 1 host
 expect rack1

@@ -349,8 +349,7 @@ function gpuRow(i, sale, g, curve, names) {
 		trouble.push('Xid ' + Math.round(g.xid));
 	if (g.memory_errors)
 		trouble.push(count(Math.round(g.memory_errors), 'error'));
-	return make('tr', {}, make('th', { scope: 'row' }, sale ? cell(sale) : '', `GPU ${i}`,
-		...names.map((n) => make('span', { class: 'facts' }, name(n)))),
+	return make('tr', {}, make('th', { scope: 'row' }, sale ? cell(sale) : '', `GPU ${i}`),
 		td('curve-cell', curve.some((v) => v !== null) ? useCurve(curve, 1, `Use of GPU ${i} in 15 minutes`) :
 			make('span', { class: 'quiet' }, 'not known')),
 		td('n', number(g.use, percent)),
@@ -358,7 +357,8 @@ function gpuRow(i, sale, g, curve, names) {
 		td(g.temperature >= HOT ? 'n hot' : 'n', number(g.temperature, (v) => Math.round(v) + ' °C')),
 		td('n', number(g.power, (v) => String(Math.round(v))), make('span', { class: 'wide' }, limit),
 			g.power === undefined ? '' : ' W'),
-		td('hot', trouble.join(', ')));
+		td('', ...names.map((n) => make('bdi', { class: 'whose' }, plain(n))), make('span', { class: 'hot' },
+			trouble.join(', '))));
 }
 
 // A row a GPU. Whose each is, the machine says while nodes run; else it is known where all of them are one node's.
@@ -382,7 +382,7 @@ function drawSample(c) {
 	put(c.facts, machineFacts(c.agent, c.sample, nowAt()));
 	c.table.hidden = !rows.length;
 	c.body.replaceChildren(...rows);
-	put(c.note, c.shared ? 'Which of these GPUs each of its nodes has, its machine knows alone.' : '');
+	put(c.note, c.shared ? 'Which of these GPUs each of its nodes has is not known: its machine does not say it.' : '');
 }
 
 function makeCard(id) {
@@ -394,7 +394,7 @@ function makeCard(id) {
 		'power', 'trouble']
 		.map((kind) => make('col', { class: 'gpu-' + kind }))), make('thead', { class: 'unseen' }, make('tr',
 			{}, ...['GPU', 'Use', 'Now',
-		'Memory', 'Heat', 'Power', 'Trouble'].map((text) => make('th', { scope: 'col' }, text)))), c.body);
+		'Memory', 'Heat', 'Power', 'Node and trouble'].map((text) => make('th', { scope: 'col' }, text)))), c.body);
 	c.box = make('section', { class: 'group machine' }, make('header', {},
 		make('h3', { class: 'state-cell' }, c.mark, c.title), c.facts), c.why, c.hosts_box, c.table, c.note);
 	return c;
