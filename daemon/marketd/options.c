@@ -35,6 +35,8 @@ enum opt {
 	OPT_OUT,
 	OPT_ISSUER,
 	OPT_CLIENT,
+	OPT_PAGE_CLIENT,
+	OPT_CLIENT_SECRET,
 	OPT_ISSUER_CA,
 	OPT_GROUPS,
 	OPT_ROLES,
@@ -70,6 +72,8 @@ static const struct option rows[] = {
 	{ "out", required_argument, NULL, OPT_OUT },
 	{ "oidc-issuer", required_argument, NULL, OPT_ISSUER },
 	{ "oidc-client-id", required_argument, NULL, OPT_CLIENT },
+	{ "oidc-page-client-id", required_argument, NULL, OPT_PAGE_CLIENT },
+	{ "oidc-client-secret-file", required_argument, NULL, OPT_CLIENT_SECRET },
 	{ "oidc-ca", required_argument, NULL, OPT_ISSUER_CA },
 	{ "oidc-groups", required_argument, NULL, OPT_GROUPS },
 	{ "oidc-roles", required_argument, NULL, OPT_ROLES },
@@ -112,6 +116,10 @@ static const char help[] =
 	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
 	"  --oidc-issuer URL   people sign in with this issuer of identities, by OpenID Connect\n"
 	"  --oidc-client-id ID the market's own name there\n"
+	"  --oidc-page-client-id ID\n"
+	"                      the name of the market's page there, if it has its own\n"
+	"  --oidc-client-secret-file FILE\n"
+	"                      the page's secret there, unless it is a public client\n"
 	"  --oidc-ca FILE      authorities in PEM that sign the issuer's certificate\n"
 	"  --oidc-groups CLAIM where the issuer's tokens name a person's groups, with --oidc-roles\n"
 	"  --oidc-roles LIST   roles by group: GROUP=ROLE,…\n"
@@ -183,6 +191,12 @@ static int read_oidc(struct options *o, int opt, const char *text)
 			: options_complain("oidc-issuer", text, "https://…, or http://127.0.0.1… on this machine");
 	case OPT_CLIENT:
 		o->issuer.client = text;
+		return -1;
+	case OPT_PAGE_CLIENT:
+		o->issuer.page = text;
+		return -1;
+	case OPT_CLIENT_SECRET:
+		o->issuer.secret = text;
 		return -1;
 	case OPT_ISSUER_CA:
 		o->issuer.ca = text;
@@ -272,6 +286,8 @@ static int read_option(struct options *o, int opt, const char *text)
 		return -1;
 	case OPT_ISSUER:
 	case OPT_CLIENT:
+	case OPT_PAGE_CLIENT:
+	case OPT_CLIENT_SECRET:
 	case OPT_ISSUER_CA:
 	case OPT_GROUPS:
 	case OPT_ROLES:
@@ -366,7 +382,8 @@ static int check_together(struct options *o)
 		fputs("nanopod-marketd: --tls-next-key needs --tls-cert and --tls-key\n", stderr);
 		return USAGE;
 	}
-	if (!o->issuer.url != !o->issuer.client || (!o->issuer.url && (o->issuer.ca || o->signin.accounts))) {
+	if (!o->issuer.url != !o->issuer.client ||
+		(!o->issuer.url && (o->issuer.ca || o->issuer.page || o->issuer.secret || o->signin.accounts))) {
 		fputs("nanopod-marketd: give both --oidc-issuer and --oidc-client-id\n", stderr);
 		return USAGE;
 	}

@@ -19,6 +19,7 @@
 #include "marketd/http/http.h"
 #include "marketd/http/listen.h"
 #include "marketd/notify.h"
+#include "marketd/oidc/codes.h"
 #include "marketd/oidc/issuer.h"
 #include "marketd/outward/outward.h"
 #include "marketd/policy/opa.h"
@@ -135,6 +136,15 @@ static int open_series(struct server *s, struct fail *f)
 	return series_open(&s->api.series, folder, f);
 }
 
+static int open_issuer(struct server *s, struct fail *f)
+{
+	int rc = issuer_new(&s->api.issuer, &s->o->issuer, s->api.outward, f);
+
+	if (rc == 0 && codes_new(&s->api.codes, s->api.issuer, s->api.outward) != 0)
+		rc = fail_set(f, -ENOMEM, "out of memory");
+	return rc;
+}
+
 static int open_market(struct server *s, struct fail *f)
 {
 	struct store *store = NULL;
@@ -163,11 +173,13 @@ static int open_market(struct server *s, struct fail *f)
 		&(struct watch_settings){ .silent_ms = s->o->agent_silent * 1000, .await_seconds = s->o->node_wait },
 		s->api.now_ms);
 	rc = rc ? rc : outward_new(&s->api.outward, s->loop);
-	if (rc == 0 && s->o->issuer.url)
-		rc = issuer_new(&s->api.issuer, &s->o->issuer, s->api.outward);
 	rc = rc ? rc : quotas_new(&s->api.quotas, s->o->quotas, s->o->quota_count);
 	if (rc != 0)
 		return fail_set(f, rc, "out of memory");
+	if (s->o->issuer.url)
+		rc = open_issuer(s, f);
+	if (rc != 0)
+		return rc;
 	np_recheck_begin(&s->api);
 	rc = watch_time(s->api.watch, s->market, s->api.now_ms, clock_of(s), f);
 	return rc == 0 ? market_commit(s->market, f) : rc;
@@ -447,6 +459,7 @@ static void close_all(struct server *s)
 	np_public_close(&s->api);
 	api_close(&s->api);
 	opa_free(s->api.opa);
+	codes_free(s->api.codes);
 	issuer_free(s->api.issuer);
 	outward_free(s->api.outward);
 	quotas_free(s->api.quotas);

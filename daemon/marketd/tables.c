@@ -23,6 +23,7 @@ const struct route *const api_tables[] = {
 	api_np_authz_routes,
 	api_np_people_routes,
 	api_np_signin_routes,
+	api_np_signin_page_routes,
 	api_np_account_routes,
 	api_np_host_routes,
 	api_np_drain_routes,
@@ -82,6 +83,7 @@ const struct schema *const schema_tables[] = {
 	schema_np_authz,
 	schema_np_people,
 	schema_np_signin,
+	schema_np_signin_page,
 	schema_old,
 	NULL,
 };

@@ -10,7 +10,8 @@ Object.assign(globalThis, page, frame);
 const nodes = load('nodes.js'), money = load('money.js');
 
 globalThis.typeBy = (id) => (id === 'isku_1' ? { gpus: 8 } : undefined);
-const machines = load('machines.js'), market = load('market.js');
+globalThis.views = {};
+const machines = load('machines.js'), market = load('market.js'), signin = load('signin.js');
 
 function is(got, want, text) {
 	const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
@@ -147,3 +148,14 @@ is([{ np_reason: 'price_too_low', status: 'cancelled' }, { np_reason: 'new_reaso
 	['what is on sale costs more than the limit', 'new reason', 'withdrawn', 'nobody has traded all of it yet', '', 'toString'], 'why an order failed');
 is([{ sold_seconds: 0, on_sale_seconds: 0 }, { sold_seconds: 1, on_sale_seconds: 3 }, { sold_seconds: 999, on_sale_seconds: 1 }].map((s) =>
 	market.shareText(market.shareOf(s))), ['–', '25 %', '99 %'], 'a share is rounded down, and of nothing is none');
+
+// ---- Signing in at the issuer ----------------------------------------------------------------------
+const kept = { state: 's', nonce: 'n', verifier: 'v', invitation: 'npi_x' };
+const back = (text, mine) => signin.signInBack(new URLSearchParams(text), mine, 'https://m/');
+is(back('code=c&state=s&iss=i', kept).body, { code: 'c', code_verifier: 'v', nonce: 'n', redirect_uri: 'https://m/', iss: 'i', invitation: 'npi_x' },
+	'what came back goes to the market with what only this tab knows');
+is([back('code=c&state=t', kept), back('code=c&state=s', null), back('code=c', kept)].map((x) => x.why),
+	Array(3).fill('This sign-in began in another tab, or was finished before. Sign in again here.'), 'what another tab began is not finished here');
+is([back('error=access_denied&state=s', kept), back('error=x&error_description=a%1bb&state=s', kept)].map((x) => x.why),
+	['Not signed in: you or the issuer refused.', 'The issuer signed nobody in: a<001B>b.'], 'a refusal of the issuer');
+is(signin.base64url([251, 255, 254, 0]), '-__-AA', 'base64url');

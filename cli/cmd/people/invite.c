@@ -2,6 +2,7 @@
 /* nanopod invite: makes an invitation to the account, and prints the one line to send. */
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
@@ -16,6 +17,13 @@ static const struct column columns[] = {
 	{ "id", COLUMN_WIDE, "its id" },
 	{ 0 },
 };
+
+static void invite_note(struct nanopod *np, const char *url, const char *code)
+{
+	print_note(np, "send the line to the person; it works once, and is shown only this once");
+	if (str_starts(url, "http"))
+		print_note(np, "or, for a browser, send %s/#invite=%s", url, code);
+}
 
 static int invite_show(struct market_link *m, const struct options *o)
 {
@@ -40,7 +48,7 @@ static int invite_show(struct market_link *m, const struct options *o)
 				i.code, i.id });
 		rc = rows_end(r);
 		if (cell_for_people(np) && !option_given(o, "quiet"))
-			print_note(np, "send the line to the person; it works once, and is shown only this once");
+			invite_note(np, m->url, i.code);
 	}
 	buf_release(&roles);
 	buf_release(&line);

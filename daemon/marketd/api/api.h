@@ -36,6 +36,7 @@ struct request {
 	int32_t scopes;
 	bool local;                    /* came through the unix socket: the operator */
 	bool cookie;                   /* the token is that of the page's cookie, not of a header */
+	bool page;                     /* the market's own page sent it, and no other page can have */
 	int refused;                   /* why the token was refused (enum reason); 0 */
 	uint64_t joined;               /* account of a used join token, whose answer may have been lost; 0 */
 	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */
@@ -55,6 +56,7 @@ struct request {
 	bool last_ask;                 /* the wait is over: answer with what there is, even nothing */
 };
 
+struct codes;
 struct issuer;
 struct nonces;
 struct opa;
@@ -114,6 +116,7 @@ struct api {
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct issuer *issuer;         /* who knows people; NULL: nobody does, and there are tokens alone */
+	struct codes *codes;           /* of it, for the page; NULL: as above */
 	const struct signin_settings *signin;
 	struct outward *outward;       /* what the market asks of others; NULL: nothing */
 	uint64_t errands_ended;        /* how many of those have ended */

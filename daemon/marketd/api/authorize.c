@@ -26,8 +26,7 @@ int32_t auth_role_scopes(int32_t roles)
 	return all;
 }
 
-/* Of a person's token only what the roles allow now: who lowers them need not look for tokens. */
-static int32_t auth_scopes(const struct engine *e, const struct token *t)
+int32_t auth_scopes(const struct engine *e, const struct token *t)
 {
 	const struct person *x = engine_person(e, t->person);
 	int32_t may = x ? auth_role_scopes(x->roles) : 0;

@@ -18,6 +18,9 @@ enum {
 /* What people with these roles (enum role) may do. */
 int32_t auth_role_scopes(int32_t roles);
 
+/* Of a person's token only what the roles allow now: who lowers them need not look for tokens. */
+int32_t auth_scopes(const struct engine *e, const struct token *t);
+
 /* Fills account, token or agent, and scopes from "Bearer npk_…" or "Bearer nps_agt_…" (NULL: none); or refused. */
 void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q);
 

@@ -97,6 +97,8 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/who/np_people.c \
 	daemon/marketd/api/np/np_report.c \
 	daemon/marketd/api/who/np_signin.c \
+	daemon/marketd/api/who/np_signin_page.c \
+	daemon/marketd/api/who/signin.h \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
 	daemon/marketd/api/np/np_grants.c \

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "marketd/oidc/jwt.h"
 
@@ -18,12 +20,14 @@ enum {
 	FRESH_MS = 3600000,     /* older keys count only where newer ones cannot be fetched */
 	PAGE_MAX = 64 * 1024,
 	KEYS_BYTES = 256 * 1024,
+	SECRET_BYTES_MOST = 1024,
 	SIGN_IN_AGE = 600, /* seconds: an older token is of an earlier sign-in */
 };
 
 struct issuer {
 	const struct issuer_settings *set;
 	struct outward *outward;
+	char *secret;                             /* of the page; NULL: none */
 	json_t *page, *keys;                      /* what it published; NULL: not known */
 	json_t *coming;                           /* its page, while its keys are fetched */
 	struct errand *errand;                    /* under way: for the page, or, with `coming`, for the keys */
@@ -208,7 +212,7 @@ int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t
 	struct fail *why)
 {
 	struct jwt_expected x = { .issuer = i->set->url,
-		.audience = i->set->client,
+		.audience = nonce ? issuer_page_client(i) : i->set->client,
 		.nonce = nonce,
 		.now = now,
 		.age = SIGN_IN_AGE };
@@ -224,16 +228,58 @@ int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t
 	return issuer_begin(i, now_ms) == 0 ? -EAGAIN : rc;
 }
 
+const json_t *issuer_says(const struct issuer *i, const char *name)
+{
+	return json_object_get(i->page, name);
+}
+
+const char *issuer_endpoint(const struct issuer *i, const char *name)
+{
+	const char *url = json_string_value(issuer_says(i, name));
+
+	return issuer_safe(i, url) ? url : NULL;
+}
+
 /* ---- The whole -------------------------------------------------------------------------- */
 
-int issuer_new(struct issuer **out, const struct issuer_settings *set, struct outward *o)
+/* One line. */
+static int issuer_read_secret(struct issuer *i, struct fail *f)
+{
+	const char *file = i->set->secret;
+	struct buf text;
+	struct stat st;
+	int rc;
+
+	if (stat(file, &st) == 0 && (st.st_mode & 077))
+		return fail_set(f, -EPERM, "other users can read '%s'; close it with 'chmod 600 %s'", file, file);
+	buf_init(&text, SECRET_BYTES_MOST);
+	rc = buf_read_file(&text, file);
+	if (rc)
+		rc = fail_errno(f, rc, -rc, "cannot read the client's secret '%s'", file);
+	else if (strcspn(buf_text(&text), "\r\n") == 0)
+		rc = fail_set(f, -EINVAL, "no secret in '%s'; its first line is the secret", file);
+	else if (!(i->secret = strndup(buf_text(&text), strcspn(buf_text(&text), "\r\n"))))
+		rc = fail_set(f, -ENOMEM, "out of memory");
+	if (text.data)
+		explicit_bzero(text.data, text.cap);
+	buf_release(&text);
+	return rc;
+}
+
+int issuer_new(struct issuer **out, const struct issuer_settings *set, struct outward *o, struct fail *f)
 {
 	struct issuer *i = calloc(1, sizeof *i);
+	int rc;
 
 	if (!i)
-		return -ENOMEM;
+		return fail_set(f, -ENOMEM, "out of memory");
 	i->set = set;
 	i->outward = o;
+	rc = set->secret ? issuer_read_secret(i, f) : 0;
+	if (rc) {
+		issuer_free(i);
+		return rc;
+	}
 	issuer_recall(i);
 	*out = i;
 	return 0;
@@ -244,6 +290,9 @@ void issuer_free(struct issuer *i)
 	if (!i)
 		return;
 	errand_free(i->errand);
+	if (i->secret)
+		explicit_bzero(i->secret, strlen(i->secret));
+	free(i->secret);
 	json_decref(i->page);
 	json_decref(i->keys);
 	json_decref(i->coming);
@@ -253,4 +302,14 @@ void issuer_free(struct issuer *i)
 const struct issuer_settings *issuer_settings(const struct issuer *i)
 {
 	return i->set;
+}
+
+const char *issuer_page_client(const struct issuer *i)
+{
+	return i->set->page ? i->set->page : i->set->client;
+}
+
+const char *issuer_secret(const struct issuer *i)
+{
+	return i->secret;
 }

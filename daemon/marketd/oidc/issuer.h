@@ -15,6 +15,8 @@
 struct issuer_settings {
 	const char *url;    /* exactly as the issuer calls itself */
 	const char *client; /* client_id of this market */
+	const char *page;   /* client_id of its page; NULL: the same */
+	const char *secret; /* file with the page's secret there; NULL: it is a public client */
 	const char *ca;     /* file of authorities in PEM; NULL */
 	const char *kept;   /* file for what it published */
 };
@@ -26,10 +28,19 @@ enum { ISSUER_WAIT_MS = 8000 /* how long a request waits for it at most */ };
 /* Is that a URL of an issuer: https://, or http:// on this machine? */
 bool issuer_url_valid(const char *url);
 
-/* The caller keeps settings and o, which must outlive it. 0 or -ENOMEM; the file that it keeps may be missing. */
-int issuer_new(struct issuer **out, const struct issuer_settings *set, struct outward *o);
+/*
+ * The caller keeps settings and o, which must outlive it. 0, -ENOMEM, or the secret cannot be read; the file that it
+ * keeps may be missing.
+ */
+int issuer_new(struct issuer **out, const struct issuer_settings *set, struct outward *o, struct fail *f);
 void issuer_free(struct issuer *i);
 const struct issuer_settings *issuer_settings(const struct issuer *i);
+const char *issuer_page_client(const struct issuer *i);
+const char *issuer_secret(const struct issuer *i); /* NULL: none */
+
+/* Of what it published; NULL: nothing, or nothing is known yet. An endpoint ("token_endpoint" …) is safe to ask. */
+const json_t *issuer_says(const struct issuer *i, const char *name);
+const char *issuer_endpoint(const struct issuer *i, const char *name);
 
 /* After errands have ended: takes what was fetched. */
 void issuer_turn(struct issuer *i, int64_t now_ms);
@@ -41,7 +52,10 @@ void issuer_turn(struct issuer *i, int64_t now_ms);
  */
 int issuer_ready(struct issuer *i, int64_t now_ms, struct fail *why);
 
-/* jwt_check() with its keys, which are fetched again for a key that is unknown, at most once a minute (-EAGAIN). */
+/*
+ * jwt_check() with its keys, which are fetched again for a key that is unknown, at most once a minute (-EAGAIN). nonce:
+ * that of a sign-in on the page, by the page's client; NULL: at a terminal.
+ */
 int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t now, int64_t now_ms, json_t **claims,
 	struct fail *why);
 

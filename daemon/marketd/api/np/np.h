@@ -15,6 +15,7 @@ extern const struct route api_np_session_routes[];  /* np_session.c: browsers th
 extern const struct route api_np_authz_routes[];    /* np_authz.c: who may pass a gateway */
 extern const struct route api_np_people_routes[];   /* np_people.c: people, invitations */
 extern const struct route api_np_signin_routes[];   /* np_signin.c: by an issuer of identities */
+extern const struct route api_np_signin_page_routes[]; /* np_signin_page.c: the same with a browser */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
@@ -96,6 +97,12 @@ int np_revoke_token(struct api *api, const struct request *q, struct reply *r); 
 
 /* The name of a browser's session, with the id of the token that made it: it ends with that. */
 #define NP_SESSION_NAME "browser, signed in by "
+#define NP_SESSION_ISSUER "the issuer" /* instead of a token's id */
+enum { NP_SESSION_LIFE = 12 * 3600 };
+/* Sessions that are over still count as tokens of the account, which may have a limited number: ends some. */
+void np_session_clear(struct api *api, const struct request *q, uint64_t account);
+/* Answers 201 and sets the cookie: `made` is the token of a new session, and is released. */
+int np_session_begin(struct api *api, const struct request *q, struct reply *r, json_t *made);
 bool np_tokens_session(const struct token *t);
 void np_tokens_end_sessions(struct api *api, const struct request *q, uint64_t account, uint64_t token); /* by it */
 
@@ -211,6 +218,7 @@ extern const struct schema schema_np_session[];
 extern const struct schema schema_np_authz[];
 extern const struct schema schema_np_people[];
 extern const struct schema schema_np_signin[];
+extern const struct schema schema_np_signin_page[];
 extern const struct schema schema_old[];            /* of /v1 and /v0 */
 
 #endif

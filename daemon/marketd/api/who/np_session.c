@@ -7,13 +7,17 @@
 #include "marketd/api/np/np.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "market/client.h"
 #include "market/ident.h"
 #include "market/reason.h"
+#include "marketd/api/authorize.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
+#include "marketd/oidc/issuer.h"
 
-enum { SESSION_LIFE = 12 * 3600, SESSION_CLEARED = 16 /* old ones revoked with each new one */ };
+enum { SESSION_CLEARED = 16 /* old ones revoked with each new one */ };
 
 static bool session_revoke(struct api *api, const struct request *q, const struct token *t, struct fail *why)
 {
@@ -22,8 +26,7 @@ static bool session_revoke(struct api *api, const struct request *q, const struc
 	return api_apply(api, q, &ev, NULL, why) == 0;
 }
 
-/* Sessions that are over still count as tokens of the account, which may have a limited number. */
-static void session_clear_old(struct api *api, const struct request *q, uint64_t account)
+void np_session_clear(struct api *api, const struct request *q, uint64_t account)
 {
 	const struct engine *e = market_engine(api->market);
 	int64_t now = market_now(api->market);
@@ -38,6 +41,23 @@ static void session_clear_old(struct api *api, const struct request *q, uint64_t
 	}
 }
 
+/* Who signed in at the issuer may want to sign out there, too: on a machine of others the next one would be them. */
+static json_t *session_sign_out(const struct api *api, const struct token *t)
+{
+	const char *end = api->issuer ? issuer_endpoint(api->issuer, "end_session_endpoint") : NULL;
+	struct buf url;
+	json_t *o = NULL;
+
+	if (!end || !t || !t->name || strcmp(t->name, NP_SESSION_NAME NP_SESSION_ISSUER) != 0)
+		return json_null();
+	buf_init(&url, 4096);
+	if (!buf_addf(&url, "%s%cclient_id=", end, strchr(end, '?') ? '&' : '?') &&
+		!client_quote(&url, issuer_page_client(api->issuer)))
+		o = json_string(buf_text(&url));
+	buf_release(&url);
+	return o ? o : json_null();
+}
+
 /* What the page has to know to show what concerns its reader, and nothing else. */
 static json_t *session_json(struct api *api, const struct request *q)
 {
@@ -45,12 +65,12 @@ static json_t *session_json(struct api *api, const struct request *q)
 	const struct account *a = engine_account(e, q->account);
 	const struct token *t = engine_token(e, q->token);
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "object", "page_session", "account_id",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:o}", "object", "page_session", "account_id",
 		a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name", render_text(a ? a->name : NULL),
 		"state", a ? json_string(np_account_state(a)) : json_null(), "token", np_token_whose(t, q->scopes),
 		"cookie", (int)(q->cookie && t), "machines",
 		(int)(a && (engine_host_after(e, a->id, 0) || engine_agent_after(e, a->id, 0))), "now",
-		(json_int_t)market_now(api->market));
+		(json_int_t)market_now(api->market), "sign_out", session_sign_out(api, t));
 }
 
 static int get_session(struct api *api, const struct request *q, struct reply *r)
@@ -60,13 +80,28 @@ static int get_session(struct api *api, const struct request *q, struct reply *r
 	return api_json(q, r, 200, session_json(api, q));
 }
 
+int np_session_begin(struct api *api, const struct request *q, struct reply *r, json_t *made)
+{
+	struct request as = *q;
+	const struct token *t;
+
+	ident_parse(IDENT_TOKEN, json_string_value(json_object_get(made, "id")), &as.token);
+	t = engine_token(market_engine(api->market), as.token);
+	snprintf(r->session, sizeof r->session, "%s", json_string_value(json_object_get(made, "token")));
+	json_decref(made);
+	r->session_life = t->expires - market_now(api->market);
+	as.account = t->account;
+	as.cookie = true;
+	as.scopes = auth_scopes(market_engine(api->market), t);
+	return api_json(q, r, 201, session_json(api, &as));
+}
+
 static int post_session(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct token *t = engine_token(market_engine(api->market), q->token);
 	int64_t now = market_now(api->market);
 	char name[sizeof NP_SESSION_NAME + IDENT_TEXT], id[IDENT_TEXT];
 	struct event ev = { .name = name };
-	struct request as = *q;
 	json_t *made;
 
 	if (api->private_book)
@@ -76,20 +111,11 @@ static int post_session(struct api *api, const struct request *q, struct reply *
 		return api_refuse(q, r, REASON_INVALID, NULL,
 			"a session begins with a token, as 'Authorization: Bearer npk_…'");
 	ev.u.token.scopes = q->scopes;
-	ev.u.token.expires = t->expires && t->expires < now + SESSION_LIFE ? t->expires : now + SESSION_LIFE;
+	ev.u.token.expires = t->expires && t->expires < now + NP_SESSION_LIFE ? t->expires : now + NP_SESSION_LIFE;
 	snprintf(name, sizeof name, "%s%s", NP_SESSION_NAME, ident_text(IDENT_TOKEN, t->id, id));
-	session_clear_old(api, q, t->account);
+	np_session_clear(api, q, t->account);
 	made = np_token_make(api, q, r, t->account, &ev);
-	if (!made)
-		return r->status;
-	snprintf(r->session, sizeof r->session, "%s", json_string_value(json_object_get(made, "token")));
-	r->session_life = ev.u.token.expires - now;
-	ident_parse(IDENT_TOKEN, json_string_value(json_object_get(made, "id")), &as.token);
-	as.account = t->account;
-	as.cookie = true;
-	as.scopes = ev.u.token.scopes;
-	json_decref(made);
-	return api_json(q, r, 201, session_json(api, &as));
+	return made ? np_session_begin(api, q, r, made) : r->status;
 }
 
 static int delete_session(struct api *api, const struct request *q, struct reply *r)
@@ -125,6 +151,8 @@ static const struct schema_field np_session_fields[] = {
 	{ "cookie", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "signed in by the page's cookie" },
 	{ "machines", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "the account has machines or hosts on the market" },
 	TIME("now", FIELD_REQUIRED),
+	{ "sign_out", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"where the issuer ends its own session; null: this session did not begin there" },
 	{ 0 },
 };
 

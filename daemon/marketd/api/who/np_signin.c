@@ -13,13 +13,12 @@
 #include "marketd/api/authorize.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
+#include "marketd/api/who/signin.h"
 #include "marketd/oidc/issuer.h"
-
-#define SIGNIN_SCOPE "openid profile email"
 
 /* ---- Who it is -------------------------------------------------------------------------- */
 
-static int signin_wait(const struct request *q, struct reply *r)
+int signin_wait(const struct request *q, struct reply *r)
 {
 	if (q->last_ask)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL,
@@ -29,7 +28,7 @@ static int signin_wait(const struct request *q, struct reply *r)
 	return r->status = 200;
 }
 
-static bool signin_has_issuer(const struct api *api, const struct request *q, struct reply *r)
+bool signin_has_issuer(const struct api *api, const struct request *q, struct reply *r)
 {
 	if (api->issuer)
 		return true;
@@ -38,22 +37,26 @@ static bool signin_has_issuer(const struct api *api, const struct request *q, st
 	return false;
 }
 
-/* What the issuer says; NULL: the answer waits, or is a refusal. */
-static json_t *signin_claims(struct api *api, const struct request *q, struct reply *r, const char *token,
-	const char *nonce)
+int signin_ready(struct api *api, const struct request *q, struct reply *r)
+{
+	struct fail why = { 0 };
+	int rc = issuer_ready(api->issuer, api->now_ms, &why);
+
+	if (rc == -EAGAIN)
+		return signin_wait(q, r);
+	return rc ? api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s; who is signed in stays so", why.text) : 0;
+}
+
+json_t *signin_claims(struct api *api, const struct request *q, struct reply *r, const char *token, const char *nonce)
 {
 	struct fail why = { 0 };
 	json_t *claims = NULL;
-	int rc = issuer_ready(api->issuer, api->now_ms, &why);
+	int rc = issuer_check(api->issuer, token, nonce, market_now(api->market), api->now_ms, &claims, &why);
 
-	if (rc == 0)
-		rc = issuer_check(api->issuer, token, nonce, market_now(api->market), api->now_ms, &claims, &why);
-	else if (rc != -EAGAIN)
-		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s; who is signed in stays so", why.text);
 	if (rc == -EAGAIN)
 		signin_wait(q, r);
-	else if (rc && !r->status)
-		api_refuse(q, r, REASON_UNAUTHENTICATED, "id_token", "%s", why.text);
+	else if (rc)
+		api_refuse(q, r, REASON_UNAUTHENTICATED, nonce ? "code" : "id_token", "%s", why.text);
 	return claims;
 }
 
@@ -164,10 +167,8 @@ static int signin_first(struct api *api, struct request *as, struct reply *r, co
 	if (api->signin->accounts)
 		return signin_make_account(api, as, r, j, out);
 	return api_refuse(as, r, REASON_FORBIDDEN, NULL,
-		"'%.100s' is no person of an account here; ask an owner for an invitation, then 'nanopod login "
-		"--invite "
-		"CODE'",
-		j->email ? j->email : j->name);
+		"'%.100s' is no person of an account here; ask an owner for an invitation, then %s",
+		j->email ? j->email : j->name, as->page ? "open its link" : "'nanopod login --invite CODE'");
 }
 
 /* What the issuer calls this person now, and these roles. */
@@ -205,8 +206,8 @@ static int signin_refresh(struct api *api, struct request *as, struct reply *r, 
 	return rc ? api_failed(as, r, rc, NULL, &why) : 0;
 }
 
-/* The person of these claims, made or brought up to date. NULL: refused. */
-static const struct person *signin_person(struct api *api, struct request *as, struct reply *r, const json_t *claims)
+const struct person *signin_person(struct api *api, struct request *as, struct reply *r, const json_t *claims,
+	int64_t life, struct event *ev)
 {
 	char identity[NAME_BYTES + 1];
 	struct joining j = { .name = signin_name(claims),
@@ -218,9 +219,17 @@ static const struct person *signin_person(struct api *api, struct request *as, s
 
 	snprintf(identity, sizeof identity, "%s %s", issuer_settings(api->issuer)->url,
 		json_string_value(json_object_get(claims, "sub")));
+	as->token = as->person = 0;
+	as->scopes = 0;
 	x = engine_person_known(market_engine(api->market), identity);
 	status = x ? signin_refresh(api, as, r, &j, x) : signin_first(api, as, r, &j, &x);
-	return status ? NULL : x;
+	if (status)
+		return NULL;
+	as->person = x->id;
+	ev->u.token.scopes = auth_role_scopes(ROLES_ALL);
+	ev->u.token.person = x->id;
+	ev->u.token.expires = market_now(api->market) + life;
+	return x;
 }
 
 /* ---- Routes ----------------------------------------------------------------------------- */
@@ -243,21 +252,15 @@ static int post_signin(struct api *api, const struct request *q, struct reply *r
 	const struct person *x;
 	json_t *claims, *token;
 
-	if (!signin_has_issuer(api, q, r))
+	if (!signin_has_issuer(api, q, r) || signin_ready(api, q, r))
 		return r->status;
 	claims = signin_claims(api, q, r, body_text(q->body, "id_token"), NULL);
 	if (!claims)
 		return r->status;
-	as.token = as.person = 0;
-	as.scopes = 0;
-	x = signin_person(api, &as, r, claims);
+	x = signin_person(api, &as, r, claims, api->signin->life, &ev);
 	json_decref(claims);
 	if (!x)
 		return r->status;
-	as.person = x->id;
-	ev.u.token.scopes = auth_role_scopes(ROLES_ALL);
-	ev.u.token.person = x->id;
-	ev.u.token.expires = market_now(api->market) + api->signin->life;
 	token = np_token_issue(api, &as, r, x->account, &ev);
 	if (!token)
 		return r->status;

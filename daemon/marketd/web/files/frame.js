@@ -16,7 +16,7 @@ const SILENCE = 45000, TRIES = 3, ALERTS_EVERY = 30000, ALERT_PAGES = 3, ALERTS_
 const SEVERITIES = ['critical', 'warning', 'info'];
 const views = {};
 const me = { who: null, view: 'book', root: null, last: '', turn: 0, at: 0, failures: 0, why: '', since: 0, wrong: '',
-	reading: false, again: false, later: 0 };
+	reading: false, again: false, later: 0, invitation: '' };
 
 // ---- Texts: functions of their arguments alone, for tests, too ----------------------------------
 
@@ -528,6 +528,31 @@ function signInWith(text) {
 	put(by('sign-why'), text);
 	by('token').value = '';
 	by('entry').showModal();
+	loadView('signin').then(() => views.signin.offer(), () => null);
+}
+
+// Of a link that ends with #invite=CODE, which no server hears.
+function takeInvitation() {
+	const [, code] = /^#invite=(npi_[\w-]+)$/.exec(location.hash) || [];
+
+	if (!code)
+		return;
+	history.replaceState(null, '', '/');
+	me.invitation = code;
+	if (me.who)
+		tell('You are signed in as ' + plain(me.who.account_name) + '. Sign out to use the invitation.');
+	else
+		signInWith('');
+}
+
+// The issuer sends browsers back to this page with its answer.
+async function cameBack() {
+	const query = new URLSearchParams(location.search);
+
+	if (!query.has('state') || !(query.has('code') || query.has('error')))
+		return '';
+	await loadView('signin');
+	return views.signin.came();
 }
 
 async function signIn() {
@@ -560,10 +585,21 @@ async function signIn() {
 	by('sign-go').disabled = false;
 }
 
+function tell(text) {
+	say(text);
+	put(by('done'), text);
+	by('done').hidden = false;
+	setTimeout(() => { by('done').hidden = true; }, 8000);
+}
+
 async function signOut() {
+	const there = me.who.sign_out;
+
 	await ask('DELETE', '/np/v1/session').catch(() => null);
 	signedOut('');
 	say('Signed out');
+	if (there) /* else the next person at this machine would be signed in by one click */
+		location.assign(there + '&post_logout_redirect_uri=' + encodeURIComponent(location.origin + '/'));
 }
 
 // ---- Actions: what it would do, then the deed -----------------------------------------------------------
@@ -643,10 +679,7 @@ function action(spec) {
 			const said = await spec.act(values(), key);
 
 			by('deed').close();
-			say(said);
-			put(by('done'), said);
-			by('done').hidden = false;
-			setTimeout(() => { by('done').hidden = true; }, 8000);
+			tell(said);
 			refresh();
 		} catch (e) {
 			why.hidden = false;
@@ -675,7 +708,7 @@ async function frame() {
 	by('sign-not').addEventListener('click', () => by('entry').close());
 	by('sign-out').addEventListener('click', signOut);
 	by('again').addEventListener('click', () => me.view !== 'book' && (listen(), refresh()));
-	addEventListener('hashchange', show);
+	addEventListener('hashchange', () => (takeInvitation(), show()));
 	document.addEventListener('visibilitychange', () => (document.hidden ? me.stop?.abort() : me.who && listen()));
 	document.addEventListener('click', async (e) => {
 		const buy = e.target.closest('.buy');
@@ -685,7 +718,10 @@ async function frame() {
 		await loadView('nodes').then(() => views.nodes.buy(buy.dataset.sku, Number(buy.dataset.span)), (why) =>
 			say(why.message));
 	});
+	let why = '';
+
 	try {
+		why = await cameBack();
 		const who = await ask('GET', '/np/v1/session');
 
 		if (who.token)
@@ -695,6 +731,9 @@ async function frame() {
 	} catch {
 		by('sign-in').hidden = false;
 	}
+	if (why)
+		signInWith(why);
+	takeInvitation();
 }
 
 if (typeof document !== 'undefined')
