@@ -40,6 +40,7 @@ enum opt {
 	OPT_ISSUER_CA,
 	OPT_GROUPS,
 	OPT_ROLES,
+	OPT_ADMIN_GROUP,
 	OPT_NEW,
 	OPT_LIFE,
 	OPT_FORCE,
@@ -77,6 +78,7 @@ static const struct option rows[] = {
 	{ "oidc-ca", required_argument, NULL, OPT_ISSUER_CA },
 	{ "oidc-groups", required_argument, NULL, OPT_GROUPS },
 	{ "oidc-roles", required_argument, NULL, OPT_ROLES },
+	{ "oidc-admin-group", required_argument, NULL, OPT_ADMIN_GROUP },
 	{ "oidc-new", required_argument, NULL, OPT_NEW },
 	{ "sign-in-days", required_argument, NULL, OPT_LIFE },
 	{ "force", no_argument, NULL, OPT_FORCE },
@@ -123,6 +125,8 @@ static const char help[] =
 	"  --oidc-ca FILE      authorities in PEM that sign the issuer's certificate\n"
 	"  --oidc-groups CLAIM where the issuer's tokens name a person's groups, with --oidc-roles\n"
 	"  --oidc-roles LIST   roles by group: GROUP=ROLE,…\n"
+	"  --oidc-admin-group GROUP\n"
+	"                      people of this group are operators of the market, with --oidc-groups\n"
 	"  --oidc-new WHO      a first sign-in: invited, or account, which makes one (default: invited)\n"
 	"  --sign-in-days N    days that a person stays signed in (default: 30)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
@@ -203,6 +207,9 @@ static int read_oidc(struct options *o, int opt, const char *text)
 		return -1;
 	case OPT_GROUPS:
 		o->signin.groups = text;
+		return -1;
+	case OPT_ADMIN_GROUP:
+		o->signin.admin = text;
 		return -1;
 	case OPT_ROLES:
 		o->signin.roles = text;
@@ -291,6 +298,7 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_ISSUER_CA:
 	case OPT_GROUPS:
 	case OPT_ROLES:
+	case OPT_ADMIN_GROUP:
 	case OPT_NEW:
 		return read_oidc(o, opt, text);
 	case OPT_LEVEL:
@@ -387,8 +395,8 @@ static int check_together(struct options *o)
 		fputs("nanopod-marketd: give both --oidc-issuer and --oidc-client-id\n", stderr);
 		return USAGE;
 	}
-	if (!o->signin.groups != !o->signin.roles) {
-		fputs("nanopod-marketd: give both --oidc-groups and --oidc-roles\n", stderr);
+	if (!o->signin.groups != !(o->signin.roles || o->signin.admin)) {
+		fputs("nanopod-marketd: give --oidc-groups together with --oidc-roles or --oidc-admin-group\n", stderr);
 		return USAGE;
 	}
 	if (!*o->name || strlen(o->name) > 100) {

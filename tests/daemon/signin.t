@@ -32,8 +32,10 @@ as() { # as HOME COMMAND…
 }
 
 printf 'rules:\n- {name: owners, when: {person.roles: {has: owner}}, rate: 0.5}\ndefault: {allow: true}\n' >"$TMP/policy.yaml"
+export FAULT=$TMP/fault LEFT=$TMP/left
 issuer_start first
-marketd_start --policy "$TMP/policy.yaml" --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups --oidc-roles gpu-owners=provider || done_testing
+marketd_start --policy "$TMP/policy.yaml" --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups --oidc-roles gpu-owners=provider \
+	--oidc-admin-group operators || done_testing
 op() { NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" "$@"; }
 op admin account add acme >/dev/null
 run op invite --account acme --role owner -q
@@ -94,6 +96,50 @@ login bob "$TMP/bob" --account-name none
 is "$(as "$TMP/bob" whoami -o json | jq -r '.[0].roles')" viewer "who left the group loses its role, and may read" || diag "$(cat "$TMP/login.err")"
 login eve "$TMP/eve" --invite npi_wrong
 is "$login_status" 3 "a wrong code"
+
+# A group of the issuer makes operators, for as long as a page's session.
+run as "$TMP/ann" invite --role viewer -q
+login olga "$TMP/olga" --invite "${out##* }"
+is "$(as "$TMP/olga" whoami -o json | jq -r '.[0].scopes')" read,admin "a group makes an operator" || diag "$(cat "$TMP/login.err")"
+tokens() { curl -s -H "Authorization: Bearer $(cat "$TMP/olga/.config/nanopod/token")" "$NANOPOD_URL/np/v1/tokens"; }
+is "$(tokens | jq -c '[.data[] | select(.scopes | index("admin")) | .expires_at - .created_at]')" '[43200]' "for twelve hours" || diag "$(tokens)"
+like "$(cat "$MARKETD_LOG")" "audit: token tok_[0-9a-z]* made for account 'acme', with the scope admin, by 'Olga'" "the log says so"
+op admin account add other >/dev/null
+run as "$TMP/olga" admin credit other 1
+is "$status" 0 "she does what operators do" || diag "$err"
+run as "$TMP/olga" admin token other script -q
+is "$status" 0 "makes a token for an account" || diag "$err"
+other=$out
+run as "$TMP/olga" admin token other script --scope admin
+is "$status" 4 "but no operator's, which would stay"
+like "$err" "end with the sign-in" "and hears why"
+run as "$TMP/olga" token create mine --scope admin --expires 90d -q
+mine=$out
+is "$(tokens | jq -c '[.data[] | select(.name == "mine") | .expires_at - .created_at <= 43200]')" '[true]' \
+	"one of her own ends with the sign-in"
+touch "$LEFT"
+login olga "$TMP/olga2" --account-name unused
+is "$(as "$TMP/olga2" whoami -o json | jq -r '.[0].scopes')" read "who left the group is no operator" || diag "$(cat "$TMP/login.err")"
+run as "$TMP/olga" balance
+is "$status" 4 "and her earlier sign-in is over"
+is "$(curl -s -o "$TMP/out" -w '%{http_code}' -H "Authorization: Bearer $mine" "$NANOPOD_URL/np/v1/balance")" 401 "with what it made"
+is "$(curl -s -o "$TMP/out" -w '%{http_code}' -H "Authorization: Bearer $other" "$NANOPOD_URL/np/v1/balance")" 200 \
+	"an account's own token stays"
+
+# An issuer that stumbles while somebody signs in; an address that it did not check.
+run as "$TMP/ann" invite --role viewer -q
+code=${out##* }
+printf 503 >"$FAULT"
+HOME=$TMP/mallory timeout 60 "$NANOPOD" login --invite "$code" >"$TMP/login.out" 2>"$TMP/login.err" </dev/null &
+login_pid=$!
+wait_for 30 has_code && person mallory "$(cat "$TMP/code")" >"$TMP/person" 2>&1
+wait_for 30 test -e "$FAULT.met"
+rm "$FAULT"
+wait "$login_pid"
+is "$?" 0 "an issuer that answers 503 for a while only delays a sign-in" || diag "$(cat "$TMP/login.err")"
+is "$(as "$TMP/ann" people -o json | jq -c '[.[] | select(.name == "Mallory") | .email]')" '[null]' "an address that the issuer did not check is not kept"
+run as "$TMP/ann" people remove mallory@example.org
+is "$status" 3 "and names nobody"
 
 # Who is removed does not come back by a code that he made before.
 run as "$TMP/ann" invite --role owner -q

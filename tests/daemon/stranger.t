@@ -130,6 +130,7 @@ body_of() {
 	'PATCH /np/v1/people/'*) echo '{"roles":["owner"]}' ;;
 	'POST /np/v1/invitations') echo '{"roles":["owner"]}' ;;
 	'POST /np/v1/signin') echo '{"id_token":"e30.e30.e30"}' ;;
+	'POST /np/v1/signin/page') echo '{"code":"c","code_verifier":"0123456789012345678901234567890123456789012","nonce":"0123456789012345678901","redirect_uri":"https://x/"}' ;;
 	'POST /np/v1/grants') echo '{"account":"secretcorp","sponsor":"secretcorp","name":"stolen","max_dollars":"1"}' ;;
 	'POST /np/v1/announcements') echo '{"text":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/drain) echo '{"reason":"stolen"}' ;;

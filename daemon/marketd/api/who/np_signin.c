@@ -99,15 +99,21 @@ static int32_t signin_group_roles(const char *map, const char *group)
 	return roles;
 }
 
-/* The roles of all groups of the claim; 0: none, or no such rule. */
-static int32_t signin_roles(const struct signin_settings *set, const json_t *claims)
+/* The roles of all groups of the claim (0: none, or no such rule), and whether one makes an operator. */
+static int32_t signin_roles(const struct signin_settings *set, const json_t *claims, bool *admin)
 {
 	const json_t *groups = set->groups ? json_object_get(claims, set->groups) : NULL, *group;
 	int32_t roles = 0;
 	size_t i;
 
-	json_array_foreach(groups, i, group) if (json_is_string(group))
-		roles |= signin_group_roles(set->roles, json_string_value(group));
+	*admin = false;
+	json_array_foreach(groups, i, group)
+	{
+		const char *name = json_string_value(group);
+
+		roles |= name ? signin_group_roles(set->roles, name) : 0;
+		*admin = *admin || (name && set->admin && strcmp(name, set->admin) == 0);
+	}
 	return roles;
 }
 
@@ -206,16 +212,39 @@ static int signin_refresh(struct api *api, struct request *as, struct reply *r, 
 	return rc ? api_failed(as, r, rc, NULL, &why) : 0;
 }
 
+/* What a person's tokens may who was an operator, and is none any more. */
+static void signin_end_admin(struct api *api, const struct request *as, const struct person *x)
+{
+	const struct engine *e = market_engine(api->market);
+	struct event ev = { .kind = EVENT_TOKEN_REVOKE, .account = x->account };
+	struct fail why = { 0 };
+	const struct token *t;
+
+	while ((t = engine_token_after(e, x->account, ev.subject))) {
+		ev.subject = t->id;
+		if (!t->revoked && t->person == x->id && (t->scopes & SCOPE_ADMIN))
+			api_apply(api, as, &ev, NULL, &why);
+	}
+}
+
+/* Of an operator it lives no longer than a page's session: groups are looked at only when somebody signs in. */
+static void signin_token(struct api *api, const struct person *x, bool admin, int64_t life, struct event *ev)
+{
+	ev->u.token.scopes = auth_role_scopes(ROLES_ALL) | (admin ? SCOPE_ADMIN : 0);
+	ev->u.token.person = x->id;
+	ev->u.token.expires = market_now(api->market) + (admin && life > NP_SESSION_LIFE ? NP_SESSION_LIFE : life);
+}
+
 const struct person *signin_person(struct api *api, struct request *as, struct reply *r, const json_t *claims,
 	int64_t life, struct event *ev)
 {
 	char identity[NAME_BYTES + 1];
-	struct joining j = { .name = signin_name(claims),
-		.email = signin_email(claims),
-		.identity = identity,
-		.roles = signin_roles(api->signin, claims) };
+	struct joining j = { .name = signin_name(claims), .email = signin_email(claims), .identity = identity };
 	const struct person *x;
+	bool admin;
 	int status;
+
+	j.roles = signin_roles(api->signin, claims, &admin);
 
 	snprintf(identity, sizeof identity, "%s %s", issuer_settings(api->issuer)->url,
 		json_string_value(json_object_get(claims, "sub")));
@@ -226,9 +255,9 @@ const struct person *signin_person(struct api *api, struct request *as, struct r
 	if (status)
 		return NULL;
 	as->person = x->id;
-	ev->u.token.scopes = auth_role_scopes(ROLES_ALL);
-	ev->u.token.person = x->id;
-	ev->u.token.expires = market_now(api->market) + life;
+	if (!admin)
+		signin_end_admin(api, as, x);
+	signin_token(api, x, admin, life, ev);
 	return x;
 }
 

@@ -60,25 +60,37 @@ bool np_tokens_session(const struct token *t)
 
 /*
  * A new token does not outlive its maker's, so that stealing a short-lived one gains no more time. One of a person
- * may, but not by a browser's session: it is in the list of the person's tokens, and ends with the person.
+ * may, but not by a browser's session, and not an operator's: it is in the list of the person's tokens, and ends with
+ * the person.
  */
-static int64_t no_longer(struct api *api, const struct request *q, int64_t expires)
+static int64_t no_longer(struct api *api, const struct request *q, const struct event *ev)
 {
 	const struct token *maker = engine_token(market_engine(api->market), q->token);
+	int64_t expires = ev->u.token.expires;
+	bool may = np_allowed(q) & SCOPE_ADMIN;
 
-	if (!maker || !maker->expires || (maker->person && !np_tokens_session(maker)) ||
-		(np_allowed(q) & SCOPE_ADMIN) || (expires && expires < maker->expires))
+	if (maker && ev->u.token.person)
+		may = !np_tokens_session(maker) && !(ev->u.token.scopes & SCOPE_ADMIN);
+	if (!maker || !maker->expires || may || (expires && expires < maker->expires))
 		return expires;
 	return maker->expires;
 }
 
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
 {
+	const struct person *x = engine_person(market_engine(api->market), q->person);
+
 	if (ev->u.token.scopes & ~np_allowed(q)) {
 		api_refuse(q, r, REASON_FORBIDDEN, "scopes", "a token cannot have scopes that its maker's token lacks");
 		return NULL;
 	}
-	ev->u.token.person = q->person; /* and ends with the person */
+	if (x && x->account != account && (ev->u.token.scopes & SCOPE_ADMIN)) {
+		api_refuse(q, r, REASON_FORBIDDEN, "scopes",
+			"an operator by a group makes tokens with the scope admin only in the own account, where they "
+			"end with the sign-in");
+		return NULL;
+	}
+	ev->u.token.person = x && x->account == account ? x->id : 0; /* and ends with the person */
 	return np_token_issue(api, q, r, account, ev);
 }
 
@@ -96,7 +108,7 @@ json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r
 	}
 	ev->kind = EVENT_TOKEN;
 	ev->account = account;
-	ev->u.token.expires = no_longer(api, q, ev->u.token.expires);
+	ev->u.token.expires = no_longer(api, q, ev);
 	SHA256((const unsigned char *)secret, strlen(secret), ev->u.token.hash);
 	rc = api_apply(api, q, ev, &did, &why);
 	if (rc) {
