@@ -12,8 +12,8 @@ tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/or
 	tests/sim/show.c tests/sim/shadow.c tests/sim/proven.c tests/sim/stream.c \
 	tests/sim/streamtrade.c tests/sim/streamwrong.c \
 	tests/sim/streamagent.c tests/sim/streamproof.c tests/sim/streamprice.c tests/sim/streamgrant.c \
-	tests/sim/streampeople.c tests/sim/floors.c tests/sim/gifts.c tests/sim/duty.c \
-	$(reference)/reference.c $(reference)/refagent.c $(reference)/refpeople.c \
+	tests/sim/streampeople.c tests/sim/streampay.c tests/sim/floors.c tests/sim/gifts.c tests/sim/duty.c \
+	$(reference)/reference.c $(reference)/refagent.c $(reference)/refpayment.c $(reference)/refpeople.c \
 	$(reference)/refdump.c $(reference)/refevent.c $(reference)/refgrant.c $(reference)/refledger.c \
 	$(reference)/reforder.c \
 	$(reference)/refpieces.c $(reference)/refplan.c $(reference)/refprocure.c $(reference)/refthings.c \

@@ -126,6 +126,9 @@ void show_event(const struct event *ev, struct buf *out)
 	else if (ev->kind == EVENT_GRANT)
 		buf_addf(out, " sponsor %" PRIu64 " max %" PRId64 " until %" PRId64, ev->u.grant.sponsor,
 			ev->u.grant.max, ev->u.grant.until);
+	else if (ev->kind == EVENT_PAYMENT)
+		buf_addf(out, " part '%.20s' step %" PRId64 " micros %" PRId64, ev->text ? ev->text : "",
+			ev->u.payment.step, ev->u.payment.micros);
 	else if (ev->kind == EVENT_HOST_FLOOR)
 		buf_addf(out, " price %" PRId64, ev->u.host_floor.price);
 	else

@@ -27,6 +27,8 @@ struct stream {
 	struct rng gifts;          /* chance for grants */
 	struct rng people;         /* chance for people of accounts */
 	bool inviting;             /* too many are invited */
+	struct rng pays;           /* chance for payments */
+	bool paying;               /* there are many, and large ones */
 	uint64_t invitations;      /* for hashes that are new */
 };
 
@@ -93,6 +95,8 @@ void stream_prices(struct stream *s, struct event *ev);      /* streamprice.c: a
 void stream_grants(struct stream *s, struct event *ev);      /* streamgrant.c: a grant, or one that pays */
 bool stream_grants_spoil(struct stream *s, struct event *ev);
 void stream_people(struct stream *s, struct event *ev); /* streampeople.c: something of people, the same way */
+void stream_pays(struct stream *s, struct event *ev);   /* streampay.c: a payment, the same way */
+bool stream_pays_spoil(struct stream *s, struct event *ev);
 bool stream_people_spoil(struct stream *s, struct event *ev);
 bool stream_prices_spoil(struct stream *s, struct event *ev);
 bool stream_proofs_spoil(struct stream *s, struct event *ev);

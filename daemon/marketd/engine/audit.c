@@ -255,14 +255,16 @@ static int check_minutes(struct audit *a)
 static int check_money(struct audit *a)
 {
 	int64_t sum = a->e->issued;
+	const struct live_account *own;
 	const struct account *x;
 
 	if (a->e->fees < 0 || !audit_add(&sum, a->e->fees))
 		return broken(a, "the market's fees are below 0");
-	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
-		const struct tally *t = idmap_get(&a->accounts, x->id);
+	for (size_t at = 0; (own = rank_next(&a->e->all[ACCOUNTS], &at));) {
+		const struct tally *t = idmap_get(&a->accounts, own->pub.id);
 
-		if (x->available < x->floor)
+		x = &own->pub;
+		if (x->available < x->floor && !rank_live(&own->own[PAYMENTS]))
 			return broken(a, "account %" PRIu64 " is below its floor", x->id);
 		if (x->held != t->held)
 			return broken(a, "account %" PRIu64 " does not hold what its orders hold", x->id);

@@ -197,6 +197,18 @@ static void dump_people(const struct engine *e, struct pen *p)
 			i->maker, i->roles, i->expires, i->name ? i->name : "-");
 }
 
+static void dump_payments(const struct engine *e, struct pen *p)
+{
+	const struct payment *x;
+
+	for (size_t at = 0; (x = rank_next(&e->all[PAYMENTS], &at));) {
+		line(p, "payment %" PRIu64 " %" PRIu64 " %s\n", x->id, x->account, x->reference);
+		for (size_t i = 0; i < x->part_count; i++)
+			line(p, "part %" PRIu64 " %" PRId64 " %" PRId64 " %s\n", x->id, x->parts[i].step,
+				x->parts[i].micros, x->parts[i].reference);
+	}
+}
+
 static void dump_book(struct pen *p, uint64_t owner, enum book b, uint64_t asset, int64_t balance)
 {
 	if (balance)
@@ -257,6 +269,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 	dump_announcements(e, &p);
 	dump_grants(e, &p);
 	dump_people(e, &p);
+	dump_payments(e, &p);
 	dump_books(e, &p);
 	return p.rc;
 }

@@ -99,6 +99,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_PERSON_REMOVE] = person_remove,
 		[EVENT_INVITATION] = invitation_make,
 		[EVENT_INVITATION_END] = invitation_end,
+		[EVENT_PAYMENT] = payment_note,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

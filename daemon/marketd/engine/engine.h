@@ -77,6 +77,9 @@ const struct person *engine_person_after(const struct engine *e, uint64_t accoun
 const struct invitation *engine_invitation(const struct engine *e, uint64_t id);
 const struct invitation *engine_invitation_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH]);
 const struct invitation *engine_invitation_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct payment *engine_payment(const struct engine *e, uint64_t id);
+const struct payment *engine_payment_known(const struct engine *e, const char *reference);
+const struct payment *engine_payment_after(const struct engine *e, uint64_t account, uint64_t after);
 const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */
 
 /*

@@ -23,8 +23,11 @@ enum {
 	FACTS_BYTES = 4096,      /* of what is known of an account */
 	PPM = 1000000,           /* all of a price: what grants pay is in millionths */
 	INVITATIONS_MAX = 100,   /* of an account, that are not over */
+	PAYMENT_PARTS = 8,       /* of one payment: what was paid, refunds, disputes */
 	RULES_NEWEST = 2,        /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
+
+#define PAYMENT_MAX INT64_C(500000000000000000) /* micro-dollars, and steps, of a part of a payment */
 
 enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a policy of 0 means, and the most */
 
@@ -73,7 +76,8 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(PERSON_CHANGE, "person_change") /* other roles, another name */ \
 	X(PERSON_REMOVE, "person_remove") /* with all that signs in as this person */ \
 	X(INVITATION, "invitation")       /* made: only the hash of its code */ \
-	X(INVITATION_END, "invitation_end")
+	X(INVITATION_END, "invitation_end") \
+	X(PAYMENT, "payment") /* a payment service took money for an account, or gave it back */
 
 enum event_kind {
 	EVENT_NONE,
@@ -138,11 +142,11 @@ struct event {
 	uint64_t subject;
 	const char
 		*name; /* ACCOUNT, TOKEN, SKU (alias), HOST, POOL*, INSTANCE*, PROCUREMENT*, AGENT, GRANT, PERSON*, */
-	/* INVITATION */
+	/* INVITATION; PAYMENT: the payment's reference */
 	const char *text; /* SKU: properties as JSON; POOL*, INSTANCE*: tags as JSON; REPORT: why, host address; */
 	/* HOST_STATE, HOST_DRAIN, CREDIT, ACCOUNT_STATE: why; HOST_VERIFIED: what was measured, signed, as JSON; */
 	/* AGENT: its public key, base64; AGENT_INVENTORY: JSON; ANNOUNCE: what is said; ACCOUNT_FACTS: JSON; */
-	/* PERSON: "ISSUER SUBJECT" */
+	/* PERSON: "ISSUER SUBJECT"; PAYMENT: the part's reference, NULL: only its account is told */
 	union {
 		struct { int64_t minute; } tick;
 		struct policy policy;
@@ -244,6 +248,9 @@ struct event {
 			int32_t roles;
 			int64_t expires;
 		} invitation;
+		struct {
+			int64_t step, micros;
+		} payment; /* account 0: it is not known. step: a part only goes on to later ones. micros: below 0: back */
 		struct {
 			int32_t result;
 			int64_t until, since;

@@ -57,6 +57,7 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/order.c \
 	daemon/marketd/engine/rules/order.h \
 	daemon/marketd/engine/rules/partial.c \
+	daemon/marketd/engine/rules/payment.c \
 	daemon/marketd/engine/rules/people.c \
 	daemon/marketd/engine/rules/pool.c \
 	daemon/marketd/engine/rules/pool.h \

@@ -66,6 +66,11 @@ const struct person *engine_person_known(const struct engine *e, const char *ide
 	return world_named(e, PEOPLE, 0, identity);
 }
 
+const struct payment *engine_payment_known(const struct engine *e, const char *reference)
+{
+	return world_named(e, PAYMENTS, 0, reference);
+}
+
 const struct invitation *engine_invitation_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH])
 {
 	char key[TOKEN_KEY];
@@ -123,6 +128,7 @@ QUERY_AFTER(AGENTS, agent)
 QUERY_AFTER(GRANTS, grant)
 QUERY_AFTER(PEOPLE, person)
 QUERY_AFTER(INVITATIONS, invitation)
+QUERY_AFTER(PAYMENTS, payment)
 
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after)
 {

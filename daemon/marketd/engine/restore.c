@@ -443,6 +443,27 @@ static bool read_invitation(struct reader *r)
 	return true;
 }
 
+static bool read_payment(struct reader *r)
+{
+	struct payment *p = must_zalloc(sizeof *p);
+	bool fits;
+
+	codec_payment(&r->c, p);
+	fits = !r->c.rc && id_fits(r, p->id) && p->reference && *p->reference &&
+		(!p->account || world_account(r->e, p->account)) && !world_named(r->e, PAYMENTS, 0, p->reference);
+	for (size_t i = 0; i < p->part_count; i++)
+		fits = fits && p->parts[i].reference && *p->parts[i].reference && p->parts[i].step >= 1 &&
+			p->parts[i].step <= PAYMENT_MAX && p->parts[i].micros >= -PAYMENT_MAX &&
+			p->parts[i].micros <= PAYMENT_MAX;
+	if (!fits) {
+		payment_free(p);
+		return restore_bad(r);
+	}
+	world_add(r->e, PAYMENTS, p->id, p->account, p);
+	world_name(r->e, PAYMENTS, 0, p->reference, p);
+	return true;
+}
+
 static bool restore_read_head(struct reader *r)
 {
 	struct engine *e = r->e;
@@ -461,7 +482,7 @@ static bool restore_read_head(struct reader *r)
 static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease",
-		"instance", "procurement", "agent", "announcement", "grant", "person", "invitation" };
+		"instance", "procurement", "agent", "announcement", "grant", "person", "invitation", "payment" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -489,7 +510,7 @@ static bool restore_read_state(struct reader *r)
 			return false;
 	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement) ||
 		!restore_read_all(r, ANNOUNCEMENTS, read_announcement) || !restore_read_all(r, PEOPLE, read_person) ||
-		!restore_read_all(r, INVITATIONS, read_invitation))
+		!restore_read_all(r, INVITATIONS, read_invitation) || !restore_read_all(r, PAYMENTS, read_payment))
 		return false;
 	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
 		s->crossed = true; /* nobody knows any more which buys were tried */

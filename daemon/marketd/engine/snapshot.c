@@ -85,7 +85,14 @@ uint64_t codec_sum(const void *bytes, size_t len)
 /* How many kinds of things an earlier form knows. */
 static int snapshot_kinds(int form)
 {
-	return form < 2 ? AGENTS : form < 9 ? ANNOUNCEMENTS : form < 10 ? GRANTS : form < 11 ? PEOPLE : KINDS;
+	static const struct {
+		int form, kinds; /* before that form */
+	} rows[] = { { 2, AGENTS }, { 9, ANNOUNCEMENTS }, { 10, GRANTS }, { 11, PEOPLE }, { 12, PAYMENTS } };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (form < rows[i].form)
+			return rows[i].kinds;
+	return KINDS;
 }
 
 void codec_engine(struct codec *c, struct engine *e, struct heads *h)
@@ -395,6 +402,24 @@ void codec_invitation(struct codec *c, struct invitation *i)
 	codec_field(c, i->expires);
 }
 
+void codec_payment(struct codec *c, struct payment *p)
+{
+	codec_field(c, p->id);
+	codec_field(c, p->account);
+	codec_text(c, &p->reference, NAME_BYTES);
+	codec_field(c, p->created_at);
+	codec_count(c, &p->part_count, 3);
+	if (p->part_count > PAYMENT_PARTS) {
+		c->rc = -EINVAL;
+		p->part_count = 0;
+	}
+	for (size_t i = 0; i < p->part_count; i++) {
+		codec_text(c, &p->parts[i].reference, NAME_BYTES);
+		codec_field(c, p->parts[i].step);
+		codec_field(c, p->parts[i].micros);
+	}
+}
+
 static void save_pools(struct codec *c, const struct engine *e)
 {
 	struct live_pool *p;
@@ -485,6 +510,8 @@ int engine_save(const struct engine *e, struct buf *out)
 		codec_person(&c, x);
 	for (at = 0; (x = rank_next(&e->all[INVITATIONS], &at));)
 		codec_invitation(&c, x);
+	for (at = 0; (x = rank_next(&e->all[PAYMENTS], &at));)
+		codec_payment(&c, x);
 	if (c.rc)
 		return c.rc;
 	sum = codec_sum(out->data + start, out->len - start);

@@ -23,7 +23,7 @@ struct account {
 	char *name;
 	enum account_state state;
 	int64_t created_at;
-	int64_t floor;             /* available never goes below it */
+	int64_t floor;             /* nothing that it does takes available below it; a payment that went back may */
 	int64_t available;         /* micro-dollars that may be spent */
 	int64_t held;              /* for orders that rest */
 	int64_t escrow;            /* paid for leases and not yet earned by their sellers */
@@ -204,6 +204,21 @@ struct invitation {
 	uint8_t hash[TOKEN_HASH];
 	int32_t roles;
 	int64_t created_at, expires; /* Unix seconds */
+};
+
+/* What a payment service did with one thing of a payment: took its money, refunded a part, lost a dispute. */
+struct payment_part {
+	char *reference;
+	int64_t step, micros; /* micros: what the account has of it now; below 0 where it went back */
+};
+
+/* Money that a payment service took, with all that came of it. */
+struct payment {
+	uint64_t id, account; /* account 0: nobody knows whose it is, and none of it is in the ledger */
+	char *reference;
+	int64_t created_at;
+	struct payment_part parts[PAYMENT_PARTS];
+	size_t part_count;
 };
 
 /* What the operator says. */

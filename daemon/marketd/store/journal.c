@@ -275,6 +275,12 @@ static void walk_person(struct walk *w, struct event *ev)
 	journal_text(w, &ev->u.person.email, NAME_BYTES);
 }
 
+static void walk_payment(struct walk *w, struct event *ev)
+{
+	journal_s64(w, &ev->u.payment.step);
+	journal_s64(w, &ev->u.payment.micros);
+}
+
 static void walk_sku(struct walk *w, struct event *ev)
 {
 	journal_s32(w, &ev->u.sku.gpus);
@@ -389,6 +395,8 @@ static void walk_later(struct walk *w, struct event *ev)
 		walk_announce(w, ev);
 	else if (ev->kind == EVENT_GRANT)
 		walk_grant(w, ev);
+	else if (ev->kind == EVENT_PAYMENT)
+		walk_payment(w, ev);
 	else
 		walk_person(w, ev);
 }
@@ -428,6 +436,7 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_PERSON:
 	case EVENT_PERSON_CHANGE:
 	case EVENT_INVITATION:
+	case EVENT_PAYMENT:
 		walk_later(w, ev);
 		break;
 	case EVENT_CANCEL:

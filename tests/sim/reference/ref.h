@@ -132,6 +132,18 @@ struct rinvitation {
 	int64_t until;
 };
 
+struct rpart {
+	char *name;
+	int64_t step, money;
+};
+
+struct rpayment {
+	uint64_t id, account;
+	char *name;
+	struct rpart part[8];
+	size_t n;
+};
+
 struct rbook { uint64_t owner, asset; int book; int64_t balance; };
 struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
 
@@ -145,7 +157,7 @@ struct reference {
 	struct policy policy;
 	int32_t rules;
 	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
-	struct list words, grants, people, invited;
+	struct list words, grants, people, invited, payments;
 	struct rbook *book;
 	size_t books;
 	struct rclosed *closed;
@@ -246,6 +258,10 @@ int ref_people(struct reference *r, const struct event *ev);
 void ref_people_tick(struct reference *r);
 void ref_people_dump(const struct reference *r, struct buf *out);
 void ref_people_free(struct reference *r);
+int ref_payment(struct reference *r, const struct event *ev);
+void ref_payments_dump(const struct reference *r, struct buf *out);
+void ref_payments_free(struct reference *r);
+bool ref_too_much(const struct reference *r, const struct raccount *but, wide more);
 int ref_announce(struct reference *r, const struct event *ev);
 int ref_announce_end(struct reference *r, const struct event *ev);
 int ref_grant(struct reference *r, const struct event *ev);

@@ -50,6 +50,8 @@ void reference_free(struct reference *r)
 		free(((struct raccount *)r->accounts.at[i])->known);
 	list_free(&r->grants);
 	ref_people_free(r);
+	ref_payments_free(r);
+	list_free(&r->payments);
 	list_free(&r->people);
 	list_free(&r->invited);
 	list_free(&r->accounts);

@@ -90,13 +90,21 @@ static int ev_sku(struct reference *r, const struct event *ev)
 
 /* ---- Accounts and tokens ---------------------------------------------------------------- */
 
+/* Down to where its money may go, or has gone already. */
+static wide may_owe(const struct reference *r, const struct raccount *a, int64_t floor)
+{
+	int64_t has = ref_available(r, a->id);
+
+	return has < floor ? has : floor;
+}
+
 /* Whether all money and all that may be owed could be counted, with so much more of it. */
-static bool too_much(const struct reference *r, const struct raccount *but, wide more)
+bool ref_too_much(const struct reference *r, const struct raccount *but, wide more)
 {
 	more -= ref_book_balance(r, 0, BOOK_ISSUED, 0);
 	for (size_t i = 0; i < r->accounts.n; i++)
 		if (r->accounts.at[i] != but)
-			more -= ((struct raccount *)r->accounts.at[i])->floor;
+			more -= may_owe(r, r->accounts.at[i], ((struct raccount *)r->accounts.at[i])->floor);
 	return more > (wide)4000000000000000000;
 }
 
@@ -112,7 +120,7 @@ static int ev_account(struct reference *r, const struct event *ev)
 	for (size_t i = 0; i < r->accounts.n; i++)
 		if (strcmp(((struct raccount *)r->accounts.at[i])->name, ev->name) == 0)
 			return REASON_NAME_TAKEN;
-	if (too_much(r, NULL, -(wide)ev->u.account.floor))
+	if (ref_too_much(r, NULL, -(wide)ev->u.account.floor))
 		return REASON_OVERFLOW;
 	a = ref_more(NULL, 1, sizeof *a);
 	*a = (struct raccount){ id, ev->u.account.beneficiary ? ev->u.account.beneficiary : id, ref_text(ev->name),
@@ -126,9 +134,9 @@ static int ev_account_state(struct reference *r, struct raccount *a, const struc
 {
 	if (!between(ev->u.account_state.state, 0, 1) || ev->u.account_state.floor > 0)
 		return REASON_INVALID;
-	if (ref_available(r, a->id) < ev->u.account_state.floor)
+	if (ref_available(r, a->id) < ev->u.account_state.floor && ev->u.account_state.floor > a->floor)
 		return REASON_FUNDS;
-	if (too_much(r, a, -(wide)ev->u.account_state.floor))
+	if (ref_too_much(r, a, -may_owe(r, a, ev->u.account_state.floor)))
 		return REASON_OVERFLOW;
 	a->state = ev->u.account_state.state;
 	a->floor = ev->u.account_state.floor;
@@ -141,9 +149,9 @@ static int ev_credit(struct reference *r, const struct raccount *a, const struct
 
 	if (micros == 0)
 		return REASON_INVALID;
-	if ((wide)ref_available(r, a->id) + micros < a->floor)
+	if (micros < 0 && (wide)ref_available(r, a->id) + micros < a->floor)
 		return REASON_FUNDS;
-	if (too_much(r, NULL, micros))
+	if (ref_too_much(r, NULL, micros))
 		return REASON_OVERFLOW;
 	ref_post(r, a->id, BOOK_AVAILABLE, 0, micros);
 	ref_post(r, 0, BOOK_ISSUED, 0, -micros);
@@ -540,6 +548,8 @@ int ref_event(struct reference *r, const struct event *ev)
 	case EVENT_GRANT_END:
 	case EVENT_ACCOUNT_FACTS:
 		return ref_grant(r, ev);
+	case EVENT_PAYMENT:
+		return ref_payment(r, ev);
 	case EVENT_POLICY: return ev_policy(r, ev);
 	case EVENT_RULES: return ev_rules(r, ev);
 	case EVENT_SKU: return ev_sku(r, ev);

@@ -33,6 +33,8 @@
 	X(INVITATION, invitation.hash[31], (uint8_t)any()) \
 	X(INVITATION, invitation.roles, (int32_t)any()) \
 	X(INVITATION, invitation.expires, (int64_t)any()) \
+	X(PAYMENT, payment.step, (int64_t)any()) \
+	X(PAYMENT, payment.micros, (int64_t)any()) \
 	X(SKU, sku.gpus, (int32_t)any()) \
 	X(SKU, sku.proof, (any() & 1) != 0) \
 	X(HOST, host.sku, any()) \

@@ -2,6 +2,7 @@
 #include "marketd/engine/live/rank.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "marketd/engine/ensure.h"
 
@@ -48,6 +49,16 @@ static size_t rank_lower(const struct rank *r, uint64_t id)
 			high = mid;
 	}
 	return low;
+}
+
+void rank_put(struct rank *r, uint64_t id, void *thing)
+{
+	size_t i = rank_lower(r, id);
+
+	must_room(r->rows, r->count, r->cap);
+	memmove(&r->rows[i + 1], &r->rows[i], (r->count - i) * sizeof *r->rows);
+	r->rows[i] = (struct rank_row){ .id = id, .thing = thing };
+	r->count++;
 }
 
 static void close_gaps(struct rank *r)

@@ -21,6 +21,7 @@ struct rank {
 
 void rank_release(struct rank *r);
 void rank_add(struct rank *r, uint64_t id, void *thing); /* id: above all in the list */
+void rank_put(struct rank *r, uint64_t id, void *thing); /* one that was never in it, wherever its place is */
 void rank_remove(struct rank *r, uint64_t id);
 void *rank_after(const struct rank *r, uint64_t id);  /* the first with an id above; NULL */
 void *rank_before(const struct rank *r, uint64_t id); /* the last with an id below; NULL */

@@ -87,6 +87,14 @@ static void free_person(struct person *x)
 	free(x->email);
 }
 
+void payment_free(struct payment *p)
+{
+	for (size_t i = 0; i < p->part_count; i++)
+		free(p->parts[i].reference);
+	free(p->reference);
+	free(p);
+}
+
 static void free_thing(enum kind k, void *thing)
 {
 	if (k == ACCOUNTS)
@@ -115,7 +123,10 @@ static void free_thing(enum kind k, void *thing)
 		free_person(thing);
 	else if (k == INVITATIONS)
 		free(((struct invitation *)thing)->name);
-	free(thing);
+	if (k == PAYMENTS)
+		payment_free(thing);
+	else
+		free(thing);
 }
 
 void world_free(struct engine *e)

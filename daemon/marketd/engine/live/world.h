@@ -33,6 +33,7 @@ enum kind {
 	GRANTS,
 	PEOPLE,
 	INVITATIONS,
+	PAYMENTS,
 	KINDS
 };
 
@@ -223,7 +224,8 @@ struct engine {
 	X(ANNOUNCEMENTS, announcement, announcement) \
 	X(GRANTS, grant, grant) \
 	X(PEOPLE, person, person) \
-	X(INVITATIONS, invitation, invitation)
+	X(INVITATIONS, invitation, invitation) \
+	X(PAYMENTS, payment, payment)
 
 /* world_account(e, id) … world_agent(e, id): the thing, or NULL. */
 #define WORLD_BY_ID(kind, name, live) \
@@ -281,6 +283,8 @@ uint64_t world_id(struct engine *e); /* takes the next one */
 void world_add(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing);
 void world_remove(struct engine *e, enum kind k, uint64_t id, uint64_t account);
 void world_forget(struct engine *e, enum kind k, uint64_t id, uint64_t account, void *thing); /* and frees it */
+
+void payment_free(struct payment *p); /* one that is in no list */
 
 /* Names, unique within (kind, account). */
 void *world_named(const struct engine *e, enum kind k, uint64_t account, const char *name);

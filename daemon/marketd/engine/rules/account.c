@@ -11,11 +11,14 @@
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
 
-/* The most that all balances may add up to, so that none can pass 64 bits. */
-#define MONEY_MAX INT64_C(4000000000000000000)
+/* Down to where its money may go, or has gone already. */
+static int64_t account_lowest(const struct account *a, int64_t floor)
+{
+	return a->available < floor ? a->available : floor;
+}
 
-/* Would `more` take the money credited, with all that floors allow, past that? */
-static bool account_too_much(const struct engine *e, int64_t more)
+/* Would `more` take the money credited, with all that floors allow and debts have, past what can be counted? */
+bool account_too_much(const struct engine *e, int64_t more)
 {
 	int64_t sum = -e->issued;
 	struct live_account *a;
@@ -23,7 +26,7 @@ static bool account_too_much(const struct engine *e, int64_t more)
 	if (__builtin_add_overflow(sum, more, &sum))
 		return true;
 	for (size_t at = 0; (a = rank_next(&e->all[ACCOUNTS], &at));)
-		if (__builtin_sub_overflow(sum, a->pub.floor, &sum))
+		if (__builtin_sub_overflow(sum, account_lowest(&a->pub, a->pub.floor), &sum))
 			return true;
 	return sum > MONEY_MAX;
 }
@@ -66,9 +69,11 @@ int account_set_state(struct engine *e, const struct event *ev, struct fail *why
 	a = world_account(e, ev->account);
 	if ((state != ACCOUNT_OPEN && state != ACCOUNT_SUSPENDED) || floor > 0)
 		return fail_set(why, REASON_INVALID, "an account is open or suspended, and its floor 0 or below");
-	if (a->pub.available < floor)
+	if (a->pub.available < floor && floor > a->pub.floor)
 		return fail_set(why, REASON_FUNDS, "account '%s' is below that floor", a->pub.name);
-	if (floor < -MONEY_MAX || (floor < a->pub.floor && account_too_much(e, a->pub.floor - floor)))
+	if (floor < -MONEY_MAX ||
+		(floor < a->pub.floor &&
+			account_too_much(e, account_lowest(&a->pub, a->pub.floor) - account_lowest(&a->pub, floor))))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
 	a->pub.state = (enum account_state)state;
 	a->pub.floor = floor;

@@ -39,7 +39,7 @@ static void ledger_post(struct engine *e, uint64_t transfer, uint64_t subject, c
 	int64_t least, *balance = ledger_balance_of(e, t, &least);
 
 	*balance = sure_add(*balance, t->amount);
-	ensure(t->amount > 0 || *balance >= least, "a balance falls below its floor");
+	ensure(t->amount > 0 || t->owed || *balance >= least, "a balance falls below its floor");
 	p.balance = *balance;
 	p.asset = t->sku ? t->sku->pub.id : 0;
 	if (t->account)

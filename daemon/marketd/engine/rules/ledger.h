@@ -11,6 +11,7 @@ struct entry {
 	struct live_pool *pool;       /* CAPACITY; ISSUED of capacity */
 	struct live_sku *sku;         /* capacity; NULL: money */
 	int64_t amount;
+	bool owed; /* AVAILABLE: may fall below the floor */
 };
 
 /* Makes one transfer of the entries that are not 0; none where all are 0. */
