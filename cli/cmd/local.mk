@@ -12,6 +12,7 @@ nanopod_SOURCES += \
 	cli/cmd/autoscale/autoscale_seen.c \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/grants.c \
+	cli/cmd/money/topup.c \
 	cli/cmd/money/grant_rows.c \
 	cli/cmd/money/grant_rows.h \
 	cli/cmd/money/burn.c \
@@ -95,6 +96,7 @@ nanopod_SOURCES += \
 	cli/cmd/admin/admin.h \
 	cli/cmd/admin/admin_announce.c \
 	cli/cmd/admin/admin_grant.c \
+	cli/cmd/admin/admin_payment.c \
 	cli/cmd/admin/admin_reputation.c \
 	cli/cmd/admin/commits.c \
 	cli/cmd/admin/commits.h \

@@ -6,6 +6,7 @@ include daemon/marketd/policy/local.mk
 include daemon/marketd/gateway/local.mk
 include daemon/marketd/api/local.mk
 include daemon/marketd/outward/local.mk
+include daemon/marketd/stripe/local.mk
 include daemon/marketd/oidc/local.mk
 include daemon/marketd/web/local.mk
 include daemon/marketd/http/local.mk
@@ -23,7 +24,8 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/serve.h \
 	daemon/marketd/tables.c
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libmarketd_la_LIBADD = libmarkethttp.la libapi.la liboidc.la liboutward.la libseries.la libpolicy.la libgateway.la \
+libmarketd_la_LIBADD = libmarkethttp.la libapi.la liboidc.la libstripe.la liboutward.la libseries.la libpolicy.la \
+	libgateway.la \
 	libstore.la libengine.la libmarket.la libconf.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)
 

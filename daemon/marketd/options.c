@@ -43,6 +43,9 @@ enum opt {
 	OPT_ADMIN_GROUP,
 	OPT_NEW,
 	OPT_LIFE,
+	OPT_STRIPE_KEY,
+	OPT_STRIPE_SECRET,
+	OPT_STRIPE_URL,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -81,6 +84,9 @@ static const struct option rows[] = {
 	{ "oidc-admin-group", required_argument, NULL, OPT_ADMIN_GROUP },
 	{ "oidc-new", required_argument, NULL, OPT_NEW },
 	{ "sign-in-days", required_argument, NULL, OPT_LIFE },
+	{ "stripe-key-file", required_argument, NULL, OPT_STRIPE_KEY },
+	{ "stripe-webhook-secret-file", required_argument, NULL, OPT_STRIPE_SECRET },
+	{ "stripe-url", required_argument, NULL, OPT_STRIPE_URL },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -129,6 +135,11 @@ static const char help[] =
 	"                      people of this group are operators of the market, with --oidc-groups\n"
 	"  --oidc-new WHO      a first sign-in: invited, or account, which makes one (default: invited)\n"
 	"  --sign-in-days N    days that a person stays signed in (default: 30)\n"
+	"  --stripe-key-file FILE\n"
+	"                      people pay for their accounts by Stripe; FILE has the market's secret key there\n"
+	"  --stripe-webhook-secret-file FILE\n"
+	"                      secrets of the webhook, one a line; SIGHUP reads both files again\n"
+	"  --stripe-url URL    ask this server instead of Stripe's (default: " CHECKOUT_STRIPE ")\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
 	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
 	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
@@ -225,6 +236,19 @@ static int read_oidc(struct options *o, int opt, const char *text)
 	}
 }
 
+static int read_stripe(struct options *o, int opt, const char *text)
+{
+	if (opt == OPT_STRIPE_KEY)
+		o->stripe.key_file = text;
+	else if (opt == OPT_STRIPE_SECRET)
+		o->stripe.secret_file = text;
+	else if (stripe_url_valid(text))
+		o->stripe.url = text;
+	else
+		return options_complain("stripe-url", text, "https://…, or http://127.0.0.1… on this machine");
+	return -1;
+}
+
 static int read_number_option(struct options *o, int opt, const char *text)
 {
 	long n = 0;
@@ -301,6 +325,10 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_ADMIN_GROUP:
 	case OPT_NEW:
 		return read_oidc(o, opt, text);
+	case OPT_STRIPE_KEY:
+	case OPT_STRIPE_SECRET:
+	case OPT_STRIPE_URL:
+		return read_stripe(o, opt, text);
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)
 			? -1
@@ -399,6 +427,10 @@ static int check_together(struct options *o)
 		fputs("nanopod-marketd: give --oidc-groups together with --oidc-roles or --oidc-admin-group\n", stderr);
 		return USAGE;
 	}
+	if (!o->stripe.key_file != !o->stripe.secret_file) {
+		fputs("nanopod-marketd: give both --stripe-key-file and --stripe-webhook-secret-file\n", stderr);
+		return USAGE;
+	}
 	if (!*o->name || strlen(o->name) > 100) {
 		fputs("nanopod-marketd: --name needs 1 to 100 bytes\n", stderr);
 		return USAGE;
@@ -427,6 +459,7 @@ int options_read(struct options *o, int argc, char **argv)
 	o->name = "nanopod";
 	o->level = LOG_INFO;
 	o->signin.life = SIGN_IN_DAYS * 86400;
+	o->stripe.url = CHECKOUT_STRIPE;
 	o->snapshot_every = -1;
 	while (rc < 0 && (opt = getopt_long(argc, argv, "", rows, NULL)) != -1)
 		rc = read_option(o, opt, optarg);

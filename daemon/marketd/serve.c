@@ -48,7 +48,7 @@ struct server {
 	int sockets[OPTIONS_LISTEN_MAX], socket_count, local;
 	int signals;
 	struct loop_watch signal_watch;
-	char where[WHERE_MAX];
+	char where[WHERE_MAX], first[LISTEN_TEXT + 16]; /* all addresses; the first, as one types it */
 	int64_t next_retry, turned, watched, minute;
 	bool ending, lost, told; /* told: the log says that all agents have heard of the next key */
 };
@@ -93,6 +93,8 @@ static int open_socket(struct server *s, const char *text, struct fail *f)
 			"give --tls-cert and --tls-key, or --insecure behind a proxy with TLS",
 			text);
 	add_where(s, s->o->tls_cert ? "https://" : "http://", where);
+	if (!s->first[0])
+		snprintf(s->first, sizeof s->first, "%s%s/", s->o->tls_cert ? "https://" : "http://", where);
 	return 0;
 }
 
@@ -164,6 +166,7 @@ static int open_market(struct server *s, struct fail *f)
 		.test_clock = s->o->test_clock,
 		.private_book = s->o->private_book,
 		.signin = &s->o->signin,
+		.listens = s->first,
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
@@ -206,6 +209,16 @@ static void serve_new_policy(struct server *s)
 		log_at(s->log, LOG_ERROR, "keeping the old policy: %s", f.text);
 	else if (s->o->policy)
 		log_at(s->log, LOG_INFO, "read the policy again");
+}
+
+static void serve_new_secrets(struct server *s)
+{
+	struct fail f = { 0 };
+
+	if (s->api.stripe && stripe_reload(s->api.stripe, &f) != 0)
+		log_at(s->log, LOG_ERROR, "keeping the old secrets of Stripe: %s", f.text);
+	else if (s->api.stripe)
+		log_at(s->log, LOG_INFO, "read the secrets of Stripe again");
 }
 
 static void serve_take_keys(struct server *s, const struct certificate *c)
@@ -331,6 +344,7 @@ static void serve_take_signals(struct server *s)
 		if (info.ssi_signo == SIGHUP) {
 			new_certificate(s);
 			serve_new_policy(s);
+			serve_new_secrets(s);
 		} else if (info.ssi_signo == SIGUSR1) {
 			http_tell_requests(s->http);
 		} else {
@@ -460,6 +474,7 @@ static void close_all(struct server *s)
 	api_close(&s->api);
 	opa_free(s->api.opa);
 	codes_free(s->api.codes);
+	stripe_free(s->api.stripe);
 	issuer_free(s->api.issuer);
 	outward_free(s->api.outward);
 	quotas_free(s->api.quotas);
@@ -496,6 +511,8 @@ int serve(const struct options *o, const struct log *log)
 	rc = rc ? rc : serve_read_policy(&s, &f);
 	if (rc == 0 && o->opa)
 		rc = opa_new(&s.api.opa, o->opa, s.api.outward, log, &f);
+	if (rc == 0 && o->stripe.key_file)
+		rc = stripe_new(&s.api.stripe, &o->stripe, s.api.outward, log, &f);
 	rc = rc ? rc : open_series(&s, &f);
 	rc = rc ? rc : open_http(&s, &f);
 	if (rc == 0) {

@@ -27,7 +27,8 @@
 	X(ANNOUNCEMENT, "ann", NULL) \
 	X(GRANT, "grant", NULL) \
 	X(PERSON, "pers", NULL) \
-	X(INVITATION, "invt", NULL)
+	X(INVITATION, "invt", NULL) \
+	X(PAYMENT, "pay", NULL)
 
 enum ident {
 #define IDENT_X(name, prefix, legacy) IDENT_##name,

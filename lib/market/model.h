@@ -349,7 +349,7 @@ struct model_market {
 	const char *name, *version;
 	const char *tls_key;                  /* "sha256//…", to pin; NULL: no TLS */
 	int64_t now, minute;
-	bool test_clock;
+	bool test_clock, topups; /* topups: people pay for their accounts with it */
 	struct model_policy policy;
 };
 
@@ -392,6 +392,18 @@ struct model_drain {
 struct model_grant {
 	const char *id, *name, *account, *sponsor, *state; /* names of both accounts */
 	int64_t max, spent, left, end, created_at;         /* end 0: until it is ended */
+};
+
+/* A page where one pays for the account. */
+struct model_topup {
+	const char *id, *url, *state; /* url NULL where only the state is told */
+	int64_t amount, expires;      /* expires 0: unknown */
+};
+
+/* Money that a payment service took, less what went back. */
+struct model_payment {
+	const char *id, *reference, *account; /* account NULL: nobody knows whose it is */
+	int64_t amount, created_at;
 };
 
 /* What the market's policy knows of an account. */

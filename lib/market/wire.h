@@ -78,6 +78,8 @@ int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f);
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f);
 int wire_grant(struct doc *d, long at, struct model_grant *out, struct fail *f);
+int wire_topup(struct doc *d, struct model_topup *out, struct fail *f);
+int wire_payment(struct doc *d, long at, struct model_payment *out, struct fail *f);
 int wire_facts(struct doc *d, struct model_fact **out, size_t *count, struct fail *f);
 int wire_commit(struct doc *d, struct model_commit *out, struct fail *f);
 int wire_announcement(struct doc *d, long at, struct model_announcement *out, struct fail *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Grants, and what the market's policy knows of an account. */
+/* Grants, payments, and what the market's policy knows of an account. */
 #include <errno.h>
 #include <stddef.h>
 
@@ -23,6 +23,42 @@ int wire_grant(struct doc *d, long at, struct model_grant *out, struct fail *f)
 	};
 	struct model_grant made = { 0 };
 	int rc = wire_read(d, at, "a grant", fields, &made, f);
+
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
+int wire_topup(struct doc *d, struct model_topup *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_topup, "id", TEXT, NEEDED, id),
+		FIELD(model_topup, "state", TEXT, NEEDED, state),
+		FIELD(model_topup, "url", TEXT, MAY, url),
+		FIELD(model_topup, "amount_dollars", MONEY, MAY, amount),
+		FIELD(model_topup, "expires_at", INT, MAY, expires),
+		{ 0 },
+	};
+	struct model_topup made = { 0 };
+	int rc = wire_read(d, WIRE_WHOLE, "a top-up", fields, &made, f);
+
+	if (!rc)
+		*out = made;
+	return rc;
+}
+
+int wire_payment(struct doc *d, long at, struct model_payment *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_payment, "id", TEXT, NEEDED, id),
+		FIELD(model_payment, "reference", TEXT, NEEDED, reference),
+		FIELD(model_payment, "account_name", TEXT, MAY, account),
+		FIELD(model_payment, "amount_dollars", MONEY, NEEDED, amount),
+		FIELD(model_payment, "created_at", INT, MAY, created_at),
+		{ 0 },
+	};
+	struct model_payment made = { 0 };
+	int rc = wire_read(d, at, "a payment", fields, &made, f);
 
 	if (!rc)
 		*out = made;

@@ -162,6 +162,7 @@ int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f
 		FIELD(model_market, "now", INT, MAY, now),
 		FIELD(model_market, "minute", INT, MAY, minute),
 		FIELD(model_market, "test_clock", BOOL, MAY, test_clock),
+		FIELD(model_market, "topups", BOOL, MAY, topups),
 		FIELD(model_market, "tls_public_key", TEXT, MAY, tls_key),
 		{ 0 },
 	};

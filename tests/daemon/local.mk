@@ -52,7 +52,7 @@ daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t
 	tests/daemon/session.t tests/daemon/signin.t tests/daemon/signinpage.t \
 	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/promise.t tests/daemon/proof.t \
 	tests/daemon/sampled.t tests/daemon/sdk.t tests/daemon/series.t tests/daemon/stranger.t \
-	tests/daemon/undelivered.t tests/daemon/waiting.t \
+	tests/daemon/stripe.t tests/daemon/undelivered.t tests/daemon/waiting.t \
 	tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 $(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
@@ -61,7 +61,7 @@ check_PROGRAMS += tests/daemon/answer
 tests_daemon_answer_SOURCES = tests/daemon/answer.c
 tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.mjs tests/daemon/person.mjs \
-	tests/daemon/waiting.py \
+	tests/daemon/stripe.mjs tests/daemon/waiting.py \
 	tests/daemon/report.py tests/daemon/roles.mjs tests/daemon/sdk.mjs tests/fixtures/roles \
 	tests/lib/npagent.sh tests/lib/told.sh
 

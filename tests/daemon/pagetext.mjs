@@ -95,6 +95,13 @@ is(nodes.linesOf({ timestamp_realtime: 1800000000, data: btoa('\u001b[31mred\u00
 is(money.sums([{ kind: 'lease', amount_micros: -5 }, { kind: 'credit', amount_micros: 9 }, { kind: 'lease', amount_micros: -2 }, { kind: 'fee', amount_micros: 0 }]),
 	[['lease', -7], ['credit', 9]], 'what was paid, by kind');
 is([frame.micros(-1234567), frame.micros(0)], ['−$1.23', '$0.00'], 'amounts');
+is(['50', '0.5', '999999.99'].map(money.topupAmount), ['50.00', '0.50', '999999.99'], 'what one may pay');
+for (const bad of ['', '0.49', '1e3', '-5', '5.001', '1000000', '0x10'])
+	try {
+		is(money.topupAmount(bad), 'refused', `not '${bad}'`);
+	} catch (e) {
+		is(/^give dollars/.test(e.message), true, `not '${bad}'`);
+	}
 is(['usage', 'forfeit', 'credit', 'constructor'].map(money.kindOf), ['Node time', 'Released, not refunded', 'Credits', 'constructor'],
 	"and their words, as 'nanopod statement' has them");
 

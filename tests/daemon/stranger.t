@@ -102,6 +102,8 @@ body_of() {
 	case "$1 $2" in
 	'POST /v2/orders') order buy "$POOL" 1 $((NOW + 7 * HOUR)) $((NOW + 8 * HOUR)) 20.0 ;;
 	'POST /v2/order_preview') echo "{\"side\":\"sell\",\"pool\":\"$POOL\",\"requirements\":{},\"start_at\":$((NOW + 600)),\"duration_seconds\":3600,\"node_count\":1}" ;;
+	'POST /np/v1/topups') echo '{"amount_dollars":"5.00"}' ;;
+	'POST /np/v1/payments/'*) echo '{"account":"stranger"}' ;;
 	'POST /np/v1/quote') order sell "$POOL" 1 $((NOW + HOUR)) $((NOW + 2 * HOUR)) 1.0 ;;
 	'POST /v2/pools'|'POST /v2/capacities') echo '{"name":"secret-pool","workspace":"sfc:workspace:secretcorp:default"}' ;;
 	'PATCH /v2/pools/'*|'PATCH /v2/capacities/'*) echo '{"name":"stolen"}' ;;

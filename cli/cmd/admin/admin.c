@@ -410,6 +410,8 @@ static const struct action actions[] = {
 	{ "grant list", "[--account ACCOUNT]", 0, 0, admin_grant_list },
 	{ "grant add", "ACCOUNT NAME AMOUNT --sponsor ACCOUNT [--until TIME]", 3, 3, admin_grant_add },
 	{ "grant end", "ID...", 1, 100, admin_grant_end },
+	{ "payment list", "[--account ACCOUNT]", 0, 0, admin_payment_list },
+	{ "payment claim", "PAYMENT ACCOUNT", 2, 2, admin_payment_claim },
 	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
 	{ "reputation", "ACCOUNT... --commits SOURCE [--until TIME] [--dry-run]", 1, 1000, admin_reputation },
 	{ "meter check", "--to RECEIVER [--from TIME]", 0, 0, admin_meter_check },
@@ -426,9 +428,8 @@ static int admin_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT",
-		.help = "host, offer: account that owns the hosts, for the operator; token list, grant list: this one "
-			"alone; announce: "
-			"account that reads it, default: all do" },
+		.help = "host, offer: account that owns the hosts, for the operator; token list, grant list, "
+			"payment list: this one alone; announce: account that reads it, default: all do" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
 	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
 		.help = "account add: beneficiary; accounts with the same one never trade with each other" },
@@ -519,6 +520,7 @@ const struct command cmd_admin = {
 		      "offer     HOST PRICE: sell a host's time\n"
 		      "announce  TEXT: say something to all accounts, or to one; list, end\n"
 		      "grant     list, add, end: an account's money that pays for another's buys\n"
+		      "payment   list: what a payment service took; claim PAYMENT ACCOUNT: whose it is\n"
 		      "facts     ACCOUNT [NAME=VALUE...]: what the market's policy knows of an account\n"
 		      "reputation ACCOUNT...: score accounts by their commits\n"
 		      "meter     send what was used and paid to Lago or a file, once each; check: compare\n"
@@ -533,7 +535,8 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|facts|reputation|meter|"
-			"policy",
+	.first_values =
+		"overview|account|credit|refund|token|sku|host|offer|announce|grant|payment|facts|reputation|meter|"
+		"policy",
 	.run = admin_command,
 };

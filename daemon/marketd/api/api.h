@@ -41,6 +41,10 @@ struct request {
 	uint64_t joined;               /* account of a used join token, whose answer may have been lost; 0 */
 	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */
 
+	/* With ROUTE_RAW: the body as it came, and the header Stripe-Signature; NULL. */
+	const char *raw, *signature;
+	size_t raw_len;
+
 	/* For streams. */
 	const char *accept;            /* the header; NULL */
 	const char *last_event_id;     /* the header; NULL */
@@ -64,6 +68,7 @@ struct outward;
 struct public_view;
 struct rules;
 struct series;
+struct stripe;
 struct takings;
 struct watch;
 
@@ -121,6 +126,8 @@ struct api {
 	const struct signin_settings *signin;
 	struct outward *outward;       /* what the market asks of others; NULL: nothing */
 	uint64_t errands_ended;        /* how many of those have ended */
+	struct stripe *stripe;         /* who takes money from people; NULL: the operator alone */
+	const char *listens;           /* the market's own address, for a page that leads back; NULL */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	const struct log *log;         /* for what auditlog.c keeps; NULL: nothing */
@@ -145,6 +152,7 @@ enum route_flags {
 	ROUTE_CREATES = 2, /* takes an Idempotency-Key, as doing it twice costs twice */
 	ROUTE_STREAM = 4,  /* may wait */
 	ROUTE_SECRET = 8,  /* its answer is never stored, not even under a key */
+	ROUTE_RAW = 32,    /* its body is any bytes: the handler checks who sent it before it reads it */
 	ROUTE_DROPS = 16,  /* its body is counted while it comes, and neither kept nor read */
 };
 

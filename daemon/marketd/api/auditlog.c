@@ -82,6 +82,22 @@ static bool audit_grant(const struct engine *e, const struct event *ev, char *ro
 	return true;
 }
 
+static bool audit_payment(const struct engine *e, const struct event *ev, char *room, size_t size)
+{
+	char whose[AUDIT_NAME], money[MONEY_TEXT];
+
+	if (ev->kind != EVENT_PAYMENT)
+		return false;
+	if (ev->text)
+		snprintf(room, size, "payment %.100s of %s%s: %.100s comes to %s", ev->name,
+			ev->account ? "account " : "nobody known",
+			ev->account ? audit_account(e, ev->account, whose) : "", ev->text,
+			money_text(ev->u.payment.micros, money));
+	else
+		snprintf(room, size, "payment %.100s is of account %s", ev->name, audit_account(e, ev->account, whose));
+	return true;
+}
+
 static void audit_person(const struct engine *e, const struct event *ev, uint64_t id, const char *what, char *room,
 	size_t size)
 {
@@ -183,7 +199,8 @@ bool auditlog_what(const struct engine *e, const struct event *ev, uint64_t made
 			audit_account(e, ev->account, whose));
 		return true;
 	default:
-		return audit_grant(e, ev, room, size) || audit_people(e, ev, made, room, size);
+		return audit_grant(e, ev, room, size) || audit_payment(e, ev, room, size) ||
+			audit_people(e, ev, made, room, size);
 	}
 }
 

@@ -82,6 +82,9 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/movements.c \
 	daemon/marketd/api/np/movements.h \
 	daemon/marketd/api/np/np_accounts.c \
+	daemon/marketd/api/np/np_payments.c \
+	daemon/marketd/api/np/np_payments.h \
+	daemon/marketd/api/np/np_topups.c \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
 	daemon/marketd/api/np/np_alerts.c \

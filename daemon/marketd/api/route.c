@@ -170,7 +170,7 @@ static int check_body(struct routes *rs, struct request *q, const struct route *
 	struct schema_fault why;
 	int reason;
 
-	if (route->flags & ROUTE_DROPS)
+	if (route->flags & (ROUTE_DROPS | ROUTE_RAW))
 		return 0;
 	if (!route->body) {
 		if (q->body && (!json_is_object(q->body) || json_object_size(q->body) > 0))

@@ -125,6 +125,11 @@ static bool parse_body(struct exchange *x)
 
 	if (x->upload.len == 0)
 		return true;
+	if (x->raw) {
+		x->q.raw = buf_text(&x->upload);
+		x->q.raw_len = x->upload.len;
+		return true;
+	}
 	if (too_deep(buf_text(&x->upload), x->upload.len)) {
 		exchange_refuse(x, REASON_MALFORMED, "the body is nested too deep");
 		return false;
@@ -185,6 +190,7 @@ bool exchange_head(struct exchange *x)
 	q->idempotency_key = exchange_header(x, "Idempotency-Key");
 	q->accept = exchange_header(x, "Accept");
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
+	q->signature = exchange_header(x, "Stripe-Signature");
 	exchange_original(x);
 	q->local = x->conn->listener->local;
 	if (q->local || cookie_take(x))

@@ -87,6 +87,7 @@ struct exchange {
 	int64_t started_us, deadline;
 	int counted;                     /* counts as waiting until it is gone: COUNTED_… */
 
+	bool raw;                        /* its handler reads the body */
 	bool drops;                      /* the route wants the size of the body alone */
 	size_t taken;                    /* bytes of the request's body that came; streams: of r.body that left */
 	uint64_t seen;                   /* http->commits at the last ask */

@@ -11,8 +11,9 @@
 #include "marketd/http/http_own.h"
 
 enum {
-	OPEN_BODY_MAX = 4096,   /* of a route that needs no token: as small as a sign-in */
-	UPLOADS_MAX = 64 << 20, /* all bodies that are under way; small ones do not count */
+	OPEN_BODY_MAX = 4096,    /* of a route that needs no token: as small as a sign-in */
+	RAW_BODY_MAX = 64 << 10, /* of one that the handler reads itself, and of which it knows who sent it */
+	UPLOADS_MAX = 64 << 20,  /* all bodies that are under way; small ones do not count */
 	UPLOADS_PER_ACCOUNT = 16 << 20,
 	UPLOAD_SMALL = 16 << 10,
 	TRIM_BYTES = 16 << 20, /* of bodies and answers: the system gets back what they had */
@@ -24,9 +25,12 @@ void upload_begin(struct exchange *x, uint64_t owner)
 	const struct request *q = &x->q;
 
 	x->drops = api_route_is(x->http->api, q, ROUTE_DROPS);
+	x->raw = api_route_is(x->http->api, q, ROUTE_RAW);
 	x->slot = &x->http->uploads_of[(owner * x->http->uploads_factor) >> 52];
 	if (q->local || q->scopes || q->joined)
 		x->room = HTTP_BODY_MAX;
+	else if (x->raw)
+		x->room = RAW_BODY_MAX;
 	else
 		x->room = api_route_is(x->http->api, q, ROUTE_OPEN) ? OPEN_BODY_MAX : 0;
 }

@@ -488,6 +488,9 @@ static int take_why(void *arg, uint64_t seq, const struct event *ev)
 	(void)seq;
 	if (ev->text && (ev->kind == EVENT_CREDIT || ev->kind == EVENT_ACCOUNT_STATE))
 		snprintf(room, MOVEMENT_WHY, "%s", ev->text);
+	else if (ev->kind == EVENT_PAYMENT)
+		snprintf(room, MOVEMENT_WHY, "Stripe %.120s%s%.120s", ev->name, ev->text ? " " : "",
+			ev->text ? ev->text : "");
 	return 1;
 }
 

@@ -17,6 +17,7 @@ extern const struct route api_np_people_routes[];   /* np_people.c: people, invi
 extern const struct route api_np_signin_routes[];   /* np_signin.c: by an issuer of identities */
 extern const struct route api_np_signin_page_routes[]; /* np_signin_page.c: the same with a browser */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
+extern const struct route api_np_payment_routes[];  /* np_payments.c: money by a payment service */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
 extern const struct route api_np_grant_routes[];    /* np_grants.c: grants, what is known of accounts */
@@ -201,6 +202,7 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 
 extern const struct schema schema_np[];
 extern const struct schema schema_np_price[];
+extern const struct schema schema_np_payment[];
 extern const struct schema schema_np_announce[];
 extern const struct schema schema_np_grant[];
 extern const struct schema schema_np_audit[];

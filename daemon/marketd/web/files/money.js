@@ -34,6 +34,30 @@ function revoke(t) {
 		} });
 }
 
+// What the amount of a top-up is in dollars with cents; throws where it is none.
+function topupAmount(text) {
+	if (!/^\d{1,6}(\.\d{1,2})?$/.test(text) || Number(text) < 0.5)
+		throw new Error('give dollars and cents, from 0.50 to 999999.99');
+	return Number(text).toFixed(2);
+}
+
+// The payment service's own page; its answer goes to the market, not to this page.
+function topup() {
+	action({ title: 'Add money', go: 'Pay', fields: [{ name: 'amount', label: 'Dollars', value: '50' }],
+		typed: (v) => 'nanopod topup ' + word(v.amount),
+		plan: async (v) => ({ rows: [['amount', cash(topupAmount(v.amount))],
+			['then', 'you pay on the page of the payment service, which then tells the market']] }),
+		act: async (v, key) => {
+			const t = await ask('POST', '/np/v1/topups', { amount_dollars: topupAmount(v.amount),
+				return_url: location.origin + '/' }, key);
+
+			if (!/^https?:\/\//.test(t.url))
+				throw new Error('the market names no page to pay');
+			location.assign(t.url);
+			return 'The page of the payment service opens.';
+		} });
+}
+
 // What was paid and taken in, by kind; the market counts days in UTC.
 function sums(rows) {
 	const found = new Map();
@@ -49,7 +73,8 @@ function kindOf(kind) {
 
 async function read(root) {
 	const now = Math.floor(Date.now() / 1000), today = now - now % 86400, tokens = may('tokens', me.who);
-	const [b, report, orders, keys] = await Promise.all([ask('GET', '/np/v1/balance'),
+	const [b, market, report, orders, keys] = await Promise.all([ask('GET', '/np/v1/balance'),
+		ask('GET', '/np/v1'),
 		ask('GET', `/np/v1/report?from=${today - (DAYS - 1) * 86400}&to=${today + 86400}`),
 		ask('GET', '/v2/orders?limit=30&sort_by=-created_at'), tokens ? ask('GET', '/np/v1/tokens?limit=100') :
 			null]);
@@ -62,6 +87,7 @@ async function read(root) {
 			cash(b.held_dollars)],
 			['paid ahead for nodes', cash(b.escrow_dollars)]].flatMap(([k, v]) => [make('dt', {}, k),
 				make('dd', { class: 'n' }, v)])),
+		...(market.topups ? [make('p', {}, button('Add money …', topup))] : []),
 		part(`In ${DAYS} days`, sums(report.data).length ? tableOf([['What'], ['Amount', 'n']],
 			sums(report.data).map(([kind, n]) =>
 			[kindOf(kind), micros(n)])) : make('p', { class: 'quiet' }, 'Nothing was paid.'),
@@ -85,7 +111,7 @@ async function read(root) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { sums, kindOf };
+	module.exports = { sums, kindOf, topupAmount };
 else
 	views.money = { read };
 }

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/stripe/checkout.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "marketd/outward/outward.h"
+#include "marketd/stripe/webhook.h"
+
+#define CHECKOUT_PATH "/v1/checkout/sessions"
+#define CHECKOUT_VERSION "2024-06-20" /* of Stripe's API: an account's own may be any */
+
+enum { CHECKOUT_SLOTS = 32, SECRET_FILE_MAX = 4096, CHECKOUT_FORM_MAX = 16 * 1024, CHECKOUT_ANSWER_MAX = 256 * 1024 };
+
+struct checkout_slot {
+	char key[CHECKOUT_KEY + 1];
+	struct errand *errand; /* NULL: the slot is free */
+};
+
+struct stripe {
+	const struct stripe_settings *set;
+	struct outward *outward;
+	const struct log *log;
+	struct buf key_text, secret_text;
+	const char *key; /* NULL: none */
+	const char *secrets[WEBHOOK_SECRETS];
+	size_t secret_count;
+	struct checkout_slot slots[CHECKOUT_SLOTS];
+};
+
+/* ---- Settings --------------------------------------------------------------------------- */
+
+static bool stripe_local(const char *host)
+{
+	size_t len = strcspn(host, ":/");
+
+	return (len == 9 && (str_starts(host, "127.0.0.1") || str_starts(host, "localhost")));
+}
+
+bool stripe_url_valid(const char *url)
+{
+	if (strpbrk(url, " ?#@\t\r\n") || strlen(url) > 200)
+		return false;
+	return (str_starts(url, "https://") && url[8]) || (str_starts(url, "http://") && stripe_local(url + 7));
+}
+
+static void stripe_wipe(struct buf *b)
+{
+	if (b->data)
+		explicit_bzero(b->data, b->cap);
+	buf_release(b);
+}
+
+/* A file of words, one a line: they go into a header, or sign something. The words are parts of the text. */
+static int stripe_words(const char *path, struct buf *text, const char **words, size_t max, size_t *count,
+	struct fail *f)
+{
+	size_t n = 0;
+	int rc;
+
+	buf_init(text, SECRET_FILE_MAX);
+	rc = buf_read_file(text, path);
+	if (rc)
+		return fail_errno(f, rc, -rc, "cannot read '%s'", path);
+	for (char *at = text->data; at && *at;) {
+		size_t len = strcspn(at, "\r\n");
+		bool more = at[len];
+
+		at[len] = '\0';
+		if (len && n == max)
+			return fail_set(f, -EINVAL, "'%s' has more than %zu lines", path, max);
+		for (size_t i = 0; i < len; i++)
+			if (!isgraph((unsigned char)at[i]))
+				return fail_set(f, -EINVAL, "'%s' has a line that is no key of Stripe's", path);
+		if (len)
+			words[n++] = at;
+		at += len + more;
+	}
+	*count = n;
+	return n ? 0 : fail_set(f, -EINVAL, "'%s' is empty", path);
+}
+
+static int stripe_read(const struct stripe_settings *set, struct stripe *into, struct fail *f)
+{
+	size_t one;
+	int rc = 0;
+
+	if (set->key_file)
+		rc = stripe_words(set->key_file, &into->key_text, &into->key, 1, &one, f);
+	if (!rc && set->secret_file)
+		rc = stripe_words(set->secret_file, &into->secret_text, into->secrets, WEBHOOK_SECRETS,
+			&into->secret_count, f);
+	return rc;
+}
+
+int stripe_reload(struct stripe *s, struct fail *f)
+{
+	struct stripe fresh = { 0 };
+	int rc = stripe_read(s->set, &fresh, f);
+
+	if (rc) {
+		stripe_wipe(&fresh.key_text);
+		stripe_wipe(&fresh.secret_text);
+		return rc;
+	}
+	stripe_wipe(&s->key_text);
+	stripe_wipe(&s->secret_text);
+	s->key_text = fresh.key_text;
+	s->key = fresh.key;
+	s->secret_text = fresh.secret_text;
+	memcpy(s->secrets, fresh.secrets, sizeof s->secrets);
+	s->secret_count = fresh.secret_count;
+	return 0;
+}
+
+int stripe_new(struct stripe **out, const struct stripe_settings *set, struct outward *o, const struct log *log,
+	struct fail *f)
+{
+	struct stripe *s = calloc(1, sizeof *s);
+	int rc;
+
+	if (!s)
+		return fail_set(f, -ENOMEM, "out of memory");
+	s->set = set;
+	s->outward = o;
+	s->log = log;
+	rc = stripe_reload(s, f);
+	if (rc)
+		stripe_free(s);
+	else
+		*out = s;
+	return rc;
+}
+
+void stripe_free(struct stripe *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < CHECKOUT_SLOTS; i++)
+		errand_free(s->slots[i].errand);
+	stripe_wipe(&s->key_text);
+	stripe_wipe(&s->secret_text);
+	free(s);
+}
+
+bool stripe_sells(const struct stripe *s)
+{
+	return s && s->key;
+}
+
+const char *const *stripe_secrets(const struct stripe *s, size_t *count)
+{
+	*count = s->secret_count;
+	return s->secrets;
+}
+
+/* ---- Asking ----------------------------------------------------------------------------- */
+
+static int checkout_escape(struct buf *b, const char *text)
+{
+	int rc = 0;
+
+	for (const char *p = text; !rc && *p; p++)
+		rc = isalnum((unsigned char)*p) || strchr("-._~", *p) ? buf_addc(b, *p)
+								      : buf_addf(b, "%%%02X", (unsigned char)*p);
+	return rc;
+}
+
+static int checkout_field(struct buf *b, const char *name, const char *value)
+{
+	int rc = b->len ? buf_addc(b, '&') : 0;
+
+	rc = rc ? rc : checkout_escape(b, name);
+	rc = rc ? rc : buf_addc(b, '=');
+	return rc ? rc : checkout_escape(b, value);
+}
+
+static int checkout_form(struct buf *b, const struct checkout_wish *w)
+{
+	char cents[24];
+	const char *const fields[][2] = {
+		{ "mode", "payment" }, { "line_items[0][quantity]", "1" },
+		{ "line_items[0][price_data][currency]", "usd" }, { "line_items[0][price_data][unit_amount]", cents },
+		{ "line_items[0][price_data][product_data][name]", w->what }, { "success_url", w->back },
+		{ "cancel_url", w->back }, { "client_reference_id", w->account },
+		{ "metadata[" WEBHOOK_ACCOUNT "]", w->account },
+		{ "payment_intent_data[metadata][" WEBHOOK_ACCOUNT "]", w->account }, /* refunds have that one */
+	};
+	int rc = 0;
+
+	snprintf(cents, sizeof cents, "%lld", (long long)w->cents);
+	for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
+		rc = checkout_field(b, fields[i][0], fields[i][1]);
+	return rc;
+}
+
+static int checkout_send(struct stripe *s, struct checkout_slot *slot, const struct checkout_wish *w, struct fail *why)
+{
+	char bearer[SECRET_FILE_MAX + 32], once[CHECKOUT_KEY + 32], url[256];
+	const char *headers[] = { "Content-Type: application/x-www-form-urlencoded",
+		"Stripe-Version: " CHECKOUT_VERSION, bearer, once, NULL };
+	struct errand_call call = { .method = "POST",
+		.url = url,
+		.headers = headers,
+		.ca = s->set->ca,
+		.timeout_ms = CHECKOUT_WAIT_MS - 1000,
+		.max = CHECKOUT_ANSWER_MAX,
+		.repeatable = true };
+	struct buf form;
+	int rc;
+
+	snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", s->key);
+	snprintf(once, sizeof once, "Idempotency-Key: %s", w->key);
+	snprintf(url, sizeof url, "%s" CHECKOUT_PATH, s->set->url);
+	buf_init(&form, CHECKOUT_FORM_MAX);
+	rc = checkout_form(&form, w);
+	call.body = buf_text(&form);
+	call.body_len = form.len;
+	rc = rc ? fail_set(why, rc, "out of memory") : errand_new(s->outward, &call, &slot->errand, why);
+	if (!rc)
+		memcpy(slot->key, w->key, sizeof slot->key);
+	explicit_bzero(bearer, sizeof bearer);
+	buf_release(&form);
+	return rc;
+}
+
+/* Only what is fit for a terminal, and fits. */
+static const char *checkout_words(const json_t *answer, char room[200])
+{
+	const char *said = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
+	size_t n = 0;
+
+	for (; said && *said && n < 199; said++)
+		room[n++] = (unsigned char)*said < ' ' || *said == 127 ? '?' : *said;
+	room[n] = '\0';
+	return room;
+}
+
+static int checkout_take(const struct stripe *s, const struct errand_answer *a, struct checkout_page *out,
+	struct fail *why)
+{
+	json_t *o = a->state == ERRAND_DONE ? json_loadb(buf_text(&a->body), a->body.len, 0, NULL) : NULL;
+	const char *id = json_string_value(json_object_get(o, "id")),
+		   *url = json_string_value(json_object_get(o, "url"));
+	char said[200];
+	int rc = 0;
+
+	if (a->state != ERRAND_DONE)
+		rc = fail_set(why, -EIO, "%s", a->why);
+	else if (a->status == 400 || a->status == 402)
+		rc = fail_set(why, -EINVAL, "Stripe refuses: %s", checkout_words(o, said));
+	else if (a->status != 200)
+		rc = fail_set(why, -EIO, "status %d: %s", a->status, checkout_words(o, said));
+	else if (!id || !url || !*id || strlen(id) > CHECKOUT_ID || strlen(url) > CHECKOUT_URL ||
+		!(str_starts(url, "https://") || str_starts(s->set->url, "http://")) ||
+		url[strcspn(url, " \"'<>\\\r\n\t\033")])
+		rc = fail_set(why, -EIO, "its answer has no page to pay");
+	if (!rc) {
+		snprintf(out->id, sizeof out->id, "%s", id);
+		snprintf(out->url, sizeof out->url, "%s", url);
+		out->expires = json_integer_value(json_object_get(o, "expires_at"));
+	} else {
+		log_at(s->log, LOG_WARN, "Stripe made no page to pay: %s", why->text);
+	}
+	json_decref(o);
+	return rc;
+}
+
+/* The slot of this key, else one that is free or whose answer nobody came for; NULL: all are under way. */
+static struct checkout_slot *checkout_slot(struct stripe *s, const char *key)
+{
+	struct checkout_slot *room = NULL;
+
+	for (struct checkout_slot *x = s->slots; x < s->slots + CHECKOUT_SLOTS; x++) {
+		if (x->errand && strcmp(x->key, key) == 0)
+			return x;
+		if (!room && (!x->errand || errand_look(x->errand)->state != ERRAND_RUNNING))
+			room = x;
+	}
+	if (room) {
+		errand_free(room->errand);
+		room->errand = NULL;
+	}
+	return room;
+}
+
+int stripe_checkout(struct stripe *s, const struct checkout_wish *w, struct checkout_page *out, struct fail *why)
+{
+	struct checkout_slot *slot = checkout_slot(s, w->key);
+	int rc;
+
+	if (!slot)
+		return fail_set(why, -EBUSY, "too many pay at once");
+	if (!slot->errand) {
+		rc = checkout_send(s, slot, w, why);
+		return rc ? rc : -EAGAIN;
+	}
+	if (errand_look(slot->errand)->state == ERRAND_RUNNING)
+		return -EAGAIN;
+	rc = checkout_take(s, errand_look(slot->errand), out, why);
+	errand_free(slot->errand);
+	slot->errand = NULL;
+	return rc;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/stripe/webhook.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum { REFERENCE_MAX = 255, CENT = 10000 /* micro-dollars */ };
+#define CENTS_MAX INT64_C(10000000000)
+
+static const char *webhook_text(const json_t *o, const char *name)
+{
+	const char *text = json_string_value(json_object_get(o, name));
+
+	return text && *text ? text : NULL;
+}
+
+/* An id, as such or as the thing itself, where the account of Stripe has that expanded. Ids have no blanks. */
+static const char *webhook_id(const json_t *o, const char *name)
+{
+	const json_t *in = json_object_get(o, name);
+	const char *id = json_is_object(in) ? webhook_text(in, "id") : webhook_text(o, name);
+
+	if (!id || strlen(id) > REFERENCE_MAX)
+		return NULL;
+	for (const char *p = id; *p; p++)
+		if (*p <= ' ' || *p > '~')
+			return NULL;
+	return id;
+}
+
+static int webhook_cents(const json_t *o, const char *name, int64_t *cents, struct fail *why)
+{
+	const json_t *n = json_object_get(o, name);
+	const char *currency = webhook_text(o, "currency");
+
+	if (!json_is_integer(n) || json_integer_value(n) < 0 || json_integer_value(n) > CENTS_MAX)
+		return fail_set(why, -EINVAL, "it has no '%s' that can be counted", name);
+	*cents = json_integer_value(n);
+	if (!currency || strcmp(currency, "usd") != 0)
+		return fail_set(why, -EINVAL, "its currency is '%.20s', and this market counts US dollars",
+			currency ? currency : "?");
+	return 0;
+}
+
+/* What was paid: once, whichever of two events says so. */
+static int webhook_paid(const json_t *o, struct webhook_news *n, struct fail *why)
+{
+	const char *mode = webhook_text(o, "mode"), *status = webhook_text(o, "payment_status");
+	int64_t cents = 0;
+	int rc;
+
+	if ((mode && strcmp(mode, "payment") != 0) || !status || strcmp(status, "paid") != 0)
+		return 1;
+	rc = webhook_cents(o, "amount_total", &cents, why);
+	n->part = webhook_id(o, "id");
+	n->payment = webhook_id(o, "payment_intent");
+	n->step = 1;
+	n->micros = cents * CENT;
+	return rc ? rc : cents ? 0 : 1;
+}
+
+/* All that was refunded of a charge so far. */
+static int webhook_refunded(const json_t *o, struct webhook_news *n, struct fail *why)
+{
+	int64_t cents = 0;
+	int rc = webhook_cents(o, "amount_refunded", &cents, why);
+
+	n->part = webhook_id(o, "id");
+	n->step = cents;
+	n->micros = -cents * CENT;
+	return rc ? rc : cents ? 0 : 1;
+}
+
+/* Stripe takes the money when a dispute opens, and gives it back where that is won; an inquiry takes none. */
+static int webhook_disputed(const json_t *o, struct webhook_news *n, struct fail *why)
+{
+	const char *status = webhook_text(o, "status");
+	bool won = status && strcmp(status, "won") == 0, lost = status && strcmp(status, "lost") == 0;
+	int64_t cents = 0;
+	int rc;
+
+	if (!status || str_starts(status, "warning_") || strcmp(status, "prevented") == 0)
+		return 1;
+	rc = webhook_cents(o, "amount", &cents, why);
+	n->part = webhook_id(o, "id");
+	n->step = won || lost ? 2 : 1;
+	n->micros = won ? 0 : -cents * CENT;
+	return rc;
+}
+
+static const struct webhook_kind {
+	const char *type; /* one that ends with a point: all that begin with it */
+	int (*read)(const json_t *object, struct webhook_news *n, struct fail *why);
+} webhook_kinds[] = {
+	{ "checkout.session.completed", webhook_paid },
+	{ "checkout.session.async_payment_succeeded", webhook_paid },
+	{ "charge.refunded", webhook_refunded },
+	{ "charge.dispute.", webhook_disputed },
+};
+
+static const struct webhook_kind *webhook_kind(const char *type)
+{
+	for (size_t i = 0; type && i < sizeof webhook_kinds / sizeof *webhook_kinds; i++) {
+		const char *has = webhook_kinds[i].type;
+
+		if (has[strlen(has) - 1] == '.' ? str_starts(type, has) : strcmp(type, has) == 0)
+			return &webhook_kinds[i];
+	}
+	return NULL;
+}
+
+int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why)
+{
+	const json_t *o = json_object_get(json_object_get(event, "data"), "object");
+	const char *word = webhook_text(event, "object");
+	const struct webhook_kind *kind = webhook_kind(webhook_text(event, "type"));
+	struct webhook_news n = { .id = webhook_id(event, "id") };
+	int rc;
+
+	out->id = n.id;
+	if (!n.id || !word || strcmp(word, "event") != 0 || !json_is_object(o))
+		return fail_set(why, -EINVAL, "it is no event of Stripe's");
+	if (!kind)
+		return 1;
+	n.payment = webhook_id(o, "payment_intent");
+	if (!n.payment) /* older than those: the charge itself, or what it names */
+		n.payment = webhook_id(o, "charge") ? webhook_id(o, "charge") : webhook_id(o, "id");
+	n.account = webhook_text(json_object_get(o, "metadata"), WEBHOOK_ACCOUNT);
+	rc = kind->read(o, &n, why);
+	if (rc == 0 && (!n.part || !n.payment))
+		return fail_set(why, -EINVAL, "it names no payment");
+	if (rc == 0)
+		*out = n;
+	return rc;
+}

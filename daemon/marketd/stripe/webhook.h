@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What Stripe tells by its webhook. A signature says that it is Stripe's; then each event becomes how far one thing of
+ * a payment has come and what it is worth, so that events may come twice and in any order.
+ */
+#ifndef MARKETD_STRIPE_WEBHOOK_H
+#define MARKETD_STRIPE_WEBHOOK_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+enum { WEBHOOK_SECRETS = 4, WEBHOOK_TOLERANCE = 300 /* seconds */ };
+
+/* The member of Stripe's metadata that has the account's id. */
+#define WEBHOOK_ACCOUNT "nanopod_account"
+
+/* Whether one of the secrets signed this body at about `now`, by the header "t=…,v1=…". 0, or -EPERM with why. */
+int webhook_signed(const char *header, const void *body, size_t len, const char *const *secrets, size_t count,
+	int64_t now, struct fail *why);
+
+/* The texts live as long as the event. */
+struct webhook_news {
+	const char *id;      /* of the event */
+	const char *payment; /* of the payment that it is of */
+	const char *part;    /* a checkout, a charge, a dispute … of it */
+	const char *account; /* as we gave it to Stripe; NULL: the event does not say */
+	int64_t step, micros;
+};
+
+/* 0; 1: it moves no money; -EINVAL with a sentence: it cannot be counted. id is set where there is one. */
+int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why);
+
+#endif

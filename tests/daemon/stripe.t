@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Money by Stripe. Webhooks are signed by Stripe's own npm package, which is fetched for the test and no part of this
+# program; the server that makes pages to pay is a stand-in, made from the contract that Stripe publishes.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/v2.sh"
+need node npm jq
+
+PACKAGE=stripe@23.1.0
+export STRIPE_ROOT=$TMP/npm HOME=$TMP/home STRIPE_NOW=$NOW URL_FILE=$TMP/.url
+mkdir -p "$STRIPE_ROOT" "$HOME" && printf '{"private":true}\n' >"$STRIPE_ROOT/package.json"
+(cd "$STRIPE_ROOT" && timeout 120 npm install --no-save --no-audit --no-fund --ignore-scripts "$PACKAGE" >"$TMP/npm.log" 2>&1) ||
+	skip_all "'$PACKAGE' cannot be fetched: $(grep -i error "$TMP/npm.log" | head -n 1 | tr -d '#')"
+stripe() { node "$SRC/tests/daemon/stripe.mjs" "$@"; }
+
+server_ready() { sed -n 's/^ready //p' "$TMP/server.log" >"$TMP/server.url" && [ -s "$TMP/server.url" ]; }
+stripe server >"$TMP/server.log" 2>&1 </dev/null &
+server_pid=$!
+server_stop() { kill "$server_pid" 2>/dev/null; wait "$server_pid" 2>/dev/null; }
+at_exit server_stop
+wait_for 60 server_ready || { diag "$(cat "$TMP/server.log")"; skip_all "the stand-in does not start"; }
+
+printf 'sk_test_market\n' >"$TMP/key"
+printf 'whsec_one\n' >"$TMP/secrets"
+run "$MARKETD" --data "$TMP/none" --stripe-key-file "$TMP/key"
+is "$status" 2 "a key without the webhook's secret is refused"
+like "$err" "give both --stripe-key-file and --stripe-webhook-secret-file" "and says what is missing"
+STRIPE=(--stripe-key-file "$TMP/key" --stripe-webhook-secret-file "$TMP/secrets" --stripe-url "$(cat "$TMP/server.url")")
+v2_start "${STRIPE[@]}"
+id_of() { operator GET "/np/v1/accounts/$1" | json .id; }
+ACME_ID=$(id_of acme)
+available() { operator GET "/np/v1/accounts/${1:-acme}" | jq -r .balances.available_dollars; }
+
+# ---- A page to pay ----
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"50.00","return_url":"https://market.example.org/"}' -H 'Idempotency-Key: first' >"$TMP/topup"
+is "$(http_status) $(jq -r '.object + " " + .state + " " + .amount_dollars + " " + .url' <"$TMP/topup")" \
+	"201 topup open 50.000000 https://checkout.stripe.example/c/pay/cs_test_1" "a top-up is a page to pay"
+form=$(sed -n 2p "$TMP/server.log")
+is "$(jq -r '.form | .["metadata[nanopod_account]"] + " " + .["payment_intent_data[metadata][nanopod_account]"] + " " +
+	.["line_items[0][price_data][unit_amount]"] + " " + .success_url' <<<"$form")" "$ACME_ID $ACME_ID 5000 https://market.example.org/" \
+	"Stripe hears whose it is, and how much"
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"50.00","return_url":"https://market.example.org/"}' -H 'Idempotency-Key: first' >"$TMP/again"
+is "$(jq -r .id <"$TMP/again")" "$(jq -r .id <"$TMP/topup")" "asked again it is the same page"
+as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"50.00"}' -H 'Idempotency-Key: first' >"$TMP/other"
+is "$(http_status) $(jq -r .id <"$TMP/other")" "201 cs_test_2" "another account's is another, whatever its key"
+like "$(sed -n 4p "$TMP/server.log")" "\"success_url\":\"$NANOPOD_URL/\"" "which leads back to the market itself"
+for bad in '"0.49"' '"50.001"' '"1000000.00"' '"-5.00"'; do
+	as "$ACME" POST /np/v1/topups "{\"amount_dollars\":$bad}" >/dev/null
+	is "$(http_status)" 422 "no page for $bad"
+done
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"5.00","return_url":"javascript:alert(1)"}' >/dev/null
+is "$(http_status)" 422 "nor one that leads to a script"
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"666.00"}' >"$TMP/said"
+is "$(http_status) $(jq -r .error.message <"$TMP/said")" "422 Stripe refuses: This ?[31mamount is not liked" "what Stripe says is told, without its colours"
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"777.00"}' >/dev/null
+is "$(http_status)" 503 "where Stripe fails, nothing was paid"
+
+# ---- Webhooks ----
+# hook FILE TIME SECRET…: sends it signed; `http_status` says what the market answered.
+hook() {
+	hook_file=$1
+	shift
+	hook_signature=$(stripe sign "$@" <"$hook_file")
+	hook_raw "$hook_file" "$hook_signature"
+}
+hook_raw() { http_call "$NANOPOD_URL" POST /np/v1/stripe '' --data-binary "@$1" -H "Stripe-Signature: $2" -H 'Content-Type: application/json' >/dev/null; }
+event() { # event TYPE OBJECT
+	printf '{"id":"evt_%s","object":"event","type":"%s","data":{"object":%s}}' "$RANDOM" "$1" "$2" >"$TMP/event"
+}
+session() { # session N CENTS [CURRENCY] [ACCOUNT]
+	event checkout.session.completed "{\"id\":\"cs_$1\",\"mode\":\"payment\",\"payment_status\":\"paid\",\"amount_total\":$2,
+		\"currency\":\"${3:-usd}\",\"payment_intent\":\"pi_$1\",\"metadata\":{\"nanopod_account\":\"${4:-$ACME_ID}\"}}"
+}
+before=$(available)
+session a 4200
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available)" "204 100042.000000" "what Stripe took is in the balance, whatever was asked for"
+like "$(as "$ACME" GET /np/v1/payments | jq -c '.data[] | [.reference, .amount_dollars, .parts[0].reference]')" \
+	'\["pi_a","42.000000","cs_a"\]' "the account sees its payment"
+is "$(as "$STRANGER" GET /np/v1/payments | jq -c .data)" "[]" "another one does not"
+is "$(as "$ACME" GET /np/v1/topups/cs_a | jq -r .state) $(as "$STRANGER" GET /np/v1/topups/cs_a | jq -r .error.code)" "paid not_found" \
+	"nor that it was paid"
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available)" "204 100042.000000" "told twice, it counts once"
+good=$hook_signature
+refused() { # refused TEXT: nothing of it was counted
+	is "$(http_status) $(available)" "400 100042.000000" "$1"
+}
+session b 100
+hook "$TMP/event" "$NOW" whsec_other
+refused "what another secret signed does not count"
+hook "$TMP/event" $((NOW - 301)) whsec_one
+refused "nor what was signed more than five minutes ago"
+hook "$TMP/event" $((NOW + 301)) whsec_one
+refused "or five minutes ahead"
+hook_raw "$TMP/event" "$good"
+refused "nor what was signed for another body"
+hook_raw "$TMP/event" "t=$NOW"
+refused "nor what has no signature"
+hook_raw "$TMP/event" "v1=${good##*v1=}"
+refused "nor what has no time"
+http_call "$NANOPOD_URL" POST /np/v1/stripe '' --data-binary "@$TMP/event" >/dev/null
+refused "nor what has no header"
+signature=$(stripe sign "$NOW" whsec_one <"$TMP/event")
+head -c -1 "$TMP/event" >"$TMP/short"
+hook_raw "$TMP/short" "$signature"
+refused "nor what is cut short"
+hook_raw "$TMP/event" "${signature%?}"
+refused "nor a signature that is"
+hook_raw "$TMP/event" "t=$NOW,v0=abc,v1=$(printf '0%.0s' {1..64}),v1=${signature##*v1=}"
+is "$(http_status) $(available)" "204 100043.000000" "one of several signatures is enough"
+
+printf 'whsec_new\nwhsec_one\n' >"$TMP/secrets"
+kill -HUP "$MARKETD_PID"
+reread() { grep -q 'read the secrets of Stripe again' "$MARKETD_LOG"; }
+wait_for 30 reread
+session c 100
+hook "$TMP/event" "$NOW" whsec_new
+session d 100
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available)" "204 100045.000000" "while a secret rolls, both count"
+
+session e 100 eur
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available)" "422 100045.000000" "euros are not dollars"
+like "$(cat "$MARKETD_LOG")" "audit: event evt_[0-9]* of Stripe is not counted: its currency is 'eur'" "and the log says so"
+event checkout.session.completed '{"id":"cs_u","mode":"payment","payment_status":"unpaid","amount_total":100,"currency":"usd","payment_intent":"pi_u"}'
+hook "$TMP/event" "$NOW" whsec_one
+event invoice.created '{"id":"in_1"}'
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available)" "204 100045.000000" "what is not paid yet, and what moves no money, is taken and counts nothing"
+
+# ---- Any order ----
+is "$(stripe orders "$ACME_ID")" 24 "four events of a payment are sent in all orders, each twice"
+is "$(available)" "$(printf '%.6f' "$(jq -n '100045 + 24 * 37.66')")" "and each order ends in the same balance"
+
+# ---- Nobody's ----
+session f 777 usd acct_nobody
+hook "$TMP/event" "$NOW" whsec_one
+event charge.refunded '{"id":"ch_f","payment_intent":"pi_f","amount_refunded":77,"currency":"usd","metadata":{}}'
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(operator GET '/np/v1/payments?unclaimed=true' | jq -r '.data[] | .reference + " " + .amount_dollars + " " + (.account | tostring)')" \
+	"204 pi_f 7.000000 null" "a payment of nobody known waits for the operator"
+as "$ACME" POST /np/v1/payments/pi_f/claim '{"account":"acme"}' >/dev/null
+is "$(http_status)" 403 "an account cannot take it"
+before=$(available stranger)
+operator POST /np/v1/payments/pi_f/claim '{"account":"stranger"}' >/dev/null
+is "$(http_status) $before $(available stranger)" "200 100000.000000 100007.000000" "the operator says whose it is"
+operator POST /np/v1/payments/pi_f/claim '{"account":"acme"}' >/dev/null
+is "$(http_status)" 409 "and cannot give it to two"
+
+# ---- Below zero ----
+marketd_account poor
+POOR=$(marketd_token poor)
+POOR_ID=$(id_of poor)
+as "$POOR" POST /v2/pools '{"name":"work","workspace":"default"}' >"$TMP/.pool"
+poor_pool=$(json .id <"$TMP/.pool")
+v2_offer "$(v2_host rack1 "$SKU")" 12.00 >/dev/null
+session g 5000 usd "$POOR_ID"
+hook "$TMP/event" "$NOW" whsec_one
+as "$POOR" POST /v2/orders "$(order buy "$poor_pool" 1 $((NOW + 60)) $((NOW + 60 + 2 * HOUR)) 12.00)" >"$TMP/bought"
+is "$(http_status) $(jq -r .status <"$TMP/bought")" "201 filled" "who has paid can buy" || diag "$(cat "$TMP/bought")"
+event charge.dispute.created '{"id":"dp_g","charge":"ch_g","payment_intent":"pi_g","amount":5000,"currency":"usd","status":"needs_response"}'
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available poor)" "204 -24.000000" "a dispute takes the money, below zero"
+as "$POOR" POST /v2/orders "$(order buy "$poor_pool" 1 $((NOW + 60 + 2 * HOUR)) $((NOW + 60 + 3 * HOUR)) 12.00)" >"$TMP/more"
+is "$(http_status) $(jq -r .error.code <"$TMP/more")" "402 insufficient_funds" "then nothing new is bought"
+v2_clock $((NOW + HOUR))
+is "$(as "$POOR" GET /np/v1/leases | jq -c '[.data[] | .end_at - .start_at]')" "[$((2 * HOUR))]" "and what was paid for goes on"
+event charge.dispute.closed '{"id":"dp_g","charge":"ch_g","payment_intent":"pi_g","amount":5000,"currency":"usd","status":"won"}'
+hook "$TMP/event" $((NOW + HOUR)) whsec_one
+is "$(http_status) $(available poor)" "204 26.000000" "a dispute that is won gives it back"
+like "$(as "$POOR" GET /np/v1/ledger | jq -c '.data[] | select(.reason != null) | [.amount, .reason]' | tr '\n' ' ')" \
+	'\[50000000,"Stripe pi_g cs_g"\] \[-50000000,"Stripe pi_g dp_g"\] \[50000000,"Stripe pi_g dp_g"\]' \
+	"the ledger has Stripe's ids"
+like "$(operator GET /np/v1/audit | jq -r '.data[].text' | grep payment | tail -n 1)" "payment pi_g .*dp_g" "and the audit log"
+
+# ---- Random payments, while the market ends in the middle ----
+STRIPE_NOW=$((NOW + HOUR))
+for name in one two three; do marketd_account "$name"; done
+stripe sequences 1000 "${SEED:-7}" "$(id_of one)" "$(id_of two)" "$(id_of three)" >"$TMP/sums" 2>"$TMP/driver.err" &
+driver=$!
+kills=0
+while kill -0 "$driver" 2>/dev/null && [ "$kills" -lt 25 ]; do
+	sleep "0.$((RANDOM % 9))"
+	marketd_kill
+	kills=$((kills + 1))
+	marketd_start --test-clock=$((NOW + HOUR)) "${STRIPE[@]}" || break
+done
+driver_status=0
+wait "$driver" || driver_status=$?
+is "$driver_status" 0 "1,000 random payments are taken, though the market was killed $kills times" || diag "$(tail -n 5 "$TMP/driver.err")"
+for name in one two three; do
+	is "$(available "$name" | sed 's/0000$//')" "$(sed -n "s/^$(id_of "$name") //p" "$TMP/sums")" "$name has what Stripe took, to the cent"
+done
+marketd_stop
+ok "check finds nothing wrong" "$MARKETD" check --data "$MARKETD_DATA"
+marketd_start --test-clock=$((NOW + HOUR)) "${STRIPE[@]}" || exit 1
+is "$(available poor)" 26.000000 "all of it is there from a snapshot"
+session g 5000 usd "$POOR_ID"
+hook "$TMP/event" $((NOW + HOUR)) whsec_one
+is "$(http_status) $(available poor)" "204 26.000000" "and is still known by then"
+done_testing
