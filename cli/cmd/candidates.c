@@ -182,6 +182,14 @@ static enum candidates_rest offer_provision(struct asker *a, enum complete kind,
 	return kind == COMPLETE_PROVISION ? CANDIDATES_FILES : CANDIDATES_NOTHING;
 }
 
+static const char *const remembered_as[] = {
+	[COMPLETE_TYPE] = REMEMBER_TYPES,
+	[COMPLETE_ACCOUNT] = REMEMBER_ACCOUNTS,
+	[COMPLETE_ORDER] = REMEMBER_ORDERS,
+	[COMPLETE_RESERVATION] = REMEMBER_RESERVATIONS,
+	[COMPLETE_NODE] = REMEMBER_NODES,
+};
+
 static enum candidates_rest offer_kind(struct asker *a, enum complete kind, const char *values)
 {
 	switch (kind) {
@@ -221,16 +229,11 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 		offer_profiles(a);
 		break;
 	case COMPLETE_TYPE:
-		offer_remembered(a, REMEMBER_TYPES);
-		break;
 	case COMPLETE_ACCOUNT:
-		offer_remembered(a, REMEMBER_ACCOUNTS);
-		break;
 	case COMPLETE_ORDER:
-		offer_remembered(a, REMEMBER_ORDERS);
-		break;
 	case COMPLETE_RESERVATION:
-		offer_remembered(a, REMEMBER_RESERVATIONS);
+	case COMPLETE_NODE:
+		offer_remembered(a, remembered_as[kind]);
 		break;
 	case COMPLETE_STACK:
 	case COMPLETE_CLUSTER:
@@ -239,9 +242,6 @@ static enum candidates_rest offer_kind(struct asker *a, enum complete kind, cons
 		return offer_provision(a, kind, values);
 	case COMPLETE_HOLDING:
 		offer_remembered(a, REMEMBER_RESERVATIONS);
-		offer_remembered(a, REMEMBER_NODES);
-		break;
-	case COMPLETE_NODE:
 		offer_remembered(a, REMEMBER_NODES);
 		break;
 	}

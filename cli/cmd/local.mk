@@ -74,6 +74,7 @@ nanopod_SOURCES += \
 	cli/cmd/money/report.c \
 	cli/cmd/money/report.h \
 	cli/cmd/money/report_focus.c \
+	cli/cmd/money/report_period.c \
 	cli/cmd/reservations.c \
 	cli/cmd/run.c \
 	cli/cmd/run/run_options.c \

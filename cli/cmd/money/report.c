@@ -465,30 +465,6 @@ static int report_read_by(struct summary *s, const struct options *o)
 	return 0;
 }
 
-/* --from is the first day or month, --to the last one; both as far as `now`. */
-int report_period(struct nanopod *np, const struct options *o, int64_t now, struct period *out)
-{
-	const char *from = option_text(o, "from"), *to = option_text(o, "to");
-	struct fail why = { 0 };
-	struct period p;
-
-	*out = period_month_of(now);
-	if (from && period_read(from, &p, &why))
-		return print_fail_field(np, STATUS_USAGE, "--from", NULL, "cannot understand --from: %s", why.text);
-	out->from = from ? p.from : out->from;
-	if (to && period_read(to, &p, &why))
-		return print_fail_field(np, STATUS_USAGE, "--to", NULL, "cannot understand --to: %s", why.text);
-	if (to && !from)
-		*out = period_month_of(p.from);
-	out->to = to ? p.to : now + 1;
-	if (out->to > now + 1)
-		out->to = now + 1;
-	if (out->from >= out->to)
-		return print_fail_field(np, STATUS_USAGE, to ? "--to" : "--from", NULL,
-			"cannot report: the period ends before it begins");
-	return 0;
-}
-
 static int report_read_market(struct market_link *m, struct summary *s)
 {
 	int rc = account_report_read(m, &s->period, NULL, report_add_row, s);

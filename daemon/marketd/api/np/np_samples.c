@@ -20,6 +20,7 @@ enum {
 	MINUTES_MOST = 60,
 	POINTS = 30, /* of a curve */
 	METRIC_MACHINE_GPU = 70,
+	GPUS_MOST = 1024,
 	TOGETHER = 60 / RING_STEP, /* a metric older than the last sample by so many steps is not known any more */
 };
 
@@ -190,7 +191,7 @@ static int np_samples_owners(struct api *api, uint64_t agent, json_t *list, stru
 		double gpu = np_sampled_last(&s, k);
 		const struct host *h = engine_host(e, s.keys[k].id);
 
-		if (!isnan(gpu) && h && h->agent == agent)
+		if (gpu >= 0 && gpu < GPUS_MOST && h && h->agent == agent) /* an agent may say anything */
 			json_array_append_new(list,
 				json_pack("{s:I, s:o, s:o}", "gpu", (json_int_t)(gpu + 0.5), "host",
 					render_id(IDENT_HOST, h->id), "name", render_text(h->name)));

@@ -4,7 +4,8 @@
 'use strict';
 
 {
-const PAGE = 24, SAMPLES = 12, HOSTS = 60, HOST_PAGES = 16, REPORT_PAGES = 5, DAYS = 30, SPANS_MOST = 8, OLD = 60, HOT = 87;
+const PAGE = 24, SAMPLES = 12, HOSTS = 60, HOST_PAGES = 16, REPORT_PAGES = 5; // rows of an answer, answers
+const DAYS = 30, SPANS_MOST = 8, OLD = 60, HOT = 87;
 const CELL = 13, ACROSS = 64; // of the strip of nodes: pixels, cells in a row
 const EVERY = 3, EARNED_EVERY = 300000; // samples: in beats of the stream; what was earned: in ms
 const cards = new Map();
@@ -382,7 +383,8 @@ function drawSample(c) {
 	put(c.facts, machineFacts(c.agent, c.sample, nowAt()));
 	c.table.hidden = !rows.length;
 	c.body.replaceChildren(...rows);
-	put(c.note, c.shared ? 'Which of these GPUs each of its nodes has is not known: its machine does not say it.' : '');
+	put(c.note, c.shared ? 'Which of these GPUs each of its nodes has is not known: its machine does not say.' :
+		'');
 }
 
 function makeCard(id) {
@@ -394,7 +396,8 @@ function makeCard(id) {
 		'power', 'trouble']
 		.map((kind) => make('col', { class: 'gpu-' + kind }))), make('thead', { class: 'unseen' }, make('tr',
 			{}, ...['GPU', 'Use', 'Now',
-		'Memory', 'Heat', 'Power', 'Node and trouble'].map((text) => make('th', { scope: 'col' }, text)))), c.body);
+		'Memory', 'Heat', 'Power', 'Node and trouble'].map((text) => make('th', { scope: 'col' }, text)))),
+	c.body);
 	c.box = make('section', { class: 'group machine' }, make('header', {},
 		make('h3', { class: 'state-cell' }, c.mark, c.title), c.facts), c.why, c.hosts_box, c.table, c.note);
 	return c;
