@@ -92,6 +92,7 @@ if [ -n "$wanted" ]; then
 	for stack in $wanted; do take_stack "$stack"; done
 fi
 for stack in $stacks; do packages="$packages $(yaml_list "$(stack_at "$stack")/stack.yaml" packages | tr '\n' ' ')"; done
+for stack in $stacks; do packages="$packages $(printf '%s' "$sets" | sed -n "s/^$stack\\.software=//p" | tail -n 1 | tr , " ")"; done
 # shellcheck disable=SC2086
 packages=$(printf '%s\n' $packages | sort -u | xargs)
 case $packages in *[!a-z0-9.+\ -]*) die "a stack lists an invalid package name: $packages" ;; esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What people who know Slurm expect of it, on real nodes: a sick node gets no job and comes back by itself, in the health
-# program that slurmd runs in intervals, before a job and after it. Needs root, an image and packages (tests/lib/cluster.sh).
+# program that slurmd runs in intervals, before a job and after it; modules (Lmod) and MPI over two nodes. Needs root, an image and packages (tests/lib/cluster.sh).
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
@@ -17,10 +17,49 @@ says() { diag "$(one 'sinfo -N -l; sinfo -R; squeue -a; tail -n 15 /var/log/slur
 # What slurmd does every five minutes.
 look() { in_node "$1" "SLURMD_NODENAME=$1 /usr/local/sbin/nanopod-healthcheck"; }
 
-run_is 0 "provision" "$NANOPOD" provision -r train slurm --name train --set slurm.accounting=no --role 'workers=train-[1-2]' \
-	--airgap "$CLUSTER_REPO" -y "${CLUSTER_WAY[@]}" || { diag "$(tail -c 4000 "$TMP/.out")"; done_testing; }
+SOFTWARE=()
+grep -qx 'Package: lmod' "$CLUSTER_REPO/debs/Packages" && SOFTWARE=(--set 'slurm.software=lmod openmpi-bin')
+run_is 0 "provision" "$NANOPOD" provision -r train slurm --name train --set slurm.accounting=no "${SOFTWARE[@]}" --role 'workers=train-[1-2]' \
+	--airgap "$CLUSTER_REPO" -y "${CLUSTER_WAY[@]}" || { diag "$(tail -c 3000 "$TMP/.err")"; done_testing; }
 HEALTHY='idle|none'
 ok "(both nodes are idle)" is_node train-2 "$HEALTHY" || says
+
+# ---- Modules, MPI ----
+# A program of MPI without its headers: each rank adds its number to all others'.
+cat >"$TMP/hello.c" <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	void *mpi = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
+	int (*init)(int *, char ***), (*rank)(void *, int *), (*size)(void *, int *), (*finalize)(void);
+	int (*allreduce)(const void *, void *, int, void *, void *, void *), me = -1, all = 0, sum = 0;
+	char host[64] = "";
+	void *world;
+
+	if (!mpi)
+		return puts(dlerror()), 1;
+	init = dlsym(mpi, "MPI_Init"), rank = dlsym(mpi, "MPI_Comm_rank"), size = dlsym(mpi, "MPI_Comm_size");
+	allreduce = dlsym(mpi, "MPI_Allreduce"), finalize = dlsym(mpi, "MPI_Finalize");
+	world = dlsym(mpi, "ompi_mpi_comm_world");
+	init(NULL, NULL), rank(world, &me), size(world, &all);
+	me++;
+	allreduce(&me, &sum, 1, dlsym(mpi, "ompi_mpi_int"), dlsym(mpi, "ompi_mpi_op_sum"), world);
+	gethostname(host, sizeof host);
+	printf("%d of %d on %s: %d\n", me, all, host, sum);
+	return finalize();
+}
+END
+if [ ${#SOFTWARE[@]} -eq 0 ]; then diag "no Lmod and no Open MPI in '$CLUSTER_REPO': './quickstart check' makes it anew"
+elif ! "${CC:-cc}" -O1 -o "$TMP/hello" "$TMP/hello.c" -ldl 2>"$TMP/cc.log"; then diag "no compiler for a program of MPI"
+else
+	one 'mkdir -p /opt/modules && printf "help([[a compiler]])\nsetenv(\"COMPILER\", \"twelve\")\n" >/opt/modules/gcc.lua'
+	is "$(one 'bash -lc "module use /opt/modules; module load gcc; echo \$COMPILER"')" twelve "module load"
+	for name in train-1 train-2; do in_node_stdin $name 'cat >/usr/local/bin/hello && chmod 755 /usr/local/bin/hello' <"$TMP/hello"; done
+	is "$(one 'timeout 120 srun -N2 -n2 hello 2>/tmp/hello.err | sort')" "1 of 2 on train-1: 3
+2 of 2 on train-2: 3" "srun starts a program of MPI on two nodes, whose ranks reach each other" || { diag "$(one 'cat /tmp/hello.err; srun --mpi=list 2>&1')"; says; }
+fi
 
 # ---- Before a job ----
 in_node train-2 'mkdir -p /etc/nanopod-health.d && printf "#!/bin/sh\necho disk sdb fails; exit 1\n" >/etc/nanopod-health.d/disk && chmod 755 /etc/nanopod-health.d/disk'
