@@ -1,9 +1,11 @@
 # tests/stacks: what stacks write and do, on this machine and, in *-ns.t, on nodes of the driver ns (Makefile.am lists
 # those).
 
-stacks_tests = tests/stacks/lib.t tests/stacks/facts.t tests/stacks/users.t tests/stacks/slurm-conf.t
+stacks_tests = tests/stacks/clustermax.t tests/stacks/lib.t tests/stacks/facts.t tests/stacks/users.t \
+	tests/stacks/slurm-conf.t
 TESTS += $(stacks_tests)
-EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf
+EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf \
+	tests/stacks/clustermax.tsv
 
 # K3s: against a double of it (tests/lib/k3s-double), or against itself where NANOPOD_K3S_BUNDLE names a folder with it.
 k3s_tests = tests/stacks/k3s-conf.t
