@@ -74,7 +74,7 @@ want() {
 	qos_wanted | filled 3 | while IFS=$np_tab read -r name priority limits; do
 		case $priority in -) priority=0 ;; esac
 		[ -n "$(manage show qos "$name" format=name)" ] || set_ add qos "$name" || return
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2046,SC2086 # words
 		set_ modify qos "$name" set "priority=$priority" ${limits#-} $(lifted qos "$name" '' "${limits#-}") || return
 	done || return
 	wanted | filled 5 >"$np_room/wanted"
@@ -84,6 +84,7 @@ want() {
 	limits_wanted >$told.limits.new && mv -f $told.limits.new $told.limits || return 1
 	printf '%s\n' "$new" >$told.new && mv -f $told.new $told && np_did "tell Slurm about $(people)"
 }
+# shellcheck disable=SC2046 # words
 people() { set -- $(cut -f 1 $file 2>/dev/null); case $# in 0) echo "its accounts" ;; 1) echo "$1" ;; *) echo "$# users" ;; esac; }
 
 # A wanted line whose association or shares are not there.
@@ -107,7 +108,7 @@ tell() {
 		# One that is what it should be already makes sacctmgr change nothing of the rest.
 		grep -q "^$2||.*|$3\$" "$np_room/there" || ! grep -q "^$2||" "$np_room/there" ||
 			set_ modify account "$2" set "parent=$3" where "cluster=$NP_CLUSTER" || return
-		# shellcheck disable=SC2086 # words
+		# shellcheck disable=SC2046,SC2086 # words
 		set_ modify account "$2" set "fairshare=${4:-1}" $5 $(lifted account "$2" '' "$5") where "cluster=$NP_CLUSTER" ;;
 	user)
 		grep -q "^$3|$2|" "$np_room/there" || set_ add user "$2" "cluster=$NP_CLUSTER" "account=$3" "fairshare=${4:-1}" || return
@@ -116,7 +117,7 @@ tell() {
 		awk -F '|' -v name="$2" -v now="$3" '$2 == name && $1 != now { print $1 }' "$np_room/there" | while IFS= read -r old; do
 			set_ delete user "$2" where "cluster=$NP_CLUSTER" "account=$old" || return
 		done || return
-		# shellcheck disable=SC2086
+		# shellcheck disable=SC2046,SC2086
 		set_ modify user "$2" set "fairshare=${4:-1}" $5 $(lifted user "$2" "$3" "$5") where "cluster=$NP_CLUSTER" "account=$3" ;;
 	esac
 }

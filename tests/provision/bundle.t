@@ -19,6 +19,8 @@ run_is 1 "a name that is none" bundle -d "$D" '../x'
 run_is 1 "a folder that is not there" bundle -d "$D" --from "$TMP/nowhere" slurm
 like "$err" "'$TMP/nowhere' is not a folder" "is named"
 run_is 2 "a setting without its stack" bundle -d "$D" --set version=1 slurm
+run_is 1 "a package for jobs that is none" bundle -d "$D" --set slurm.software=lmod,Not_A slurm
+like "$err" "invalid package name:.* Not_A .*lmod" "is seen"
 mkdir "$TMP/empty"
 PATH_WAS=$PATH
 for each in sh sed awk grep sort tr dirname rm mkdir mktemp cat; do ln -s "$(command -v $each)" "$TMP/empty/$each"; done
