@@ -93,24 +93,46 @@ static int login_keep(struct market_link *m, const char *token)
 	return rc;
 }
 
+/* The invitation's code, from where other users cannot see it, if asked; NULL: there is none. 0, or an exit status. */
+static int login_invitation(struct nanopod *np, const struct options *o, char **code)
+{
+	const char *given = option_text(o, "invite");
+	struct fail f = { 0 };
+
+	*code = NULL;
+	if (given && strcmp(given, "-") == 0)
+		return token_read_fd(STDIN_FILENO, "standard input", code, &f)
+			? print_fail(np, STATUS_USAGE, "give the invitation's code as one line", "cannot sign in: %s",
+				  f.text)
+			: 0;
+	if (given && !(*code = strdup(given)))
+		command_nomem();
+	return 0;
+}
+
 /* Where the market knows people, a person at a terminal signs in as one. 0, an exit status, or LOGIN_BY_TOKEN. */
 static int login_as_person(struct nanopod *np, const struct options *o, char **token)
 {
 	struct market_link *m = NULL;
+	char *invite = NULL;
 	bool asked = option_given(o, "invite") || option_given(o, "account-name");
 	int rc;
 
 	if (!asked && (!np->tty_in || option_given(o, "token-file") || option_given(o, "token")))
 		return LOGIN_BY_TOKEN;
-	rc = market_sign_in(np, o, MARKET_NO_TOKEN, &m);
-	if (rc)
+	rc = login_invitation(np, o, &invite);
+	rc = rc ? rc : market_sign_in(np, o, MARKET_NO_TOKEN, &m);
+	if (rc) {
+		token_free(invite);
 		return rc;
+	}
 	rc = asked ? 1 : login_issuer(m);
 	if (rc > 0)
-		rc = login_person(m, option_text(o, "invite"), option_text(o, "account-name"), token);
+		rc = login_person(m, invite, option_text(o, "account-name"), token);
 	else
 		rc = rc ? -rc : LOGIN_BY_TOKEN;
 	market_sign_out(m);
+	token_free(invite);
 	return rc;
 }
 
@@ -147,7 +169,9 @@ static const struct option options[] = {
 	{ "token-file", 0, OPTION_STRING, "FILE",
 		.help = "read the token from FILE, which only you may read; - is standard input",
 		.complete = COMPLETE_FILE },
-	{ "invite", 0, OPTION_STRING, "CODE", .help = "join an account by an invitation, as 'nanopod invite' made it" },
+	{ "invite", 0, OPTION_STRING, "CODE",
+		.help = "join an account by an invitation, as 'nanopod invite' made it; - reads its code from standard "
+			"input" },
 	{ "account-name", 0, OPTION_STRING, "NAME",
 		.help = "the name of the account that a first sign-in makes, where the market lets it" },
 	{ "token", 0, OPTION_FLAG, NULL, .help = "type a token, although the market signs people in" },

@@ -112,6 +112,9 @@ like "$err" 'others on the way could read it' "which is said"
 run "$NANOPOD" login --invite npi_x --url http://192.0.2.1
 is "$status" 2 "no invitation, and no issuer's word"
 like "$err" "others on the way could read it" "which says why"
+run "$NANOPOD" login --invite - </dev/null
+is "$status" 2 "an invitation that standard input does not have"
+like "$err" "give the invitation's code as one line" "which says what to give"
 if [ -x "$pty" ]; then
 	: >"$TMP/script"
 	run_is 2 "nor on a terminal" "$pty" "$TMP/script" "$NANOPOD" login --url http://192.0.2.1

@@ -128,9 +128,9 @@ is "$(curl -s -o "$TMP/out" -w '%{http_code}' -H "Authorization: Bearer $other" 
 
 # An issuer that stumbles while somebody signs in; an address that it did not check.
 run as "$TMP/ann" invite --role viewer -q
-code=${out##* }
+printf '%s\n' "${out##* }" >"$TMP/invitation" # not among the arguments, where others could read it
 printf 503 >"$FAULT"
-HOME=$TMP/mallory timeout 60 "$NANOPOD" login --invite "$code" >"$TMP/login.out" 2>"$TMP/login.err" </dev/null &
+HOME=$TMP/mallory timeout 60 "$NANOPOD" login --invite - >"$TMP/login.out" 2>"$TMP/login.err" <"$TMP/invitation" &
 login_pid=$!
 wait_for 30 has_code && person mallory "$(cat "$TMP/code")" >"$TMP/person" 2>&1
 wait_for 30 test -e "$FAULT.met"

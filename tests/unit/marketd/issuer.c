@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How old the keys of an issuer may be, and what happens when newer ones cannot be fetched. The hour passes by argument. */
+/* How old the keys of an issuer may be, what counts where newer ones cannot be fetched, and the page's secret. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
