@@ -81,6 +81,8 @@ run as "$TMP/ann" people -o json
 is "$(printf '%s' "$out" | jq -r '[.[].name] | join(" ")')" "Ann Bob" "people are listed"
 
 # Groups of the issuer give roles.
+run as "$TMP/ann" invite --role viewer
+like "$err" "for a browser, send $NANOPOD_URL/#invite=npi_[A-Za-z0-9_-]*$" "an invitation is a link, too"
 run as "$TMP/ann" invite --role viewer -q
 login grace "$TMP/grace" --invite "${out##* }"
 is "$(as "$TMP/grace" whoami -o json | jq -r '.[0].scopes')" read,host "a group gives a role beside the invitation's" || diag "$(cat "$TMP/login.err")"

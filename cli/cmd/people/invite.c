@@ -15,14 +15,15 @@ static const struct column columns[] = {
 	{ "expires", 0, "until when" },
 	{ "code", COLUMN_HIDDEN, "the code alone; shown only this once" },
 	{ "id", COLUMN_WIDE, "its id" },
+	{ "link", COLUMN_HIDDEN, "the same for a browser, by the market's page" },
 	{ 0 },
 };
 
-static void invite_note(struct nanopod *np, const char *url, const char *code)
+static void invite_note(struct nanopod *np, const char *link)
 {
 	print_note(np, "send the line to the person; it works once, and is shown only this once");
-	if (str_starts(url, "http"))
-		print_note(np, "or, for a browser, send %s/#invite=%s", url, code);
+	if (link)
+		print_note(np, "or, for a browser, send %s", link);
 }
 
 static int invite_show(struct market_link *m, const struct options *o)
@@ -30,7 +31,8 @@ static int invite_show(struct market_link *m, const struct options *o)
 	struct nanopod *np = m->np;
 	struct model_invitation i;
 	char expires[CELL_TEXT];
-	struct buf roles, line;
+	struct buf roles, line, link;
+	const char *page = NULL; /* the operator's socket has none */
 	struct rows *r;
 	int rc;
 
@@ -38,20 +40,27 @@ static int invite_show(struct market_link *m, const struct options *o)
 		return market_fail(m, "cannot show the invitation");
 	buf_init(&roles, 4096);
 	buf_init(&line, 8192);
+	buf_init(&link, 8192);
 	scopes_join(i.roles, i.role_count, &roles);
 	if (buf_addf(&line, "nanopod login --url %s --invite %s", m->url, i.code))
 		command_nomem();
+	if (str_starts(m->url, "http")) {
+		if (buf_addf(&link, "%s/#invite=%s", m->url, i.code))
+			command_nomem();
+		page = buf_text(&link);
+	}
 	r = rows_new(np, o, columns, &rc);
 	if (r) {
 		rows_add(r,
 			(const char *[]){ buf_text(&line), buf_text(&roles), cell_time(np, i.expires_at, expires),
-				i.code, i.id });
+				i.code, i.id, page });
 		rc = rows_end(r);
 		if (cell_for_people(np) && !option_given(o, "quiet"))
-			invite_note(np, m->url, i.code);
+			invite_note(np, page);
 	}
 	buf_release(&roles);
 	buf_release(&line);
+	buf_release(&link);
 	return rc;
 }
 
