@@ -206,6 +206,22 @@ is "$(one "$POOR" balance_low '[.severity, .value, .threshold, .unit, .text, .ne
 operator POST /np/v1/accounts/poor/credits '{"amount_dollars":"100.00"}' >/dev/null
 is "$(set_to "$POOR" 'threshold=balance_low%3D82800')" '[]' "of a time that is set"
 is "$(alerts "$POOR")" '[]' "until money comes"
+operator PATCH /np/v1/accounts/poor '{"floor_dollars":"-500.00"}' >/dev/null
+owes() { operator POST /np/v1/accounts/poor/credits "{\"amount_dollars\":\"$1\"}" >/dev/null; }
+owes -139.60
+is "$(alerts "$POOR")" '[]' "a balance of zero owes nothing, where there is credit"
+owes -0.30
+is "$(one "$POOR" balance_owed '[.severity, .value, .text, .next]')" \
+	'["warning",499.7,"the account owes $0.30; when it owes $499.70 more, it buys nothing new","nanopod topup 0.50"]' "one below does"
+owes -499.70
+is "$(one "$POOR" balance_blocked '[.severity, .value, .text, .next]')" \
+	'["critical",0,"the account owes $500.00, so it buys nothing new until that is paid; what it paid for goes on","nanopod topup 500.00"]' \
+	"at its limit it buys nothing"
+as "$POOR" POST /np/v1/pools/last/extend '{"duration_seconds":3600,"limit_price_dollars_per_node_hour":"20.0"}' >/dev/null
+is "$(http_status) $(as "$POOR" GET '/np/v1/leases?active=true' | json '.data | length')" "402 1" "and what it has goes on"
+owes 639.60
+is "$(alerts "$POOR")" '[]' "until it is paid"
+operator PATCH /np/v1/accounts/poor '{"floor_dollars":"0.00"}' >/dev/null
 v2_clock $((M + HOUR))
 is "$(alerts "$POOR")" '[]' "a lease that ends in an hour"
 is "$(set_to "$POOR" 'threshold=lease_ends%3D7200') $(set_to "$POOR" 'threshold=balance_low%3D604800' | jq -c '.[0][:2]')" \

@@ -186,10 +186,11 @@ POST /np/v1/pools/{pool}/release
 POST /np/v1/quote
 DELETE /np/v1/session
 POST /np/v1/session
+POST /np/v1/topups
 POST /v2/feature_flags/{feature_flag}
 POST /v2/order_preview
 READS
-)" "who only reads may only ask what else would cost, and sign a browser in"
+)" "who only reads may only ask what else would cost, sign a browser in, and pay"
 is "$(awk '/ provider/ && !/ buyer/ && / \/v2\/orders/' "$TMP/roles")" "" "orders are a buyer's"
 
 # The keys roll.

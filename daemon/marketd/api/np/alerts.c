@@ -116,6 +116,30 @@ static bool alert_balance_low(const struct alert_rule *r, const struct alert_sub
 	return s->keeping > 0 && spendable < s->keeping;
 }
 
+/* Below zero: on credit, or as a payment went back. Where nothing is left of the credit it is the other rule's. */
+static bool alert_owes(const struct alert_subject *s, struct alert *out, bool blocked)
+{
+	const struct account *a = engine_account(market_engine(s->api->market), s->account);
+
+	if (!a || a->available >= 0 || (a->available <= a->floor) != blocked)
+		return false;
+	out->money = -a->available;
+	out->value = (double)(a->available - a->floor) / 1e6;
+	return true;
+}
+
+static bool alert_balance_owed(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
+{
+	(void)r;
+	return alert_owes(s, out, false);
+}
+
+static bool alert_balance_blocked(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
+{
+	(void)r;
+	return alert_owes(s, out, true);
+}
+
 /* ---- Samples ----------------------------------------------------------------------------- */
 
 /* Each GPU by itself; the worst one is named. */
@@ -205,6 +229,11 @@ static bool alert_node_idles(const struct alert_rule *r, const struct alert_subj
 const struct alert_rule alert_rules[] = {
 	{ "balance_low", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, 86400, 0, alert_balance_low, 0, 0, false,
 		"keeping what runs now for {ahead} more costs {money}; {value} is available", "nanopod burn" },
+	{ "balance_owed", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, NAN, 0, alert_balance_owed, 0, 0, false,
+		"the account owes {money}; when it owes {value} more, it buys nothing new", "nanopod topup {debt}" },
+	{ "balance_blocked", ALERT_OF_ACCOUNT, ALERT_CRITICAL, ALERT_DOLLARS, NAN, 0, alert_balance_blocked, 0, 0,
+		false, "the account owes {money}, so it buys nothing new until that is paid; what it paid for goes on",
+		"nanopod topup {debt}" },
 	{ "lease_ends", ALERT_OF_RESERVATION, ALERT_WARNING, ALERT_SECONDS, 3600, 0, alert_lease_ends, 0, 0, false,
 		"{nodes} in {value}, and no time after that is bought", "nanopod extend {name} -d 1h" },
 	{ "machine_silent", ALERT_OF_MACHINE, ALERT_CRITICAL, ALERT_NO_UNIT, NAN, 300, alert_machine_silent, 0, 0,
@@ -296,6 +325,13 @@ static const char *alert_gpus(const struct alert *a, char room[PIECE])
 	return room;
 }
 
+static int64_t alert_cents(int64_t micros)
+{
+	int64_t cents = micros / 10000 + (micros % 10000 != 0);
+
+	return cents > 50 ? cents : 50;
+}
+
 /* What a word in braces stands for. */
 static const char *alert_piece(const struct alert *a, const struct alert_subject *s, const char *word, char room[PIECE])
 {
@@ -314,6 +350,9 @@ static const char *alert_piece(const struct alert *a, const struct alert_subject
 		return alert_gpus(a, room);
 	if (strcmp(word, "money") == 0)
 		return money_text(a->money, room);
+	if (strcmp(word, "debt") == 0) /* as it is typed: whole cents, at least what payment services take */
+		snprintf(room, PIECE, "%" PRId64 ".%02d", alert_cents(a->money) / 100,
+			(int)(alert_cents(a->money) % 100));
 	if (strcmp(word, "said") == 0)
 		return s->said->text;
 	if (strcmp(word, "state") == 0)

@@ -59,7 +59,7 @@ struct alert_rule {
 	bool (*holds)(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
 	uint32_t metric, whole; /* numbers of METRICS; whole: what `metric` is a part of, or 0 */
 	bool coarse;            /* means of 5 minutes count, so that what flickers is seen */
-	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {nodes}; `next`: {name} or the id. */
+	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {debt} {nodes}; `next`: {name} or the id. */
 	const char *text, *next;
 };
 
