@@ -4,6 +4,7 @@ include daemon/marketd/store/local.mk
 include daemon/marketd/series/local.mk
 include daemon/marketd/policy/local.mk
 include daemon/marketd/gateway/local.mk
+include daemon/marketd/proxy/local.mk
 include daemon/marketd/api/local.mk
 include daemon/marketd/outward/local.mk
 include daemon/marketd/stripe/local.mk
@@ -24,8 +25,8 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/serve.h \
 	daemon/marketd/tables.c
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libmarketd_la_LIBADD = libmarkethttp.la libapi.la liboidc.la libstripe.la liboutward.la libseries.la libpolicy.la \
-	libgateway.la \
+libmarketd_la_LIBADD = libproxy.la libmarkethttp.la libapi.la liboidc.la libstripe.la liboutward.la libseries.la \
+	libpolicy.la libgateway.la \
 	libstore.la libengine.la libmarket.la libconf.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)
 

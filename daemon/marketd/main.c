@@ -6,6 +6,7 @@
 
 #include "marketd/gateway/gatewayfile.h"
 #include "marketd/policy/vectors.h"
+#include "marketd/proxy/proxyserve.h"
 #include "marketd/store/maintain.h"
 #include "marketd/options.h"
 #include "marketd/serve.h"
@@ -33,6 +34,8 @@ int main(int argc, char **argv)
 
 		return vectors_run(&how);
 	}
+	if (o.verb && strcmp(o.verb, "gateway") == 0 && strcmp(o.action, "serve") == 0)
+		return proxy_run(o.path, &log);
 	if (o.verb && strcmp(o.verb, "gateway") == 0) {
 		struct gateway_job how = { o.action, o.path, o.out, stdout, stderr };
 

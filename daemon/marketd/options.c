@@ -100,6 +100,7 @@ static const char help[] =
 	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
 	"       nanopod-marketd policy check|test [--policy RULES] [--json] FILE\n"
 	"       nanopod-marketd gateway nginx|apisix [--out CONF] FILE\n"
+	"       nanopod-marketd gateway serve FILE\n"
 	"\n"
 	"Run a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
 	"\n"
@@ -344,7 +345,7 @@ static int read_option(struct options *o, int opt, const char *text)
 
 /* Verbs that do something with another file. */
 static const struct options_verb {
-	const char *name, *actions[2]; /* of which one comes next; NULL: none does */
+	const char *name, *actions[3]; /* of which one comes next; NULL: none does */
 	bool file, optional;
 } options_verbs[] = {
 	{ "check", { NULL }, true, true },
@@ -352,7 +353,7 @@ static const struct options_verb {
 	{ "backup", { NULL }, true, false },
 	{ "restore", { NULL }, true, false },
 	{ "policy", { "check", "test" }, true, false },
-	{ "gateway", { "nginx", "apisix" }, true, false },
+	{ "gateway", { "nginx", "apisix", "serve" }, true, false },
 };
 
 static const struct options_verb *options_verb(const char *name)
@@ -370,12 +371,15 @@ static int options_read_action(struct options *o, const struct options_verb *v, 
 {
 	const char *word = optind < argc ? argv[optind++] : "";
 
-	if (strcmp(word, v->actions[0]) != 0 && strcmp(word, v->actions[1]) != 0) {
-		fprintf(stderr, "nanopod-marketd: %s needs '%s' or '%s'\n", v->name, v->actions[0], v->actions[1]);
-		return USAGE;
-	}
-	o->action = word;
-	return -1;
+	for (size_t i = 0; i < sizeof v->actions / sizeof *v->actions && v->actions[i]; i++)
+		if (strcmp(word, v->actions[i]) == 0) {
+			o->action = word;
+			return -1;
+		}
+	fprintf(stderr, "nanopod-marketd: %s needs '%s'%s%s%s or '%s'\n", v->name, v->actions[0],
+		v->actions[2] ? ", '" : "", v->actions[2] ? v->actions[1] : "", v->actions[2] ? "'" : "",
+		v->actions[2] ? v->actions[2] : v->actions[1]);
+	return USAGE;
 }
 
 /* The words without dashes: a verb, and the file that it takes. */

@@ -18,7 +18,7 @@ enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
 
 struct options {
 	const char *verb;   /* check, backup, restore, migrate, policy, gateway; NULL: serve */
-	const char *action; /* policy: check or test; gateway: nginx or apisix */
+	const char *action; /* policy: check or test; gateway: nginx, apisix or serve */
 	const char *path;   /* backup, restore: the other file; policy, gateway: what it reads */
 	const char *out;    /* gateway: the file to replace; NULL: print it */
 	bool force, json;

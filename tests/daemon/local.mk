@@ -67,12 +67,15 @@ EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.m
 	tests/lib/npagent.sh tests/lib/told.sh
 
 # The policy, and the same by the real Open Policy Agent; gateways.
-daemon_tests_policy = tests/daemon/door.t tests/daemon/opa.t tests/daemon/opabuy.t \
+daemon_tests_policy = tests/daemon/door.t tests/daemon/gateway.t tests/daemon/gatewaysdk.t \
+	tests/daemon/opa.t tests/daemon/opabuy.t \
 	tests/daemon/opafault.t \
 	tests/daemon/policy.t
 TESTS += $(daemon_tests_policy)
 $(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
-EXTRA_DIST += $(daemon_tests_policy) tests/daemon/policyserver.py tests/lib/policyserver.sh \
+EXTRA_DIST += $(daemon_tests_policy) tests/daemon/gatewaysdk.mjs tests/daemon/llm.mjs tests/daemon/policyserver.py \
+	tests/lib/gateway.sh \
+	tests/lib/policyserver.sh \
 	$(wildcard $(srcdir)/tests/fixtures/policy/*)
 
 # What every driver of agentd promises.

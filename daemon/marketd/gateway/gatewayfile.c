@@ -12,12 +12,7 @@
 
 #define WORD "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-struct gateway_reader {
-	const struct conf_file *file;
-	struct fail *f;
-};
-
-static bool gateway_word(const char *text, const char *more)
+bool gateway_word(const char *text, const char *more)
 {
 	size_t len = strlen(text), n = 0;
 
@@ -26,8 +21,7 @@ static bool gateway_word(const char *text, const char *more)
 	return len > 0 && n == len && len < GATEWAY_TEXT;
 }
 
-/* HOST:PORT; IPv6 in brackets. */
-static bool gateway_address(const char *text)
+bool gateway_address(const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	long port;
@@ -36,14 +30,14 @@ static bool gateway_address(const char *text)
 		(*text == '[' ? colon[-1] == ']' : !memchr(text, ':', (size_t)(colon - text)));
 }
 
-static bool gateway_listen(const char *text)
+bool gateway_listen(const char *text)
 {
 	long port;
 
 	return str_to_long(text, 1, 65535, &port) == 0 || gateway_address(text);
 }
 
-static bool gateway_file(const char *text)
+bool gateway_file(const char *text)
 {
 	return *text == '/' && gateway_word(text, "/._-");
 }
@@ -53,8 +47,7 @@ static bool gateway_path(const char *text)
 	return *text == '/' && text[strlen(text) - 1] == '/' && gateway_word(text, "/._-~");
 }
 
-/* A member that must be a text of this form. may_lack: out stays "" without it. */
-static int gateway_text(struct gateway_reader *r, const struct conf *map, const char *name, bool (*good)(const char *),
+int gateway_text(const struct gateway_reader *r, const struct conf *map, const char *name, bool (*good)(const char *),
 	const char *form, bool may_lack, char out[GATEWAY_TEXT])
 {
 	const struct conf *value = conf_get(map, name);
@@ -67,7 +60,7 @@ static int gateway_text(struct gateway_reader *r, const struct conf *map, const 
 	return 0;
 }
 
-static int gateway_read_backend(struct gateway_reader *r, const struct conf *from, struct gateway_backend *b)
+static int gateway_read_backend(const struct gateway_reader *r, const struct conf *from, struct gateway_backend *b)
 {
 	static const char *const keys[] = { "address", "weight", NULL };
 	const struct conf *weight = from->type == CONF_MAP ? conf_get(from, "weight") : NULL,
@@ -94,7 +87,7 @@ static void gateway_wipe(struct buf *text)
 	buf_release(text);
 }
 
-static int gateway_read_key(struct gateway_reader *r, const struct conf *from, char key[GATEWAY_TEXT])
+int gateway_read_key(const struct gateway_reader *r, const struct conf *from, char key[GATEWAY_TEXT])
 {
 	const struct conf *path = conf_get(from, "key-file");
 	struct buf text;
@@ -121,7 +114,7 @@ static int gateway_read_key(struct gateway_reader *r, const struct conf *from, c
 	return rc;
 }
 
-static int gateway_read_route(struct gateway_reader *r, const struct conf *from, struct gateway_route *to)
+static int gateway_read_route(const struct gateway_reader *r, const struct conf *from, struct gateway_route *to)
 {
 	static const char *const keys[] = { "path", "backends", "key-file", NULL };
 	const struct conf *list;
@@ -152,26 +145,26 @@ static int gateway_read_route(struct gateway_reader *r, const struct conf *from,
 	return rc;
 }
 
-static int gateway_read_market(struct gateway_reader *r, struct gateway *g)
+int gateway_read_market(const struct gateway_reader *r, char out[GATEWAY_TEXT], bool *tls)
 {
 	const struct conf *url = conf_get(&r->file->root, "market");
 	const char *text = url && url->text ? url->text : "", *at = strstr(text, "://");
 
-	g->tls = str_starts(text, "https://");
-	if (!at || (!g->tls && !str_starts(text, "http://")) || !gateway_address(at + 3))
+	*tls = str_starts(text, "https://");
+	if (!at || (!*tls && !str_starts(text, "http://")) || !gateway_address(at + 3))
 		return conf_fail(r->file, url ? url : &r->file->root, r->f,
 			"'market' must be where the market listens, e.g. http://127.0.0.1:8470");
-	memcpy(g->market, at + 3, strlen(at + 3) + 1);
+	memcpy(out, at + 3, strlen(at + 3) + 1);
 	return 0;
 }
 
-static int gateway_read_root(struct gateway_reader *r, struct gateway *g)
+static int gateway_read_root(const struct gateway_reader *r, struct gateway *g)
 {
 	static const char *const keys[] = { "market", "listen", "tls-cert", "tls-key", "routes", NULL };
 	const struct conf *root = &r->file->root, *routes = conf_get(root, "routes");
 	int rc = conf_known(r->file, root, keys, r->f);
 
-	rc = rc ? rc : gateway_read_market(r, g);
+	rc = rc ? rc : gateway_read_market(r, g->market, &g->tls);
 	rc = rc ? rc
 		: gateway_text(r, root, "listen", gateway_listen, "a port or ADDR:PORT, e.g. 127.0.0.1:8080", true,
 			  g->listen);

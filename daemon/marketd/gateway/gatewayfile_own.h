@@ -31,6 +31,26 @@ struct gateway {
 	size_t count;
 };
 
+struct conf;
+struct conf_file;
+
+struct gateway_reader {
+	const struct conf_file *file;
+	struct fail *f;
+};
+
+/* Letters, digits and the characters of more, fewer than GATEWAY_TEXT. */
+bool gateway_word(const char *text, const char *more);
+bool gateway_address(const char *text); /* HOST:PORT; IPv6 in brackets */
+bool gateway_listen(const char *text);  /* the same, or a port */
+bool gateway_file(const char *text);
+
+/* A member that must be a text of this form. may_lack: out stays "" without it. 0 or negative, as all that read. */
+int gateway_text(const struct gateway_reader *r, const struct conf *map, const char *name, bool (*good)(const char *),
+	const char *form, bool may_lack, char out[GATEWAY_TEXT]);
+int gateway_read_key(const struct gateway_reader *r, const struct conf *from, char key[GATEWAY_TEXT]); /* "key-file" */
+int gateway_read_market(const struct gateway_reader *r, char out[GATEWAY_TEXT], bool *tls);            /* "market" */
+
 int gateway_read(const char *path, struct gateway *out, struct fail *f); /* 0 or negative, and nothing to release */
 void gateway_release(struct gateway *g);
 

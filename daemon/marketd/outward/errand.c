@@ -27,6 +27,12 @@ static void errand_take_field(const char *line, size_t len, const char *name, ch
 	room[len - n] = '\0';
 }
 
+static void errand_tell(struct errand *e)
+{
+	if (e->owner && list_empty(&e->fresh))
+		list_append(&e->outward->news, &e->fresh);
+}
+
 /* A block that begins with "HTTP/" replaces the one before (100 Continue). */
 static size_t errand_on_header(char *data, size_t size, size_t count, void *arg)
 {
@@ -39,9 +45,12 @@ static size_t errand_on_header(char *data, size_t size, size_t count, void *arg)
 		return 0;
 	}
 	if (len > 5 && strncmp(data, "HTTP/", 5) == 0)
-		e->answer.etag[0] = e->answer.cache_control[0] = '\0';
+		e->answer.etag[0] = e->answer.cache_control[0] = e->answer.content_type[0] = e->answer.retry_after[0] =
+			'\0';
 	errand_take_field(data, len, "etag:", e->answer.etag);
 	errand_take_field(data, len, "cache-control:", e->answer.cache_control);
+	errand_take_field(data, len, "content-type:", e->answer.content_type);
+	errand_take_field(data, len, "retry-after:", e->answer.retry_after);
 	return len;
 }
 
@@ -50,6 +59,16 @@ static size_t errand_on_body(char *data, size_t size, size_t count, void *arg)
 	struct errand *e = arg;
 	size_t len = size * count;
 
+	if (e->stream) {
+		long status = 0;
+
+		e->outward->curl.easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
+		e->answer.status = (int)status;
+		errand_tell(e);
+		e->paused = e->answer.body.len && e->answer.body.len + len > e->answer.body.max;
+		if (e->paused)
+			return CURL_WRITEFUNC_PAUSE;
+	}
 	if (buf_add(&e->answer.body, data, len) == 0)
 		return len;
 	e->too_large = true;
@@ -78,6 +97,8 @@ static int errand_set_way(struct errand *e, const struct errand_call *call)
 	if (call->socket)
 		SET(CURLOPT_UNIX_SOCKET_PATH, call->socket);
 	SET(CURLOPT_TIMEOUT_MS, (long)call->timeout_ms);
+	if (call->connect_ms)
+		SET(CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_ms);
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_QUICK_EXIT, 1L); /* else its end would wait for a resolver that hangs, and the ledger with it */
 	SET(CURLOPT_FRESH_CONNECT, (long)!call->repeatable); /* libcurl repeats what met a closing connection */
@@ -103,9 +124,10 @@ static int errand_set_request(struct errand *e, const struct errand_call *call)
 	for (size_t i = 0; call->headers && call->headers[i]; i++)
 		bad |= errand_add_header(e, call->headers[i]);
 	if (call->body) {
-		bad |= buf_add(&e->sent, call->body, call->body_len) != 0;
+		if (!call->lent)
+			bad |= buf_add(&e->sent, call->body, call->body_len) != 0;
 		SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body_len);
-		SET(CURLOPT_POSTFIELDS, buf_text(&e->sent));
+		SET(CURLOPT_POSTFIELDS, call->lent ? call->body : buf_text(&e->sent));
 	}
 	SET(CURLOPT_CUSTOMREQUEST, call->method);
 	SET(CURLOPT_HTTPHEADER, e->headers);
@@ -125,8 +147,11 @@ struct errand *errand_make(struct outward *o, const struct errand_call *call)
 	if (!e)
 		return NULL;
 	list_init(&e->link);
+	list_init(&e->fresh);
 	e->outward = o;
-	buf_init(&e->sent, ERRAND_BODY_MAX);
+	e->owner = call->owner;
+	e->stream = call->stream;
+	buf_init(&e->sent, o->body);
 	buf_init(&e->answer.body, call->max);
 	e->where = strndup(call->url, strcspn(call->url, "?#"));
 	e->easy = o->curl.easy_init();
@@ -167,10 +192,20 @@ void errand_end(struct errand *e, CURLcode result)
 		fail_set(&e->why, -EIO, "'%.300s' gave no answer: %.150s", e->where,
 			e->detail[0] ? e->detail : o->curl.easy_strerror(result));
 	e->answer.why = e->why.text;
-	if (e->answer.state == ERRAND_FAILED)
+	if (e->answer.state == ERRAND_FAILED && !e->stream)
 		buf_release(&e->answer.body);
 	errand_leave(e);
 	o->ended++;
+	errand_tell(e);
+}
+
+void errand_taken(struct errand *e, size_t n)
+{
+	buf_drop(&e->answer.body, n);
+	if (!e->paused || e->answer.body.len > e->answer.body.max / 2 || e->answer.state != ERRAND_RUNNING)
+		return;
+	e->paused = false;
+	e->outward->curl.easy_pause(e->easy, CURLPAUSE_CONT);
 }
 
 void errand_free(struct errand *e)
@@ -178,6 +213,7 @@ void errand_free(struct errand *e)
 	if (!e)
 		return;
 	errand_leave(e);
+	list_remove(&e->fresh);
 	if (e->easy)
 		e->outward->curl.easy_cleanup(e->easy);
 	if (e->headers)

@@ -7,9 +7,14 @@
 
 #include "base/clock.h"
 
-enum { KEPT_CONNECTIONS = 16 };
+enum { KEPT_SHARE = 4, ERRAND_SOCKETS = 2 };
 
 int outward_new(struct outward **out, struct loop *loop)
+{
+	return outward_new_wide(out, loop, ERRANDS_MAX, ERRAND_BODY_MAX);
+}
+
+int outward_new_wide(struct outward **out, struct loop *loop, int errands, size_t body)
 {
 	struct outward *o = calloc(1, sizeof *o);
 
@@ -17,7 +22,16 @@ int outward_new(struct outward **out, struct loop *loop)
 		return -ENOMEM;
 	o->loop = loop;
 	o->due = -1;
+	o->errands = errands;
+	o->body = body;
 	list_init(&o->running);
+	list_init(&o->news);
+	o->socket_count = ERRAND_SOCKETS * errands;
+	o->sockets = calloc((size_t)o->socket_count, sizeof *o->sockets);
+	if (!o->sockets) {
+		free(o);
+		return -ENOMEM;
+	}
 	*out = o;
 	return 0;
 }
@@ -29,34 +43,34 @@ void outward_free(struct outward *o)
 	assert(list_empty(&o->running));
 	if (o->multi)
 		o->curl.multi_cleanup(o->multi);
-	for (int i = 0; i < OUTWARD_SOCKETS; i++)
+	for (int i = 0; i < o->socket_count; i++)
 		loop_forget(o->loop, &o->sockets[i]);
+	free(o->sockets);
 	free(o);
 }
 
 /* ---- What libcurl calls ----------------------------------------------------------------- */
 
-static struct loop_watch *outward_socket(struct outward *o, int fd)
+static struct loop_watch *outward_socket(struct outward *o)
 {
-	struct loop_watch *unused = NULL;
-
-	for (int i = 0; i < OUTWARD_SOCKETS; i++)
-		if (o->sockets[i].armed && o->sockets[i].fd == fd)
+	for (int i = 0; i < o->socket_count; i++)
+		if (!o->sockets[i].armed)
 			return &o->sockets[i];
-		else if (!o->sockets[i].armed)
-			unused = &o->sockets[i];
-	return unused;
+	return NULL;
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *unused)
+/* known: what was assigned to this socket; NULL: it is a new one. */
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
 {
 	struct outward *o = arg;
-	struct loop_watch *w = outward_socket(o, fd);
+	struct loop_watch *w = known || what == CURL_POLL_REMOVE ? known : outward_socket(o);
 	uint32_t want = (what & CURL_POLL_IN ? LOOP_READ : 0u) | (what & CURL_POLL_OUT ? LOOP_WRITE : 0u);
 
-	(void)easy, (void)unused;
+	(void)easy;
 	if (what != CURL_POLL_REMOVE)
-		return w && loop_watch(o->loop, w, fd, want) == 0 ? 0 : -1;
+		return w && loop_watch(o->loop, w, fd, want) == 0 && o->curl.multi_assign(o->multi, fd, w) == CURLM_OK
+			? 0
+			: -1;
 	if (w && w->armed)
 		loop_forget(o->loop, w);
 	return 0;
@@ -87,7 +101,7 @@ static int outward_open(struct outward *o, struct fail *f)
 	bad |= o->curl.multi_setopt(o->multi, CURLMOPT_SOCKETDATA, (void *)o);
 	bad |= o->curl.multi_setopt(o->multi, CURLMOPT_TIMERFUNCTION, on_timer);
 	bad |= o->curl.multi_setopt(o->multi, CURLMOPT_TIMERDATA, (void *)o);
-	bad |= o->curl.multi_setopt(o->multi, CURLMOPT_MAXCONNECTS, (long)KEPT_CONNECTIONS);
+	bad |= o->curl.multi_setopt(o->multi, CURLMOPT_MAXCONNECTS, (long)(o->errands / KEPT_SHARE));
 	return bad ? fail_set(f, -ENOSYS, "libcurl lacks a feature that sending requests needs") : 0;
 }
 
@@ -98,10 +112,10 @@ int errand_new(struct outward *o, const struct errand_call *call, struct errand 
 
 	if (rc)
 		return rc;
-	if (o->count >= ERRANDS_MAX)
-		return fail_set(f, -EBUSY, "%d requests of the market to others are under way", ERRANDS_MAX);
-	if (call->max > ERRAND_BODY_MAX || (call->body && call->body_len > ERRAND_BODY_MAX) || call->timeout_ms < 1)
-		return fail_set(f, -EINVAL, "a request of the market to others is too large");
+	if (o->count >= o->errands)
+		return fail_set(f, -EBUSY, "%d requests to others are under way", o->errands);
+	if (call->max > o->body || (call->body && call->body_len > o->body) || call->timeout_ms < 1)
+		return fail_set(f, -EINVAL, "a request to others is too large");
 	e = errand_make(o, call);
 	if (!e || o->curl.multi_add_handle(o->multi, e->easy) != CURLM_OK) {
 		errand_free(e);
@@ -131,7 +145,7 @@ static void outward_act(struct outward *o, curl_socket_t fd, int mask)
 
 bool outward_take(struct outward *o, const struct loop_watch *w, uint32_t ready)
 {
-	if (w < o->sockets || w >= o->sockets + OUTWARD_SOCKETS)
+	if (w < o->sockets || w >= o->sockets + o->socket_count)
 		return false;
 	if (w->armed)
 		outward_act(o, w->fd,
@@ -152,6 +166,17 @@ void outward_turn(struct outward *o)
 		return;
 	o->due = -1;
 	outward_act(o, CURL_SOCKET_TIMEOUT, 0);
+}
+
+void *outward_news(struct outward *o)
+{
+	struct list *first = list_first(&o->news);
+	struct errand *e = first ? list_entry(first, struct errand, fresh) : NULL;
+
+	if (!e)
+		return NULL;
+	list_remove(&e->fresh);
+	return e->owner;
 }
 
 uint64_t outward_ended(const struct outward *o)

@@ -26,7 +26,7 @@ struct errand;
 
 enum errand_state { ERRAND_RUNNING, ERRAND_DONE, ERRAND_FAILED };
 
-/* All of it is copied. */
+/* All of it is copied, but a body that is lent. */
 struct errand_call {
 	const char *method;         /* "GET", "POST" */
 	const char *url;            /* http:// or https:// */
@@ -36,7 +36,11 @@ struct errand_call {
 	size_t body_len;
 	const char *ca;  /* a file of authorities in PEM; NULL: those that the system trusts */
 	int timeout_ms;  /* for the whole, at least 1 */
-	size_t max;      /* bytes of the answer's body, up to ERRAND_BODY_MAX */
+	int connect_ms;  /* for the connection; 0: libcurl's default */
+	size_t max;      /* bytes of the answer's body, up to the ceiling; streams: that wait to be taken */
+	bool lent;       /* the body stays where it is until errand_free() */
+	bool stream;     /* its answer is taken in pieces; while `max` of it wait, no more is read */
+	void *owner;     /* not NULL: outward_news() tells of it, when it ended and when a stream came further */
 	bool repeatable; /* doing it twice does no harm, so a kept connection may be used */
 };
 
@@ -46,20 +50,27 @@ struct errand_call {
  */
 struct errand_answer {
 	enum errand_state state;
-	int status;
+	int status; /* of a stream: known with its headers; before: 0 */
 	struct buf body;
 	char etag[ERRAND_FIELD], cache_control[ERRAND_FIELD]; /* of headers; "": none */
+	char content_type[ERRAND_FIELD], retry_after[ERRAND_FIELD];
 	const char *why;
 };
 
 /* The caller keeps the loop, which must outlive this, and frees its errands before. 0 or -ENOMEM. */
 int outward_new(struct outward **out, struct loop *loop);
+/* The same with other ceilings than ERRANDS_MAX and ERRAND_BODY_MAX. */
+int outward_new_wide(struct outward **out, struct loop *loop, int errands, size_t body);
 void outward_free(struct outward *o);
 
 /* Starts it; never sleeps. 0, or a negative code where it cannot be sent at all (too many are under way). */
 int errand_new(struct outward *o, const struct errand_call *call, struct errand **out, struct fail *f);
 const struct errand_answer *errand_look(const struct errand *e);
 void errand_free(struct errand *e); /* ends it where it runs */
+
+/* The owner of one that has something new, each time once; NULL: none has. */
+void *outward_news(struct outward *o);
+void errand_taken(struct errand *e, size_t n); /* of a stream: the first n bytes of its body are no longer needed */
 
 /* For whoever turns the loop: hands over what is due of ours, then lets time pass. */
 bool outward_take(struct outward *o, const struct loop_watch *w, uint32_t ready); /* false: it is not ours */

@@ -7,21 +7,24 @@
 #include "market/curl_calls.h"
 #include "marketd/outward/outward.h"
 
-enum { OUTWARD_SOCKETS = 2 * ERRANDS_MAX };
-
 struct outward {
 	struct loop *loop;
 	struct curl_calls curl; /* all NULL until the first errand */
 	CURLM *multi;
-	struct loop_watch sockets[OUTWARD_SOCKETS]; /* not armed: free */
-	int64_t due;                                /* clock_ms() when libcurl wants a turn; -1: it does not */
-	struct list running;
-	int count; /* of those */
+	struct loop_watch *sockets; /* not armed: free */
+	int socket_count, errands;  /* errands: the most at once */
+	size_t body;                /* the most of one */
+	int64_t due;                /* clock_ms() when libcurl wants a turn; -1: it does not */
+	struct list running, news;
+	int count; /* of those that run */
 	uint64_t ended;
 };
 
 struct errand {
-	struct list link; /* in outward->running */
+	struct list link;  /* in outward->running */
+	struct list fresh; /* in outward->news */
+	void *owner;
+	bool stream, paused;
 	struct outward *outward;
 	CURL *easy;
 	struct curl_slist *headers;

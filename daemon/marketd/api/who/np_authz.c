@@ -51,8 +51,9 @@ static int authz_answer(const struct request *q, struct reply *r, const struct a
 		api_header(r, "X-Nanopod-Plan", plan) != 0 || api_header(r, "X-Nanopod-Rate", rate) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL, "the answer has no room for its headers");
 	return api_json(q, r, 200,
-		json_pack("{s:s, s:s, s:o, s:s, s:s}", "object", "authorization", "account_id", id, "account_name",
-			render_text(a->name), "plan", plan, "rate", rate));
+		json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "object", "authorization", "account_id", id, "account_name",
+			render_text(a->name), "token_id", render_id(IDENT_TOKEN, q->token), "plan", plan, "rate",
+			rate));
 }
 
 static int get_authz(struct api *api, const struct request *q, struct reply *r)
@@ -88,6 +89,7 @@ static const struct schema_field np_authz_fields[] = {
 	OBJECT_IS("authorization"),
 	{ "account_id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 64, "also X-Nanopod-Account" },
 	{ "account_name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
+	{ "token_id", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 64, NULL },
 	{ "plan", SCHEMA_STRING, FIELD_REQUIRED, NULL, 1, 63,
 		"the policy's rule that decided, or none; also X-Nanopod-Plan" },
 	{ "rate", SCHEMA_STRING, FIELD_REQUIRED, "^(0|1|0\\.[0-9]*[1-9])$", 1, 8,

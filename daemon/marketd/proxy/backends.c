@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which backend is next: of those that answer, those first in the file's priority, and of these the one with the fewest
+ * requests under way for its weight. Each is asked now and then whether it answers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "marketd/proxy/proxy_own.h"
+
+enum { CHECK_MS = 5000, CHECK_DOWN_MS = 1000, CHECK_TIMEOUT_MS = 3000, CHECK_BYTES = 256 << 10, CHECK_URL = 600 };
+
+int backends_new(struct proxy *p)
+{
+	p->models = calloc(p->file.model_count, sizeof *p->models);
+	for (size_t i = 0; p->models && i < p->file.model_count; i++) {
+		struct model *m = &p->models[i];
+
+		m->file = &p->file.models[i];
+		m->backends = calloc(m->file->count, sizeof *m->backends);
+		if (!m->backends)
+			return -ENOMEM;
+		for (size_t k = 0; k < m->file->count; k++)
+			m->backends[k] = (struct backend){ PROXY_CHECK, p, &m->file->backends[k], true, 0, NULL, 0 };
+	}
+	return p->models ? 0 : -ENOMEM;
+}
+
+void backends_free(struct proxy *p)
+{
+	for (size_t i = 0; p->models && i < p->file.model_count; i++) {
+		struct model *m = &p->models[i];
+
+		for (size_t k = 0; m->backends && k < m->file->count; k++)
+			errand_free(m->backends[k].check);
+		free(m->backends);
+	}
+	free(p->models);
+	p->models = NULL;
+}
+
+struct model *backends_model(struct proxy *p, const char *name)
+{
+	const struct proxyfile_model *m = proxyfile_model(&p->file, name);
+
+	return m ? &p->models[m - p->file.models] : NULL;
+}
+
+static bool backend_before(const struct backend *a, const struct backend *b)
+{
+	if (!b || a->up != b->up)
+		return !b || a->up;
+	if (a->file->priority != b->file->priority)
+		return a->file->priority < b->file->priority;
+	return (a->active + 1) * b->file->weight < (b->active + 1) * a->file->weight;
+}
+
+struct backend *backends_pick(struct model *m, uint64_t tried)
+{
+	struct backend *best = NULL;
+	size_t first = m->turn++ % m->file->count; /* equals take turns */
+
+	for (size_t i = 0; i < m->file->count; i++) {
+		size_t at = (first + i) % m->file->count;
+		struct backend *b = &m->backends[at];
+
+		if (!(tried >> at & 1) && backend_before(b, best))
+			best = b;
+	}
+	return best;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------- */
+
+static void backend_check(struct backend *b)
+{
+	char url[CHECK_URL], key[GATEWAY_TEXT + 32];
+	const char *headers[] = { NULL, NULL };
+	struct errand_call call = { .method = "GET",
+		.url = url,
+		.headers = headers,
+		.timeout_ms = CHECK_TIMEOUT_MS,
+		.max = CHECK_BYTES,
+		.repeatable = true,
+		.owner = b };
+	struct fail f = { 0 };
+
+	snprintf(url, sizeof url, "%s%s", b->file->url, b->proxy->file.health);
+	snprintf(key, sizeof key, "Authorization: Bearer %s", b->file->key);
+	headers[0] = *b->file->key ? key : NULL;
+	b->check_due = INT64_MAX;
+	if (errand_new(b->proxy->outward, &call, &b->check, &f) != 0) {
+		b->check = NULL; /* busy with requests: they say whether it answers */
+		b->check_due = b->proxy->now_ms + CHECK_MS;
+	}
+	explicit_bzero(key, sizeof key);
+}
+
+static void backend_set(struct backend *b, bool up, const char *why)
+{
+	if (b->up != up)
+		log_at(b->proxy->log, up ? LOG_INFO : LOG_WARN, "backend '%s' %s%s", b->file->url,
+			up ? "answers again" : "does not answer: ", up ? "" : why);
+	b->up = up;
+	if (!b->check)
+		b->check_due = b->proxy->now_ms + (up ? CHECK_MS : CHECK_DOWN_MS);
+}
+
+void backends_take(struct backend *b)
+{
+	const struct errand_answer *a = errand_look(b->check);
+	bool up = a->state == ERRAND_DONE && a->status >= 200 && a->status < 300;
+	char why[64];
+
+	snprintf(why, sizeof why, "status %d", a->status);
+	if (a->state == ERRAND_RUNNING)
+		return;
+	backend_set(b, up, a->state == ERRAND_DONE ? why : a->why);
+	errand_free(b->check);
+	b->check = NULL;
+	b->check_due = b->proxy->now_ms + (up ? CHECK_MS : CHECK_DOWN_MS);
+}
+
+void backends_failed(struct backend *b)
+{
+	backend_set(b, false, "a request to it failed");
+}
+
+void backends_turn(struct proxy *p)
+{
+	for (size_t i = 0; i < p->file.model_count; i++)
+		for (size_t k = 0; k < p->models[i].file->count; k++)
+			if (!p->models[i].backends[k].check && p->models[i].backends[k].check_due <= p->now_ms)
+				backend_check(&p->models[i].backends[k]);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "marketd/proxy/tokenbudget.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DAY_SECONDS = 86400, BUDGET_KEY = GATEWAY_TEXT + 2 };
+
+struct budget_used {
+	int64_t day, today, total; /* day: since 1970 */
+};
+
+void budgets_init(struct budgets *b, const struct proxyfile *file)
+{
+	b->file = file;
+	table_init(&b->used);
+}
+
+void budgets_release(struct budgets *b)
+{
+	size_t at = 0;
+	const char *key;
+	void *value;
+
+	while (table_next(&b->used, &at, &key, &value))
+		free(value);
+	table_release(&b->used);
+}
+
+static struct budget_used *budget_find(const struct budgets *b, char kind, const char *id)
+{
+	char key[BUDGET_KEY];
+
+	snprintf(key, sizeof key, "%c%s", kind, id);
+	return table_get(&b->used, key);
+}
+
+static int budget_count(struct budgets *b, char kind, const char *id, int64_t day, int64_t tokens)
+{
+	struct budget_used *u = budget_find(b, kind, id);
+	char key[BUDGET_KEY];
+
+	if (!u) {
+		u = calloc(1, sizeof *u);
+		snprintf(key, sizeof key, "%c%s", kind, id);
+		if (!u || table_set(&b->used, key, u) != 0) {
+			free(u);
+			return -ENOMEM;
+		}
+	}
+	if (day > u->day) {
+		u->day = day;
+		u->today = 0;
+	}
+	if (day == u->day)
+		u->today += tokens;
+	u->total += tokens;
+	return 0;
+}
+
+int budgets_add(struct budgets *b, const char *account, const char *token, int64_t at, int64_t tokens)
+{
+	int rc = budget_count(b, 'a', account, at / DAY_SECONDS, tokens);
+
+	return rc || !*token ? rc : budget_count(b, 't', token, at / DAY_SECONDS, tokens);
+}
+
+static bool budget_over(const struct proxyfile_budget *row, const struct budget_used *u, int64_t now, int64_t *retry)
+{
+	*retry = DAY_SECONDS - now % DAY_SECONDS;
+	return u &&
+		((row->total && u->total >= row->total) ||
+			(row->day && u->day == now / DAY_SECONDS && u->today >= row->day));
+}
+
+const struct proxyfile_budget *budgets_over(const struct budgets *b, const char *account, const char *name,
+	const char *token, int64_t now, int64_t *retry)
+{
+	const struct budget_used *of_account = budget_find(b, 'a', account), *of_token = budget_find(b, 't', token);
+	bool own = false;
+
+	for (size_t i = 0; i < b->file->budget_count; i++) {
+		const struct proxyfile_budget *row = &b->file->budgets[i];
+		bool mine = *row->account && (strcmp(row->account, account) == 0 || strcmp(row->account, name) == 0);
+
+		own |= mine;
+		if (mine && budget_over(row, of_account, now, retry))
+			return row;
+		if (*row->token && strcmp(row->token, token) == 0 && budget_over(row, of_token, now, retry))
+			return row;
+	}
+	for (size_t i = 0; i < b->file->budget_count && !own; i++) {
+		const struct proxyfile_budget *row = &b->file->budgets[i];
+
+		if (!*row->account && !*row->token && budget_over(row, of_account, now, retry))
+			return row;
+	}
+	return NULL;
+}

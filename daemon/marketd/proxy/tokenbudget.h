@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What accounts and tokens have used, against what the file lets them use. Days are those of UTC. */
+#ifndef MARKETD_PROXY_TOKENBUDGET_H
+#define MARKETD_PROXY_TOKENBUDGET_H
+
+#include "base/table.h"
+#include "marketd/proxy/proxyfile.h"
+
+struct budgets {
+	const struct proxyfile *file;
+	struct table used; /* "a" or "t" and the id: struct budget_used */
+};
+
+void budgets_init(struct budgets *b, const struct proxyfile *file);
+void budgets_release(struct budgets *b);
+
+/* So many tokens were used. 0 or -ENOMEM. */
+int budgets_add(struct budgets *b, const char *account, const char *token, int64_t at, int64_t tokens);
+
+/* The budget that is used up; NULL: none is. *retry: seconds until it may have some again. */
+const struct proxyfile_budget *budgets_over(const struct budgets *b, const char *account, const char *name,
+	const char *token, int64_t now, int64_t *retry);
+
+#endif
