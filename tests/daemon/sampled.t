@@ -64,6 +64,9 @@ page_has SAMPLES "$bytes" 8 nodes.js
 page_has SAMPLES "$(look "$FOUNDRY" machines=true | wc -c)" 8 machines.js
 as "$FOUNDRY" GET /np/v1/hosts >"$TMP/hosts"
 page_has HOSTS "$(wc -c <"$TMP/hosts")" "$(jq '.data | length' "$TMP/hosts")" machines.js
+brief() { as "$ACME" GET "/v2/orders?np_fills=$1" | jq -c '[.data[0] | (.fills | length), .filled_average_price_dollars_per_node_hour, .status]'; }
+is "$(brief true) $(brief false)" "[8,\"16.800000\",\"filled\"] [0,\"16.800000\",\"filled\"]" "orders come without fills for the page, as there may be thousands"
+like "$(cat "$SRC/daemon/marketd/web/files/money.js")" 'v2/orders\?limit=30&.*np_fills=false' "which asks for that"
 page_has PAGE "$(as "$ACME" GET /np/v1/nodes | wc -c)" 8 nodes.js
 as "$ACME" GET /np/v1/leases >"$TMP/leases"
 page_has LEASES "$(wc -c <"$TMP/leases")" "$(jq '.data | length' "$TMP/leases")" nodes.js

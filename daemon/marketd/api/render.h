@@ -64,6 +64,7 @@ json_t *render_image(void);                                                /* Im
  * the effects (did; NULL: none).
  */
 json_t *render_order(struct api *api, const struct order *o, const struct effects *did);
+json_t *render_order_brief(struct api *api, const struct order *o); /* no fills: there may be thousands */
 
 /* The last row of an order in an event's effects; NULL: none. */
 const struct order *effects_order(const struct effects *did, uint64_t id);

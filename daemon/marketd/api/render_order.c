@@ -131,13 +131,13 @@ static void set_np(json_t *made, const struct order *o)
 		o->procurement ? render_id(IDENT_PROCUREMENT, o->procurement) : json_null());
 }
 
-json_t *render_order(struct api *api, const struct order *o, const struct effects *did)
+static json_t *render_order_with(struct api *api, const struct order *o, const struct effects *did, bool fills)
 {
 	const struct engine *e = market_engine(api->market);
 	struct fills f = { .order = o, .minute = engine_minute(e), .list = json_array() };
 	json_t *made = json_object();
 
-	if (render_order_collect(api, &f, did))
+	if (fills && render_order_collect(api, &f, did))
 		f.failed = -ENOMEM;
 	json_object_set_new(made, "object", json_string("order"));
 	json_object_set_new(made, "id", render_id(IDENT_ORDER, o->id));
@@ -164,6 +164,16 @@ json_t *render_order(struct api *api, const struct order *o, const struct effect
 		return NULL;
 	}
 	return made;
+}
+
+json_t *render_order(struct api *api, const struct order *o, const struct effects *did)
+{
+	return render_order_with(api, o, did, true);
+}
+
+json_t *render_order_brief(struct api *api, const struct order *o)
+{
+	return render_order_with(api, o, NULL, false);
 }
 
 const struct order *effects_order(const struct effects *did, uint64_t id)

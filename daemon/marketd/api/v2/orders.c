@@ -25,6 +25,7 @@ static int orders_create(struct api *api, const struct request *q, struct reply 
 struct listing {
 	struct api *api;
 	struct page page;
+	bool brief; /* without fills */
 };
 
 static int v2_orders_add_row(void *arg, const struct order *o)
@@ -32,7 +33,7 @@ static int v2_orders_add_row(void *arg, const struct order *o)
 	struct listing *l = arg;
 
 	if (page_wants(&l->page))
-		page_add(&l->page, o->id, render_order(l->api, o, NULL));
+		page_add(&l->page, o->id, l->brief ? render_order_brief(l->api, o) : render_order(l->api, o, NULL));
 	return 0;
 }
 
@@ -139,13 +140,14 @@ static int orders_list(struct api *api, const struct request *q, struct reply *r
 	uint64_t ids[IDS_MAX];
 	struct paging paging;
 	struct fail why = { 0 };
-	bool descending;
+	bool descending, fills;
 	int failed;
 
-	if (!paging_read(q, r, CURSOR_ORDERS, LIMIT_MAX, &paging) ||
+	if (!api_query_bool(q, r, "np_fills", true, &fills) || !paging_read(q, r, CURSOR_ORDERS, LIMIT_MAX, &paging) ||
 		!orders_read_filter(api, q, r, &filter, ids, &descending))
 		return r->status;
 	page_init(&l.page, &paging);
+	l.brief = !fills;
 	at.descending = descending != paging.back;
 	at.limit = paging.limit + 1;
 	if (paging.started)
@@ -237,7 +239,8 @@ const struct route api_v2_orders[] = {
 	{ METHOD_GET, "/v2/orders", orders_list, SCOPE_READ, 0, "List orders",
 		"id:array,pool:string,workspace:string,side:string,status:array,created_after:integer,created_before:"
 		"integer,"
-		"procurement:string,sort_by:string,limit:integer,starting_after:string,ending_before:string",
+		"procurement:string,sort_by:string,limit:integer,starting_after:string,ending_before:string,"
+		"np_fills:boolean",
 		NULL, "v2.ListOrdersResponse", 200 },
 	{ METHOD_GET, "/v2/orders/{id}", orders_get, SCOPE_READ, 0, "Get order", NULL, NULL, "v2.OrderResponse", 200 },
 	{ METHOD_DELETE, "/v2/orders/{id}", orders_cancel, SCOPE_TRADE, 0, "Cancel order", NULL, NULL, NULL, 204 },

@@ -76,8 +76,8 @@ async function read(root) {
 	const [b, market, report, orders, keys] = await Promise.all([ask('GET', '/np/v1/balance'),
 		ask('GET', '/np/v1'),
 		ask('GET', `/np/v1/report?from=${today - (DAYS - 1) * 86400}&to=${today + 86400}`),
-		ask('GET', '/v2/orders?limit=30&sort_by=-created_at'), tokens ? ask('GET', '/np/v1/tokens?limit=100') :
-			null]);
+		ask('GET', '/v2/orders?limit=30&sort_by=-created_at&np_fills=false'),
+		tokens ? ask('GET', '/np/v1/tokens?limit=100') : null]);
 	const burn = Number(b.burn_dollars_per_hour), open = ['pending', 'standing', 'partially_filled'];
 	const lasts = burn ? `; that is enough for ${span(Number(b.available_dollars) / burn * 3600)}` : '';
 
