@@ -35,5 +35,6 @@ again
 is "$(available)" -14.000000 "it opens again, from the journal"
 marketd_stop
 again
-is "$(available) $(operator GET /np/v1/payments | jq -r '.data[0].parts | length')" "-14.000000 2" "and from a snapshot of the present form"
+is "$(available) $(operator GET /np/v1/payments | jq -r '[.data[0].parts[].amount_dollars] | join(" ")')" \
+	"-14.000000 -100000.000000 10.000000" "and from a snapshot of the present form"
 done_testing
