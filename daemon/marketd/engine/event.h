@@ -250,7 +250,7 @@ struct event {
 		} invitation;
 		struct {
 			int64_t step, micros;
-		} payment; /* account 0: it is not known. step: a part only goes on to later ones. micros: below 0: back */
+		} payment; /* account 0: unknown. step: a part only goes on to later ones. micros: below 0: back */
 		struct {
 			int32_t result;
 			int64_t until, since;
