@@ -1,6 +1,6 @@
 # tests/bench: side by side with other tools. `make bench`; BENCH_FLAGS=--quick for a short one.
 EXTRA_DIST += tests/bench/copies.sh tests/bench/copy tests/bench/data.sh tests/bench/fanout tests/bench/far.sh \
-	tests/bench/nodes/idle \
+	tests/bench/gatewaycost tests/bench/gatewaycost.mjs tests/bench/nodes/idle \
 	tests/bench/nodes/neighbour tests/bench/nodes/prompt tests/bench/nodes/samples \
 	tests/bench/peers.sh tests/bench/peers/get \
 	tests/bench/peers/httpd.py tests/bench/peers/with_asyncssh.py tests/bench/peers/with_parallel_ssh.py \

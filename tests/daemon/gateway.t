@@ -144,7 +144,7 @@ rss() { awk '/^VmRSS/ { print $2 }' "/proc/$GATEWAY_PID/status"; }
 had=$(rss) before=$(events)
 printf 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %s\r\n\r\n%s' "$key" ${#body} "$body" >&7
 ok "a client that takes nothing is given up" wait_for 20 one_more
-is "$(event .data.outcome) $(($(rss) - had < 65536))" "client_left 1" "and its answer held little memory"
+is "$(event .data.outcome) $(($(rss) - had < 32768))" "client_left 1" "and its answer held little memory"
 exec 7>&-
 
 # ---- Budgets ---------------------------------------------------------------------------------------------------
