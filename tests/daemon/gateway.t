@@ -153,6 +153,25 @@ is "$(http_status)" 200 "within the budget"
 is "$(chat "$small" llama 'n=1' | code) $(http_status) $(http_header X-Should-Retry)" "insufficient_quota insufficient_quota 429 false" "and over it"
 like "$(http_header Retry-After)" '^[0-9]+$' "until tomorrow"
 is "$(chat "$key" llama 'n=1' | json '.choices[0].message.content')" "t0 " "others go on"
+cp "$TMP/gateway.yaml" "$TMP/whole.yaml"
+sed -i 's/- name: llama$/- name: renamed/' "$TMP/gateway.yaml"
+chat "$key" llama 'n=60 wait=50' '"stream":true' >"$TMP/long" &
+long=$!
+begun() { [ "$(grep -c t1 "$TMP/.body")" -gt 0 ]; }
+wait_for 10 begun
+kill -HUP "$GATEWAY_PID"
+again() { grep -q "read '$TMP/gateway.yaml' again" "$GATEWAY_LOG"; }
+ok "SIGHUP: it reads its file again" wait_for 10 again
+wait "$long"
+is "$(tail -n 2 "$TMP/long" | head -n 1) $(grep -c 't59 ' "$TMP/long")" "data: [DONE] 1" "a stream under way ends as it began"
+is "$(chat "$key" llama n=1 | code)" "invalid_request_error model_not_found" "what is no longer there is not found"
+is "$(chat "$key" renamed n=1 | json '.choices[0].message.content')" "t0 " "and what is new is"
+printf 'x' >"$TMP/gateway.yaml"
+kill -HUP "$GATEWAY_PID"
+kept() { grep -q "keeping the old file" "$GATEWAY_LOG"; }
+ok "a file that is wrong" wait_for 10 kept
+is "$(chat "$key" renamed n=1 | json '.choices[0].message.content')" "t0 " "changes nothing"
+mv "$TMP/whole.yaml" "$TMP/gateway.yaml"
 gateway_end
 is "$gateway_status" 0 "it stops when told"
 printf '{"half' >>"$spool"

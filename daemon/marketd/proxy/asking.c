@@ -109,7 +109,7 @@ static void asking_next(struct relay *x)
 	x->backend = b;
 	b->active++;
 	x->state = RELAY_ASKS;
-	x->deadline = x->proxy->now_ms + x->proxy->file.timeout * 1000;
+	x->deadline = x->proxy->now_ms + x->proxy->served->file.timeout * 1000;
 	sse_release(&x->sse);
 	sse_init(&x->sse);
 	x->tokens = (struct tokens){ .asked = x->tokens.asked };
@@ -138,7 +138,7 @@ static bool asking_read(struct relay *x)
 		return false;
 	}
 	name = json_string_value(json_object_get(x->request, "model"));
-	x->model = name ? backends_model(x->proxy, name) : NULL;
+	x->model = name ? backends_model(x->served, name) : NULL;
 	if (!x->model) {
 		refusal_set(&x->refusal, name ? 404 : 400, "invalid_request_error",
 			name ? "model_not_found" : "missing_required_parameter",
@@ -224,7 +224,7 @@ void asking_counted(struct relay *x)
 	char *text;
 
 	x->state = RELAY_OVER;
-	x->deadline = x->proxy->now_ms + x->proxy->file.timeout * 1000;
+	x->deadline = x->proxy->now_ms + x->proxy->served->file.timeout * 1000;
 	if (!x->events) {
 		x->status = 200;
 	} else if (x->outcome == OUTCOME_DONE) {
@@ -301,7 +301,7 @@ void asking_pump(struct relay *x)
 		if (rc == 0 && a->body.len) {
 			rc = sse_add(&x->sse, a->body.data, a->body.len);
 			errand_taken(x->errand, a->body.len);
-			x->deadline = x->proxy->now_ms + x->proxy->file.timeout * 1000;
+			x->deadline = x->proxy->now_ms + x->proxy->served->file.timeout * 1000;
 			if (rc == 0)
 				continue;
 		}
@@ -327,7 +327,7 @@ static void asking_whole(struct relay *x, const struct errand_answer *a)
 		return;
 	}
 	if (a->body.len)
-		x->deadline = p->now_ms + p->file.timeout * 1000;
+		x->deadline = p->now_ms + p->served->file.timeout * 1000;
 	errand_taken(x->errand, a->body.len);
 	if (a->state == ERRAND_RUNNING || a->body.len)
 		return;

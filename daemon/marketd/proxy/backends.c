@@ -13,40 +13,40 @@
 
 enum { CHECK_MS = 5000, CHECK_DOWN_MS = 1000, CHECK_TIMEOUT_MS = 3000, CHECK_BYTES = 256 << 10, CHECK_URL = 600 };
 
-int backends_new(struct proxy *p)
+int backends_new(struct proxy *p, struct served *s)
 {
-	p->models = calloc(p->file.model_count, sizeof *p->models);
-	for (size_t i = 0; p->models && i < p->file.model_count; i++) {
-		struct model *m = &p->models[i];
+	s->models = calloc(s->file.model_count, sizeof *s->models);
+	for (size_t i = 0; s->models && i < s->file.model_count; i++) {
+		struct model *m = &s->models[i];
 
-		m->file = &p->file.models[i];
+		m->file = &s->file.models[i];
 		m->backends = calloc(m->file->count, sizeof *m->backends);
 		if (!m->backends)
 			return -ENOMEM;
 		for (size_t k = 0; k < m->file->count; k++)
 			m->backends[k] = (struct backend){ PROXY_CHECK, p, &m->file->backends[k], true, 0, NULL, 0 };
 	}
-	return p->models ? 0 : -ENOMEM;
+	return s->models ? 0 : -ENOMEM;
 }
 
-void backends_free(struct proxy *p)
+void backends_free(struct served *s)
 {
-	for (size_t i = 0; p->models && i < p->file.model_count; i++) {
-		struct model *m = &p->models[i];
+	for (size_t i = 0; s->models && i < s->file.model_count; i++) {
+		struct model *m = &s->models[i];
 
 		for (size_t k = 0; m->backends && k < m->file->count; k++)
 			errand_free(m->backends[k].check);
 		free(m->backends);
 	}
-	free(p->models);
-	p->models = NULL;
+	free(s->models);
+	s->models = NULL;
 }
 
-struct model *backends_model(struct proxy *p, const char *name)
+struct model *backends_model(struct served *s, const char *name)
 {
-	const struct proxyfile_model *m = proxyfile_model(&p->file, name);
+	const struct proxyfile_model *m = proxyfile_model(&s->file, name);
 
-	return m ? &p->models[m - p->file.models] : NULL;
+	return m ? &s->models[m - s->file.models] : NULL;
 }
 
 static bool backend_before(const struct backend *a, const struct backend *b)
@@ -88,7 +88,7 @@ static void backend_check(struct backend *b)
 		.owner = b };
 	struct fail f = { 0 };
 
-	snprintf(url, sizeof url, "%s%s", b->file->url, b->proxy->file.health);
+	snprintf(url, sizeof url, "%s%s", b->file->url, b->proxy->served->file.health);
 	snprintf(key, sizeof key, "Authorization: Bearer %s", b->file->key);
 	headers[0] = *b->file->key ? key : NULL;
 	b->check_due = INT64_MAX;
@@ -131,8 +131,9 @@ void backends_failed(struct backend *b)
 
 void backends_turn(struct proxy *p)
 {
-	for (size_t i = 0; i < p->file.model_count; i++)
-		for (size_t k = 0; k < p->models[i].file->count; k++)
-			if (!p->models[i].backends[k].check && p->models[i].backends[k].check_due <= p->now_ms)
-				backend_check(&p->models[i].backends[k]);
+	for (size_t i = 0; i < p->served->file.model_count; i++)
+		for (size_t k = 0; k < p->served->models[i].file->count; k++)
+			if (!p->served->models[i].backends[k].check &&
+				p->served->models[i].backends[k].check_due <= p->now_ms)
+				backend_check(&p->served->models[i].backends[k]);
 }

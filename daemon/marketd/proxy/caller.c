@@ -185,7 +185,7 @@ static int caller_ask(struct caller *c, const char *authorization, const char *p
 	struct errand_call call = { .method = "GET",
 		.url = url,
 		.headers = headers,
-		.ca = *c->proxy->file.market_ca ? c->proxy->file.market_ca : NULL,
+		.ca = *c->proxy->served->file.market_ca ? c->proxy->served->file.market_ca : NULL,
 		.timeout_ms = AUTHZ_TIMEOUT_MS,
 		.max = AUTHZ_BYTES,
 		.repeatable = true,
@@ -195,7 +195,7 @@ static int caller_ask(struct caller *c, const char *authorization, const char *p
 
 	snprintf(token, sizeof token, "Authorization: %s", authorization);
 	snprintf(where, sizeof where, "X-Original-URI: %s", path);
-	snprintf(url, sizeof url, "%s/np/v1/authz", c->proxy->file.market);
+	snprintf(url, sizeof url, "%s/np/v1/authz", c->proxy->served->file.market);
 	rc = errand_new(c->proxy->outward, &call, &c->errand, &f);
 	if (rc)
 		c->errand = NULL;

@@ -81,6 +81,14 @@ struct model {
 	size_t turn;
 };
 
+/* The file as it was read, until no request that came under it is left. */
+struct served {
+	struct list link; /* in proxy->olds, where a newer one is served */
+	struct proxyfile file;
+	struct model *models; /* file.model_count of them */
+	size_t relays;
+};
+
 enum endpoint { ENDPOINT_NONE, ENDPOINT_MODELS, ENDPOINT_CHAT, ENDPOINT_TEXT, ENDPOINT_EMBED };
 
 enum relay_state {
@@ -99,6 +107,7 @@ enum outcome { OUTCOME_DONE, OUTCOME_BROKEN, OUTCOME_SILENT, OUTCOME_LEFT };
 struct relay {
 	enum proxy_kind kind;
 	struct proxy *proxy;
+	struct served *served;
 	struct list link; /* in proxy->relays */
 	struct list wait; /* in caller->waiting or proxy->counting */
 	struct MHD_Connection *mhd;
@@ -132,7 +141,10 @@ struct relay {
 };
 
 struct proxy {
-	struct proxyfile file;
+	const char *path; /* of the file */
+	struct served *served;
+	struct list olds;
+	char spool_path[GATEWAY_TEXT];
 	const struct log *log;
 	struct loop *loop;
 	struct outward *outward;
@@ -141,7 +153,6 @@ struct proxy {
 	int listener, signals;
 	struct spool spool;
 	struct budgets budgets;
-	struct model *models; /* file.model_count of them */
 	struct list relays, callers, counting;
 	struct table callers_by_key;
 	size_t relay_count, caller_count, body_bytes;
@@ -151,9 +162,9 @@ struct proxy {
 };
 
 /* backends.c */
-int backends_new(struct proxy *p); /* 0 or -ENOMEM */
-void backends_free(struct proxy *p);
-struct model *backends_model(struct proxy *p, const char *name);
+int backends_new(struct proxy *p, struct served *s); /* 0 or -ENOMEM */
+void backends_free(struct served *s);
+struct model *backends_model(struct served *s, const char *name);
 struct backend *backends_pick(struct model *m, uint64_t tried); /* NULL: all were tried */
 void backends_turn(struct proxy *p);                            /* asks those whose check is due */
 void backends_take(struct backend *b);                          /* its check has ended */

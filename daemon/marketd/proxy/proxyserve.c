@@ -29,6 +29,7 @@ static int proxy_open_signals(struct proxy *p, struct fail *f)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	p->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (p->signals < 0 || loop_watch(p->loop, &p->signal_watch, p->signals, LOOP_READ) != 0)
@@ -55,8 +56,8 @@ static int proxy_start(struct proxy *p, const char *cert, const char *key, struc
 static int proxy_open_http(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 {
 	struct buf cert, key;
-	bool loopback = false, tls = *p->file.cert;
-	int rc = listen_tcp(p->file.listen, &p->listener, &loopback, where, f);
+	bool loopback = false, tls = *p->served->file.cert;
+	int rc = listen_tcp(p->served->file.listen, &p->listener, &loopback, where, f);
 
 	if (rc)
 		return rc;
@@ -64,12 +65,12 @@ static int proxy_open_http(struct proxy *p, char where[LISTEN_TEXT], struct fail
 		return fail_set(f, -EPERM,
 			"'%s' is a public address, and without TLS others could read every key; give 'tls-cert' and "
 			"'tls-key'",
-			p->file.listen);
+			p->served->file.listen);
 	buf_init(&cert, PROXY_PEM);
 	buf_init(&key, PROXY_PEM);
-	rc = tls ? buf_read_file(&cert, p->file.cert) : 0;
-	rc = rc || !tls ? rc : buf_read_file(&key, p->file.cert_key);
-	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s' and '%s'", p->file.cert, p->file.cert_key)
+	rc = tls ? buf_read_file(&cert, p->served->file.cert) : 0;
+	rc = rc || !tls ? rc : buf_read_file(&key, p->served->file.cert_key);
+	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s' and '%s'", p->served->file.cert, p->served->file.cert_key)
 		: proxy_start(p, tls ? buf_text(&cert) : NULL, tls ? buf_text(&key) : NULL, f);
 	if (key.data)
 		explicit_bzero(key.data, key.len);
@@ -78,10 +79,70 @@ static int proxy_open_http(struct proxy *p, char where[LISTEN_TEXT], struct fail
 	return rc;
 }
 
-static int proxy_open(struct proxy *p, const char *path, char where[LISTEN_TEXT], struct fail *f)
+static void served_free(struct served *s)
+{
+	if (!s)
+		return;
+	backends_free(s);
+	proxyfile_release(&s->file);
+	free(s);
+}
+
+static int proxy_read(struct proxy *p, struct served **out, struct fail *f)
+{
+	struct served *s = calloc(1, sizeof *s);
+	int rc = s ? proxyfile_read(p->path, &s->file, f) : fail_set(f, -ENOMEM, "out of memory");
+
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	list_init(&s->link);
+	*out = s;
+	return 0;
+}
+
+/* SIGHUP: requests under way end as they began. Where the new file is wrong, the old one goes on. */
+static void proxy_read_again(struct proxy *p)
+{
+	struct proxyfile *was = &p->served->file;
+	struct served *s = NULL;
+	struct fail f = { 0 };
+	int rc = proxy_read(p, &s, &f);
+
+	if (rc == 0 && (strcmp(s->file.listen, was->listen) != 0 || strcmp(s->file.spool, was->spool) != 0))
+		rc = fail_set(&f, -EINVAL, "'listen' and 'spool' stay until a restart");
+	if (rc == 0 && backends_new(p, s) != 0)
+		rc = fail_set(&f, -ENOMEM, "out of memory");
+	if (rc) {
+		log_at(p->log, LOG_ERROR, "keeping the old file: %s", f.text);
+		served_free(s);
+		return;
+	}
+	log_at(p->log, LOG_INFO, "read '%s' again", p->path);
+	list_append(&p->olds, &p->served->link);
+	p->served = s;
+	p->budgets.file = &s->file;
+}
+
+static void proxy_forget_olds(struct proxy *p, bool all)
+{
+	struct list *at, *tmp;
+
+	list_each (at, tmp, &p->olds) {
+		struct served *s = list_entry(at, struct served, link);
+
+		if (s->relays && !all)
+			continue;
+		list_remove(&s->link);
+		served_free(s);
+	}
+}
+
+static int proxy_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 {
 	struct rlimit limit;
-	int rc = proxyfile_read(path, &p->file, f);
+	int rc = proxy_read(p, &p->served, f);
 
 	if (rc)
 		return rc;
@@ -91,13 +152,14 @@ static int proxy_open(struct proxy *p, const char *path, char where[LISTEN_TEXT]
 	}
 	if (getrandom(&p->boot, sizeof p->boot, 0) != sizeof p->boot)
 		return fail_errno(f, -errno, errno, "cannot make ids of events");
-	budgets_init(&p->budgets, &p->file);
+	budgets_init(&p->budgets, &p->served->file);
+	memcpy(p->spool_path, p->served->file.spool, sizeof p->spool_path);
 	rc = loop_new(&p->loop);
 	rc = rc ? rc : outward_new_wide(&p->outward, p->loop, RELAYS_MAX, BODY_MAX);
-	rc = rc ? rc : backends_new(p);
+	rc = rc ? rc : backends_new(p, p->served);
 	if (rc)
 		return fail_set(f, rc, "out of memory");
-	rc = spool_open(&p->spool, p->file.spool, counting_take, p, f);
+	rc = spool_open(&p->spool, p->spool_path, counting_take, p, f);
 	rc = rc ? rc : proxy_open_signals(p, f);
 	return rc ? rc : proxy_open_http(p, where, f);
 }
@@ -112,7 +174,8 @@ static void proxy_close(struct proxy *p)
 	spool_close(&p->spool);
 	caller_free_all(p);
 	table_release(&p->callers_by_key);
-	backends_free(p);
+	proxy_forget_olds(p, true);
+	served_free(p->served);
 	outward_free(p->outward);
 	budgets_release(&p->budgets);
 	if (p->listener >= 0)
@@ -120,7 +183,6 @@ static void proxy_close(struct proxy *p)
 	if (p->signals >= 0)
 		close(p->signals);
 	loop_free(p->loop);
-	proxyfile_release(&p->file);
 }
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -142,19 +204,21 @@ static void proxy_take_news(struct proxy *p)
 		}
 }
 
-static void proxy_stop(struct proxy *p)
+static void proxy_take_signals(struct proxy *p)
 {
 	struct signalfd_siginfo info;
 	int fd;
 
 	while (read(p->signals, &info, sizeof info) == (ssize_t)sizeof info)
-		;
-	if (!p->ending)
-		log_at(p->log, LOG_INFO, "stopping after the answers under way");
-	p->ending = true;
-	fd = MHD_quiesce_daemon(p->daemon);
-	if (fd >= 0)
-		close(fd);
+		if (info.ssi_signo == SIGHUP) {
+			proxy_read_again(p);
+		} else if (!p->ending) {
+			log_at(p->log, LOG_INFO, "stopping after the answers under way");
+			p->ending = true;
+			fd = MHD_quiesce_daemon(p->daemon);
+			if (fd >= 0)
+				close(fd);
+		}
 }
 
 static int proxy_timeout(const struct proxy *p)
@@ -183,7 +247,7 @@ static void proxy_turn(struct proxy *p)
 	p->now_ms = clock_ms();
 	while (loop_next(p->loop, &w, &ready, &t) == 1 && w)
 		if (w == &p->signal_watch)
-			proxy_stop(p);
+			proxy_take_signals(p);
 		else if (w == &p->mhd_watch)
 			break; /* it stays ready until MHD_run() */
 		else if (!outward_take(p->outward, w, ready) && w->kind)
@@ -194,6 +258,7 @@ static void proxy_turn(struct proxy *p)
 		p->next_sweep = p->now_ms + PROXY_SWEEP_MS;
 		relay_sweep(p);
 		backends_turn(p);
+		proxy_forget_olds(p, false);
 	}
 	if (counting_sync(p))
 		while ((x = counting_next(p)))
@@ -204,21 +269,22 @@ static void proxy_turn(struct proxy *p)
 
 int proxy_run(const char *path, const struct log *log)
 {
-	struct proxy p = { .log = log, .listener = -1, .signals = -1, .spool = { .fd = -1, .lock = -1 } };
+	struct proxy p = { .path = path, .log = log, .listener = -1, .signals = -1, .spool = { .fd = -1, .lock = -1 } };
 	char where[LISTEN_TEXT];
 	struct fail f = { 0 };
 	int64_t deadline = INT64_MAX;
 	int rc;
 
+	list_init(&p.olds);
 	list_init(&p.relays);
 	list_init(&p.callers);
 	list_init(&p.counting);
 	table_init(&p.callers_by_key);
-	rc = proxy_open(&p, path, where, &f);
+	rc = proxy_open(&p, where, &f);
 	if (rc)
 		log_at(log, LOG_ERROR, "%s", f.text);
 	else
-		log_at(log, LOG_INFO, "ready %s://%s", *p.file.cert ? "https" : "http", where);
+		log_at(log, LOG_INFO, "ready %s://%s", *p.served->file.cert ? "https" : "http", where);
 	p.now_ms = clock_ms();
 	while (rc == 0 && !(p.ending && (!p.relay_count || p.now_ms >= deadline))) {
 		proxy_turn(&p);

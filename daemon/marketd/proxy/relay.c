@@ -44,6 +44,8 @@ static struct relay *relay_new(struct proxy *p, struct MHD_Connection *mhd)
 	if (!x)
 		return NULL;
 	x->proxy = p;
+	x->served = p->served;
+	x->served->relays++;
 	x->kind = PROXY_RELAY;
 	x->mhd = mhd;
 	list_init(&x->wait);
@@ -67,6 +69,7 @@ static void relay_free(struct relay *x)
 	list_remove(&x->link);
 	list_remove(&x->wait);
 	x->proxy->relay_count--;
+	x->served->relays--;
 	x->proxy->body_bytes -= x->body.len;
 	json_decref(x->request);
 	buf_release(&x->body);
@@ -96,7 +99,7 @@ static ssize_t relay_read(void *cls, uint64_t pos, char *room, size_t max)
 	if (n) {
 		memcpy(room, x->out.data + x->taken, n);
 		x->taken += n;
-		x->deadline = x->proxy->now_ms + x->proxy->file.timeout * 1000;
+		x->deadline = x->proxy->now_ms + x->proxy->served->file.timeout * 1000;
 		return (ssize_t)n;
 	}
 	if (x->state == RELAY_OVER)
@@ -138,7 +141,7 @@ static enum MHD_Result relay_answer(struct relay *x)
 	if (!r)
 		return MHD_NO;
 	x->answered = true;
-	x->deadline = x->proxy->now_ms + x->proxy->file.timeout * 1000;
+	x->deadline = x->proxy->now_ms + x->proxy->served->file.timeout * 1000;
 	rc = MHD_queue_response(x->mhd, x->events ? MHD_HTTP_OK : (unsigned)x->status, r);
 	MHD_destroy_response(r);
 	return rc;
@@ -148,7 +151,7 @@ static enum MHD_Result relay_answer(struct relay *x)
 
 static void relay_models(struct relay *x)
 {
-	const struct proxyfile *f = &x->proxy->file;
+	const struct proxyfile *f = &x->served->file;
 	json_t *list = json_array();
 	char *text;
 
