@@ -73,12 +73,12 @@ libapi_la_SOURCES += \
 libapi_la_SOURCES += \
 	daemon/marketd/api/np/np.c \
 	daemon/marketd/api/np/np.h \
-	daemon/marketd/api/np/alert_curves.c \
-	daemon/marketd/api/np/alert_curves.h \
-	daemon/marketd/api/np/alert_rules.c \
-	daemon/marketd/api/np/alert_rules.h \
-	daemon/marketd/api/np/alerts.c \
-	daemon/marketd/api/np/alerts.h \
+	daemon/marketd/api/alert/alert_curves.c \
+	daemon/marketd/api/alert/alert_curves.h \
+	daemon/marketd/api/alert/alert_rules.c \
+	daemon/marketd/api/alert/alert_rules.h \
+	daemon/marketd/api/alert/alerts.c \
+	daemon/marketd/api/alert/alerts.h \
 	daemon/marketd/api/np/movements.c \
 	daemon/marketd/api/np/movements.h \
 	daemon/marketd/api/np/np_accounts.c \
@@ -87,7 +87,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_topups.c \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
-	daemon/marketd/api/np/np_alerts.c \
+	daemon/marketd/api/alert/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_announce.c \
 	daemon/marketd/api/who/np_audit.c \

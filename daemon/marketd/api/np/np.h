@@ -29,7 +29,7 @@ extern const struct route api_np_work_routes[];     /* np_work.c: an agent's wor
 extern const struct route api_np_speed_routes[];    /* np_speed.c: bytes for agents that measure their way here */
 extern const struct route api_np_series_routes[];   /* np_series.c: what machines measured */
 extern const struct route api_np_sample_routes[];   /* np_samples.c: what all of them measured last */
-extern const struct route api_np_alert_routes[];    /* np_alerts.c: what is wrong, or soon will be */
+extern const struct route api_np_alert_routes[];    /* alert/np_alerts.c: what is wrong, or soon will be */
 extern const struct route api_np_alert_rule_routes[]; /* alert_rules.c: from which values on, for how long */
 extern const struct route api_np_report_routes[];   /* np_report.c: money and node time by day */
 extern const struct route api_np_usage_routes[];    /* np_usage.c: settlements, for billing */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules, one a row, and what each looks at. np_alerts.c says for which things they are asked. */
-#include "marketd/api/np/alerts.h"
+#include "marketd/api/alert/alerts.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef MARKETD_API_NP_ALERT_RULES_H
 #define MARKETD_API_NP_ALERT_RULES_H
 
-#include "marketd/api/np/alerts.h"
+#include "marketd/api/alert/alerts.h"
 
 enum { ALERT_RULES = 32 };
 

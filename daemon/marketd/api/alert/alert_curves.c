@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/api/np/alert_curves.h"
+#include "marketd/api/alert/alert_curves.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define MARKETD_API_NP_ALERTS_H
 
 #include "marketd/api/api.h"
-#include "marketd/api/np/alert_curves.h"
+#include "marketd/api/alert/alert_curves.h"
 
 enum alert_of {
 	ALERT_OF_ACCOUNT,
@@ -39,13 +39,13 @@ struct alert_subject {
 struct alert {
 	const struct alert_rule *rule;
 	enum alert_severity severity; /* the rule's, unless the thing says another one */
-	int64_t since;     /* Unix seconds; 0: not known */
-	double value;      /* NAN: it has none */
-	int64_t gpu;       /* which, from 0; -1: none */
-	size_t others;     /* GPUs beside it for which the rule holds, too */
-	const char *state; /* of a host, for the sentence; NULL */
-	const char *why;   /* as its owner or agent says; NULL */
-	int64_t money;     /* micro-dollars, for the sentence */
+	int64_t since;                /* Unix seconds; 0: not known */
+	double value;                 /* NAN: it has none */
+	int64_t gpu;                  /* which, from 0; -1: none */
+	size_t others;                /* GPUs beside it for which the rule holds, too */
+	const char *state;            /* of a host, for the sentence; NULL */
+	const char *why;              /* as its owner or agent says; NULL */
+	int64_t money;                /* micro-dollars, for the sentence */
 };
 
 struct alert_rule {
@@ -59,7 +59,7 @@ struct alert_rule {
 	bool (*holds)(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
 	uint32_t metric, whole; /* numbers of METRICS; whole: what `metric` is a part of, or 0 */
 	bool coarse;            /* means of 5 minutes count, so that what flickers is seen */
-	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {debt} {nodes}; `next`: {name} or the id. */
+	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {debt} {nodes}; `next`: {name}, id */
 	const char *text, *next;
 };
 

@@ -7,7 +7,7 @@
 #include "market/metric.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/api/np/alert_rules.h"
+#include "marketd/api/alert/alert_rules.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 

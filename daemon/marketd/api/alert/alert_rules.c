@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/api/np/alert_rules.h"
+#include "marketd/api/alert/alert_rules.h"
 
 #include <math.h>
 #include <stdlib.h>
