@@ -114,6 +114,7 @@ nanopod_SOURCES += \
 	cli/cmd/host/host_agent.c \
 	cli/cmd/host/host_check.c \
 	cli/cmd/host/host_drain.c \
+	cli/cmd/host/host_hours.c \
 	cli/cmd/host/host_join.c \
 	cli/cmd/host/host_market.c \
 	cli/cmd/host/host_power.c cli/cmd/host/host_price.c \

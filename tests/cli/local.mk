@@ -49,7 +49,7 @@ EXTRA_DIST += $(cli_buying_tests) $(wildcard $(srcdir)/tests/fixtures/screens/*)
 $(cli_buying_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/lib/pty$(EXEEXT)
 
 # For who owns the machine, or looks at it: a stand-in for the agent, a real market.
-cli_host_tests = tests/cli/drain.t tests/cli/hostprice.t tests/cli/host.t tests/cli/top.t
+cli_host_tests = tests/cli/drain.t tests/cli/hostprice.t tests/cli/offerhours.t tests/cli/host.t tests/cli/top.t
 TESTS += $(cli_host_tests)
 EXTRA_DIST += $(cli_host_tests)
 $(cli_host_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT) tests/daemon/fits$(EXEEXT) \

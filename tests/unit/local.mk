@@ -58,7 +58,7 @@ tests_unit_pssh_sshconfig_LDADD = libpssh-all.la
 
 # The command: LDADD in Makefile.am has its libraries.
 unit_tests_cli = tests/unit/cli/buying tests/unit/cli/diff tests/unit/cli/fit tests/unit/cli/flat \
-	tests/unit/cli/fold tests/unit/cli/json tests/unit/cli/keystream tests/unit/cli/localsize \
+	tests/unit/cli/fold tests/unit/cli/hours tests/unit/cli/json tests/unit/cli/keystream tests/unit/cli/localsize \
 	tests/unit/cli/loglevel tests/unit/cli/logmerge tests/unit/cli/logsource tests/unit/cli/logtime \
 	tests/unit/cli/option tests/unit/cli/resume_file tests/unit/cli/progress tests/unit/cli/save \
 	tests/unit/cli/scalejobs \

@@ -43,6 +43,13 @@ int admin_offer(struct nanopod *np, const struct options *o, char **words);
  */
 int admin_gpus(struct market_link *m, const struct options *o, const char *what, const char *host, unsigned *gpus);
 
+/* Offers it; the order is in m->doc. 0, a reason of the market, or a negative code in m->fail. */
+int admin_offer_send(struct market_link *m, const struct options *o, const char *host, int64_t price, int64_t from,
+	int64_t until);
+struct rows *admin_offers_new(struct nanopod *np, const struct options *o, int *rc);
+/* A row of the order that m->doc has. An exit status. */
+int admin_offers_add(struct market_link *m, struct rows *r, const char *host, unsigned gpus);
+
 /* Offers words[0] at words[1] and shows the order. An exit status. */
 int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
 	int64_t until);

@@ -247,39 +247,35 @@ int admin_gpus(struct market_link *m, const struct options *o, const char *what,
 	return 0;
 }
 
-static int show_offer(struct market_link *m, const struct options *o, const char *host, unsigned gpus)
+struct rows *admin_offers_new(struct nanopod *np, const struct options *o, int *rc)
+{
+	return rows_new(np, o, offer_columns, rc);
+}
+
+int admin_offers_add(struct market_link *m, struct rows *r, const char *host, unsigned gpus)
 {
 	struct model_order order;
 	char price[CELL_TEXT], start[CELL_TEXT], end[CELL_TEXT];
-	struct rows *r;
-	int rc;
 
 	if (wire_order(m->doc, WIRE_WHOLE, &order, &m->fail))
 		return market_fail(m, "cannot show the offer");
-	r = rows_new(m->np, o, offer_columns, &rc);
-	if (!r)
-		return rc;
 	rows_add(r, (const char *[]){ order.id, host, cell_price(order.limit, gpus, price), order.status_text,
 		order.window.count ? cell_time(m->np, order.window.list[0].start, start) : NULL,
 		order.window.count ? cell_time(m->np, order.window.list[order.window.count - 1].end, end) : NULL });
-	return rows_end(r);
+	return 0;
 }
 
-int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
+int admin_offer_send(struct market_link *m, const struct options *o, const char *host, int64_t price, int64_t from,
 	int64_t until)
 {
-	struct fail why = { 0 };
 	struct buf body, path;
 	struct json j;
 	char room[MONEY_TEXT];
-	int64_t price;
 	int rc;
 
-	if (price_parse(words[1], gpus, &price, &why))
-		return print_fail(m->np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
 	buf_init(&body, BODY_MAX);
 	buf_init(&path, BODY_MAX);
-	admin_path(&path, o, "/np/v1/hosts/", words[0], "/offers");
+	admin_path(&path, o, "/np/v1/hosts/", host, "/offers");
 	j = json_to(&body);
 	json_begin_object(&j, NULL);
 	json_text(&j, "price_dollars_per_node_hour", price_wire(price, room));
@@ -290,11 +286,29 @@ int admin_place(struct market_link *m, const struct options *o, char **words, un
 	json_end(&j);
 	if (j.error)
 		command_nomem();
-	rc = market_make(m, buf_text(&path), &body, buf_text(&body)) ? market_fail(m, "cannot offer '%s'", words[0])
-		: show_offer(m, o, words[0], gpus);
+	rc = market_make(m, buf_text(&path), &body, buf_text(&body));
 	buf_release(&body);
 	buf_release(&path);
 	return rc;
+}
+
+int admin_place(struct market_link *m, const struct options *o, char **words, unsigned gpus, int64_t from,
+	int64_t until)
+{
+	struct fail why = { 0 };
+	struct rows *r;
+	int64_t price;
+	int rc;
+
+	if (price_parse(words[1], gpus, &price, &why))
+		return print_fail(m->np, STATUS_USAGE, NULL, "cannot offer '%s': %s", words[0], why.text);
+	if (admin_offer_send(m, o, words[0], price, from, until))
+		return market_fail(m, "cannot offer '%s'", words[0]);
+	r = admin_offers_new(m->np, o, &rc);
+	if (!r)
+		return rc;
+	rc = admin_offers_add(m, r, words[0], gpus);
+	return rc ? rc : rows_end(r);
 }
 
 int admin_offer(struct nanopod *np, const struct options *o, char **words)

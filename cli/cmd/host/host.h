@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_room.c what fits,
+ * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_hours.c hours
+ * that come again, host_room.c what fits,
  * host_check.c what another machine measured, host_price.c prices and floors, host_drain.c hosts in and out of service,
  * host_power.c power; all use host_agent.c.
  */
@@ -9,6 +10,8 @@
 
 #include "base/buf.h"
 #include "cli/frame/command.h"
+#include "cli/trade/hours.h"
+#include "cli/trade/market_link.h"
 #include "cli/trade/sku_list.h"
 
 enum { HOST_SAID_MAX = 1 << 20, HOST_WORDS = 96, HOST_ROOM = 200 };
@@ -52,5 +55,19 @@ int host_undrain(struct nanopod *np, const struct options *o, char **words);
 int host_price(struct nanopod *np, const struct options *o, char **words);
 int host_floor(struct nanopod *np, const struct options *o, char **words);
 int host_offer(struct nanopod *np, const struct options *o, char **words);
+
+enum { HOST_HOURS = 64 };
+
+/* The windows of --hours that are offered. */
+struct host_hours {
+	struct hours_window list[HOST_HOURS];
+	size_t count;
+};
+
+/* --hours, where it is given. An exit status. */
+int host_hours_read(struct nanopod *np, const struct options *o, struct hours *out);
+int host_hours_plan(struct market_link *m, const struct hours *h, int64_t from, int64_t until, struct host_hours *out);
+int host_hours_offer(struct market_link *m, const struct options *o, const char *host, int64_t price, unsigned gpus,
+	const struct host_hours *w);
 
 #endif

@@ -260,11 +260,12 @@ static void look_at_offered(struct market_link *m, const struct options *o, cons
 }
 
 static void host_market_show_plan(struct market_link *m, const struct offered *it, const char *name, int64_t price,
-	unsigned gpus, int64_t from, int64_t until)
+	unsigned gpus, int64_t from, int64_t until, const struct host_hours *hours)
 {
-	char rate[PLAN_RATE], a[CELL_TEXT], b[CELL_TEXT];
+	char rate[PLAN_RATE], a[CELL_TEXT], b[CELL_TEXT], c[CELL_TEXT], d[CELL_TEXT];
 	int64_t bps = m->about.policy.fee_bps;
-	const char *start = cell_time(m->np, from, a), *end = cell_time(m->np, until, b);
+	const char *start = cell_time(m->np, hours->count ? hours->list[0].start : from, a);
+	const char *end = cell_time(m->np, hours->count ? hours->list[0].end : until, b);
 	struct plan p;
 
 	plan_init(&p, "Offer the time of '%s'", name);
@@ -274,7 +275,14 @@ static void host_market_show_plan(struct market_link *m, const struct offered *i
 		plan_add(&p, "machine", "%s for nodes", it->has);
 	if (*it->has)
 		plan_add(&p, "left", "%s beside its hosts", it->left);
-	plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "you withdraw it");
+	if (hours->count == 1)
+		plan_add(&p, "window", "from %s until %s", start, end);
+	else if (hours->count)
+		plan_add(&p, "windows", "%zu: the first from %s until %s, the last from %s until %s", hours->count,
+			start, end, cell_time(m->np, hours->list[hours->count - 1].start, c),
+			cell_time(m->np, hours->list[hours->count - 1].end, d));
+	else
+		plan_add(&p, "window", "from %s until %s", start ? start : "now", end ? end : "you withdraw it");
 	plan_add(&p, "price", "at least %s, also in parts", plan_rate(price, gpus, rate));
 	if (bps)
 		plan_add(&p, "fee", "the market takes %d.%02d %% of sales", (int)(bps / 100), (int)(bps % 100));
@@ -291,11 +299,14 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 	struct fail why = { 0 };
 	int64_t from, until, price = 0;
 	struct offered it = { "", "", "", "" };
+	struct host_hours windows = { .count = 0 };
+	struct hours hours;
 	unsigned gpus = 0;
 	bool explain;
 	int rc = admin_time(np, o, "from", &from);
 
 	rc = rc ? rc : admin_time(np, o, "until", &until);
+	rc = rc ? rc : host_hours_read(np, o, &hours);
 	if (!rc && !both[1])
 		rc = print_fail_field(np, STATUS_USAGE, "--price", "'nanopod price' shows what such time costs now",
 			"--price is required, e.g. -p 1.90");
@@ -310,15 +321,20 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 		rc = admin_gpus(m, o, "offer", words[0], &gpus);
 		if (!rc)
 			look_at_offered(m, o, words[0], &it);
+		if (!rc && option_text(o, "hours"))
+			rc = host_hours_plan(m, &hours, from, until, &windows);
 		m->explain = explain;
 	}
 	if (!rc && price_parse(both[1], gpus, &price, &why))
 		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
 	if (!rc) {
-		host_market_show_plan(m, &it, words[0], price, gpus, from, until);
+		host_market_show_plan(m, &it, words[0], price, gpus, from, until, &windows);
 		if (!option_given(o, "dry-run")) {
 			rc = m->explain ? 0 : plan_agree(np, o, "Offer it?");
-			rc = rc ? rc : admin_place(m, o, both, gpus, from, until);
+			if (!rc && windows.count)
+				rc = host_hours_offer(m, o, words[0], price, gpus, &windows);
+			else if (!rc)
+				rc = admin_place(m, o, both, gpus, from, until);
 		}
 	}
 	market_sign_out(m);
