@@ -268,7 +268,7 @@ is "$(printf '%s' "$out" | jq -c '.data[] | select(.rule | IN("node_gpu_hot", "h
 ["host_down","critical","host","provider",null,"none",0]
 ["announcement","info","announcement","all",null,"none",0]
 ["node_gpu_hot","warning","node","customer",80,"celsius",300]' "with what the query sets"
-for bad in 'threshold=node_hot%3D80|no rule .node_hot.; GET /np/v1/alert_rules lists them' 'threshold=host_down%3D1|rule .host_down. has no threshold' \
+for bad in 'threshold=node_hot%3D80|no rule .node_hot.; .nanopod alerts --rules. and GET' 'threshold=host_down%3D1|rule .host_down. has no threshold' \
 	'for=balance_low%3D60|told at once' 'for=host_down%3D600000|at most 518400' 'threshold=node_gpu_hot%3D-1|RULE=NUMBER' 'threshold=node_gpu_hot|RULE=NUMBER' \
 	'threshold=node_gpu_hot%3Dnan|RULE=NUMBER' 'for=%3D3|RULE=NUMBER' "threshold=$(printf 'x%.0s' {1..300})%3D1|RULE=NUMBER"; do
 	as "$ACME" GET "/np/v1/alert_rules?${bad%%|*}" >/dev/null

@@ -204,10 +204,13 @@ static int test_step(struct stacktest *t, const char *name, const char *what)
 	rows_add(t->rows, (const char *[]){ name, status ? "failed" : "ok", seconds });
 	if (!status)
 		return STATUS_OK;
+	if (status == STATUS_UNREACHABLE)
+		return print_fail(t->np, status, NULL,
+			"stack '%s' was not tried to its end: no way to the node at '%s'", t->stack, name);
 	snprintf(hint, sizeof hint, "'nanopod provision remove %s' removes what this left on the node", t->cluster);
 	print_fail(t->np, STATUS_CHECK, hint, "stack '%s' fails at '%s' after %s", t->stack, name,
 		progress_time(clock_ms() - began, took, sizeof took));
-	return status == STATUS_INT || status == STATUS_TERM || status == STATUS_UNREACHABLE ? status : STATUS_CHECK;
+	return status == STATUS_INT || status == STATUS_TERM ? status : STATUS_CHECK;
 }
 
 /* more: an option of this verb alone, or NULL. nodes: it says which nodes, else it works on the cluster. */

@@ -83,7 +83,8 @@ static bool alert_rules_set(const struct request *q, struct reply *r, struct ale
 			x->seconds = (int64_t)v;
 	}
 	if (!named)
-		api_refuse(q, r, REASON_INVALID, field, "no rule '%s'; GET /np/v1/alert_rules lists them", pattern);
+		api_refuse(q, r, REASON_INVALID, field,
+			"no rule '%s'; 'nanopod alerts --rules' and GET /np/v1/alert_rules list them", pattern);
 	else if (!set)
 		api_refuse(q, r, REASON_INVALID, field, "rule '%s' has no %s", pattern,
 			threshold ? "threshold" : "duration: it is told at once");
