@@ -303,7 +303,8 @@ int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p,
 bool scale_hurries(const struct scale_world *w, const struct scale_plan *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (p->steps[i].verb == SCALE_GIVE_BACK && scale_ends(w, &w->nodes[p->steps[i].node]))
+		if (p->steps[i].verb == SCALE_GIVE_BACK &&
+			w->nodes[p->steps[i].node].end - w->now <= 2 * w->limits.lead)
 			return true;
 	return false;
 }

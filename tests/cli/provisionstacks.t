@@ -266,7 +266,16 @@ mine() { echo "$good" | sed "$1" >stacks/mine/greet.sh; }
 results() { jq -r '.[] | "\(.step) \(.result)"' <<<"$out" | xargs; }
 mine ''
 run_is 2 "stack test without a node" stack test mine
-like "$err" "which node may be lost.*-w HOST" "asks for one"
+like "$err" "-w HOST or -r RESERVATION is required: a node that may be lost" "asks for one"
+run_is 2 "a dry run of it" stack test mine -w b1 --dry-run
+run_is 2 "a dry run of new" stack new other --dry-run
+run_is 2 "a name of its cluster" stack test mine -w b1 --name mine
+is "$(state b)" "" "all do nothing"
+run_is 0 "(a cluster of a person's own)" p apply -y --name test-mine -w b1 mine
+run_is 5 "whose name a test would take" stack test mine -w b1
+like "$err" "a cluster 'test-mine' is there, of an earlier test or yours" "is left alone"
+run_is 0 "(it is still there)" p verify test-mine
+p remove -y test-mine >/dev/null 2>&1
 run_is 3 "stack test of one that is none" stack test mien -w b1
 run_is 0 "stack test" stack test mine -w b1 --set mine.text=two -o json || diag "$err"
 is "$(results)" "apply ok again ok verify ok remove ok" "tries all" || diag "$out"
@@ -292,6 +301,7 @@ mine 's/grep -q . /grep -q three /'
 run_is 11 "one whose check fails" stack test mine -w b1 -o json
 is "$(results)" "apply ok again ok verify failed" "fails at verify"
 like "$err" "it is not there" "which says why"
+run_is 0 "(what it left goes)" p remove -y test-mine
 mine 's/$/; undo() { np_fail "it stays"; }/'
 run_is 11 "one that cannot be undone" stack test mine -w b1 -o json
 is "$(results)" "apply ok again ok verify ok remove failed" "fails at remove" || diag "$out$err"

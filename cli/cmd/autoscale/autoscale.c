@@ -130,7 +130,7 @@ static int autoscale_round(struct autoscale *a)
 		else
 			autoscale_act(a);
 	}
-	if (!option_given(a->o, "dry-run"))
+	if (!status && !option_given(a->o, "dry-run"))
 		autoscale_seen_write(a);
 	autoscale_forget(a);
 	autoscale_said(a);
@@ -150,22 +150,36 @@ static bool autoscale_rest(struct autoscale *a, int64_t every, int *number)
 	return false;
 }
 
+/* A join that --once began: its end counts. True: a signal asks to stop. */
+static bool autoscale_once(struct autoscale *a, int *number)
+{
+	bool joins = autoscale_joins(a);
+
+	while (autoscale_joins(a))
+		if (autoscale_rest(a, AUTOSCALE_LOOK_MS, number))
+			return true;
+	if (joins)
+		autoscale_seen_write(a);
+	return false;
+}
+
 static int autoscale_go(struct autoscale *a)
 {
 	bool once = option_given(a->o, "once") || option_given(a->o, "dry-run");
 	int64_t every = option_ms(a->o, "every");
 	int status, number = 0;
+	bool over, stopped;
 
 	if (!once)
 		print_note(a->np, "looking after '%s' every %" PRId64 " s; Ctrl-C stops, and changes no node",
 			a->cluster, every / 1000);
 	for (;;) {
 		status = autoscale_round(a);
-		if (once || status == STATUS_USAGE || status == STATUS_DENIED || status == STATUS_NOTFOUND) {
-			(void)autoscale_joined(a, true);
+		over = once || status == STATUS_USAGE || status == STATUS_DENIED || status == STATUS_NOTFOUND;
+		stopped = over ? autoscale_once(a, &number) : autoscale_rest(a, every, &number);
+		if (over && !stopped)
 			return status;
-		}
-		if (autoscale_rest(a, every, &number))
+		if (stopped)
 			return print_fail(a->np, number == SIGTERM ? STATUS_TERM : STATUS_INT,
 				"the same command goes on from what is there", "stopped; the nodes of '%s' stay",
 				a->cluster);

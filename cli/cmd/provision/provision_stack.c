@@ -19,6 +19,7 @@
 #include "cli/frame/retype.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/settings.h"
+#include "cli/provision/report/runlog.h"
 #include "cli/remote/select.h"
 
 /* ---- new ----------------------------------------------------------------------------------------- */
@@ -249,6 +250,25 @@ static int test_all(struct stacktest *t)
 	return status;
 }
 
+/* A cluster of that name may be a person's own, and the test would remove it. */
+static bool test_is_there(struct stacktest *t)
+{
+	struct buf kept;
+	char hint[200];
+	bool there;
+
+	buf_init(&kept, 8 << 20);
+	there = runlog_kept(t->cluster, &kept, NULL) == 0;
+	buf_release(&kept);
+	if (!there)
+		return false;
+	snprintf(hint, sizeof hint, "'nanopod provision list' shows it, 'nanopod provision remove %s' removes it",
+		t->cluster);
+	(void)print_fail(t->np, STATUS_CONFLICT, hint, "a cluster '%s' is there, of an earlier test or yours",
+		t->cluster);
+	return true;
+}
+
 static int stack_test(struct nanopod *np, const struct options *o, char **words)
 {
 	struct stacktest t = { .np = np, .o = o, .stack = *words };
@@ -259,15 +279,18 @@ static int stack_test(struct nanopod *np, const struct options *o, char **words)
 
 	if (!select_given(o))
 		return print_fail_field(np, STATUS_USAGE, "--hosts",
-			"'-w HOST' or '-r RESERVATION' names it; 'nanopod buy -n 1 -d 1h' buys one, on 'nanopod "
-			"local', too",
-			"which node may be lost?");
+			"'nanopod buy -t cpu -n 1 -d 1h -p 1' buys one, on 'nanopod local', too",
+			"-w HOST or -r RESERVATION is required: a node that may be lost");
+	if (option_given(o, "name"))
+		return print_fail_field(np, STATUS_USAGE, "--name", NULL, "a test has a cluster of its own, 'test-STACK'");
 	rc = stack_folders(folders, sizeof folders, &f);
 	rc = rc ? rc : stack_read(folders, t.stack, &s, &f);
 	stack_free(s);
 	if (rc)
 		return print_fail(np, rc == -ENOENT ? STATUS_NOTFOUND : STATUS_FAILURE, NULL, "%s", f.text);
 	snprintf(t.cluster, sizeof t.cluster, "test-%.60s", t.stack);
+	if (test_is_there(&t))
+		return STATUS_CONFLICT;
 	t.rows = rows_new(np, o, test_columns, &status);
 	if (!t.rows)
 		return status;
@@ -299,6 +322,10 @@ int provision_stack(struct nanopod *np, const struct options *o, char **words)
 
 	while (words[count])
 		count++;
+	if (option_given(o, "dry-run"))
+		return print_fail_field(np, STATUS_USAGE, "--dry-run",
+			"'nanopod provision plan STACK -w HOST' shows what a stack would change",
+			"'provision stack' has no --dry-run");
 	for (const struct action *v = verbs; v->name; v++) {
 		if (strcmp(v->name, *words) != 0)
 			continue;
