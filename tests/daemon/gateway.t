@@ -15,7 +15,8 @@ marketd_account acme 10.00
 marketd_account poor
 marketd_account small 10.00
 marketd_account other 10.00
-key=$(marketd_token acme) poor=$(marketd_token poor) small=$(marketd_token small) other=$(marketd_token other)
+marketd_account next 10.00
+key=$(marketd_token acme) poor=$(marketd_token poor) small=$(marketd_token small) other=$(marketd_token other) next=$(marketd_token next)
 account=$(as "$key" GET /np/v1/whoami | json .account_id)
 token=$(as "$key" GET /np/v1/whoami | json .token.id)
 
@@ -207,6 +208,25 @@ like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${auth}Content-Len
 like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${auth}Transfer-Encoding: chunked\r\n\r\nzz\r\n")" '^(HTTP/1.1 400 .*|)$' "a chunk that is none"
 like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $(printf '%09000d' 0)\r\nContent-Length: 2\r\n\r\n{}")" ' 401 ' "a key that is too long"
 like "$(raw "GET /v1/%%6dodels HTTP/1.1\r\nHost: x\r\n${auth}\r\n")" ' 404 ' "an escaped path is no other way to write one"
+# ---- One account is not all of them -----------------------------------------------------------------------------
+had=$(rss)
+{ printf '{"model":"llama","messages":[{}'; head -c 6291456 /dev/zero | sed 's/\x00\x00\x00/,{}/g'; printf ']}'; } >"$TMP/many.json"
+curl -s -H "Authorization: Bearer $key" -H 'Expect:' --data-binary "@$TMP/many.json" "$GATEWAY_URL/v1/chat/completions" >"$TMP/answer"
+is "$(code <"$TMP/answer")" "invalid_request_error too_many_values" "a request of two million values"
+ok "is not parsed" [ $(($(rss) - had)) -lt 131072 ] || diag "$(rss) $had"
+mkfifo "$TMP/stay"
+node "$SRC/tests/daemon/gatewaycrowd.mjs" "${GATEWAY_URL##*:}" 512 "$key" <"$TMP/stay" >"$TMP/crowd" 2>&1 &
+crowd=$!
+exec 9>"$TMP/stay"
+wait_for 60 grep -q 'kept 512' "$TMP/crowd" || diag "$(cat "$TMP/crowd")"
+is "$(chat "$key" llama 'n=1' | code) $(http_status) $(http_header Retry-After)" "rate_limit_error rate_limit_exceeded 429 1" \
+	"one account's 513th request at once"
+is "$(chat "$next" llama 'n=1' | json '.choices[0].message.content')" "t0 " "another account's goes through"
+exec 9>&-
+wait "$crowd"
+free_again() { chat "$key" llama 'n=1' >"$TMP/answer"; [ "$(http_status)" = 200 ]; }
+ok "and the first one's, when those are gone" wait_for 20 free_again
+
 is "$(chat "$key" llama 'n=1' | json '.choices[0].message.content')" "t0 " "after all of that it serves"
 is "$(jq -r .id "$spool" | sort | uniq -d | wc -l)" 0 "no event was written twice"
 gateway_end

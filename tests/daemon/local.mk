@@ -73,7 +73,8 @@ daemon_tests_policy = tests/daemon/door.t tests/daemon/gateway.t tests/daemon/ga
 	tests/daemon/policy.t
 TESTS += $(daemon_tests_policy)
 $(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
-EXTRA_DIST += $(daemon_tests_policy) tests/daemon/gatewaysdk.mjs tests/daemon/llm.mjs tests/daemon/policyserver.py \
+EXTRA_DIST += $(daemon_tests_policy) tests/daemon/gatewaycrowd.mjs tests/daemon/gatewaysdk.mjs tests/daemon/llm.mjs \
+	tests/daemon/policyserver.py \
 	tests/lib/gateway.sh \
 	tests/lib/policyserver.sh \
 	$(wildcard $(srcdir)/tests/fixtures/policy/*)

@@ -13,6 +13,7 @@
 #include "market/reason.h"
 #include "marketd/api/authorize.h"
 #include "marketd/http/http_own.h"
+#include "marketd/http/jsonbounds.h"
 
 enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250 };
 
@@ -95,30 +96,6 @@ void exchange_ready(struct exchange *x)
 
 /* ---- Asking the API --------------------------------------------------------------------- */
 
-/* Counts nested brackets before the parser sees them, as they cost it stack. */
-static bool too_deep(const char *text, size_t len)
-{
-	bool quoted = false;
-	int depth = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		if (quoted) {
-			if (text[i] == '\\')
-				i++;
-			else if (text[i] == '"')
-				quoted = false;
-		} else if (text[i] == '"') {
-			quoted = true;
-		} else if (text[i] == '[' || text[i] == '{') {
-			if (++depth > DEPTH_MAX)
-				return true;
-		} else if (text[i] == ']' || text[i] == '}') {
-			depth--;
-		}
-	}
-	return false;
-}
-
 static bool parse_body(struct exchange *x)
 {
 	json_error_t why;
@@ -130,7 +107,7 @@ static bool parse_body(struct exchange *x)
 		x->q.raw_len = x->upload.len;
 		return true;
 	}
-	if (too_deep(buf_text(&x->upload), x->upload.len)) {
+	if (!json_bounded(buf_text(&x->upload), x->upload.len, DEPTH_MAX, SIZE_MAX)) {
 		exchange_refuse(x, REASON_MALFORMED, "the body is nested too deep");
 		return false;
 	}

@@ -13,6 +13,8 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/http_request.c \
 	daemon/marketd/http/http_stream.c \
 	daemon/marketd/http/http_upload.c \
+	daemon/marketd/http/jsonbounds.c \
+	daemon/marketd/http/jsonbounds.h \
 	daemon/marketd/http/limit.c \
 	daemon/marketd/http/limit.h \
 	daemon/marketd/http/listen.c \

@@ -11,18 +11,13 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "marketd/http/jsonbounds.h"
 #include "marketd/proxy/proxy_own.h"
 
 enum { CONNECT_MS = 3000, ASKING_MOST_MS = 6 * 3600 * 1000, REFUSAL_BODY = 64 << 10, ASKING_HEADER = 400 };
+enum { ASKING_DEPTH = 128, ASKING_VALUES = 200000 }; /* of a request: a parsed value takes up to 300 bytes */
 
 #define EVENT_STREAM "text/event-stream"
-
-static void asking_refuse(struct relay *x)
-{
-	x->state = RELAY_OVER;
-	refusal_answer(x);
-	relay_wake(x);
-}
 
 /* The backend has no more to do for it. */
 static void asking_leave(struct relay *x)
@@ -32,8 +27,28 @@ static void asking_leave(struct relay *x)
 	if (x->backend)
 		x->backend->active--;
 	x->backend = NULL;
+}
+
+/* No other backend will be asked: the request is no longer needed. */
+static void asking_forget(struct relay *x)
+{
+	asking_leave(x);
 	free(x->sent);
 	x->sent = NULL;
+	x->sent_len = 0;
+	json_decref(x->request);
+	x->request = NULL;
+	buf_release(&x->body);
+	if (x->underway)
+		underway_hold(x, x->out.len);
+}
+
+static void asking_refuse(struct relay *x)
+{
+	x->state = RELAY_OVER;
+	refusal_answer(x);
+	asking_forget(x);
+	relay_wake(x);
 }
 
 /* ---- To a backend --------------------------------------------------------------------------- */
@@ -45,8 +60,7 @@ static const char *asking_path(const struct relay *x)
 					       : "/v1/embeddings";
 }
 
-/* The client's request in the backend's words: its name of the model, and a stream that says what it used. */
-static int asking_write(struct relay *x, const struct backend *b)
+static int asking_reword(struct relay *x, const struct backend *b)
 {
 	json_t *options = json_object_get(x->request, "stream_options");
 
@@ -59,8 +73,28 @@ static int asking_write(struct relay *x, const struct backend *b)
 	}
 	if (x->stream && json_object_set_new(options, "include_usage", json_true()) != 0)
 		return -ENOMEM;
+	free(x->sent);
 	x->sent = json_dumps(x->request, JSON_COMPACT);
+	x->sent_len = x->sent ? strlen(x->sent) : 0;
 	return x->sent ? 0 : -ENOMEM;
+}
+
+/*
+ * The client's request in the backend's words: its name of the model, and a stream that says what it used. Text alone
+ * is kept, which the next backend's is made of: parsed it is many times as large.
+ */
+static int asking_write(struct relay *x, const struct backend *b, struct fail *f)
+{
+	int rc;
+
+	if (!x->request)
+		x->request = json_loads(x->sent, 0, NULL);
+	rc = asking_reword(x, b);
+	json_decref(x->request);
+	x->request = NULL;
+	if (rc)
+		return fail_set(f, rc, "out of memory");
+	return underway_hold(x, x->sent_len) ? 0 : fail_set(f, -EBUSY, "too many large requests are under way");
 }
 
 static int asking_send(struct relay *x, struct backend *b, struct fail *f)
@@ -77,16 +111,16 @@ static int asking_send(struct relay *x, struct backend *b, struct fail *f)
 		.stream = true,
 		.repeatable = true,
 		.owner = x };
-	int rc = asking_write(x, b);
+	int rc = asking_write(x, b, f);
 
 	if (rc)
-		return fail_set(f, rc, "out of memory");
+		return rc;
 	snprintf(url, sizeof url, "%s%s", b->file->url, asking_path(x));
 	snprintf(key, sizeof key, "Authorization: Bearer %s", b->file->key);
 	snprintf(account, sizeof account, "X-Nanopod-Account: %s", x->who.account);
 	snprintf(id, sizeof id, "X-Request-Id: %s", x->id);
 	call.body = x->sent;
-	call.body_len = strlen(x->sent);
+	call.body_len = x->sent_len;
 	rc = errand_new(x->proxy->outward, &call, &x->errand, f);
 	explicit_bzero(key, sizeof key);
 	if (rc)
@@ -116,7 +150,6 @@ static void asking_next(struct relay *x)
 	x->events = x->failed = false;
 	if (asking_send(x, b, &f) == 0)
 		return;
-	asking_leave(x);
 	refusal_set(&x->refusal, 503, "server_error", "overloaded", "the gateway cannot ask a backend: %.200s", f.text);
 	asking_refuse(x);
 }
@@ -129,8 +162,13 @@ static bool asking_read(struct relay *x)
 	const char *name;
 	json_t *stream;
 
+	if (!json_bounded(buf_text(&x->body), x->body.len, ASKING_DEPTH, ASKING_VALUES)) {
+		refusal_set(&x->refusal, 400, "invalid_request_error", "too_many_values",
+			"the request has more than %d values, or is nested deeper than %d; send it in parts",
+			ASKING_VALUES, ASKING_DEPTH);
+		return false;
+	}
 	x->request = json_loadb(buf_text(&x->body), x->body.len, JSON_REJECT_DUPLICATES, &why);
-	x->proxy->body_bytes -= x->body.len;
 	buf_release(&x->body);
 	if (!json_is_object(x->request)) {
 		refusal_set(&x->refusal, 400, "invalid_request_error", "invalid_json",
@@ -198,7 +236,7 @@ static void asking_end(struct relay *x, enum outcome outcome)
 {
 	x->outcome = outcome;
 	counting_note(x);
-	asking_leave(x);
+	asking_forget(x);
 	x->state = RELAY_COUNT;
 	x->refusal.status = 0;
 }
@@ -214,7 +252,7 @@ static void asking_fails(struct relay *x, int status, const char *why)
 	if (status == 0 || status >= 500)
 		backends_failed(x->backend);
 	asking_leave(x);
-	buf_clear(&x->out);
+	buf_release(&x->out);
 	asking_next(x);
 }
 
@@ -322,7 +360,8 @@ static void asking_whole(struct relay *x, const struct errand_answer *a)
 	struct proxy *p = x->proxy;
 	json_t *answer;
 
-	if (p->body_bytes + a->body.len > BODIES_MAX || buf_add(&x->out, a->body.data, a->body.len) != 0) {
+	if (!underway_hold(x, x->sent_len + x->out.len + a->body.len) ||
+		buf_add(&x->out, a->body.data, a->body.len) != 0) {
 		asking_fails(x, 200, "its answer is too large");
 		return;
 	}
@@ -386,7 +425,6 @@ static void asking_status(struct relay *x, const struct errand_answer *a)
 		x->refusal.status = 0;
 	}
 	json_decref(answer);
-	asking_leave(x);
 	asking_refuse(x);
 }
 
@@ -420,7 +458,6 @@ void asking_late(struct relay *x)
 		backends_failed(x->backend);
 		refusal_set(&x->refusal, 504, "server_error", "timeout", "the backend of '%s' gave no answer in time",
 			x->name);
-		asking_leave(x);
 		asking_refuse(x);
 	} else if (x->state == RELAY_STREAM && x->out.len == x->taken) {
 		asking_end(x, OUTCOME_SILENT);
@@ -436,7 +473,7 @@ void asking_left(struct relay *x)
 		x->outcome = OUTCOME_LEFT;
 		counting_note(x);
 	}
-	asking_leave(x);
+	asking_forget(x);
 	x->state = RELAY_OVER;
 	relay_wake(x);
 }

@@ -20,7 +20,8 @@ libproxy_la_SOURCES = \
 	daemon/marketd/proxy/tokenbudget.c \
 	daemon/marketd/proxy/tokenbudget.h \
 	daemon/marketd/proxy/tokens.c \
-	daemon/marketd/proxy/tokens.h
+	daemon/marketd/proxy/tokens.h \
+	daemon/marketd/proxy/underway.c
 libproxy_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(MICROHTTPD_CFLAGS) $(CRYPTO_CFLAGS)
 libproxy_la_LIBADD = libmarkethttp.la libgateway.la liboutward.la libmarket.la libconf.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(CRYPTO_LIBS)

@@ -23,11 +23,13 @@ enum {
 	WHO_TEXT = 128,
 	CALLER_KEY = 65,
 	CALLERS_MAX = 10000,
-	BODY_MAX = 32 << 20, /* of a request, and of a whole answer */
-	BODIES_MAX = 512 << 20,
+	BODY_MAX = 32 << 20,    /* of a request, and of a whole answer */
+	BODIES_MAX = 512 << 20, /* of all requests and whole answers that are held */
+	BODIES_PER_ACCOUNT = 256 << 20,
 	OUT_MAX = 256 << 10, /* of a stream, for a client that does not take it */
 	WINDOW = 256 << 10,  /* the same before that, of its backend */
 	RELAYS_MAX = 2048,
+	RELAYS_PER_ACCOUNT = 512,
 	TRIES_MAX = 3,
 	RELAY_ID = 48,
 	REFUSAL_TEXT = 400,
@@ -89,6 +91,12 @@ struct served {
 	size_t relays;
 };
 
+/* Of an account that has requests under way: what they hold, so that no one customer takes the gateway from others. */
+struct underway {
+	char account[WHO_TEXT];
+	size_t relays, bytes;
+};
+
 enum endpoint { ENDPOINT_NONE, ENDPOINT_MODELS, ENDPOINT_CHAT, ENDPOINT_TEXT, ENDPOINT_EMBED };
 
 enum relay_state {
@@ -117,16 +125,19 @@ struct relay {
 	enum endpoint endpoint;
 	char id[RELAY_ID];
 	struct who who;
-	bool known;      /* who is filled in */
-	struct buf body; /* of the request */
-	json_t *request;
+	bool known;                /* who is filled in */
+	struct underway *underway; /* of its account; NULL: it does not count yet */
+	size_t held;               /* bytes of it that count */
+	struct buf body;           /* of the request */
+	json_t *request;           /* while one is written to a backend */
 	bool stream, wants_usage; /* as the client asked */
 	struct model *model;
 	char name[GATEWAY_TEXT]; /* of the model, as the client called it */
 	struct backend *backend;
 	uint64_t tried; /* bits: backends of the model */
 	int tries;
-	char *sent; /* the body for this backend */
+	char *sent; /* the body for this backend, or the last one */
+	size_t sent_len;
 	struct errand *errand;
 	int64_t deadline; /* clock_ms(): the backend, or the client, has said nothing for too long */
 	int64_t began;    /* Unix seconds */
@@ -154,12 +165,17 @@ struct proxy {
 	struct spool spool;
 	struct budgets budgets;
 	struct list relays, callers, counting;
-	struct table callers_by_key;
+	struct table callers_by_key, underway; /* the latter by account */
 	size_t relay_count, caller_count, body_bytes;
 	uint64_t ids, boot;
 	int64_t now_ms, next_sweep, retry_spool;
 	bool resumed, ending;
 };
+
+/* underway.c */
+bool underway_enter(struct relay *x);              /* false: its account has too many under way */
+void underway_leave(struct relay *x);              /* it holds nothing any more */
+bool underway_hold(struct relay *x, size_t bytes); /* so much in all; false: too much is held, and nothing changed */
 
 /* backends.c */
 int backends_new(struct proxy *p, struct served *s); /* 0 or -ENOMEM */
@@ -186,6 +202,8 @@ void asking_left(struct relay *x);    /* its client is gone */
 /* refusal.c */
 void refusal_set(struct refusal *r, int status, const char *type, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
+/* 429, as too much is under way. */
+void refusal_busy(struct refusal *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool refusal_answer(struct relay *x);        /* puts the refusal, if there is one, into the answer */
 char *refusal_json(const struct refusal *r); /* malloc'd; NULL: out of memory */
 

@@ -174,6 +174,7 @@ static void proxy_close(struct proxy *p)
 	spool_close(&p->spool);
 	caller_free_all(p);
 	table_release(&p->callers_by_key);
+	table_release(&p->underway);
 	proxy_forget_olds(p, true);
 	served_free(p->served);
 	outward_free(p->outward);
@@ -280,6 +281,7 @@ int proxy_run(const char *path, const struct log *log)
 	list_init(&p.callers);
 	list_init(&p.counting);
 	table_init(&p.callers_by_key);
+	table_init(&p.underway);
 	rc = proxy_open(&p, where, &f);
 	if (rc)
 		log_at(log, LOG_ERROR, "%s", f.text);

@@ -16,6 +16,18 @@ void refusal_set(struct refusal *r, int status, const char *type, const char *co
 	va_end(ap);
 }
 
+void refusal_busy(struct refusal *r, const char *fmt, ...)
+{
+	char text[REFUSAL_TEXT];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	refusal_set(r, 429, "rate_limit_error", "rate_limit_exceeded", "%s; try again when some have ended", text);
+	snprintf(r->retry, sizeof r->retry, "1");
+}
+
 char *refusal_json(const struct refusal *r)
 {
 	json_t *o = json_pack("{s:{s:s, s:s, s:n, s:s}}", "error", "message", r->text, "type", r->type, "param", "code",
@@ -37,7 +49,7 @@ bool refusal_answer(struct relay *x)
 	if (!x->refusal.status)
 		return false;
 	text = refusal_json(&x->refusal);
-	buf_clear(&x->out);
+	buf_release(&x->out);
 	x->status = text && buf_adds(&x->out, text) == 0 ? x->refusal.status : 500;
 	x->events = false;
 	x->state = RELAY_OVER;

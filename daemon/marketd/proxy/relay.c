@@ -70,8 +70,9 @@ static void relay_free(struct relay *x)
 	list_remove(&x->wait);
 	x->proxy->relay_count--;
 	x->served->relays--;
-	x->proxy->body_bytes -= x->body.len;
+	underway_leave(x);
 	json_decref(x->request);
+	free(x->sent);
 	buf_release(&x->body);
 	buf_release(&x->out);
 	sse_release(&x->sse);
@@ -184,6 +185,22 @@ static enum endpoint relay_endpoint(struct relay *x, const char *method, const c
 	return ENDPOINT_NONE;
 }
 
+/* What the head says fits, so far; nothing is kept for it yet. */
+static enum MHD_Result relay_enter(struct relay *x, size_t bytes)
+{
+	if (!underway_enter(x)) {
+		refusal_busy(&x->refusal, "this account has %d requests under way", RELAYS_PER_ACCOUNT);
+		return relay_answer(x);
+	}
+	if (!underway_hold(x, bytes)) {
+		refusal_busy(&x->refusal, "too many large requests are under way");
+		return relay_answer(x);
+	}
+	underway_hold(x, 0);
+	x->state = RELAY_BODY;
+	return MHD_YES;
+}
+
 /* The head is there; the body is read only from who may send it. */
 static enum MHD_Result relay_head(struct relay *x, const char *method, const char *path)
 {
@@ -199,8 +216,7 @@ static enum MHD_Result relay_head(struct relay *x, const char *method, const cha
 			"give your nanopod token as the API key");
 		return relay_answer(x);
 	}
-	if (length &&
-		(str_to_long(length, 0, BODY_MAX, &bytes) != 0 || x->proxy->body_bytes + (size_t)bytes > BODIES_MAX)) {
+	if (length && str_to_long(length, 0, BODY_MAX, &bytes) != 0) {
 		refusal_set(&x->refusal, 413, "invalid_request_error", "request_too_large",
 			"the request is larger than %d MiB", BODY_MAX >> 20);
 		return relay_answer(x);
@@ -210,8 +226,7 @@ static enum MHD_Result relay_head(struct relay *x, const char *method, const cha
 		relay_park(x);
 		return MHD_YES;
 	case CALLER_GOOD:
-		x->state = RELAY_BODY;
-		return MHD_YES;
+		return relay_enter(x, (size_t)bytes);
 	default:
 		return relay_answer(x);
 	}
@@ -222,14 +237,15 @@ static void relay_body(struct relay *x, const char *data, size_t len)
 {
 	if (x->refusal.status)
 		return;
-	if (x->proxy->body_bytes + len <= BODIES_MAX && buf_add(&x->body, data, len) == 0) {
-		x->proxy->body_bytes += len;
+	if (!underway_hold(x, x->body.len + len))
+		refusal_busy(&x->refusal, "too many large requests are under way");
+	else if (buf_add(&x->body, data, len) != 0)
+		refusal_set(&x->refusal, 413, "invalid_request_error", "request_too_large",
+			"the request is larger than %d MiB", BODY_MAX >> 20);
+	if (!x->refusal.status)
 		return;
-	}
-	x->proxy->body_bytes -= x->body.len;
 	buf_release(&x->body);
-	refusal_set(&x->refusal, 413, "invalid_request_error", "request_too_large", "the request is larger than %d MiB",
-		BODY_MAX >> 20);
+	underway_hold(x, 0);
 }
 
 static enum MHD_Result relay_full(struct relay *x)
