@@ -197,16 +197,25 @@ shut() { chat "$other" llama 'n=1' >"$TMP/answer"; [ "$(http_status)" = 403 ]; }
 ok "what the market decides holds within seconds" wait_for 20 shut
 
 # ---- Requests that are no good ----------------------------------------------------------------------------------
-raw() { # raw TEXT: what a client gets for these bytes
+raw() { # raw TEXT [LINES]: the first lines (1) that a client gets for these bytes
 	exec 8<>"/dev/tcp/127.0.0.1/${GATEWAY_URL##*:}"
-	printf "$1" >&8
-	timeout 10 head -n 1 <&8 | tr -d '\r'
+	printf "$1" >"$TMP/raw"
+	cat "$TMP/raw" >&8
+	timeout 10 head -n ${2:-1} <&8 | tr -d '\r'
 	exec 8>&-
 }
 auth="Authorization: Bearer $key\r\n"
 like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${auth}Content-Length: 999999999\r\n\r\n")" ' 413 ' "a body that is too large"
 like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${auth}Transfer-Encoding: chunked\r\n\r\nzz\r\n")" '^(HTTP/1.1 400 .*|)$' "a chunk that is none"
 like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $(printf '%09000d' 0)\r\nContent-Length: 2\r\n\r\n{}")" ' 401 ' "a key that is too long"
+post="POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n$auth"
+for framing in 'Content-Length: 2\r\nTransfer-Encoding: chunked' 'Content-Length: 2\r\nContent-Length: 2' 'Transfer-Encoding: gzip, chunked' \
+	'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked' 'X-A: b\r\n c\r\nContent-Length: 2' 'X-A: b\nContent-Length: 2'; do
+	raw "$post$framing\r\n\r\n{}0\r\n\r\nGET /v1/models HTTP/1.1\r\nHost: x\r\n$auth\r\n" 99 >"$TMP/answer"
+	is "$(grep -c HTTP/ "$TMP/answer") $(tail -n 1 "$TMP/answer" | code)" "1 invalid_request_error malformed_request" \
+		"a head that a proxy may read in another way ($framing): nothing after it is read"
+done
+like "$(raw "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer $key\001\r\nContent-Length: 2\r\n\r\n{}")" ' 401 ' "a key with a control character"
 like "$(raw "GET /v1/%%6dodels HTTP/1.1\r\nHost: x\r\n${auth}\r\n")" ' 404 ' "an escaped path is no other way to write one"
 # ---- One account is not all of them -----------------------------------------------------------------------------
 had=$(rss)

@@ -147,9 +147,6 @@ bool cookie_take(
 	struct exchange *x); /* who asks, by its header or its cookie; false: another page made its browser ask */
 void cookie_header(const struct exchange *x, struct MHD_Response *response);
 
-/* http_head.c */
-bool head_plain(const struct exchange *x, const char *method, const char *version);
-
 /* http_upload.c */
 void upload_begin(struct exchange *x, uint64_t owner); /* sets room; without it nothing is kept */
 void upload_take(struct exchange *x, const char *data, size_t len);

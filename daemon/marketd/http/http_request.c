@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "market/ident.h"
 #include "market/reason.h"
+#include "marketd/http/http_head.h"
 #include "marketd/http/http_hooks.h"
 
 enum { DISCARD_MAX = 4 * HTTP_BODY_MAX };
@@ -217,26 +218,12 @@ static enum MHD_Result ask_and_send(struct exchange *x)
 
 /* ---- What libmicrohttpd calls ------------------------------------------------------------ */
 
-/* What says how long a body is. */
-struct framing {
-	int lengths, codings;
-};
-
-static enum MHD_Result count_framing(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct framing *f = cls;
-
-	(void)kind, (void)value;
-	f->lengths += strcasecmp(name, "Content-Length") == 0;
-	f->codings += strcasecmp(name, "Transfer-Encoding") == 0;
-	return MHD_YES;
-}
-
 static enum MHD_Result http_request_take_head(struct exchange *x, const char *method, const char *version)
 {
 	const char *length = exchange_header(x, "Content-Length");
 	const char *chunked = exchange_header(x, "Transfer-Encoding");
-	struct framing f = { 0 };
+	const char *fault = head_fault(x->conn->mhd, method, x->target ? x->target_at : NULL,
+		x->target ? strlen(x->target) : 0, version);
 
 	x->state = EXCHANGE_BODY;
 	x->q.method = method_of(method);
@@ -247,17 +234,9 @@ static enum MHD_Result http_request_take_head(struct exchange *x, const char *me
 		x->fault_text = "this socket is only for the market's user and root";
 		return ask_and_send(x);
 	}
-	if (x->target && !head_plain(x, method, version)) {
+	if (fault) {
 		x->fault = REASON_MALFORMED;
-		x->fault_text =
-			"the head of the request has a NUL, a folded line, or a line that does not end in CR LF";
-		return ask_and_send(x);
-	}
-	MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, count_framing, &f);
-	if (f.lengths + f.codings > 1 || (chunked && strcasecmp(chunked, "chunked") != 0)) {
-		/* A proxy may go by the one and we by the other: one request would become two. */
-		x->fault = REASON_MALFORMED;
-		x->fault_text = "a request has one length or is chunked once, not both, and no other coding";
+		x->fault_text = fault;
 		return ask_and_send(x);
 	}
 	if (length && (strlen(length) > 9 || strtol(length, NULL, 10) > HTTP_BODY_MAX)) {

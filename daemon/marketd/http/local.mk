@@ -7,6 +7,7 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/http_cookie.c \
 	daemon/marketd/http/http_exchange.c \
 	daemon/marketd/http/http_head.c \
+	daemon/marketd/http/http_head.h \
 	daemon/marketd/http/http_hooks.h \
 	daemon/marketd/http/http_own.h \
 	daemon/marketd/http/http_page.c \

@@ -31,6 +31,8 @@ static bool caller_hash(const char *authorization, const char *path, char key[CA
 	bool fits = strlen(authorization) < AUTHZ_HEADER - sizeof "Authorization: " && strlen(path) < AUTHZ_URL / 2 &&
 		EVP_Digest(text, (size_t)len, hash, NULL, EVP_sha256(), NULL) == 1;
 
+	for (const char *c = authorization; *c; c++)
+		fits = fits && (unsigned char)*c >= ' ' && *c != '\x7f';
 	for (size_t i = 0; fits && i < CALLER_KEY / 2; i++)
 		snprintf(key + 2 * i, 3, "%02x", hash[i]);
 	explicit_bzero(text, sizeof text);

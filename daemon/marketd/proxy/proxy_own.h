@@ -119,9 +119,11 @@ struct relay {
 	struct list link; /* in proxy->relays */
 	struct list wait; /* in caller->waiting or proxy->counting */
 	struct MHD_Connection *mhd;
+	const char *target; /* where libmicrohttpd read it, with its query */
+	size_t target_len;
 	struct loop_owned gone_watch;
 	enum relay_state state;
-	bool suspended, gone, answered, counted;
+	bool suspended, gone, answered, counted, closing;
 	enum endpoint endpoint;
 	char id[RELAY_ID];
 	struct who who;

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "marketd/http/http_head.h"
 #include "marketd/proxy/proxy_own.h"
 
 enum {
@@ -36,8 +37,9 @@ static const struct relay_way {
 
 /* ---- One relay -------------------------------------------------------------------------- */
 
-static struct relay *relay_new(struct proxy *p, struct MHD_Connection *mhd)
+static void *relay_new(void *cls, const char *target, struct MHD_Connection *mhd)
 {
+	struct proxy *p = cls;
 	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct relay *x = fd && p->relay_count < RELAYS_MAX ? calloc(1, sizeof *x) : NULL;
 
@@ -48,6 +50,8 @@ static struct relay *relay_new(struct proxy *p, struct MHD_Connection *mhd)
 	x->served->relays++;
 	x->kind = PROXY_RELAY;
 	x->mhd = mhd;
+	x->target = target;
+	x->target_len = strlen(target);
 	list_init(&x->wait);
 	list_append(&p->relays, &x->link);
 	p->relay_count++;
@@ -121,6 +125,8 @@ static struct MHD_Response *relay_response(struct relay *x)
 		return NULL;
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, x->events ? events : type);
 	MHD_add_response_header(r, "X-Request-Id", x->id);
+	if (x->closing)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (x->events)
 		MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
 	if (x->refusal.status == 401)
@@ -202,12 +208,18 @@ static enum MHD_Result relay_enter(struct relay *x, size_t bytes)
 }
 
 /* The head is there; the body is read only from who may send it. */
-static enum MHD_Result relay_head(struct relay *x, const char *method, const char *path)
+static enum MHD_Result relay_head(struct relay *x, const char *method, const char *path, const char *version)
 {
+	const char *fault = head_fault(x->mhd, method, x->target, x->target_len, version);
 	const char *key = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
 	const char *length = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	long bytes = 0;
 
+	if (fault) {
+		refusal_set(&x->refusal, 400, "invalid_request_error", "malformed_request", "%s", fault);
+		x->closing = true;
+		return relay_answer(x);
+	}
 	x->endpoint = relay_endpoint(x, method, path);
 	if (x->endpoint == ENDPOINT_NONE)
 		return relay_answer(x);
@@ -265,14 +277,13 @@ static enum MHD_Result relay_full(struct relay *x)
 static enum MHD_Result relay_on_request(void *cls, struct MHD_Connection *mhd, const char *url, const char *method,
 	const char *version, const char *data, size_t *size, void **context)
 {
-	struct relay *x = *context ? *context : relay_new(cls, mhd);
+	struct relay *x = *context;
 
-	(void)version;
-	*context = x;
+	(void)cls, (void)mhd;
 	if (!x || x->gone)
 		return MHD_NO;
 	if (x->state == RELAY_HEAD)
-		return relay_head(x, method, url);
+		return relay_head(x, method, url, version);
 	if (x->state != RELAY_BODY)
 		return relay_answer(x);
 	if (!*size)
@@ -311,8 +322,9 @@ struct MHD_Daemon *relay_listen(struct proxy *p, int fd, const char *cert, const
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * RELAYS_MAX + RELAY_SPARE),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)RELAY_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)RELAY_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_NOTIFY_COMPLETED, relay_on_end, NULL, MHD_OPTION_UNESCAPE_CALLBACK, relay_on_unescape, NULL,
-		MHD_OPTION_ARRAY, cert ? tls : none, MHD_OPTION_END);
+		MHD_OPTION_URI_LOG_CALLBACK, relay_new, p, MHD_OPTION_NOTIFY_COMPLETED, relay_on_end, NULL,
+		MHD_OPTION_UNESCAPE_CALLBACK, relay_on_unescape, NULL, MHD_OPTION_ARRAY, cert ? tls : none,
+		MHD_OPTION_END);
 }
 
 /* ---- Clients that go away, and time -------------------------------------------------------------- */

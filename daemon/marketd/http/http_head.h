@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a proxy might read differently in a request's head, and so make two requests of one. Include <microhttpd.h> first. */
+#ifndef MARKETD_HTTP_HTTP_HEAD_H
+#define MARKETD_HTTP_HTTP_HEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* NULL, or what is wrong with it. target: where libmicrohttpd read it, len bytes long; NULL: it is not known. */
+const char *head_fault(struct MHD_Connection *mhd, const char *method, const char *target, size_t len,
+	const char *version);
+
+#endif
