@@ -138,6 +138,21 @@ one_more() { [ "$(events)" -gt "$before" ]; }
 ok "which is counted" wait_for 10 one_more
 is "$(event '"\(.data.outcome) \(.data.completion_tokens > 5)"')" "client_left true" "as far as it came"
 
+# Where it goes before the backend answered, nothing is counted. On a slow machine the backend may be given up first.
+asked() { cat "$TMP"/backend-[ab].log | grep -c '"asked"'; }
+leaves() {
+	had_asked=$(asked) before=$(events)
+	curl -sN -H "Authorization: Bearer $key" -d '{"model":"llama","messages":[{"content":"hang long words"}]}' "$GATEWAY_URL/v1/chat/completions" >"$TMP/answer" &
+	client=$!
+	arrived() { [ "$(asked)" -gt "$had_asked" ]; }
+	wait_for 10 arrived
+	kill "$client"
+	wait "$client" 2>/dev/null
+	wait_for 5 one_more
+}
+leaves || leaves || leaves
+is "$(event '"\(.data.outcome) \(.data.total_tokens) \(.data.counted)"')" "client_left 0 estimated" "a client that goes before any answer pays nothing"
+
 # A client that takes nothing of an answer that never ends: the gateway holds little of it, and gives up.
 exec 7<>"/dev/tcp/127.0.0.1/${GATEWAY_URL##*:}"
 body='{"model":"llama","stream":true,"messages":[{"content":"endless"}]}'
@@ -147,6 +162,11 @@ printf 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %
 ok "a client that takes nothing is given up" wait_for 20 one_more
 is "$(event .data.outcome) $(($(rss) - had < 32768))" "client_left 1" "and its answer held little memory"
 exec 7>&-
+
+# One that is slower than its backend gets a long answer whole.
+curl -sN --limit-rate 12M -H "Authorization: Bearer $key" -d '{"model":"llama","stream":true,"messages":[{"content":"n=2000 pad=20000"}]}' \
+	"$GATEWAY_URL/v1/chat/completions" >"$TMP/stream"
+is "$(tail -n 2 "$TMP/stream" | head -n 1) $(grep -c '"t1999 ' "$TMP/stream")" "data: [DONE] 1" "a client that is slower than the backend gets all of 40 MB"
 
 # ---- Budgets ---------------------------------------------------------------------------------------------------
 chat "$small" llama 'n=30' >"$TMP/answer"

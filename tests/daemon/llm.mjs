@@ -2,7 +2,7 @@
 // A backend with OpenAI's API, for tests of the gateway: its answers and its faults are in what it is asked. Each answer's
 // usage is in its log before the answer's end leaves.
 //   LOG=FILE [NAME=a] [KEY=k] [FAULT=500|429|refuse] [PORT=n] node llm.mjs
-// A message is words: "n=5" tokens of answer; "wait=MS" before each; "die=3": cuts the connection after so many;
+// A message is words: "n=5" tokens of answer; "wait=MS" before each, "pad=5" longer by so much; "die=3": cuts the connection after so many;
 // "nousage", "negative", "junk", "huge", "endless", "nodone", "html", "error", "hang", "400", "500", "lonely" (a stream that
 // nobody asked for).
 import fs from "node:fs";
@@ -51,7 +51,7 @@ async function stream(req, res, body, w, usage) {
 		}
 		if (w.hang && i === w.n - 1)
 			return;
-		const text = piece(choice(`t${i} `, null), w.usagenull ? { usage: null } : {});
+		const text = piece(choice(`t${i} ${"x".repeat(w.pad ?? 0)}`, null), w.usagenull ? { usage: null } : {});
 		if (w.endless && !left && !res.write(text))
 			await new Promise((go) => { res.once("drain", go); res.once("close", go); });
 		else if (!w.endless)

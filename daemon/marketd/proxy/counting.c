@@ -41,6 +41,12 @@ static json_t *counting_event(const struct relay *x, int64_t now)
 		"data", data);
 }
 
+/* The backend read the request, as its answer has begun at least. */
+static bool counting_served(const struct relay *x)
+{
+	return x->outcome == OUTCOME_DONE || (x->outcome == OUTCOME_LEFT && errand_look(x->errand)->status == 200);
+}
+
 void counting_note(struct relay *x)
 {
 	struct proxy *p = x->proxy;
@@ -51,7 +57,7 @@ void counting_note(struct relay *x)
 	if (x->counted)
 		return;
 	x->counted = true;
-	tokens_settle(&x->tokens, x->outcome == OUTCOME_DONE || x->outcome == OUTCOME_LEFT);
+	tokens_settle(&x->tokens, counting_served(x));
 	event = counting_event(x, now);
 	kept = event && spool_add(&p->spool, event) == 0;
 	kept &= budgets_add(&p->budgets, x->who.account, x->who.token, now, x->tokens.total) == 0;

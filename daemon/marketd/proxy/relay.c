@@ -85,7 +85,16 @@ static void relay_free(struct relay *x)
 
 /* ---- Answers ----------------------------------------------------------------------------- */
 
-/* libmicrohttpd asks for more of a stream. */
+/* A client that never catches up leaves no more than OUT_MAX behind it. */
+static void relay_drop(struct relay *x)
+{
+	if (x->taken < OUT_MAX)
+		return;
+	buf_drop(&x->out, x->taken);
+	x->taken = 0;
+}
+
+/* libmicrohttpd asks for more of an answer; who takes some has time for the next piece. */
 static ssize_t relay_read(void *cls, uint64_t pos, char *room, size_t max)
 {
 	struct relay *x = cls;
@@ -104,6 +113,7 @@ static ssize_t relay_read(void *cls, uint64_t pos, char *room, size_t max)
 	if (n) {
 		memcpy(room, x->out.data + x->taken, n);
 		x->taken += n;
+		relay_drop(x);
 		x->deadline = x->proxy->now_ms + x->proxy->served->file.timeout * 1000;
 		return (ssize_t)n;
 	}
@@ -116,10 +126,8 @@ static ssize_t relay_read(void *cls, uint64_t pos, char *room, size_t max)
 static struct MHD_Response *relay_response(struct relay *x)
 {
 	static const char type[] = "application/json", events[] = "text/event-stream; charset=utf-8";
-	struct MHD_Response *r = x->events
-		? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, RELAY_PIECE, relay_read, x, NULL)
-		: MHD_create_response_from_buffer(x->out.len, (void *)(uintptr_t)buf_text(&x->out),
-			  MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = MHD_create_response_from_callback(x->events ? MHD_SIZE_UNKNOWN : x->out.len,
+		RELAY_PIECE, relay_read, x, NULL);
 
 	if (!r)
 		return NULL;
