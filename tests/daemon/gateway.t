@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/gateway.sh"
 . "$(dirname "$0")/../lib/ports.sh"
-need node jq
+need node jq openssl
 
 market_start() { marketd_start --listen "127.0.0.1:$PORTS" --rate 0 "$@"; }
 market_start || done_testing
@@ -47,7 +47,7 @@ cat >"$TMP/gateway.yaml" <<-END
 	  - {name: only-bad, backends: ["127.0.0.1:$bad"]}
 	  - {name: only-gone, backends: ["127.0.0.1:1"]}
 	  - {name: no-key, backends: ["127.0.0.1:$a"]}
-	budgets: [{account: small, day: 20}]
+	budgets: [{account: small, day: 20}, {account: next, day: 100}]
 END
 gateway_start
 
@@ -174,6 +174,16 @@ is "$(http_status)" 200 "within the budget"
 is "$(chat "$small" llama 'n=1' | code) $(http_status) $(http_header X-Should-Retry)" "insufficient_quota insufficient_quota 429 false" "and over it"
 like "$(http_header Retry-After)" '^[0-9]+$' "until tomorrow"
 is "$(chat "$key" llama 'n=1' | json '.choices[0].message.content')" "t0 " "others go on"
+holds() { curl -sN -H "Authorization: Bearer $next" -d "{\"model\":\"llama\",\"messages\":[{\"content\":\"hold $(printf '%0500d' 0)\"}]}" "$GATEWAY_URL/v1/chat/completions"; }
+holds >"$TMP/held" &
+held=$!
+is_held() { grep -q '"held"' "$TMP"/backend-[ab].log; }
+wait_for 20 is_held
+is "$(chat "$next" llama 'n=1' | code) $(http_status) $(http_header Retry-After)" "rate_limit_error rate_limit_exceeded 429 1" \
+	"what is under way counts as used"
+kill -USR2 "$backend_pid_a" "$backend_pid_b"
+wait "$held"
+is "$(chat "$next" llama 'n=1' | json '.choices[0].message.content')" "t0 " "until it says that it used less"
 cp "$TMP/gateway.yaml" "$TMP/whole.yaml"
 sed -i 's/- name: llama$/- name: renamed/' "$TMP/gateway.yaml"
 chat "$key" llama 'n=60 wait=50' '"stream":true' >"$TMP/long" &
@@ -216,6 +226,8 @@ operator PATCH /np/v1/accounts/other '{"state":"suspended"}' >/dev/null
 shut() { chat "$other" llama 'n=1' >"$TMP/answer"; [ "$(http_status)" = 403 ]; }
 ok "what the market decides holds within seconds" wait_for 20 shut
 
+exec 6<>"/dev/tcp/127.0.0.1/${GATEWAY_URL##*:}"
+
 # ---- Requests that are no good ----------------------------------------------------------------------------------
 raw() { # raw TEXT [LINES]: the first lines (1) that a client gets for these bytes
 	exec 8<>"/dev/tcp/127.0.0.1/${GATEWAY_URL##*:}"
@@ -257,6 +269,22 @@ free_again() { chat "$key" llama 'n=1' >"$TMP/answer"; [ "$(http_status)" = 200 
 ok "and the first one's, when those are gone" wait_for 20 free_again
 
 is "$(chat "$key" llama 'n=1' | json '.choices[0].message.content')" "t0 " "after all of that it serves"
+ok "a connection that says nothing is closed" timeout 60 cat <&6
+exec 6>&-
 is "$(jq -r .id "$spool" | sort | uniq -d | wc -l)" 0 "no event was written twice"
+gateway_end
+
+# Where others reach it, one address has a part of all connections.
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout "$TMP/tls.key" -out "$TMP/tls.pem" 2>/dev/null
+sed -i "s#^listen:.*#listen: 0.0.0.0:0\ntls-cert: $TMP/tls.pem\ntls-key: $TMP/tls.key#" "$TMP/gateway.yaml"
+gateway_start
+node "$SRC/tests/daemon/gatewaycrowd.mjs" "${GATEWAY_URL##*:}" 1100 <"$TMP/stay" >"$TMP/crowd" 2>&1 &
+crowd=$!
+exec 9>"$TMP/stay"
+ok "of 1100 connections of one address 1040 stay" wait_for 60 grep -q 'kept 1040 closed 60' "$TMP/crowd" || diag "$(cat "$TMP/crowd")"
+is "$(curl -sk --interface 127.0.0.2 -H "Authorization: Bearer $key" "https://127.0.0.1:${GATEWAY_URL##*:}/v1/models" | json '.data[0].id')" llama \
+	"another address is served"
+exec 9>&-
+wait "$crowd"
 gateway_end
 done_testing

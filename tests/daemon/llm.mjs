@@ -4,13 +4,16 @@
 //   LOG=FILE [NAME=a] [KEY=k] [FAULT=500|429|refuse] [PORT=n] node llm.mjs
 // A message is words: "n=5" tokens of answer; "wait=MS" before each, "pad=5" longer by so much; "die=3": cuts the connection after so many;
 // "nousage", "negative", "junk", "huge", "endless", "nodone", "html", "error", "hang", "400", "500", "lonely" (a stream that
-// nobody asked for).
+// nobody asked for), "hold" (begins, and ends after SIGUSR2).
 import fs from "node:fs";
 import http from "node:http";
 
 const { LOG, NAME = "a", KEY = "", FAULT = "", PORT = 0 } = process.env;
 const log = (entry) => fs.appendFileSync(LOG, JSON.stringify({ name: NAME, ...entry }) + "\n");
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+let released = false;
+process.on("SIGUSR2", () => { released = true; });
 
 function wants(body) {
 	const text = body.messages ? body.messages.map((m) => m.content).join(" ") : String(body.prompt ?? body.input ?? "");
@@ -68,7 +71,7 @@ async function stream(req, res, body, w, usage) {
 	res.end(w.nodone ? "" : "data: [DONE]\n\n");
 }
 
-function whole(req, res, body, w, usage) {
+async function whole(req, res, body, w, usage) {
 	const id = req.headers["x-request-id"];
 	const text = Array.from({ length: w.n }, (_, i) => `t${i} `).join("");
 	const answer = req.url.includes("embeddings")
@@ -83,6 +86,16 @@ function whole(req, res, body, w, usage) {
 		res.write(bytes.slice(0, 10));
 		log({ id, cut: 0 });
 		setTimeout(() => req.socket.destroy(), 10);
+		return;
+	}
+	if (w.hold) {
+		let left = false;
+		res.on("close", () => { left = true; });
+		res.writeHead(200, { "content-type": "application/json" });
+		log({ id, held: true });
+		for (; !released && !left; await wait(100))
+			res.write(" ");
+		res.end(bytes);
 		return;
 	}
 	log({ id, usage: answer.usage, done: true });
@@ -115,7 +128,7 @@ const server = http.createServer(async (req, res) => {
 	if (body.stream || w.lonely)
 		await stream(req, res, body, w, usage);
 	else
-		whole(req, res, body, w, usage);
+		await whole(req, res, body, w, usage);
 });
 server.keepAliveTimeout = 60000;
 server.listen(Number(PORT), "127.0.0.1", () => console.log(`ready ${server.address().port}`));

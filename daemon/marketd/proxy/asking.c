@@ -39,8 +39,10 @@ static void asking_forget(struct relay *x)
 	json_decref(x->request);
 	x->request = NULL;
 	buf_release(&x->body);
-	if (x->underway)
-		underway_hold(x, x->out.len);
+	if (!x->underway)
+		return;
+	underway_hold(x, x->out.len);
+	underway_promise(x, 0);
 }
 
 static void asking_refuse(struct relay *x)
@@ -203,8 +205,15 @@ static bool asking_affords(struct relay *x)
 	const struct proxyfile_budget *b = budgets_over(&x->proxy->budgets, x->who.account, x->who.name, x->who.token,
 		time(NULL), &retry);
 
-	if (!b)
+	if (!b) {
+		underway_promise(x, x->tokens.asked);
 		return true;
+	}
+	if (!retry) {
+		refusal_busy(&x->refusal, "requests under way may use up the budget of this %s",
+			*b->token ? "key" : "account");
+		return false;
+	}
 	refusal_set(&x->refusal, 429, "insufficient_quota", "insufficient_quota",
 		"the budget of this %s is used up: %ld tokens%s", *b->token ? "key" : "account",
 		b->day ? b->day : b->total, b->day ? " a day" : "");

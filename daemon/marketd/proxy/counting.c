@@ -58,6 +58,7 @@ void counting_note(struct relay *x)
 		return;
 	x->counted = true;
 	tokens_settle(&x->tokens, counting_served(x));
+	underway_promise(x, 0);
 	event = counting_event(x, now);
 	kept = event && spool_add(&p->spool, event) == 0;
 	kept &= budgets_add(&p->budgets, x->who.account, x->who.token, now, x->tokens.total) == 0;

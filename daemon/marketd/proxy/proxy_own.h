@@ -30,6 +30,7 @@ enum {
 	WINDOW = 256 << 10,  /* the same before that, of its backend */
 	RELAYS_MAX = 2048,
 	RELAYS_PER_ACCOUNT = 512,
+	ERRANDS_SPARE = 256, /* for the market and for checks, however many requests are under way */
 	TRIES_MAX = 3,
 	RELAY_ID = 48,
 	REFUSAL_TEXT = 400,
@@ -130,6 +131,7 @@ struct relay {
 	bool known;                /* who is filled in */
 	struct underway *underway; /* of its account; NULL: it does not count yet */
 	size_t held;               /* bytes of it that count */
+	int64_t promised;          /* tokens, to it */
 	struct buf body;           /* of the request */
 	json_t *request;           /* while one is written to a backend */
 	bool stream, wants_usage; /* as the client asked */
@@ -178,6 +180,7 @@ struct proxy {
 bool underway_enter(struct relay *x);              /* false: its account has too many under way */
 void underway_leave(struct relay *x);              /* it holds nothing any more */
 bool underway_hold(struct relay *x, size_t bytes); /* so much in all; false: too much is held, and nothing changed */
+void underway_promise(struct relay *x, int64_t tokens); /* that it will use of its budgets */
 
 /* backends.c */
 int backends_new(struct proxy *p, struct served *s); /* 0 or -ENOMEM */
@@ -214,7 +217,7 @@ void relay_park(struct relay *x); /* until relay_wake() */
 void relay_wake(struct relay *x);
 
 /* relay.c */
-struct MHD_Daemon *relay_listen(struct proxy *p, int fd, const char *cert, const char *key);
+struct MHD_Daemon *relay_listen(struct proxy *p, int fd, bool loopback, const char *cert, const char *key);
 void relay_look(struct relay *x);  /* its watch is due */
 void relay_sweep(struct proxy *p); /* clients that are gone, deadlines */
 void relay_free_all(struct proxy *p);

@@ -37,11 +37,11 @@ static int proxy_open_signals(struct proxy *p, struct fail *f)
 	return 0;
 }
 
-static int proxy_start(struct proxy *p, const char *cert, const char *key, struct fail *f)
+static int proxy_start(struct proxy *p, bool loopback, const char *cert, const char *key, struct fail *f)
 {
 	const union MHD_DaemonInfo *info;
 
-	p->daemon = relay_listen(p, p->listener, cert, key);
+	p->daemon = relay_listen(p, p->listener, loopback, cert, key);
 	if (!p->daemon)
 		return fail_set(f, -EINVAL,
 			cert ? "cannot use the certificate and key; are both PEM, and do they match?"
@@ -71,7 +71,7 @@ static int proxy_open_http(struct proxy *p, char where[LISTEN_TEXT], struct fail
 	rc = tls ? buf_read_file(&cert, p->served->file.cert) : 0;
 	rc = rc || !tls ? rc : buf_read_file(&key, p->served->file.cert_key);
 	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s' and '%s'", p->served->file.cert, p->served->file.cert_key)
-		: proxy_start(p, tls ? buf_text(&cert) : NULL, tls ? buf_text(&key) : NULL, f);
+		: proxy_start(p, loopback, tls ? buf_text(&cert) : NULL, tls ? buf_text(&key) : NULL, f);
 	if (key.data)
 		explicit_bzero(key.data, key.len);
 	buf_release(&cert);
@@ -155,7 +155,7 @@ static int proxy_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 	budgets_init(&p->budgets, &p->served->file);
 	memcpy(p->spool_path, p->served->file.spool, sizeof p->spool_path);
 	rc = loop_new(&p->loop);
-	rc = rc ? rc : outward_new_wide(&p->outward, p->loop, RELAYS_MAX, BODY_MAX);
+	rc = rc ? rc : outward_new_wide(&p->outward, p->loop, RELAYS_MAX + ERRANDS_SPARE, BODY_MAX);
 	rc = rc ? rc : backends_new(p, p->served);
 	if (rc)
 		return fail_set(f, rc, "out of memory");

@@ -19,10 +19,12 @@
 
 enum {
 	RELAY_HEAD_MAX = 32 * 1024,
+	RELAY_STRANGER_S = 15, /* before the first request */
 	RELAY_IDLE_S = 75,
 	RELAY_UPLOAD_MS = 120000,
 	RELAY_PIECE = 32 * 1024,
-	RELAY_SPARE = 64
+	RELAY_CONNECTIONS = 2 * RELAYS_MAX + 64,
+	RELAY_CONNECTIONS_SHARE = 4 /* of one address so many of them at most; a proxy on this machine has all */
 };
 
 static const struct relay_way {
@@ -50,6 +52,7 @@ static void *relay_new(void *cls, const char *target, struct MHD_Connection *mhd
 	x->served->relays++;
 	x->kind = PROXY_RELAY;
 	x->mhd = mhd;
+	MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)RELAY_IDLE_S);
 	x->target = target;
 	x->target_len = strlen(target);
 	list_init(&x->wait);
@@ -316,7 +319,7 @@ static size_t relay_on_unescape(void *cls, struct MHD_Connection *mhd, char *tex
 	return strlen(text);
 }
 
-struct MHD_Daemon *relay_listen(struct proxy *p, int fd, const char *cert, const char *key)
+struct MHD_Daemon *relay_listen(struct proxy *p, int fd, bool loopback, const char *cert, const char *key)
 {
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (cert ? MHD_USE_TLS : 0);
 	struct MHD_OptionItem tls[] = {
@@ -327,9 +330,10 @@ struct MHD_Daemon *relay_listen(struct proxy *p, int fd, const char *cert, const
 	struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, relay_on_request, p, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * RELAYS_MAX + RELAY_SPARE),
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)RELAY_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned)(loopback ? 0 : RELAY_CONNECTIONS / RELAY_CONNECTIONS_SHARE),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)RELAY_HEAD_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)RELAY_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		(unsigned)RELAY_STRANGER_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 		MHD_OPTION_URI_LOG_CALLBACK, relay_new, p, MHD_OPTION_NOTIFY_COMPLETED, relay_on_end, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, relay_on_unescape, NULL, MHD_OPTION_ARRAY, cert ? tls : none,
 		MHD_OPTION_END);

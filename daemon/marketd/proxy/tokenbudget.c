@@ -10,6 +10,7 @@ enum { DAY_SECONDS = 86400, BUDGET_KEY = GATEWAY_TEXT + 2 };
 
 struct budget_used {
 	int64_t day, today, total; /* day: since 1970 */
+	int64_t promised;          /* to requests under way */
 };
 
 void budgets_init(struct budgets *b, const struct proxyfile *file)
@@ -37,19 +38,27 @@ static struct budget_used *budget_find(const struct budgets *b, char kind, const
 	return table_get(&b->used, key);
 }
 
-static int budget_count(struct budgets *b, char kind, const char *id, int64_t day, int64_t tokens)
+static struct budget_used *budget_made(struct budgets *b, char kind, const char *id)
 {
 	struct budget_used *u = budget_find(b, kind, id);
 	char key[BUDGET_KEY];
 
-	if (!u) {
-		u = calloc(1, sizeof *u);
-		snprintf(key, sizeof key, "%c%s", kind, id);
-		if (!u || table_set(&b->used, key, u) != 0) {
-			free(u);
-			return -ENOMEM;
-		}
-	}
+	if (u)
+		return u;
+	u = calloc(1, sizeof *u);
+	snprintf(key, sizeof key, "%c%s", kind, id);
+	if (u && table_set(&b->used, key, u) == 0)
+		return u;
+	free(u);
+	return NULL;
+}
+
+static int budget_count(struct budgets *b, char kind, const char *id, int64_t day, int64_t tokens)
+{
+	struct budget_used *u = budget_made(b, kind, id);
+
+	if (!u)
+		return -ENOMEM;
 	if (day > u->day) {
 		u->day = day;
 		u->today = 0;
@@ -67,12 +76,28 @@ int budgets_add(struct budgets *b, const char *account, const char *token, int64
 	return rc || !*token ? rc : budget_count(b, 't', token, at / DAY_SECONDS, tokens);
 }
 
+void budgets_promise(struct budgets *b, const char *account, const char *token, int64_t tokens)
+{
+	struct budget_used *of_account = budget_made(b, 'a', account);
+	struct budget_used *of_token = *token ? budget_made(b, 't', token) : NULL;
+
+	if (of_account)
+		of_account->promised += tokens;
+	if (of_token)
+		of_token->promised += tokens;
+}
+
 static bool budget_over(const struct proxyfile_budget *row, const struct budget_used *u, int64_t now, int64_t *retry)
 {
+	int64_t today = u && u->day == now / DAY_SECONDS ? u->today : 0;
+
+	if (!u)
+		return false;
 	*retry = DAY_SECONDS - now % DAY_SECONDS;
-	return u &&
-		((row->total && u->total >= row->total) ||
-			(row->day && u->day == now / DAY_SECONDS && u->today >= row->day));
+	if ((row->total && u->total >= row->total) || (row->day && today >= row->day))
+		return true;
+	*retry = 0;
+	return (row->total && u->total + u->promised >= row->total) || (row->day && today + u->promised >= row->day);
 }
 
 const struct proxyfile_budget *budgets_over(const struct budgets *b, const char *account, const char *name,

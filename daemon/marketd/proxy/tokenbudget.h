@@ -17,7 +17,13 @@ void budgets_release(struct budgets *b);
 /* So many tokens were used. 0 or -ENOMEM. */
 int budgets_add(struct budgets *b, const char *account, const char *token, int64_t at, int64_t tokens);
 
-/* The budget that is used up; NULL: none is. *retry: seconds until it may have some again. */
+/* A request under way will use about so many; negative: it no longer does. */
+void budgets_promise(struct budgets *b, const char *account, const char *token, int64_t tokens);
+
+/*
+ * The budget that is used up; NULL: none is. *retry: seconds until it may have some again; 0: as soon as requests under
+ * way have ended, if they use less than what is left.
+ */
 const struct proxyfile_budget *budgets_over(const struct budgets *b, const char *account, const char *name,
 	const char *token, int64_t now, int64_t *retry);
 

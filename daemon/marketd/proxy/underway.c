@@ -39,6 +39,7 @@ void underway_leave(struct relay *x)
 	if (!u)
 		return;
 	underway_hold(x, 0);
+	underway_promise(x, 0);
 	x->underway = NULL;
 	if (--u->relays)
 		return;
@@ -56,4 +57,11 @@ bool underway_hold(struct relay *x, size_t bytes)
 	x->underway->bytes = mine;
 	x->held = bytes;
 	return true;
+}
+
+void underway_promise(struct relay *x, int64_t tokens)
+{
+	if (tokens != x->promised)
+		budgets_promise(&x->proxy->budgets, x->who.account, x->who.token, tokens - x->promised);
+	x->promised = tokens;
 }
