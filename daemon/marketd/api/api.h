@@ -29,6 +29,8 @@ struct request {
 	json_t *body;                  /* the JSON of the request; NULL: none */
 	const char *idempotency_key;   /* NULL: none */
 	const char *id;                /* request_id, also in the answer's header */
+	uint64_t address;              /* where it comes from, for limits */
+	bool failing;                  /* and whence so many failed of late that nobody else is asked for it */
 
 	/* Who asks. All 0 on routes that need no token. */
 	uint64_t account, token;

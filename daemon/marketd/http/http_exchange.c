@@ -49,6 +49,7 @@ void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
 	x->started_us = clock_us();
 	x->deadline = INT64_MAX;
 	x->q.tick = true;
+	x->q.address = c->address;
 	buf_init(&x->upload, HTTP_BODY_MAX);
 	buf_init(&x->r.body, ANSWER_MAX);
 	make_id(c->http, x->id);
@@ -233,7 +234,7 @@ static void clear_reply(struct exchange *x)
 void exchange_ask(struct exchange *x)
 {
 	struct http *h = x->http;
-	bool first = x->state == EXCHANGE_BODY;
+	bool first = x->state == EXCHANGE_BODY, away = x->r.away; /* away: what others said is the answer */
 
 	clear_reply(x);
 	if (x->fault) {
@@ -251,6 +252,7 @@ void exchange_ask(struct exchange *x)
 	if (first && !parse_body(x))
 		return;
 	x->seen = h->commits;
+	x->q.failing = first && !limit_left(h->failures, x->conn->address, h->now_ms);
 	ask_api(x);
 	if (x->r.resume)
 		x->q.resume = x->r.resume;
@@ -265,7 +267,7 @@ void exchange_ask(struct exchange *x)
 		conn_known(x->conn);
 	if (x->r.status == 401) {
 		h->metrics->auth_failed++;
-		if (first)
+		if (first || away)
 			too_often(x, h->failures, x->conn->address);
 	}
 }

@@ -83,6 +83,16 @@ bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s)
 	return true;
 }
 
+bool limit_left(const struct limit *l, uint64_t key, int64_t now_ms)
+{
+	const struct bucket *set = l->buckets[limit_mix(key) % SETS];
+
+	for (int i = 0; i < WAYS; i++)
+		if (set[i].at && set[i].key == key)
+			return set[i].left + (now_ms - set[i].at) * l->per_second >= WHOLE;
+	return true;
+}
+
 void limit_charge(struct limit *l, uint64_t key, int64_t now_ms, int64_t count)
 {
 	struct bucket *b;

@@ -18,6 +18,9 @@ void limit_free(struct limit *l);
 /* Takes one. False: none is left; *retry_s: when the next one is there, at least 1. */
 bool limit_take(struct limit *l, uint64_t key, int64_t now_ms, int *retry_s);
 
+/* Whether one is left. Looking makes it forget nobody. */
+bool limit_left(const struct limit *l, uint64_t key, int64_t now_ms);
+
 /* Takes more afterwards, for what the request really cost. The debt is never more than a full burst. */
 void limit_charge(struct limit *l, uint64_t key, int64_t now_ms, int64_t count);
 

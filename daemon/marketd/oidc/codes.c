@@ -10,7 +10,8 @@
 #include "market/client.h"
 
 enum {
-	CODES_MAX = 32, /* under way at once: half of all errands, so that a policy server is still heard */
+	CODES_MAX = 24, /* under way at once: a part of all errands, so that a policy server is still heard */
+	CODES_OF_ADDRESS = 4,
 	CODES_REQUEST = 32,
 	REDEEM_MS = 3500,
 	REDEEM_KEPT_MS = 2 * ISSUER_WAIT_MS, /* its request is gone */
@@ -20,6 +21,7 @@ enum {
 
 struct code {
 	char request[CODES_REQUEST]; /* "": free */
+	uint64_t address;
 	struct errand *errand;
 	char *id_token;
 	int64_t until;
@@ -192,6 +194,7 @@ static int codes_begin(struct codes *c, const struct code_given *g, int64_t now_
 {
 	int rc = codes_check_issuer(c, g, why);
 	struct code *x = NULL;
+	int same = 0;
 
 	for (int i = 0; i < CODES_MAX; i++) {
 		struct code *at = &c->list[i];
@@ -199,13 +202,18 @@ static int codes_begin(struct codes *c, const struct code_given *g, int64_t now_
 		if (at->request[0] && at->until <= now_ms)
 			codes_clear(at);
 		x = at->request[0] ? x : at;
+		same += at->request[0] && at->address == g->address;
 	}
+	if (rc == 0 && same >= CODES_OF_ADDRESS)
+		rc = fail_set(why, -EBUSY, "%d people at your address are signing in; try again in some seconds",
+			CODES_OF_ADDRESS);
 	if (rc == 0 && !x)
 		rc = fail_set(why, -EBUSY, "%d people are signing in; try again in some seconds", CODES_MAX);
 	rc = rc ? rc : codes_send(c, g, &x->errand, why);
 	if (rc)
 		return rc;
 	snprintf(x->request, sizeof x->request, "%s", g->request);
+	x->address = g->address;
 	x->until = now_ms + REDEEM_KEPT_MS;
 	return -EAGAIN;
 }

@@ -13,6 +13,7 @@ struct codes;
 /* All as the browser said it, and untrusted. */
 struct code_given {
 	const char *request; /* whose it is: its id */
+	uint64_t address;    /* where it comes from: a few at once from each */
 	const char *code, *verifier, *redirect;
 	const char *issuer; /* who the answer says that it comes from (RFC 9207); NULL: nobody */
 };

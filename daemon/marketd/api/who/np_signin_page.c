@@ -56,6 +56,7 @@ static int get_signin_page(struct api *api, const struct request *q, struct repl
 static json_t *signin_page_claims(struct api *api, const struct request *q, struct reply *r)
 {
 	struct code_given g = { .request = q->id,
+		.address = q->address,
 		.code = body_text(q->body, "code"),
 		.verifier = body_text(q->body, "code_verifier"),
 		.redirect = body_text(q->body, "redirect_uri"),
@@ -95,6 +96,8 @@ static int post_signin_page(struct api *api, const struct request *q, struct rep
 	if (!q->page) /* else another page could sign its reader in as somebody else */
 		return api_refuse(q, r, REASON_FORBIDDEN, NULL,
 			"only the market's own page signs in with a code; use 'nanopod login' at a terminal");
+	if (q->failing)
+		return api_refuse(q, r, REASON_RATE, NULL, "%s", reason_row(REASON_RATE)->text);
 	claims = signin_page_claims(api, q, r);
 	if (!claims)
 		return r->status;
