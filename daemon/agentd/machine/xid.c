@@ -76,14 +76,19 @@ const char *xid_log(const char *root, const char *kmsg)
 	return kmsg ? kmsg : here ? "/dev/kmsg" : "";
 }
 
+/* NULL: all. Its last Xid goes too: whoever has the GPU next must not learn what the one before did. */
 static void xid_forget(struct log *l, const char *gpu)
 {
-	size_t n = 0;
+	size_t n = 0, last = 0;
 
 	for (size_t i = 0; i < l->count; i++)
 		if (gpu && strcmp(l->list[i].gpu, gpu) != 0)
 			l->list[n++] = l->list[i];
+	for (size_t i = 0; i < l->last_count; i++)
+		if (gpu && strcmp(l->last[i].gpu, gpu) != 0)
+			l->last[last++] = l->last[i];
 	l->count = n;
+	l->last_count = last;
 }
 
 static void xid_add(struct log *l, const struct xid *x, const char *gpu, int64_t at_us)

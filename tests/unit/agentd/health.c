@@ -124,6 +124,34 @@ static void test_log(void)
 	tree_remove(root);
 }
 
+/* The next tenant of a GPU does not hear of the one before. */
+static void test_last_forgotten(const char *path)
+{
+	static const struct {
+		const char *line, *what;
+		int left;
+	} ends[] = {
+		{ "12,3,172000000000,-;nanopod-agentd: was reset: GPU 0000:1a:00.0\n", "what the agent reset", 1 },
+		{ "4,3,172000000000,-;NVRM: Xid (PCI:0000:1a:00): 154, GPU recovery action changed from 0x1 (GPU "
+		  "Reset Required) to 0x0 (None)\n",
+			"what the driver calls well", 1 },
+		{ "4,3,172000000000,-;NVRM: loading NVIDIA UNIX x86_64 Kernel Module\n", "a driver that starts", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		struct xid_last last[2] = { 0 };
+		char log[600];
+
+		snprintf(log, sizeof log,
+			"4,1,171000000000,-;NVRM: Xid (PCI:0000:1a:00): 13, Graphics Exception\n"
+			"4,2,171000000001,-;NVRM: Xid (PCI:0000:1b:00): 31, MMU Fault\n%s",
+			ends[i].line);
+		tree_put(root, "log", log);
+		is_int(xid_within_hour(path, LOG_NOW, last, 2), ends[i].left, "forgets its last Xid: %s", ends[i].what);
+		ok(!ends[i].left || strcmp(last[0].gpu, "0000:1b:00") == 0, "and no other's");
+	}
+}
+
 static void test_last(void)
 {
 	struct xid_last last[2];
@@ -143,6 +171,7 @@ static void test_last(void)
 	is_int(last[0].number, 13, "its last one, though a program caused it");
 	is_str(last[1].gpu, "0000:1c:00", "and another");
 	is_int(xid_within_hour("/nonexistent/kmsg", LOG_NOW, last, 2), -ENOENT, "a log that is not there says nothing");
+	test_last_forgotten(path);
 	tree_remove(root);
 }
 
