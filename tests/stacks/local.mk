@@ -2,7 +2,7 @@
 # those).
 
 stacks_tests = tests/stacks/clustermax.t tests/stacks/lib.t tests/stacks/facts.t tests/stacks/users.t \
-	tests/stacks/slurm-conf.t
+	tests/stacks/slurm-conf.t tests/stacks/slurm-health.t
 TESTS += $(stacks_tests)
 EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf \
 	tests/stacks/clustermax.tsv
