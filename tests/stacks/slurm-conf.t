@@ -86,6 +86,14 @@ like "$(part slurm)" 'MpiDefault=pmix' "Open MPI among the packages for jobs: sr
 writes 22.05.8 S_health_check=no "S_conf=MaxJobCount=5" >"$TMP/is"
 unlike "$(part slurm)" 'HealthCheck|Prolog=|Epilog=' "no health check"
 like "$(part slurm)" '^MaxJobCount=5' "further lines"
+unlike "$(part slurm)" nohold "as they are"
+writes 22.05.8 "S_conf=MaxJobCount=5
+# SchedulerParameters=none
+schedulerparameters = bf_continue,defer # mine" >"$TMP/is"
+is "$(part slurm | grep -i schedulerp)" "# SchedulerParameters=none
+schedulerparameters = nohold_on_prolog_fail,bf_continue,defer # mine" "one's own SchedulerParameters keep what the health check needs"
+writes 22.05.8 'S_conf=SchedulerParameters="defer,nohold_on_prolog_fail"' >"$TMP/is"
+is "$(part slurm | grep SchedulerP)" 'SchedulerParameters="defer,nohold_on_prolog_fail"' "once"
 
 # ---- Mixed: NVIDIA of two models, AMD, none; one without a driver; v1 beside v2 ------------------------------------
 table=$(
