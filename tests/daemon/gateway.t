@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/gateway.sh"
 . "$(dirname "$0")/../lib/ports.sh"
-need node jq openssl
+need node jq openssl prlimit
 
 market_start() { marketd_start --listen "127.0.0.1:$PORTS" --rate 0 "$@"; }
 market_start || done_testing
@@ -272,6 +272,22 @@ is "$(chat "$key" llama 'n=1' | json '.choices[0].message.content')" "t0 " "afte
 ok "a connection that says nothing is closed" timeout 60 cat <&6
 exec 6>&-
 is "$(jq -r .id "$spool" | sort | uniq -d | wc -l)" 0 "no event was written twice"
+gateway_end
+
+# A disk that is full: nothing is begun that could not be counted, and whatever needs no counting goes on.
+gateway_start
+prlimit --pid "$GATEWAY_PID" --fsize="$(stat -c %s "$spool")":unlimited
+curl -s --max-time 60 -H "Authorization: Bearer $key" -d '{"model":"llama","messages":[{"content":"n=1"}]}' "$GATEWAY_URL/v1/chat/completions" >"$TMP/waits" &
+waits=$!
+sick() { grep -q 'answers wait: ' "$GATEWAY_LOG"; }
+ok "a file that cannot grow" wait_for 20 sick
+is "$(http_call "$GATEWAY_URL" POST /v1/chat/completions '{"model":"llama","messages":[]}' -H "Authorization: Bearer $key" | code) $(http_status)" \
+	"server_error unavailable 503" "no request is taken"
+is "$(http_call "$GATEWAY_URL" GET /v1/models '' -H "Authorization: Bearer $key" | json '.data[0].id')" llama "the list of models still is"
+is "$(grep -c choices "$TMP/waits")" 0 "and an answer that is not written down does not leave"
+prlimit --pid "$GATEWAY_PID" --fsize=unlimited:unlimited
+wait "$waits"
+ok "until the file can grow again" wait_for 20 free_again
 gateway_end
 
 # Where others reach it, one address has a part of all connections.

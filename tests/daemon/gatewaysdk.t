@@ -60,8 +60,9 @@ sums() { # the backends' statements, and the spool's
 export MODEL=both
 : >"$OUT"
 timeout 200 node "$SRC/tests/daemon/gatewaysdk.mjs" load 600 >"$TMP/loaded" 2>"$TMP/err"
-like "$(cat "$TMP/loaded")" '^[0-9]+ [0-9]+$' "600 requests to backends that fail" || diag "$(cat "$TMP/err")"
+like "$(cat "$TMP/loaded")" '^[3-6][0-9][0-9] [0-9]+$' "600 requests to backends that fail" || diag "$(cat "$TMP/err")"
 sums
+ok "most of them are answered" [ "$(wc -l <"$TMP/said.sums")" -ge 300 ] || diag "$(wc -l <"$TMP/said.sums")"
 is "$(comm -3 "$TMP/said.sums" "$TMP/spool.sums" | wc -l)" 0 "the file says of each answer what its backend said" ||
 	diag "$(comm -3 "$TMP/said.sums" "$TMP/spool.sums" | head)"
 total() { awk '{ n += $2 } END { print n }' "$1"; }
@@ -89,6 +90,7 @@ is "$(comm -13 "$TMP/said.sums" "$TMP/spool.sums" | wc -l)" 0 "the file has noth
 jq -r '.id' "$spool" | sort >"$TMP/ids"
 is "$(uniq -d "$TMP/ids" | wc -l)" 0 "nothing twice"
 jq -r '.id' "$OUT" | sort >"$TMP/ended.ids"
+ok "clients saw the ends of answers" [ "$(wc -l <"$TMP/ended.ids")" -ge 300 ] || diag "$(wc -l <"$TMP/ended.ids")"
 is "$(comm -23 "$TMP/ended.ids" "$TMP/ids" | wc -l)" 0 "and every answer whose end a client saw ($(ended))"
 jq -r 'select(.usage) | "\(.id) \(.usage.total_tokens)"' "$OUT" | sort >"$TMP/client.sums"
 is "$(comm -23 "$TMP/client.sums" "$TMP/spool.sums" | wc -l)" 0 "with the usage that the client was told"

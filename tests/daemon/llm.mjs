@@ -110,7 +110,7 @@ const server = http.createServer(async (req, res) => {
 	if (req.url === "/v1/models" || req.url === "/health")
 		return FAULT === "500" ? fail(res, 500) : res.end("{}");
 	const body = JSON.parse(text), w = wants(body);
-	log({ id: req.headers["x-request-id"], asked: body.model, account: req.headers["x-nanopod-account"], authorization: req.headers.authorization ?? "", options: body.stream_options ?? null });
+	log({ id: req.headers["x-request-id"], asked: body.model, account: req.headers["x-nanopod-account"], authorization: req.headers.authorization ?? "", headers: req.rawHeaders, options: body.stream_options ?? null });
 	if (KEY && req.headers.authorization !== `Bearer ${KEY}`)
 		return fail(res, 401);
 	if (FAULT === "429")
