@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A body's length is said once. What libmicrohttpd before 1.0 lets pass in a request's head: a NUL, which ends a text for us and not for a proxy,
- * a bare LF, and folded lines. It leaves the head where it read it and ends each part with a NUL, so the parts of a
- * plain head lie side by side: CR and LF apart, or the space of the first line.
+ * A body's length is said once. Then what libmicrohttpd before 1.0 lets pass in a request's head: a NUL, which ends a
+ * text for us and not for a proxy, a bare LF, and folded lines. It leaves the head where it read it and ends each part
+ * with a NUL, so the parts of a plain head lie side by side: CR and LF apart, or the space of the first line.
  */
 #include <microhttpd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a proxy might read differently in a request's head, and so make two requests of one. Include <microhttpd.h> first. */
+/* What a proxy might read in another way in a request's head. Include <microhttpd.h> first. */
 #ifndef MARKETD_HTTP_HTTP_HEAD_H
 #define MARKETD_HTTP_HTTP_HEAD_H
 
