@@ -62,7 +62,7 @@ check_PROGRAMS += tests/daemon/answer
 tests_daemon_answer_SOURCES = tests/daemon/answer.c
 tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.mjs tests/daemon/person.mjs \
-	tests/daemon/stripe.mjs tests/daemon/waiting.py \
+	tests/daemon/stripe.mjs tests/daemon/waiting.py tests/daemon/waitingcodes.py \
 	tests/daemon/report.py tests/daemon/roles.mjs tests/daemon/sdk.mjs tests/fixtures/roles \
 	tests/lib/npagent.sh tests/lib/told.sh
 

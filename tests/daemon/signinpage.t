@@ -126,6 +126,8 @@ marketd_start --oidc-issuer "$issuer_url" --oidc-client-id nanopod
 kill -USR1 "$MARKETD_PID"
 http_call "$NANOPOD_URL" GET "/?code=SECRETCODE&state=$state" >/dev/null
 is "$(http_status)" 200 "the page is there for who comes back"
+http_call "$NANOPOD_URL" POST "/?code=SECRETCODE&state=$state" '{}' >/dev/null
+is "$(http_status)" 405 "but takes nothing"
 page GET /np/v1/session
 is "$(json .account_name <"$TMP/.body")" acme "a restart throws nobody out"
 page DELETE /np/v1/session
@@ -146,12 +148,27 @@ refused 401 'does not take this code' "no code at all"
 issuer_stop
 send
 refused 503 'does not answer' "an issuer that is down"
-not_ok "the log has no code of an address" grep -q SECRETCODE "$MARKETD_LOG"
 marketd_stop
+ok "the log has the request" grep -q 'request req_.*GET / 200' "$MARKETD_LOG"
+ok "and that which was refused" grep -q 'request req_.*POST / 405' "$MARKETD_LOG"
+not_ok "but no code of an address" grep -q SECRETCODE "$MARKETD_LOG"
+marketd_start --rate 1 --oidc-issuer "$issuer_url" --oidc-client-id nanopod
+kill -USR1 "$MARKETD_PID"
+too_often() {
+	curl -s -o /dev/null -w '%{http_code}\n' "$NANOPOD_URL/?code=SECRETCODE&n=[1-9]" | grep -q 429
+}
+ok "who comes back too often is told" wait_for 60 too_often
+marketd_stop
+ok "the log has that" grep -q 'request req_.*GET / 429' "$MARKETD_LOG"
+not_ok "but no code" grep -q SECRETCODE "$MARKETD_LOG"
 marketd_start --private --oidc-issuer "$issuer_url" --oidc-client-id nanopod
+kill -USR1 "$MARKETD_PID"
+http_call "$NANOPOD_URL" GET "/?code=SECRETCODE&state=$state" >/dev/null
 send
 refused 403 "only the market's own page" "--private: there is no page to sign in on"
 marketd_stop
+ok "nobody comes back to one" grep -q 'request req_.*GET / 404' "$MARKETD_LOG"
+not_ok "and no code is in that log, either" grep -q SECRETCODE "$MARKETD_LOG"
 
 # ---- A client with a secret ---------------------------------------------------------------------------------------
 printf 'a secret: %%+\n' >"$TMP/secret"

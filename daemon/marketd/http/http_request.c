@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/http/http_head.h"
@@ -141,7 +142,7 @@ static void tell_request(const struct exchange *x)
 		MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	char from[INET6_ADDRSTRLEN + 1] = "the socket", who[IDENT_TEXT] = "nobody", account[IDENT_TEXT] = "";
 	const struct sockaddr *a = x->conn->listener->local || !info ? NULL : info->client_addr;
-	const char *target = x->file ? x->q.path : x->target; /* the page's query may have a code of the issuer */
+	bool page = x->target && str_starts(x->target, "/?"); /* its query may have a code of the issuer */
 	int64_t micros = clock_us() - x->started_us;
 
 	if (a && a->sa_family == AF_INET)
@@ -158,8 +159,11 @@ static void tell_request(const struct exchange *x)
 		ident_text(IDENT_ACCOUNT, x->q.account, account);
 	log_say(x->http->log, x->http->log->level,
 		"request %s: %s %.600s %d, %" PRId64 ".%03" PRId64 " ms, by %s%s%s from %s", x->id,
-		metrics_method(x->q.method), target ? target : "?", x->r.status, micros / 1000, micros % 1000, who,
-		*account ? " of " : "", account, from);
+		metrics_method(x->q.method),
+		page                ? "/"
+			: x->target ? x->target
+				    : "?",
+		x->r.status, micros / 1000, micros % 1000, who, *account ? " of " : "", account, from);
 }
 
 static enum MHD_Result send_answer(struct exchange *x)
