@@ -45,6 +45,12 @@ is "$(jq -r .id <"$TMP/again")" "$(jq -r .id <"$TMP/topup")" "asked again it is 
 as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"50.00"}' -H 'Idempotency-Key: first' >"$TMP/other"
 is "$(http_status) $(jq -r .id <"$TMP/other")" "201 cs_test_2" "another account's is another, whatever its key"
 like "$(sed -n 4p "$TMP/server.log")" "\"success_url\":\"$NANOPOD_URL/\"" "which leads back to the market itself"
+as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"50.00"}' -H 'Idempotency-Key: page' -H 'Nanopod-Page: 1' \
+	-H 'Sec-Fetch-Site: same-origin' -H 'Origin: https://page.example.org' >/dev/null
+like "$(tail -n 1 "$TMP/server.log")" '"success_url":"https://page.example.org"' "or to the market's page, where that asks"
+as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"50.00"}' -H 'Idempotency-Key: other' -H 'Nanopod-Page: 1' \
+	-H 'Origin: https://other.example.org' >/dev/null
+like "$(tail -n 1 "$TMP/server.log")" "\"success_url\":\"$NANOPOD_URL/\"" "but to no other"
 for bad in '"0.49"' '"50.001"' '"1000000.00"' '"-5.00"'; do
 	as "$ACME" POST /np/v1/topups "{\"amount_dollars\":$bad}" >/dev/null
 	is "$(http_status)" 422 "no page for $bad"

@@ -39,6 +39,7 @@ struct request {
 	bool local;                    /* came through the unix socket: the operator */
 	bool cookie;                   /* the token is that of the page's cookie, not of a header */
 	bool page;                     /* the market's own page sent it, and no other page can have */
+	const char *origin;            /* where that page is, as its browser says; NULL: not said */
 	int refused;                   /* why the token was refused (enum reason); 0 */
 	uint64_t joined;               /* account of a used join token, whose answer may have been lost; 0 */
 	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */

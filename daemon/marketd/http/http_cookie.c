@@ -49,6 +49,7 @@ bool cookie_take(struct exchange *x)
 	const struct market *m = x->http->api->market;
 
 	x->q.page = !x->http->set.no_pages && cookie_asked(x, COOKIE_PROOF) && cookie_same_origin(x);
+	x->q.origin = x->q.page ? cookie_asked(x, "Origin") : NULL;
 	if (!header && !x->http->set.no_pages)
 		cookie = MHD_lookup_connection_value(x->conn->mhd, MHD_COOKIE_KIND, COOKIE_NAME);
 	if (!cookie) {

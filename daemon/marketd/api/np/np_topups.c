@@ -17,10 +17,10 @@
 enum { CENT_MICROS = 10000, TOPUP_TEXT = 600 };
 
 /* The same request again, also after a crash, gets the same page. */
-static bool topup_key(const struct request *q, uint64_t account, char key[CHECKOUT_KEY + 1])
+static bool topup_key(const struct request *q, uint64_t account, const char *back, char key[CHECKOUT_KEY + 1])
 {
 	const char *again = q->idempotency_key ? q->idempotency_key : q->id;
-	const char *amount = body_text(q->body, "amount_dollars"), *back = body_text(q->body, "return_url");
+	const char *amount = body_text(q->body, "amount_dollars");
 	unsigned char sum[EVP_MAX_MD_SIZE];
 	char id[IDENT_TEXT], *text;
 	unsigned len = 0;
@@ -50,14 +50,18 @@ static bool topup_cents(const struct request *q, struct reply *r, int64_t *cents
 	return false;
 }
 
+static bool topup_address(const char *text)
+{
+	return (str_starts(text, "https://") || str_starts(text, "http://")) && !text[strcspn(text, " \"<>\\\r\n\t")];
+}
+
+/* The market may be behind a proxy: then only the page knows where people find it. */
 static bool topup_back(const struct api *api, const struct request *q, struct reply *r, const char **back)
 {
 	const char *given = body_text(q->body, "return_url");
 
-	*back = given ? given : api->listens;
-	if (!given ||
-		((str_starts(given, "https://") || str_starts(given, "http://")) &&
-			!given[strcspn(given, " \"<>\\\r\n\t")]))
+	*back = given ? given : q->origin && topup_address(q->origin) ? q->origin : api->listens;
+	if (!given || topup_address(given))
 		return true;
 	api_refuse(q, r, REASON_INVALID, "return_url", "'return_url' is an address with https:// or http://");
 	return false;
@@ -79,7 +83,7 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 	if (!stripe_sells(api->stripe))
 		return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL,
 			"this market takes no payments; ask its operator for a credit");
-	if (!topup_key(q, account, w.key))
+	if (!topup_key(q, account, w.back, w.key))
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	w.account = ident_text(IDENT_ACCOUNT, account, id);
 	snprintf(what, sizeof what, "Balance of account %.250s at %.100s", engine_account(e, account)->name,
