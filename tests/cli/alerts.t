@@ -91,16 +91,18 @@ is "$(printf '%s' "$out" | jq -c '[.[] | select(.rule | IN("node_idle", "node_aw
 	"a percentage; durations"
 run alerts --rules --threshold '*_gpu_hot=80' --for node_gpu_hot=10m --for host_down=none -o csv --fields rule,who,threshold,for,value,unit,for_seconds
 for row in "node_gpu_hot,customer,80,10m,80,celsius,600" "machine_gpu_hot,provider,80,5m,80,celsius,300" "host_down,provider,,none,,none,0" \
-	"node_disk,customer,90%,10m,0.9,ratio,600" "lease_ends,customer,1h,none,3600,seconds,0" "balance_low,customer,1d,none,86400,seconds,"; do
+	"node_disk,customer,90%,10m,0.9,ratio,600" "lease_ends,customer,1h,none,3600,seconds," "balance_low,customer,1d,none,86400,seconds,"; do
 	like "$out" "^$row$" "--rules has $row"
 done
-printf 'alert-threshold: [node_gpu_hot=91]\nalert-for: [lease_ends=1h, node_away=1h]\n' >own.yaml
+printf 'alert-threshold: [node_gpu_hot=91, lease_ends=1m]\nalert-for: [node_away=1h]\n' >own.yaml
 run alerts --config own.yaml -q
 is "$status $out" "0 " "kept in the settings"
 run alerts --config own.yaml --threshold node_gpu_hot=90 -q
-is "$status $out" "0 train-0" "which an option replaces"
-NANOPOD_ALERT_FOR=lease_ends=1h,node_away=1h run alerts -q
-is "$status $out" "0 train-0" "or the environment"
+is "$status $out" "0 train-0
+train" "which an option replaces"
+NANOPOD_ALERT_FOR=node_away=1h run alerts -q
+is "$status $out" "0 train-0
+train" "or the environment"
 mkdir theirs
 printf 'alert-threshold: [node_gpu_hot=91]\n' >theirs/.nanopod.yaml
 run sh -c 'cd theirs && "$1" alerts' sh "$NANOPOD"

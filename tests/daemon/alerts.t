@@ -71,7 +71,7 @@ is "$(set_to "$ACME" 'threshold=node_gpu_hot%3D86')" '[["node_gpu_hot","train-0"
 is "$(set_to "$FOUNDRY" 'threshold=*_gpu_hot%3D86.5&threshold=machine_memory%3D0.94&threshold=machine_disk%3D0.9')" '[["machine_memory","rack1",0.94,600]]' \
 	"rule by rule, also by a pattern"
 look "$ACME" 'threshold=node_*%3D0.1' >/dev/null
-is "$(http_status) $(json .error.message <"$TMP/.body")" "422 the threshold of rule 'node_gpu_xid' is a count, 1 or more" "where each value fits its rule"
+is "$(http_status) $(json .error.message <"$TMP/.body")" "422 the threshold of rule 'node_gpu_errors' is a count, 1 or more" "where each value fits its rule"
 is "$(set_to "$ACME" 'threshold=node_gpu_hot%3D86&for=node_gpu_hot%3D1500')$(set_to "$ACME" 'threshold=node_gpu_hot%3D86&for=node_*%3D2100')" \
 	'[["node_gpu_hot","train-0",86,1500]][]' "as long as it says, and no longer"
 is "$(unknown "$ACME") $(unknown "$FOUNDRY")" '{"accounts":1,"machines":null,"hosts":null,"nodes":1} {"accounts":1,"machines":1,"hosts":2}' \
@@ -116,6 +116,7 @@ feed $((S + 620)) $T 'throttled: 0, memory_errors: 3' "$GOOD" 'throttled: 0, mem
 is "$(alerts "$ACME" node_gpu_throttled)" '[]' "and no longer"
 feed $T $((T + 60)) 'memory_errors: 5' "$GOOD" 'memory_errors: 4'
 is "$(alerts "$ACME") $(alerts "$FOUNDRY")" "[[\"node_gpu_errors\",\"train-0\",$T]] [[\"machine_gpu_errors\",\"rack1\",$T]]" "a new error tells at once"
+is "$(set_to "$ACME" 'for=*%3D7200' node_gpu_errors)" '[["node_gpu_errors","train-0",1,0]]' "whatever the duration of all rules: it is told for an hour"
 is "$(one "$ACME" node_gpu_errors '[.severity, .value, .text]')" '["critical",2,"GPU 0: 2 memory errors that could not be corrected, in the last hour"]' "how many"
 feed $((T + 60)) $((T + 3900)) 'memory_errors: 5' "$GOOD" 'memory_errors: 4'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "an hour later they are of the past"
@@ -126,6 +127,7 @@ feed $((T + 3900)) $X 'xid: 0' "$GOOD" 'xid: 0'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "no Xid is none"
 feed $X $((X + 60)) 'xid: 79' "$GOOD" 'xid: 48'
 is "$(alerts "$ACME") $(alerts "$FOUNDRY")" "[[\"node_gpu_xid\",\"train-0\",$X]] [[\"machine_gpu_xid\",\"rack1\",$X]]" "an Xid is told at once"
+is "$(set_to "$ACME" 'for=*%3D7200&threshold=*_gpu_errors%3D99' node_gpu_xid)" '[["node_gpu_xid","train-0",null,0]]' "whatever its number, and the duration of all rules"
 is "$(one "$ACME" node_gpu_xid '[.severity, .text]')" '["warning","GPU 0: its driver told Xid 79 within the last hour"]' "which one"
 feed $((X + 60)) $((X + 120)) 'xid: 0' "$GOOD" 'xid: 0'
 is "$(alerts "$ACME")$(alerts "$FOUNDRY")" '[][]' "until it is long ago"
@@ -230,6 +232,7 @@ v2_clock $((M + HOUR + 60))
 is "$(alerts "$POOR")" "[[\"lease_ends\",\"last\",$HOUR]]" "that ends in less than an hour"
 is "$(one "$POOR" lease_ends '[.severity, .value, .threshold, .text, .next, .subject.kind]')" \
 	'["warning",3540,3600,"1 node ends in 59m, and no time after that is bought","nanopod extend last -d 1h","reservation"]' "in what time"
+is "$(set_to "$POOR" 'for=*%3D7200' lease_ends)" '[["lease_ends","last",3600,0]]' "whatever the duration of all rules"
 as "$POOR" POST /np/v1/pools/last/extend '{"duration_seconds":7200,"limit_price_dollars_per_node_hour":"20.0"}' >/dev/null
 is "$(http_status) $(alerts "$POOR")" "201 []" "one that is extended does not end"
 
@@ -269,7 +272,8 @@ is "$(printf '%s' "$out" | jq -c '.data[] | select(.rule | IN("node_gpu_hot", "h
 ["announcement","info","announcement","all",null,"none",0]
 ["node_gpu_hot","warning","node","customer",80,"celsius",300]' "with what the query sets"
 for bad in 'threshold=node_hot%3D80|no rule .node_hot.; .nanopod alerts --rules. and GET' 'threshold=host_down%3D1|rule .host_down. has no threshold' \
-	'for=balance_low%3D60|told at once' 'for=host_down%3D600000|at most 518400' 'threshold=node_gpu_hot%3D-1|RULE=NUMBER' 'threshold=node_gpu_hot|RULE=NUMBER' \
+	'threshold=node_gpu_xid%3D2|rule .node_gpu_xid. has no threshold' 'for=*_gpu_errors%3D60|told at once' 'for=*_gpu_xid%3D60|told at once' \
+	'for=balance_low%3D60|told at once' 'for=lease_ends%3D60|told at once' 'for=host_down%3D600000|at most 518400' 'threshold=node_gpu_hot%3D-1|RULE=NUMBER' 'threshold=node_gpu_hot|RULE=NUMBER' \
 	'threshold=node_gpu_hot%3Dnan|RULE=NUMBER' 'for=%3D3|RULE=NUMBER' "threshold=$(printf 'x%.0s' {1..300})%3D1|RULE=NUMBER"; do
 	as "$ACME" GET "/np/v1/alert_rules?${bad%%|*}" >/dev/null
 	like "$(http_status) $(cat "$TMP/.body")" "^422 .*${bad#*|}" "${bad%%|*} is refused"

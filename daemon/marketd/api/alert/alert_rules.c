@@ -34,10 +34,10 @@ static const struct alert_rules_bounds {
 	[ALERT_DOLLARS] = { 60, 90 * 86400, "seconds", "seconds, from 60 to 7776000" },
 };
 
-/* A state and a debt have no threshold; a balance is low as soon as it is. */
+/* A state and a debt have no threshold. */
 static bool alert_rules_has(const struct alert_rule *r, bool threshold)
 {
-	return threshold ? !isnan(r->threshold) : r->unit != ALERT_DOLLARS;
+	return threshold ? !isnan(r->threshold) : r->seconds != ALERT_AT_ONCE;
 }
 
 static bool alert_rules_number(const char *text, double *out)

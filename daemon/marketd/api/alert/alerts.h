@@ -20,6 +20,9 @@ enum alert_of {
 enum alert_severity { ALERT_CRITICAL, ALERT_WARNING, ALERT_INFO };
 enum alert_unit { ALERT_NO_UNIT, ALERT_CELSIUS, ALERT_RATIO, ALERT_COUNT, ALERT_SECONDS, ALERT_DOLLARS };
 
+/* Has no duration: what it tells is over by itself after a time, and a longer duration would silence it. */
+enum { ALERT_AT_ONCE = -1 };
+
 /* One thing that rules look at. What it is not is NULL. */
 struct alert_subject {
 	const struct api *api;
@@ -54,7 +57,7 @@ struct alert_rule {
 	enum alert_severity severity;
 	enum alert_unit unit; /* of value and threshold */
 	double threshold;     /* NAN: a state, which has none; of ALERT_DOLLARS seconds, whose cost is compared */
-	int64_t seconds;      /* it has to hold for so long */
+	int64_t seconds;      /* it has to hold for so long, or ALERT_AT_ONCE */
 	/* Whether it holds; fills what it knows of *out, which has `rule`. */
 	bool (*holds)(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
 	uint32_t metric, whole; /* numbers of METRICS; whole: what `metric` is a part of, or 0 */
