@@ -14,8 +14,8 @@ enum { PATH_BYTES = 16 * 1024 };
 
 /* ---- What the person has set -------------------------------------------------------------- */
 
-/* A number, "95%" or "2h", as the market counts: ratios and seconds. */
-static bool alertrules_value(const char *text, double *out)
+/* A number, "95%" or "2h"; *unit: of the number, as the market reads it in a query. */
+static bool alertrules_value(const char *text, double *out, const char **unit)
 {
 	char *end;
 	int64_t ms;
@@ -23,17 +23,15 @@ static bool alertrules_value(const char *text, double *out)
 
 	if (value_duration(text, &ms, &f) == 0) {
 		*out = (double)ms / 1000;
+		*unit = "s";
 		return true;
 	}
 	*out = strtod(text, &end);
-	if (end != text && strcmp(end, "%") == 0)
-		*out /= 100;
-	else if (*end)
-		return false;
-	return end != text && isfinite(*out) && *out >= 0;
+	*unit = strcmp(end, "%") == 0 ? "%25" : "";
+	return end != text && (!*end || **unit) && isfinite(*out) && *out >= 0;
 }
 
-static bool alertrules_seconds(const char *text, double *out)
+static bool alertrules_seconds(const char *text, double *out, const char **unit)
 {
 	int64_t ms = 0;
 	struct fail f;
@@ -41,27 +39,39 @@ static bool alertrules_seconds(const char *text, double *out)
 	if (strcmp(text, "none") != 0 && value_duration(text, &ms, &f))
 		return false;
 	*out = (double)(ms / 1000);
+	*unit = "s";
 	return true;
 }
 
-static int alertrules_add(const char *text, const char *parameter, bool (*read)(const char *, double *),
-	const char *example, struct buf *out, struct fail *f)
+/* What the two options differ in. */
+static const struct alertrules_kind {
+	const char *parameter, *form, *example;
+	bool (*read)(const char *text, double *out, const char **unit);
+} alertrules_thresholds = { "threshold", "RULE=VALUE", "node_gpu_hot=80, machine_disk=95%, lease_ends=2h",
+	alertrules_value },
+  alertrules_durations = { "for", "RULE=DURATION", "node_gpu_hot=10m, host_down=none", alertrules_seconds };
+
+static int alertrules_add(const char *text, const struct alertrules_kind *kind, struct buf *out, struct fail *f)
 {
 	size_t len = strcspn(text, "=");
+	const char *unit;
 	double v;
 
-	if (!text[len] || !len || strspn(text, "abcdefghijklmnopqrstuvwxyz_*?") != len)
-		return fail_set(f, -EINVAL, "'%.80s' names no rule; 'nanopod alerts --rules' lists them, e.g. %s", text,
-			example);
-	if (!read(text + len + 1, &v))
-		return fail_set(f, -EINVAL, "cannot use '%.80s'; e.g. %s", text, example);
-	buf_addf(out, "&%s=", parameter);
+	if (!text[len] || !len)
+		return fail_set(f, -EINVAL, "cannot use '%.80s': %s is required, e.g. %s", text, kind->form,
+			kind->example);
+	if (strspn(text, "abcdefghijklmnopqrstuvwxyz_*?") != len)
+		return fail_set(f, -EINVAL, "no rule '%.*s'; 'nanopod alerts --rules' lists them", len < 80 ? (int)len : 80,
+			text);
+	if (!kind->read(text + len + 1, &v, &unit))
+		return fail_set(f, -EINVAL, "cannot use '%.80s'; e.g. %s", text, kind->example);
+	buf_addf(out, "&%s=", kind->parameter);
 	for (size_t i = 0; i < len; i++)
 		if (text[i] == '?')
 			buf_adds(out, "%3F");
 		else
 			buf_addc(out, text[i]);
-	return buf_addf(out, "%%3D%.10g", v) ? fail_set(f, -E2BIG, "too many thresholds of alerts") : 0;
+	return buf_addf(out, "%%3D%.10g%s", v, unit) ? fail_set(f, -E2BIG, "too many thresholds of alerts") : 0;
 }
 
 int alertrules_query(const struct settings *s, struct buf *out, struct fail *f)
@@ -70,10 +80,9 @@ int alertrules_query(const struct settings *s, struct buf *out, struct fail *f)
 	int rc = 0;
 
 	for (size_t i = 0; (text = settings_item(s, SETTING_ID_ALERT_THRESHOLD, i)) && !rc; i++)
-		rc = alertrules_add(text, "threshold", alertrules_value,
-			"node_gpu_hot=80, machine_disk=95%, lease_ends=2h", out, f);
+		rc = alertrules_add(text, &alertrules_thresholds, out, f);
 	for (size_t i = 0; (text = settings_item(s, SETTING_ID_ALERT_FOR, i)) && !rc; i++)
-		rc = alertrules_add(text, "for", alertrules_seconds, "node_gpu_hot=10m, host_down=none", out, f);
+		rc = alertrules_add(text, &alertrules_durations, out, f);
 	return rc;
 }
 

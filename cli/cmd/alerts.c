@@ -159,6 +159,7 @@ static int alerts_check_rules(struct nanopod *np)
 static int alerts_check(struct nanopod *np, const struct options *o)
 {
 	static const char *const alone[] = { "watch", "every", "secret-file", "state" };
+	static const char *const not_rules[] = { "to", "severity", "silence", "fail" };
 	const char *silence;
 
 	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
@@ -173,8 +174,10 @@ static int alerts_check(struct nanopod *np, const struct options *o)
 		if (!strcspn(silence, ":") || strcspn(silence, ":") > 63)
 			return print_fail_field(np, STATUS_USAGE, "--silence", "e.g. --silence node_idle:train-*",
 				"'%.60s' names no rule", silence);
-	if (option_given(o, "rules") && option_given(o, "to"))
-		return print_fail_field(np, STATUS_USAGE, "--rules", NULL, "--rules and --to exclude each other");
+	for (size_t i = 0; i < sizeof not_rules / sizeof *not_rules; i++)
+		if (option_given(o, "rules") && option_given(o, not_rules[i]))
+			return print_fail_field(np, STATUS_USAGE, "--rules", NULL,
+				"--rules and --%s exclude each other", not_rules[i]);
 	return alerts_check_rules(np);
 }
 

@@ -108,15 +108,25 @@ printf 'alert-threshold: [node_gpu_hot=91]\n' >theirs/.nanopod.yaml
 run sh -c 'cd theirs && "$1" alerts' sh "$NANOPOD"
 like "$err" "'alert-threshold' in .* is ignored" "no folder's file silences"
 like "$out" "node_gpu_hot" "any alert"
-for bad in "--threshold node_gpu_hot|names no rule" "--threshold node_gpu_hot=warm|cannot use" "--for node_gpu_hot=80|cannot use" \
-	"--for a&b=1h|names no rule" "--threshold node_gpu_hot=80%x|cannot use" "--rules --to mail:a@b|exclude each other"; do
+for bad in "--threshold node_gpu_hot|RULE=VALUE is required, e.g. node_gpu_hot=80" "--threshold node_gpu_hot=warm|cannot use" "--for node_gpu_hot=80|cannot use" \
+	"--for node_gpu_hot|RULE=DURATION is required" "--for a&b=1h|no rule 'a&b'; 'nanopod alerts --rules'" "--threshold node_gpu_hot=80%x|cannot use" "--rules --to mail:a@b|exclude each other" \
+	"--rules --severity critical|--rules and --severity exclude each other" "--rules --silence x|exclude each other" \
+	"--rules --fail|exclude each other"; do
 	run alerts ${bad%%|*}
 	like "$status $err" "^2 .*${bad#*|}" "${bad%%|*}"
 done
 run alerts --threshold no_rule=1
-like "$status $err" "^2 .*no rule 'no_rule'" "a rule that is none"
+like "$status $err" "^2 .*no rule 'no_rule'; 'nanopod alerts --rules' lists them" "a rule that is none"
+run alerts --threshold node_gpu_hott=80
+like "$status $err" "^2 .*no rule 'node_gpu_hott'; did you mean 'node_gpu_hot'[?] 'nanopod alerts --rules' lists them" "a typing slip"
 run alerts --threshold machine_disk=95
-like "$status $err" "^2 .*a ratio, from 0.001 to 1" "95 is no part of a disk"
+like "$status $err" "^2 .*a percentage or ratio, such as 95% or 0.95" "95 is no part of a disk"
+for bad in node_gpu_hot=1m node_gpu_hot=8000% '*_gpu_hot=90s'; do
+	run alerts --threshold "$bad"
+	like "$status $err" "^2 .*_gpu_hot' is degrees Celsius, from 1 to 200" "$bad is no temperature"
+done
+run alerts --threshold lease_ends=95%
+like "$status $err" "^2 .*'lease_ends' is a time, from 60s" "nor 95% a time"
 run_is 2 "a severity that is none" alerts --severity bad
 
 # What people see.

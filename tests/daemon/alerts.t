@@ -271,10 +271,11 @@ is "$(printf '%s' "$out" | jq -c '.data[] | select(.rule | IN("node_gpu_hot", "h
 ["host_down","critical","host","provider",null,"none",0]
 ["announcement","info","announcement","all",null,"none",0]
 ["node_gpu_hot","warning","node","customer",80,"celsius",300]' "with what the query sets"
-for bad in 'threshold=node_hot%3D80|no rule .node_hot.; .nanopod alerts --rules. and GET' 'threshold=host_down%3D1|rule .host_down. has no threshold' \
+for bad in 'threshold=node_hot%3D80|no rule .node_hot.; .nanopod alerts --rules. lists them' 'threshold=node_gpu_hto%3D80|did you mean .node_gpu_hot.' 'threshold=host_down%3D1|rule .host_down. has no threshold' \
 	'threshold=node_gpu_xid%3D2|rule .node_gpu_xid. has no threshold' 'for=*_gpu_errors%3D60|told at once' 'for=*_gpu_xid%3D60|told at once' \
 	'for=balance_low%3D60|told at once' 'for=lease_ends%3D60|told at once' 'for=host_down%3D600000|at most 518400' 'threshold=node_gpu_hot%3D-1|RULE=NUMBER' 'threshold=node_gpu_hot|RULE=NUMBER' \
-	'threshold=node_gpu_hot%3Dnan|RULE=NUMBER' 'for=%3D3|RULE=NUMBER' "threshold=$(printf 'x%.0s' {1..300})%3D1|RULE=NUMBER"; do
+	'threshold=node_gpu_hot%3D60s|is degrees Celsius' 'threshold=lease_ends%3D60%25|is a time' 'for=host_down%3D60%25|RULE=NUMBER' \
+	'threshold=node_gpu_hot%3D60ss|RULE=NUMBER' 'threshold=node_gpu_hot%3Dnan|RULE=NUMBER' 'for=%3D3|RULE=NUMBER' "threshold=$(printf 'x%.0s' {1..300})%3D1|RULE=NUMBER"; do
 	as "$ACME" GET "/np/v1/alert_rules?${bad%%|*}" >/dev/null
 	like "$(http_status) $(cat "$TMP/.body")" "^422 .*${bad#*|}" "${bad%%|*} is refused"
 done

@@ -28,10 +28,10 @@ static const struct alert_rules_bounds {
 } alert_rules_bounds[] = {
 	[ALERT_NO_UNIT] = { 0, 0, "none", NULL },
 	[ALERT_CELSIUS] = { 1, 200, "celsius", "degrees Celsius, from 1 to 200" },
-	[ALERT_RATIO] = { 0.001, 1, "ratio", "a ratio, from 0.001 to 1" },
+	[ALERT_RATIO] = { 0.001, 1, "ratio", "a percentage or ratio, such as 95% or 0.95" },
 	[ALERT_COUNT] = { 1, 1e9, "count", "a count, 1 or more" },
-	[ALERT_SECONDS] = { 60, 90 * 86400, "seconds", "seconds, from 60 to 7776000" },
-	[ALERT_DOLLARS] = { 60, 90 * 86400, "seconds", "seconds, from 60 to 7776000" },
+	[ALERT_SECONDS] = { 60, 90 * 86400, "seconds", "a time, from 60s (a minute) to 7776000s (90 days)" },
+	[ALERT_DOLLARS] = { 60, 90 * 86400, "seconds", "a time, from 60s (a minute) to 7776000s (90 days)" },
 };
 
 /* A state and a debt have no threshold. */
@@ -40,12 +40,43 @@ static bool alert_rules_has(const struct alert_rule *r, bool threshold)
 	return threshold ? !isnan(r->threshold) : r->seconds != ALERT_AT_ONCE;
 }
 
-static bool alert_rules_number(const char *text, double *out)
+/* "80", "95%" or "7200s"; *unit: what follows the number, or '\0'. */
+static bool alert_rules_number(const char *text, double *out, char *unit)
 {
 	char *end;
 
 	*out = strtod(text, &end);
-	return *text && strspn(text, "0123456789.") == strlen(text) && !*end && isfinite(*out);
+	*unit = *end;
+	return end > text && strspn(text, "0123456789.") == (size_t)(end - text) && isfinite(*out) &&
+		(!*end || (strchr("%s", *end) && !end[1]));
+}
+
+/* A threshold in what its rule counts; -1: its unit is another one. */
+static double alert_rules_threshold(const struct alert_rules_bounds *b, double v, char unit)
+{
+	bool ratio = strcmp(b->unit, "ratio") == 0, seconds = strcmp(b->unit, "seconds") == 0;
+
+	if ((unit == '%' && !ratio) || (unit == 's' && !seconds))
+		return -1;
+	v = unit == '%' ? v / 100 : v;
+	return v < b->least || v > b->most ? -1 : v;
+}
+
+/* The rule that a person may have meant, or NULL. */
+static const char *alert_rules_near(const char *typed)
+{
+	const char *near = NULL;
+	size_t best = 4;
+
+	for (const struct alert_rule *r = alert_rules; r->name; r++) {
+		size_t far = str_distance(typed, r->name);
+
+		if (far < best) {
+			best = far;
+			near = r->name;
+		}
+	}
+	return near;
 }
 
 /* "RULE=NUMBER"; RULE may have * and ?. false: refused. */
@@ -55,22 +86,26 @@ static bool alert_rules_set(const struct request *q, struct reply *r, struct ale
 	const char *field = threshold ? "threshold" : "for", *equals = strrchr(text, '=');
 	size_t len = equals ? (size_t)(equals - text) : 0, named = 0, set = 0;
 	char pattern[NAMES_BYTES];
-	double v = 0;
+	const char *near;
+	double number = 0;
+	char unit = '\0';
 
-	if (!len || len >= sizeof pattern || !alert_rules_number(equals + 1, &v)) {
-		api_refuse(q, r, REASON_INVALID, field, "'%s' has values as RULE=NUMBER", field);
+	if (!len || len >= sizeof pattern || !alert_rules_number(equals + 1, &number, &unit) ||
+		(unit == '%' && !threshold)) {
+		api_refuse(q, r, REASON_INVALID, field, "'%s' has values as RULE=NUMBER, and units %% and s", field);
 		return false;
 	}
 	snprintf(pattern, sizeof pattern, "%.*s", (int)len, text);
 	for (struct alert_rule *x = rules; x->name; x++) {
 		const struct alert_rules_bounds *b = &alert_rules_bounds[x->unit];
+		double v = threshold ? alert_rules_threshold(b, number, unit) : number > FOR_MOST ? -1 : number;
 
 		if (!str_glob(pattern, x->name))
 			continue;
 		named++;
 		if (!alert_rules_has(x, threshold))
 			continue;
-		if (threshold ? v < b->least || v > b->most : v > FOR_MOST) {
+		if (v < 0) {
 			api_refuse(q, r, REASON_INVALID, field, "%s of rule '%s' is %s",
 				threshold ? "the threshold" : "the duration", x->name,
 				threshold ? b->say : "seconds, at most 518400 (6 days)");
@@ -82,9 +117,10 @@ static bool alert_rules_set(const struct request *q, struct reply *r, struct ale
 		else
 			x->seconds = (int64_t)v;
 	}
+	near = named ? NULL : alert_rules_near(pattern);
 	if (!named)
-		api_refuse(q, r, REASON_INVALID, field,
-			"no rule '%s'; 'nanopod alerts --rules' and GET /np/v1/alert_rules list them", pattern);
+		api_refuse(q, r, REASON_INVALID, field, "no rule '%s'; %s%s%s'nanopod alerts --rules' lists them",
+			pattern, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 	else if (!set)
 		api_refuse(q, r, REASON_INVALID, field, "rule '%s' has no %s", pattern,
 			threshold ? "threshold" : "duration: it is told at once");
