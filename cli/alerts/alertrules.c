@@ -61,8 +61,8 @@ static int alertrules_add(const char *text, const struct alertrules_kind *kind, 
 		return fail_set(f, -EINVAL, "cannot use '%.80s': %s is required, e.g. %s", text, kind->form,
 			kind->example);
 	if (strspn(text, "abcdefghijklmnopqrstuvwxyz_*?") != len)
-		return fail_set(f, -EINVAL, "no rule '%.*s'; 'nanopod alerts --rules' lists them", len < 80 ? (int)len : 80,
-			text);
+		return fail_set(f, -EINVAL, "no rule '%.*s'; 'nanopod alerts --rules' lists them",
+			len < 80 ? (int)len : 80, text);
 	if (!kind->read(text + len + 1, &v, &unit))
 		return fail_set(f, -EINVAL, "cannot use '%.80s'; e.g. %s", text, kind->example);
 	buf_addf(out, "&%s=", kind->parameter);

@@ -264,6 +264,7 @@ static void offer_options(struct asker *a, const struct option *const *tables)
 struct place {
 	const struct option *pending; /* the last word is its argument */
 	int positionals;              /* how many came before */
+	const char *words[2];         /* the first of them */
 	bool ended;                   /* options end: after "--", or the first positional of some commands */
 	int next;                     /* the first word that the walk did not reach */
 };
@@ -310,6 +311,8 @@ static struct place candidates_walk(const struct option *const *tables, char **w
 			at.ended = true;
 			return at;
 		} else {
+			if (at.positionals < 2)
+				at.words[at.positionals] = word;
 			at.positionals++;
 		}
 	}
@@ -321,6 +324,37 @@ static enum candidates_rest offer_argument(struct asker *a, const struct option 
 	const char *values = command_values(cmd, row);
 
 	return offer_kind(a, row->complete == COMPLETE_NONE && values ? COMPLETE_VALUES : row->complete, values);
+}
+
+/* Are they the positionals that came before, or, with more, the first of them? */
+static bool completion_fits(const struct completion *c, const struct place *at)
+{
+	const char *text = c->after;
+	int n = 0;
+
+	for (; *text; n++) {
+		size_t len = strcspn(text, " ");
+
+		if (n == 2 || n == at->positionals || strlen(at->words[n]) != len ||
+			strncmp(at->words[n], text, len) != 0)
+			return false;
+		text += len + (text[len] == ' ');
+	}
+	return c->more || n == at->positionals;
+}
+
+static enum candidates_rest offer_positional(struct asker *a, const struct command *cmd, const struct place *at)
+{
+	const struct completion *fits = NULL;
+
+	for (const struct completion *c = cmd->completions; c && c->after; c++)
+		if (completion_fits(c, at))
+			fits = c;
+	if (!fits)
+		return offer_kind(a, at->positionals ? cmd->complete_rest : cmd->complete_first, cmd->first_values);
+	if (fits->complete != COMPLETE_VALUES)
+		offer_values(a, fits->values);
+	return offer_kind(a, fits->complete, fits->values);
 }
 
 static enum candidates_rest offer_word(struct asker *a, const struct command *cmd, const struct place *at)
@@ -348,7 +382,7 @@ static enum candidates_rest offer_word(struct asker *a, const struct command *cm
 		return offer_kind(a, COMPLETE_COMMAND, NULL);
 	if (cmd->max_args >= 0 && at->positionals >= cmd->max_args)
 		return CANDIDATES_NOTHING;
-	return offer_kind(a, at->positionals ? cmd->complete_rest : cmd->complete_first, cmd->first_values);
+	return offer_positional(a, cmd, at);
 }
 
 /* Where options end at the first positional, every later word is one, except one "--". */

@@ -120,6 +120,14 @@ enum command_flags {
 	COMMAND_ACCOUNT = 2048,  /* what it shows is an account's: gets --account, for operators; with COMMAND_MARKET */
 };
 
+/* After the words "host add" the next positional completes to this; the last row whose words fit counts. */
+struct completion {
+	const char *after; /* at most two words; { 0 } ends the list */
+	enum complete complete;
+	const char *values; /* of COMPLETE_VALUES, or beside accounts: "a|b|c" */
+	bool more;          /* so do all that follow */
+};
+
 struct command {
 	const char *name;
 	const char *const *aliases;        /* ends with NULL; NULL where there are none */
@@ -134,6 +142,7 @@ struct command {
 	int min_args, max_args;            /* of positionals; max -1: any number */
 	enum complete complete_first, complete_rest; /* what positionals complete to */
 	const char *first_values;                    /* of COMPLETE_VALUES, or beside commands: "a|b|c" */
+	const struct completion *completions;        /* what they complete to after certain others, or NULL */
 	int (*run)(struct nanopod *np, const struct options *o); /* an enum status, or a remote status */
 };
 

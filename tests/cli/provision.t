@@ -97,6 +97,8 @@ like "$(echo $out)" "apply .*train.*slurm" "verbs, clusters and stacks"
 unlike "$out" "x\.y" "no hostile name"
 run complete provision verify tr
 is "$out" "train" "a cluster after a verb"
+is "$(complete provision stack '' | tr '\n' ' ')" "new check test " "the verbs of stack"
+is "$(complete provision stack check slu)$(complete provision stack test slu)$(complete provision stack check base slu)" "slurmslurmslurm" "their stacks"
 run complete kubeconfig t
 is "$out" "train" "and for kubeconfig"
 run_is 0 "list" np list -o json

@@ -104,6 +104,15 @@ static const struct example examples[] = {
 	{ 0 },
 };
 
+static const struct completion provision_completions[] = {
+	{ "stacks", COMPLETE_STACK, NULL, false },
+	{ "stack", COMPLETE_VALUES, "new|check|test", false },
+	{ "stack new", COMPLETE_NONE, NULL, true },
+	{ "stack check", COMPLETE_STACK, NULL, true },
+	{ "stack test", COMPLETE_STACK, NULL, false },
+	{ 0 },
+};
+
 const struct command cmd_provision = {
 	.name = "provision",
 	.args = "[VERB] [CLUSTER|FILE|STACK...]",
@@ -147,5 +156,6 @@ const struct command cmd_provision = {
 	.complete_rest = COMPLETE_CLUSTER_STACK,
 	.first_values = "apply|plan|verify|status|list|init|add|drop|drain|undrain|adduser|deluser|upgrade|remove|"
 			"bundle|stacks|stack",
+	.completions = provision_completions,
 	.run = provision_command,
 };

@@ -227,8 +227,9 @@ static bool alert_node_idles(const struct alert_rule *r, const struct alert_subj
 #define GPU_ROWS(of, word, heat, slow, errors, xid, next) \
 	{ word "_gpu_xid", ALERT_OF_##of, ALERT_WARNING, ALERT_NO_UNIT, NAN, ALERT_AT_ONCE, alert_xid_told, xid, 0, \
 		false, "{gpus}: its driver told Xid {value} within the last hour", next }, \
-		{ word "_gpu_errors", ALERT_OF_##of, ALERT_CRITICAL, ALERT_COUNT, 1, ALERT_AT_ONCE, alert_errors_grew, errors, \
-			0, true, "{gpus}: {value} memory errors that could not be corrected, in the last hour", next }, \
+		{ word "_gpu_errors", ALERT_OF_##of, ALERT_CRITICAL, ALERT_COUNT, 1, ALERT_AT_ONCE, alert_errors_grew, \
+			errors, 0, true, \
+			"{gpus}: {value} memory errors that could not be corrected, in the last hour", next }, \
 		{ word "_gpu_hot", ALERT_OF_##of, ALERT_WARNING, ALERT_CELSIUS, 87, 300, alert_part_over, heat, 0, \
 			false, "{gpus}: {value}, and {threshold} or more for {for}", next }, \
 		{ word "_gpu_throttled", ALERT_OF_##of, ALERT_WARNING, ALERT_RATIO, 0.5, 600, alert_part_over, slow, \
@@ -239,7 +240,8 @@ const struct alert_rule alert_rules[] = {
 	{ "balance_low", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, 86400, ALERT_AT_ONCE, alert_balance_low, 0, 0,
 		false, "keeping what runs now for {ahead} more costs {money}; {value} is available", "nanopod burn" },
 	{ "balance_owed", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, NAN, ALERT_AT_ONCE, alert_balance_owed, 0, 0,
-		false, "the account owes {money}; when it owes {value} more, it buys nothing new", "nanopod topup {debt}" },
+		false, "the account owes {money}; when it owes {value} more, it buys nothing new",
+		"nanopod topup {debt}" },
 	{ "balance_blocked", ALERT_OF_ACCOUNT, ALERT_CRITICAL, ALERT_DOLLARS, NAN, ALERT_AT_ONCE, alert_balance_blocked,
 		0, 0, false,
 		"the account owes {money}, so it buys nothing new until that is paid; what it paid for goes on",
@@ -448,8 +450,8 @@ static json_t *alert_json(const struct alert *a, const struct alert_subject *s)
 		"since", a->since ? json_integer(a->since) : json_null(), "value", alert_real(a->value), "threshold",
 		alert_real(a->rule->unit == ALERT_DOLLARS ? (double)a->money / 1e6 : a->rule->threshold), "unit",
 		(const char *[]){ "none", "celsius", "ratio", "count", "seconds", "dollars" }[a->rule->unit],
-		"for_seconds", (json_int_t)(a->rule->seconds > 0 ? a->rule->seconds : 0), "text", render_text(buf_text(&text)), "next",
-		render_text(buf_text(&next)));
+		"for_seconds", (json_int_t)(a->rule->seconds > 0 ? a->rule->seconds : 0), "text",
+		render_text(buf_text(&text)), "next", render_text(buf_text(&next)));
 	buf_release(&text);
 	buf_release(&next);
 	return made;
