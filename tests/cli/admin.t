@@ -24,6 +24,13 @@ run admin account list -o json
 is "$(printf '%s' "$out" | jq -c '[.[] | [.account, .available, .available_micros]]')" '[["alice","74.500000",74500000]]' "account list"
 is "$("$NANOPOD" complete -- report usage --account '' | cut -f1) $("$NANOPOD" complete -- alerts --account=al | cut -f1)" "alice --account=alice" \
 	"whose names completion offers from then on"
+offers() { "$NANOPOD" complete -- admin "$@" | cut -f1 | tr '\n' ' '; }
+is "$(offers token list --account '')$(offers announce --account '')$(offers credit '')$(offers grant add x y 5 --sponsor '')" "alice alice alice alice " \
+	"to the operator, too"
+is "$(offers account '')|$(offers account set '')|$(offers token '')|$(offers credit alice '')" "list add show suspend open set |alice |list revoke alice |" \
+	"after each action what it takes"
+run admin account list --watch
+like "$status $err" "^2 .*only 'admin overview' and 'admin meter' have --watch" "--watch where nothing is watched"
 run_is 0 "account suspend" admin account suspend alice
 like "$out" suspended "is suspended"
 run_is 0 "account open" admin account open alice

@@ -61,6 +61,19 @@ ok "and sees what changes" wait_for 60 suspended
 kill -TERM $watch
 wait $watch
 is "$? $(cat "$TMP/watched.err")" "143 " "until a signal"
+# watched_as FORMAT PATTERN: until two lines match it.
+watched_as() {
+	"$NANOPOD" admin overview --watch --every 100ms -o "$1" >"$TMP/watched" 2>/dev/null &
+	watch=$!
+	twice() { [ "$(grep -c "$1" "$TMP/watched")" -ge 2 ]; }
+	ok "--watch -o $1 looks twice" wait_for 60 twice "$2"
+	kill -TERM $watch
+	wait $watch
+}
+watched_as csv '^hosts.down,'
+is "$(grep -c '^figure,value' "$TMP/watched")" 1 "with one header"
+watched_as table '^Hosts'
+ok "an empty line parts two looks" grep -q '^$' "$TMP/watched"
 operator PATCH /np/v1/accounts/acme '{"state":"suspended"}' >/dev/null
 run_is 2 "no field of that name" overview --fields nothing
 

@@ -423,11 +423,17 @@ static const struct action actions[] = {
 
 static int admin_command(struct nanopod *np, const struct options *o)
 {
+	char **words = option_argv(o);
+	bool watches = *words && (strcmp(*words, "overview") == 0 || (strcmp(*words, "meter") == 0 && !words[1]));
+
+	if (*words && !watches && option_given(o, "watch"))
+		return print_fail_field(np, STATUS_USAGE, "--watch", NULL,
+			"only 'admin overview' and 'admin meter' have --watch");
 	return action_run(np, o, "admin", actions, NULL);
 }
 
 static const struct option options[] = {
-	{ "account", 0, OPTION_STRING, "ACCOUNT",
+	{ "account", 0, OPTION_STRING, "ACCOUNT", .complete = COMPLETE_ACCOUNT,
 		.help = "host, offer: account that owns the hosts, for the operator; token list, grant list, "
 			"payment list: this one alone; announce: account that reads it, default: all do" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
@@ -446,7 +452,7 @@ static const struct option options[] = {
 			"floor.CHECK, "
 			"verify_hours, recheck_percent; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
-	{ "type", 't', OPTION_STRING, "ALIAS", .help = "host add: type of its nodes" },
+	{ "type", 't', OPTION_STRING, "ALIAS", .complete = COMPLETE_TYPE, .help = "host add: type of its nodes" },
 	{ "from", 0, OPTION_STRING, "TIME",
 		.help = "host add, offer, announce: start; default: now; meter: first usage to send, if nothing "
 			"was sent before; default: all; meter check: default: this month" },
@@ -454,7 +460,8 @@ static const struct option options[] = {
 		.help = "host add, offer, announce, grant, facts: end; default: none; reputation: until when the score "
 			"counts; "
 			"default: 90 days" },
-	{ "sponsor", 0, OPTION_STRING, "ACCOUNT", .help = "grant add: account that pays" },
+	{ "sponsor", 0, OPTION_STRING, "ACCOUNT", .complete = COMPLETE_ACCOUNT,
+		.help = "grant add: account that pays" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
 	{ "severity", 0, OPTION_ENUM, .values = "info|warning|critical", .fallback = "info",
@@ -505,6 +512,29 @@ static const struct example examples[] = {
 	{ 0 },
 };
 
+static const struct completion admin_completions[] = {
+	{ "account", COMPLETE_VALUES, "list|add|show|suspend|open|set", false },
+	{ "account show", COMPLETE_ACCOUNT, NULL, false },
+	{ "account suspend", COMPLETE_ACCOUNT, NULL, false },
+	{ "account open", COMPLETE_ACCOUNT, NULL, false },
+	{ "account set", COMPLETE_ACCOUNT, NULL, false },
+	{ "credit", COMPLETE_ACCOUNT, NULL, false },
+	{ "refund", COMPLETE_ACCOUNT, NULL, false },
+	{ "token", COMPLETE_ACCOUNT, "list|revoke", false },
+	{ "sku", COMPLETE_VALUES, "list|add|set", false },
+	{ "sku set", COMPLETE_TYPE, NULL, false },
+	{ "host", COMPLETE_VALUES, "list|add|down|up|retire", false },
+	{ "announce", COMPLETE_VALUES, "list|end", false },
+	{ "grant", COMPLETE_VALUES, "list|add|end", false },
+	{ "grant add", COMPLETE_ACCOUNT, NULL, false },
+	{ "payment", COMPLETE_VALUES, "list|claim", false },
+	{ "facts", COMPLETE_ACCOUNT, NULL, false },
+	{ "reputation", COMPLETE_ACCOUNT, NULL, true },
+	{ "meter", COMPLETE_VALUES, "check", false },
+	{ "policy", COMPLETE_VALUES, "set", false },
+	{ 0 },
+};
+
 const struct command cmd_admin = {
 	.name = "admin",
 	.args = "ACTION [ARGUMENT...]",
@@ -538,5 +568,6 @@ const struct command cmd_admin = {
 	.first_values =
 		"overview|account|credit|refund|token|sku|host|offer|announce|grant|payment|facts|reputation|meter|"
 		"policy",
+	.completions = admin_completions,
 	.run = admin_command,
 };

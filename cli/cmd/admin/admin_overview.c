@@ -272,15 +272,10 @@ static void overview_add_type(struct rows *r, const struct model_overview_type *
 	}
 }
 
-static int overview_rows(struct nanopod *np, const struct options *o, const struct model_overview *v)
+static void overview_fill(struct nanopod *np, struct rows *r, const struct model_overview *v)
 {
 	char name[100], value[CELL_TEXT];
-	struct rows *r;
-	int rc;
 
-	r = rows_new(np, o, overview_columns, &rc);
-	if (!r)
-		return rc;
 	for (size_t i = 0; i < FIGURES; i++) {
 		int64_t n = figure_value(v, &figures[i]);
 
@@ -292,6 +287,16 @@ static int overview_rows(struct nanopod *np, const struct options *o, const stru
 	for (size_t i = 0; i < v->type_count; i++)
 		overview_add_type(r, &v->types[i]);
 	rows_add(r, (const char *[]){ "away.total", cell_int(v->away_total, value) });
+}
+
+static int overview_rows(struct nanopod *np, const struct options *o, const struct model_overview *v)
+{
+	int rc;
+	struct rows *r = rows_new(np, o, overview_columns, &rc);
+
+	if (!r)
+		return rc;
+	overview_fill(np, r, v);
 	return rows_end(r);
 }
 
@@ -419,28 +424,45 @@ static int overview_show(struct market_link *m, const struct options *o, const s
 						     : overview_rows(m->np, o, v);
 }
 
+/* Between two looks: a terminal is cleared, elsewhere an empty line parts what people read. */
+static void overview_part(struct nanopod *np, bool first)
+{
+	if (np->tty_out)
+		fputs("\033[H\033[J", np->out);
+	else if (!first && cell_for_people(np))
+		fputc('\n', np->out);
+}
+
 /* Until a signal: on a terminal it is drawn again, elsewhere each look follows the one before. */
 static int overview_watch(struct market_link *m, const struct options *o, bool rows)
 {
 	int number = 0, rc, status = 0;
-	bool told = false;
+	bool told = false, first = true;
+	struct rows *csv = m->np->format == FORMAT_CSV ? rows_new(m->np, o, overview_columns, &status) : NULL;
 
 	while (!status && !ferror(m->np->out)) {
 		struct model_overview v;
 
 		rc = overview_ask(m, &v);
-		if (rc && !client_retryable(rc) && rc != CLIENT_STOPPED)
+		if (rc && !client_retryable(rc) && rc != CLIENT_STOPPED) {
+			rows_drop(csv);
 			return market_fail(m, "cannot show the market");
+		}
 		if (rc && rc != CLIENT_STOPPED && !told)
 			print_warn(m->np, "cannot ask the market: %s; trying again", m->fail.text);
 		told = rc != 0;
-		if (!rc && m->np->tty_out)
-			fputs("\033[H\033[J", m->np->out);
-		status = rc ? 0 : overview_show(m, o, &v, rows);
+		if (!rc && csv) { /* one list: its header comes once */
+			overview_fill(m->np, csv, &v);
+		} else if (!rc) {
+			overview_part(m->np, first);
+			status = overview_show(m, o, &v, rows);
+			first = false;
+		}
 		fflush(m->np->out);
 		if (!status && signals_rest(option_ms(o, "every"), &number))
 			status = number == SIGTERM ? STATUS_TERM : STATUS_INT;
 	}
+	rows_drop(csv);
 	return status;
 }
 
