@@ -77,6 +77,20 @@ one "scontrol update JobId=$JOB StartTime=now" # Slurm lets two minutes pass
 ok "and the job runs" wait_for 200 is_job "$JOB" 'COMPLETED .*' || { diag "$(job "$JOB")"; says; }
 is "$(in_node train-2 "cat /root/slurm-$JOB.out")" train-2 "there"
 
+# ---- Where the check cannot tell Slurm why ----
+in_node_stdin train-2 'cat >/etc/nanopod-health.d/away && chmod 755 /etc/nanopod-health.d/away' <<'END'
+#!/bin/sh
+mv /usr/bin/scontrol /usr/bin/scontrol.away 2>/dev/null
+exit 1
+END
+SAID=$(one 'cd /root && timeout 60 srun -w train-2 hostname 2>&1')
+RC=$?
+ok "srun on a node that turns out to be sick ends with an error ($RC)" test $RC -ne 0 -a $RC -ne 124 || diag "$SAID"
+ok "Slurm drains the node with a reason of its own" wait_for 60 is_node train-2 'drained|Prolog error' || says
+in_node train-2 'rm /etc/nanopod-health.d/away; mv /usr/bin/scontrol.away /usr/bin/scontrol'
+look train-2
+ok "and it comes back" wait_for 20 is_node train-2 "$HEALTHY" || says
+
 # ---- After a job ----
 JOB=$(one 'cd /root && sbatch --parsable -w train-2 --wrap "printf \"#!/bin/sh\nexit 1\n\" >/etc/nanopod-health.d/links && chmod 755 /etc/nanopod-health.d/links"')
 ok "a job that leaves its node sick" wait_for 60 is_node train-2 'drained|nanopod: links fails' || says
