@@ -27,11 +27,12 @@ marketd_stop
 marketd_start --test-clock=$NOW --stripe-key-file "$TMP/key" --stripe-webhook-secret-file "$TMP/secrets" \
 	--stripe-url "$(cat "$TMP/server.url")" || exit 1
 
+market=$(operator GET /np/v1 | jq -r .id)
 # told ACCOUNT: Stripe tells that its checkout 1 was paid.
 told() {
 	body="{\"id\":\"evt_1\",\"object\":\"event\",\"type\":\"checkout.session.completed\",\"data\":{\"object\":{\"id\":\"cs_test_$2\",
 		\"mode\":\"payment\",\"payment_status\":\"paid\",\"amount_total\":$3,\"currency\":\"usd\",\"payment_intent\":\"pi_$2\",
-		\"metadata\":{\"nanopod_account\":\"$1\"}}}}"
+		\"metadata\":{\"nanopod_market\":\"$market\",\"nanopod_account\":\"$1\"}}}}"
 	hex=$(printf '%s.%s' "$NOW" "$body" | openssl dgst -sha256 -hmac whsec_one | sed 's/.*= //')
 	http_call "$NANOPOD_URL" POST /np/v1/stripe "$body" -H "Stripe-Signature: t=$NOW,v1=$hex" >/dev/null
 }

@@ -66,11 +66,12 @@ function serve() {
 let events = 0;
 const event = (type, object) => ({ id: 'evt_' + (++events), object: 'event', api_version: '2024-06-20', type, created: 1800000000,
 	livemode: false, data: { object } });
+const ours = account => ({ nanopod_market: process.env.MARKET_ID, ...(account && { nanopod_account: account }) });
 const paid = (n, cents, account) => event('checkout.session.completed', { id: 'cs_' + n, object: 'checkout.session', mode: 'payment',
 	payment_status: 'paid', amount_total: cents, currency: 'usd', payment_intent: 'pi_' + n,
-	metadata: account ? { nanopod_account: account } : {} });
+	metadata: ours(account) });
 const refunded = (n, cents, account) => event('charge.refunded', { id: 'ch_' + n, object: 'charge', payment_intent: 'pi_' + n,
-	amount_refunded: cents, currency: 'usd', metadata: account ? { nanopod_account: account } : {} });
+	amount_refunded: cents, currency: 'usd', metadata: ours(account) });
 const dispute = (n, cents, type, status) => event('charge.dispute.' + type, { id: 'dp_' + n, object: 'dispute', charge: 'ch_' + n,
 	payment_intent: 'pi_' + n, amount: cents, currency: 'usd', status });
 

@@ -30,6 +30,8 @@ STRIPE=(--stripe-key-file "$TMP/key" --stripe-webhook-secret-file "$TMP/secrets"
 v2_start "${STRIPE[@]}"
 id_of() { operator GET "/np/v1/accounts/$1" | json .id; }
 ACME_ID=$(id_of acme)
+MARKET_ID=$(operator GET /np/v1 | jq -r .id)
+export MARKET_ID
 available() { operator GET "/np/v1/accounts/${1:-acme}" | jq -r .balances.available_dollars; }
 
 # ---- A page to pay ----
@@ -40,6 +42,8 @@ form=$(sed -n 2p "$TMP/server.log")
 is "$(jq -r '.form | .["metadata[nanopod_account]"] + " " + .["payment_intent_data[metadata][nanopod_account]"] + " " +
 	.["line_items[0][price_data][unit_amount]"] + " " + .success_url' <<<"$form")" "$ACME_ID $ACME_ID 5000 https://market.example.org/" \
 	"Stripe hears whose it is, and how much"
+is "$(jq -r '.form | .["metadata[nanopod_market]"] + " " + .["payment_intent_data[metadata][nanopod_market]"]' <<<"$form")" \
+	"$MARKET_ID $MARKET_ID" "and of which market"
 as "$ACME" POST /np/v1/topups '{"amount_dollars":"50.00","return_url":"https://market.example.org/"}' -H 'Idempotency-Key: first' >"$TMP/again"
 is "$(jq -r .id <"$TMP/again")" "$(jq -r .id <"$TMP/topup")" "asked again it is the same page"
 as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"50.00"}' -H 'Idempotency-Key: first' >"$TMP/other"
@@ -71,12 +75,13 @@ hook() {
 	hook_raw "$hook_file" "$hook_signature"
 }
 hook_raw() { http_call "$NANOPOD_URL" POST /np/v1/stripe '' --data-binary "@$1" -H "Stripe-Signature: $2" -H 'Content-Type: application/json' >/dev/null; }
-event() { # event TYPE OBJECT
-	printf '{"id":"evt_%s","object":"event","type":"%s","data":{"object":%s}}' "$RANDOM" "$1" "$2" >"$TMP/event"
+event() { # event TYPE OBJECT [LIVE]
+	printf '{"id":"evt_%s","object":"event","type":"%s","livemode":%s,"data":{"object":%s}}' \
+		"$RANDOM" "$1" "${3:-false}" "$2" >"$TMP/event"
 }
-session() { # session N CENTS [CURRENCY] [ACCOUNT]
+session() { # session N CENTS [CURRENCY] [ACCOUNT] [METADATA] [LIVE]
 	event checkout.session.completed "{\"id\":\"cs_$1\",\"mode\":\"payment\",\"payment_status\":\"paid\",\"amount_total\":$2,
-		\"currency\":\"${3:-usd}\",\"payment_intent\":\"pi_$1\",\"metadata\":{\"nanopod_account\":\"${4:-$ACME_ID}\"}}"
+		\"currency\":\"${3:-usd}\",\"payment_intent\":\"pi_$1\",\"metadata\":{${5-\"nanopod_market\":\"$MARKET_ID\",}\"nanopod_account\":\"${4:-$ACME_ID}\"}}" "${6:-false}"
 }
 before=$(available)
 session a 4200
@@ -126,6 +131,25 @@ hook "$TMP/event" "$NOW" whsec_new
 session d 100
 hook "$TMP/event" "$NOW" whsec_one
 is "$(http_status) $(available)" "204 100045.000000" "while a secret rolls, both count"
+
+# ---- Others at the same account of Stripe ----
+quiet() { # quiet ANSWER TEXT: the event that $TMP/event has counts nothing
+	hook "$TMP/event" "$NOW" whsec_one
+	is "$(http_status) $(available) $(operator GET '/np/v1/payments?unclaimed=true' | jq -c '[.data[].reference]')" \
+		"$1 100045.000000 []" "$2"
+}
+session other 100 usd "$ACME_ID" '"nanopod_market":"0123456789abcdef0123456789abcdef",'
+quiet 204 "what another market sold counts nothing here, though the account has the same id"
+session shop 100 usd "$ACME_ID" ''
+quiet 204 "nor what names no market"
+session other 100 eur "$ACME_ID" '"nanopod_market":"0123456789abcdef0123456789abcdef",'
+quiet 204 "nor is another's currency looked at"
+event charge.refunded '{"id":"ch_shop","payment_intent":"pi_shop","amount_refunded":77,"currency":"usd","metadata":{}}'
+quiet 204 "nor what such a one gives back"
+like "$(cat "$MARKETD_LOG")" "event evt_[0-9]* of Stripe is not of this market" "and the log says so"
+session live 100 usd "$ACME_ID" "\"nanopod_market\":\"$MARKET_ID\"," true
+quiet 422 "live events are refused where the key is of the test mode"
+like "$(cat "$MARKETD_LOG")" "audit: event evt_[0-9]* of Stripe is not counted: it is of Stripe's live mode" "and the log says so"
 
 session e 100 eur
 hook "$TMP/event" "$NOW" whsec_one

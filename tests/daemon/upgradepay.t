@@ -22,12 +22,13 @@ told() { # told TYPE OBJECT
 	hex=$(printf '%s.%s' "$((NOW + 600))" "$body" | openssl dgst -sha256 -hmac whsec_one | sed 's/.*= //')
 	http_call "$NANOPOD_URL" POST /np/v1/stripe "$body" -H "Stripe-Signature: t=$((NOW + 600)),v1=$hex" >/dev/null
 }
+market=$(operator GET /np/v1 | json .id)
 acme=$(operator GET /np/v1/accounts/acme | json .id)
 is "$(available)" 99976.000000 "its money is there"
 told charge.dispute.created '{"id":"dp_1","payment_intent":"pi_1","amount":10000000,"currency":"usd","status":"needs_response"}'
 is "$(http_status) $(available)" "204 99976.000000" "a dispute of nobody's payment waits"
 told checkout.session.completed "{\"id\":\"cs_1\",\"payment_status\":\"paid\",\"amount_total\":1000,\"currency\":\"usd\",\"payment_intent\":\"pi_1\",
-	\"metadata\":{\"nanopod_account\":\"$acme\"}}"
+	\"metadata\":{\"nanopod_market\":\"$market\",\"nanopod_account\":\"$acme\"}}"
 is "$(http_status) $(available)" "204 -14.000000" "until it is known whose it is"
 marketd_kill
 ok "check finds nothing wrong with what came of it" "$MARKETD" check --data "$MARKETD_DATA"

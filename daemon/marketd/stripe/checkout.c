@@ -154,6 +154,13 @@ bool stripe_sells(const struct stripe *s)
 	return s && s->key;
 }
 
+bool stripe_in_mode(const struct stripe *s, bool live)
+{
+	const char *mode = s->key && s->key[0] ? s->key + 1 : ""; /* after 's', or 'r' of a restricted one */
+
+	return live ? !str_starts(mode, "k_test_") : !str_starts(mode, "k_live_");
+}
+
 const char *const *stripe_secrets(const struct stripe *s, size_t *count)
 {
 	*count = s->secret_count;
@@ -189,7 +196,8 @@ static int checkout_form(struct buf *b, const struct checkout_wish *w)
 		{ "line_items[0][price_data][currency]", "usd" }, { "line_items[0][price_data][unit_amount]", cents },
 		{ "line_items[0][price_data][product_data][name]", w->what }, { "success_url", w->back },
 		{ "cancel_url", w->back }, { "client_reference_id", w->account },
-		{ "metadata[" WEBHOOK_ACCOUNT "]", w->account },
+		{ "metadata[" WEBHOOK_MARKET "]", w->market }, { "metadata[" WEBHOOK_ACCOUNT "]", w->account },
+		{ "payment_intent_data[metadata][" WEBHOOK_MARKET "]", w->market },
 		{ "payment_intent_data[metadata][" WEBHOOK_ACCOUNT "]", w->account }, /* refunds have that one */
 	};
 	int rc = 0;

@@ -35,6 +35,7 @@ struct stripe_settings {
 struct checkout_wish {
 	char key[CHECKOUT_KEY + 1]; /* Stripe makes one page for each, however often it is asked */
 	int64_t cents;
+	const char *market;         /* np_payments.h:payments_market */
 	const char *account, *what; /* the account's id; what is paid for, for people */
 	const char *back;           /* the address to which Stripe leads back */
 };
@@ -55,6 +56,7 @@ void stripe_free(struct stripe *s);
 int stripe_reload(struct stripe *s, struct fail *f);
 
 bool stripe_sells(const struct stripe *s); /* it has a key, so that there are pages to pay */
+bool stripe_in_mode(const struct stripe *s, bool live); /* its key may be of that mode, live or test */
 const char *const *stripe_secrets(const struct stripe *s, size_t *count);
 
 /*

@@ -86,6 +86,7 @@ static int webhook_disputed(const json_t *o, struct webhook_news *n, struct fail
 		return 1;
 	rc = webhook_cents(o, "amount", &cents, why);
 	n->part = webhook_id(o, "id");
+	n->bare = true;
 	n->step = won || lost ? 2 : 1;
 	n->micros = won ? 0 : -cents * CENT;
 	return rc;
@@ -120,7 +121,7 @@ int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why
 	struct webhook_news n = { .id = webhook_id(event, "id") };
 	int rc;
 
-	out->id = n.id;
+	*out = n;
 	if (!n.id || !word || strcmp(word, "event") != 0 || !json_is_object(o))
 		return fail_set(why, -EINVAL, "it is no event of Stripe's");
 	if (!kind)
@@ -128,11 +129,10 @@ int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why
 	n.payment = webhook_id(o, "payment_intent");
 	if (!n.payment) /* older than those: the charge itself, or what it names */
 		n.payment = webhook_id(o, "charge") ? webhook_id(o, "charge") : webhook_id(o, "id");
+	n.live = json_is_true(json_object_get(event, "livemode"));
+	n.market = webhook_text(json_object_get(o, "metadata"), WEBHOOK_MARKET);
 	n.account = webhook_text(json_object_get(o, "metadata"), WEBHOOK_ACCOUNT);
 	rc = kind->read(o, &n, why);
-	if (rc == 0 && (!n.part || !n.payment))
-		return fail_set(why, -EINVAL, "it names no payment");
-	if (rc == 0)
-		*out = n;
-	return rc;
+	*out = n;
+	return rc == 0 && (!n.part || !n.payment) ? fail_set(why, -EINVAL, "it names no payment") : rc;
 }

@@ -7,6 +7,7 @@
 #define MARKETD_STRIPE_WEBHOOK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,8 @@
 
 enum { WEBHOOK_SECRETS = 4, WEBHOOK_TOLERANCE = 300 /* seconds */ };
 
-/* The member of Stripe's metadata that has the account's id. */
+/* The members of Stripe's metadata that have the market's id and the account's, which is alike in every market. */
+#define WEBHOOK_MARKET "nanopod_market"
 #define WEBHOOK_ACCOUNT "nanopod_account"
 
 /* Whether one of the secrets signed this body at about `now`, by the header "t=…,v1=…". 0, or -EPERM with why. */
@@ -26,11 +28,13 @@ struct webhook_news {
 	const char *id;      /* of the event */
 	const char *payment; /* of the payment that it is of */
 	const char *part;    /* a checkout, a charge, a dispute … of it */
-	const char *account; /* as we gave it to Stripe; NULL: the event does not say */
+	const char *market, *account; /* as we gave them to Stripe; NULL: the event does not say */
+	bool bare;                    /* Stripe copies no metadata into such a thing */
+	bool live;                    /* of Stripe's live mode */
 	int64_t step, micros;
 };
 
-/* 0; 1: it moves no money; -EINVAL with a sentence: it cannot be counted. id is set where there is one. */
+/* 0; 1: it moves no money; -EINVAL with a sentence: it cannot be counted, and what else can be read is set. */
 int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why);
 
 #endif

@@ -6,6 +6,8 @@
 #include "marketd/api/np/np_payments.h"
 
 #include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "market/ident.h"
@@ -15,6 +17,23 @@
 #include "marketd/api/render.h"
 #include "marketd/stripe/checkout.h"
 #include "marketd/stripe/webhook.h"
+
+/*
+ * Of the hash of the oldest token: chance made it, a backup has it, and no token is ever forgotten. Hashed again, it says
+ * nothing of the token.
+ */
+const char *payments_market(const struct engine *e, char room[MARKET_TEXT])
+{
+	const struct token *oldest = engine_token_after(e, 0, 0);
+	unsigned char sum[EVP_MAX_MD_SIZE] = "";
+	unsigned len = 0;
+
+	room[0] = '\0';
+	if (oldest && EVP_Digest(oldest->hash, TOKEN_HASH, sum, &len, EVP_sha256(), NULL) == 1)
+		for (int i = 0; i < (MARKET_TEXT - 1) / 2; i++)
+			snprintf(room + 2 * i, 3, "%02x", sum[i]);
+	return room;
+}
 
 /* ---- What is told ------------------------------------------------------------------------ */
 
@@ -110,7 +129,20 @@ static int payment_apply(struct api *api, const struct request *q, struct event 
 	return rc;
 }
 
-/* What Stripe knows as an account may be another market's: then the operator has to look. */
+/*
+ * Stripe tells every endpoint of its account everything. What bears no metadata is ours where we know the payment; a
+ * payment that is not known yet may come later, so what went back of it waits.
+ */
+static bool payment_ours(const struct engine *e, const struct webhook_news *n)
+{
+	char market[MARKET_TEXT];
+
+	if (n->market)
+		return strcmp(n->market, payments_market(e, market)) == 0;
+	return n->bare || (n->payment && engine_payment_known(e, n->payment));
+}
+
+/* One that was removed, or that somebody wrote at Stripe: then the operator has to look. */
 static uint64_t payment_account(const struct engine *e, const char *text)
 {
 	const struct account *a;
@@ -137,10 +169,18 @@ static int payment_take(struct api *api, const struct request *q, struct reply *
 	struct fail why = { 0 };
 	int rc = webhook_read(event, &n, &why);
 
-	if (rc < 0)
-		return payment_refuse(api, q, r, n.id, why.text);
 	if (rc > 0)
 		return api_nothing(r);
+	if ((n.payment || n.market) && !payment_ours(e, &n)) {
+		log_at(api->log, LOG_INFO, "event %.100s of Stripe is not of this market, so it does not count", n.id);
+		return api_nothing(r);
+	}
+	if (rc < 0)
+		return payment_refuse(api, q, r, n.id, why.text);
+	if (!stripe_in_mode(api->stripe, n.live))
+		return payment_refuse(api, q, r, n.id,
+			n.live ? "it is of Stripe's live mode, and the key in --stripe-key-file of its test mode"
+			       : "it is of Stripe's test mode, and the key in --stripe-key-file of its live mode");
 	ev.account = payment_account(e, n.account);
 	ev.name = n.payment;
 	ev.text = n.part;

@@ -52,6 +52,8 @@ static const struct schema_field market[] = {
 	TIME("now", FIELD_REQUIRED),
 	{ "minute", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of the last tick, since the epoch" },
 	{ "test_clock", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "id", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
+		"the same for ever: nanopod_market in Stripe's metadata; null: no token was made yet" },
 	{ "topups", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "people pay for their accounts: POST /np/v1/topups" },
 	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
 	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "sha256//…, to pin; null: no TLS" },

@@ -71,7 +71,7 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	struct checkout_wish w = { .key = "" };
-	char id[IDENT_TEXT], what[TOPUP_TEXT];
+	char id[IDENT_TEXT], market[MARKET_TEXT], what[TOPUP_TEXT];
 	struct checkout_page page;
 	struct fail why = { 0 };
 	uint64_t account;
@@ -85,6 +85,10 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 			"this market takes no payments; ask its operator for a credit");
 	if (!topup_key(q, account, w.back, w.key))
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
+	w.market = payments_market(e, market);
+	if (!*w.market)
+		return api_refuse(q, r, REASON_WRONG_STATE, NULL,
+			"no token was made yet; make one with 'nanopod admin token ACCOUNT'");
 	w.account = ident_text(IDENT_ACCOUNT, account, id);
 	snprintf(what, sizeof what, "Balance of account %.250s at %.100s", engine_account(e, account)->name,
 		api->name ? api->name : "nanopod");
