@@ -131,6 +131,7 @@ nanopod_SOURCES += \
 	cli/cmd/provision/provision_set.c \
 	cli/cmd/provision/provision_stack.c \
 	cli/cmd/provision/provision_stackcheck.c \
+	cli/cmd/provision/shellcode.c cli/cmd/provision/shellcode.h \
 	cli/cmd/provision/provision_takeoff.c \
 	cli/cmd/provision/provision_upgrade.c \
 	cli/cmd/provision/provision_users.c \

@@ -215,6 +215,7 @@ run_is 5 "stack new of one that is there" stack new mine
 like "$err" "$TMP/stacks/mine/stack.yaml" "says where"
 run_is 2 "stack new of a name that is none" stack new ../x
 run_is 2 "stack without a verb that it knows" stack tset mine
+like "$err" "no action 'provision stack tset'; available: new, check and test" "says which there are"
 run_is 3 "stack check of one that is none" stack check mien
 like "$err" "did you mean 'mine'" "names the nearest"
 XDG_CONFIG_HOME=$TMP/home NANOPOD_STACKS='' run_is 5 "stack new with the name of one that comes with nanopod" stack new slurm
@@ -231,12 +232,26 @@ want() {
 	for word in $(np_membrs nodes); do ! np_is_not "$word"; done
 }
 helper() { :; }
+# It's what a shell doesn't run; neither is what follows.
+quoted() {
+	printf '%s' "a; np_words" 'b; np_words' \; np_words2=1
+	awk '
+		np_program { print "'"$(np_called)"'" }
+		np_program
+	'
+	cat <<EOF
+np_foo
+EOF
+	echo $((1 << 2)) "it's ${1:-np_x}"; np_after
+}
 END
 is "$(said)" "greet.sh:3 no function 'np_chnging'; did you mean 'np_changing'?
 greet.sh:4 no setting 'txt'; did you mean 'text'?
 greet.sh:4 no function 'np_fil'; did you mean 'np_file'?
 greet.sh:5 no function 'np_membrs'; did you mean 'np_members'?
-greet.sh:5 no function 'np_is_not'; nanopod-stacks(7) lists all" "functions and settings that are none, by line" || diag "$(cat "$TMP/said" "$TMP/said.err")"
+greet.sh:5 no function 'np_is_not'; nanopod-stacks(7) lists all
+greet.sh:12 no function 'np_called'; did you mean 'np_enabled'?
+greet.sh:18 no function 'np_after'; nanopod-stacks(7) lists all" "functions and settings that are none, by line" || diag "$(cat "$TMP/said" "$TMP/said.err")"
 run_is 11 "its exit status" stack check mine
 printf 'want() {\n\tif true; then\n}\n' >stacks/mine/greet.sh
 like "$(said)" "^greet.sh:3 .*[Ss]yntax error" "what is no shell"

@@ -334,7 +334,6 @@ int provision_stack(struct nanopod *np, const struct options *o, char **words)
 		return print_fail(np, STATUS_USAGE, NULL, "type 'nanopod provision stack %s %s'", v->name, v->usage);
 	}
 	return print_fail(np, STATUS_USAGE,
-		"'nanopod provision stack new NAME', 'stack check' or 'stack test STACK -w HOST'; "
-		"'nanopod provision stacks' lists all",
-		"'%.60s' is nothing that 'provision stack' does", *words);
+		"'nanopod provision stacks' lists stacks, 'nanopod provision stacks STACK' shows one",
+		"no action 'provision stack %.60s'; available: new, check and test", *words);
 }

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "cli/local/daemons.h"
 #include "cli/cmd/provision/provision.h"
+#include "cli/cmd/provision/shellcode.h"
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "conf/conf.h"
@@ -311,8 +312,8 @@ static bool is_setting(const char *name, size_t len, const char *line, const cha
 	return braces ? p[len] != '-' && !str_starts(p + len, ":-") : p > line && p[-1] == '$';
 }
 
-/* A line's calls of np_… and its $S_…; a comment has none. */
-static void check_line(struct stackcheck *c, const char *file, unsigned number, const char *line)
+/* A line's calls of np_… and its $S_…; a comment has none. code: the line without what is no code. */
+static void check_line(struct stackcheck *c, const char *file, unsigned number, const char *line, const char *code)
 {
 	const char *p = line + strspn(line, " \t");
 	char name[TOKEN_MAX];
@@ -327,7 +328,8 @@ static void check_line(struct stackcheck *c, const char *file, unsigned number, 
 			continue;
 		}
 		snprintf(name, sizeof name, "%.*s", (int)(n < TOKEN_MAX ? n : TOKEN_MAX - 1), p);
-		if (str_starts(name, "np_") && p[n] != '=' && !str_starts(p + n, "()") && is_command(line, p))
+		if (str_starts(code + (p - line), "np_") && p[n] != '=' && !str_starts(p + n, "()") &&
+			is_command(code, code + (p - line)))
 			check_call(c, file, number, name);
 		else if (is_setting(name, n, line, p))
 			check_setting(c, file, number, name + 2);
@@ -337,10 +339,15 @@ static void check_line(struct stackcheck *c, const char *file, unsigned number, 
 
 static void stackcheck_words(struct stackcheck *c, const char *name, struct buf *text)
 {
+	char *copy = strdup(buf_text(text)), *code = copy;
 	unsigned number = 0;
 
+	if (!copy)
+		command_nomem();
+	shellcode_only(copy);
 	for (char *rest = text->data, *line; (line = strsep(&rest, "\n"));)
-		check_line(c, name, ++number, line);
+		check_line(c, name, ++number, line, strsep(&code, "\n"));
+	free(copy);
 }
 
 /* ---- A stack ------------------------------------------------------------------------------------- */
