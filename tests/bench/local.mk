@@ -40,13 +40,15 @@ bench-via: all tests/bench/fakegateway tests/bench/measure
 .PHONY: bench-via
 
 include tests/bench/market/engine.mk
+include tests/bench/market/reserve.mk
 include tests/bench/market/store.mk
 include tests/bench/market/http.mk
 include tests/bench/nodes/agents.mk
 
 # The market's: engine, store, HTTP, and how long the command line takes to start.
-bench-market: all tests/bench/market/engine tests/bench/market/store tests/bench/market/http
+bench-market: all tests/bench/market/engine tests/bench/market/reserve tests/bench/market/store tests/bench/market/http
 	tests/bench/market/engine
+	tests/bench/market/reserve
 	tests/bench/market/store $(BENCH_FLAGS)
 	tests/bench/market/http
 	$(SHELL) $(srcdir)/tests/bench/start.sh ./nanopod

@@ -335,6 +335,43 @@ static int check_instances(struct audit *a)
 	return 0;
 }
 
+static int check_free(struct audit *a, const struct live_pool *p, const struct stock *s)
+{
+	for (size_t i = 0; i < p->holding_count && p->holdings[i].host < s->free_from; i++) {
+		const struct live_host *h = p->holdings[i].live;
+
+		if (h->pub.sku == s->sku && !h->instance && calendar_owned(h, p->pub.id, a->e->minute))
+			return broken(a, "pool %" PRIu64 " does not know that host %" PRIu64 " is free", p->pub.id,
+				h->pub.id);
+	}
+	return 0;
+}
+
+static int check_waiting(struct audit *a)
+{
+	const struct live_pool *p;
+	const struct instance *x;
+	size_t sum = 0;
+	int rc = 0;
+
+	for (size_t at = 0; (x = rank_next(&a->e->all[INSTANCES], &at));)
+		sum += instance_waits(x);
+	for (size_t at = 0; (p = rank_next(&a->e->all[POOLS], &at));)
+		for (size_t i = 0; rc == 0 && i < p->stock_count; i++) {
+			const struct stock *s = &p->stocks[i];
+
+			for (size_t n = 0; n < s->waiting_count; n++) {
+				x = s->waiting[n];
+				if (!instance_waits(x) || x->pool != p->pub.id || x->sku != s->sku ||
+					world_waiting_before(p, x) != s->waiting_count - 1 - n)
+					return broken(a, "instance %" PRIu64 " waits in the wrong place", x->id);
+			}
+			sum -= s->waiting_count;
+			rc = check_free(a, p, s);
+		}
+	return rc || !sum ? rc : broken(a, "%zu instances wait in no pool", sum);
+}
+
 static int check_gone(struct audit *a)
 {
 	const struct live_account *x;
@@ -395,7 +432,7 @@ static void audit_forget(struct idmap *m)
 int engine_check(const struct engine *e, struct fail *why)
 {
 	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_grants, audit_check_hosts,
-		check_minutes, check_money, check_capacity, check_instances, check_gone, check_people };
+		check_minutes, check_money, check_capacity, check_instances, check_waiting, check_gone, check_people };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 

@@ -124,8 +124,10 @@ bool engine_pool_host(const struct engine *e, uint64_t pool, int64_t minute, uin
 size_t engine_pool_room(const struct engine *e, uint64_t pool, uint64_t sku);
 /* How many of a host's windows begin in that minute or later. */
 size_t engine_windows_from(const struct engine *e, uint64_t pool, uint64_t host, int64_t minute);
-/* When the nth of those windows of a pool begins, from 0, in order of time; -1: there are fewer. */
-int64_t engine_pool_window(const struct engine *e, uint64_t pool, uint64_t sku, size_t n);
+/* How many nodes get one of those windows before this one, which waits for one. */
+size_t engine_waiting_before(const struct engine *e, const struct instance *i);
+/* When each of those windows begins, the earliest first; *starts is the caller's. 0 or -ENOMEM. */
+int engine_pool_windows(const struct engine *e, uint64_t pool, uint64_t sku, int64_t **starts, size_t *count);
 
 /* The public book: the levels of one SKU for a window, best first, without names; spans: what a level could fill. */
 int engine_depth(const struct engine *e, uint64_t sku, enum side side, bool unverified, int64_t start, int64_t end,

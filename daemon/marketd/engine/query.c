@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reading calls of engine.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,30 +295,34 @@ static int query_earlier(const void *x, const void *y)
 	return (*a > *b) - (*a < *b);
 }
 
-int64_t engine_pool_window(const struct engine *e, uint64_t pool, uint64_t sku, size_t n)
+size_t engine_waiting_before(const struct engine *e, const struct instance *i)
+{
+	return world_waiting_before(world_pool(e, i->pool), i);
+}
+
+int engine_pool_windows(const struct engine *e, uint64_t pool, uint64_t sku, int64_t **out, size_t *count)
 {
 	const struct live_pool *p = world_pool(e, pool);
-	size_t most = 0, count = 0;
-	int64_t *starts, at = -1;
+	size_t most = 0, n = 0;
+	int64_t *starts;
 
 	for (size_t i = 0; p && i < p->holding_count; i++)
-		most += query_windows(p->holdings[i].live, pool, e->minute, NULL);
-	starts = n < most ? calloc(most, sizeof *starts) : NULL;
-	for (size_t i = 0; starts && i < p->holding_count; i++) {
+		most += p->holdings[i].live->pub.sku == sku ? p->holdings[i].live->pub.piece_count : 0;
+	starts = calloc(most + 1, sizeof *starts);
+	if (!starts)
+		return -ENOMEM;
+	for (size_t i = 0; p && i < p->holding_count; i++) {
 		const struct live_host *h = p->holdings[i].live;
-		bool taken = query_taken(e, h, pool); /* then it is the first */
-		size_t windows = h->pub.sku == sku ? query_windows(h, pool, e->minute, starts + count) : 0;
+		size_t windows = h->pub.sku == sku ? query_windows(h, pool, e->minute, starts + n) : 0;
 
-		if (windows && taken)
-			memmove(starts + count, starts + count + 1, --windows * sizeof *starts);
-		count += windows;
+		if (windows && query_taken(e, h, pool)) /* it is the first */
+			memmove(starts + n, starts + n + 1, --windows * sizeof *starts);
+		n += windows;
 	}
-	if (n < count) {
-		qsort(starts, count, sizeof *starts, query_earlier);
-		at = starts[n];
-	}
-	free(starts);
-	return at;
+	qsort(starts, n, sizeof *starts, query_earlier);
+	*out = starts;
+	*count = n;
+	return 0;
 }
 
 int64_t engine_unsettled(const struct engine *e, uint64_t account)

@@ -363,6 +363,8 @@ static bool read_instance(struct reader *r)
 		rank_add(&p->instances, x->id, x);
 		world_name(r->e, INSTANCES, x->account, x->name, x);
 	}
+	if (instance_waits(x))
+		world_wait(p, x);
 	if (h)
 		h->instance = x->id;
 	return true;

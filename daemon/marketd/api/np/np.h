@@ -179,8 +179,17 @@ struct np_lives {
 };
 bool np_node_lives_too(const struct engine *e, const struct instance *i, struct np_lives *last);
 
-/* The minute in which the time begins that a node without a host waits for; -1: it has a host, or there is none. */
-int64_t np_node_start(const struct engine *e, const struct instance *i);
+/*
+ * The minute in which the time begins that a node without a host waits for; -1: it has a host, or there is none. `last`
+ * is for one after another, as above.
+ */
+struct np_starts {
+	uint64_t pool, sku;
+	int64_t *list;
+	size_t count;
+};
+int64_t np_node_start(const struct engine *e, const struct instance *i, struct np_starts *last);
+void np_starts_release(struct np_starts *s);
 
 /* ---- Events and samples -------------------------------------------------------------------- */
 

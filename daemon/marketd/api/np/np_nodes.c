@@ -9,19 +9,7 @@
 #include "market/reason.h"
 #include "marketd/api/render.h"
 
-enum { SSH_PORT = 22, BEFORE_MOST = 4096 };
-
-/* How many waiting nodes of its pool and type get a host before this one; it stops at `most`. */
-static size_t np_nodes_before(const struct engine *e, const struct instance *i, size_t most)
-{
-	const struct instance *x = NULL;
-	size_t n = 0;
-
-	while (n < most && (x = engine_instance_of_pool(e, i->pool, x ? x->id : 0)))
-		n += x->status == INSTANCE_AWAITING && !x->host && x->sku == i->sku &&
-			(x->priority > i->priority || (x->priority == i->priority && x->id < i->id));
-	return n;
-}
+enum { SSH_PORT = 22 };
 
 /* An order or a procurement may bring its pool more time. */
 static bool np_nodes_buys(const struct engine *e, const struct instance *i)
@@ -60,7 +48,7 @@ bool np_node_lives_too(const struct engine *e, const struct instance *i, struct 
 			.buys = np_nodes_buys(e, i),
 			.without = last->without,
 			.from = last->from };
-	return last->buys || (last->room && np_nodes_before(e, i, last->room) < last->room);
+	return last->buys || (last->room && engine_waiting_before(e, i) < last->room);
 }
 
 bool np_node_lives(const struct engine *e, const struct instance *i)
@@ -142,20 +130,34 @@ static json_t *message_of(const struct engine *e, const struct instance *i)
 	return made;
 }
 
-/* A host may not have started it yet though its time has begun. */
-int64_t np_node_start(const struct engine *e, const struct instance *i)
+void np_starts_release(struct np_starts *s)
 {
-	return i->status == INSTANCE_AWAITING && !i->host
-		? engine_pool_window(e, i->pool, i->sku, np_nodes_before(e, i, BEFORE_MOST))
-		: -1;
+	free(s->list);
 }
 
-static json_t *np_nodes_node_json(const struct engine *e, const struct instance *i)
+/* A host may not have started it yet though its time has begun. */
+int64_t np_node_start(const struct engine *e, const struct instance *i, struct np_starts *last)
+{
+	size_t n;
+
+	if (i->status != INSTANCE_AWAITING || i->host)
+		return -1;
+	if (last->pool != i->pool || last->sku != i->sku) {
+		np_starts_release(last);
+		*last = (struct np_starts){ .pool = i->pool, .sku = i->sku };
+		if (engine_pool_windows(e, i->pool, i->sku, &last->list, &last->count))
+			return -1;
+	}
+	n = engine_waiting_before(e, i);
+	return n < last->count ? last->list[n] : -1;
+}
+
+static json_t *np_nodes_node_json(const struct engine *e, const struct instance *i, struct np_starts *starts)
 {
 	static const char *const words[] = { "awaiting_allocation", "running", "terminated", "failed" };
 	const struct sku *s = engine_sku(e, i->sku);
 	int64_t minute = engine_minute(e), end = i->host ? engine_owned_until(e, i->host, i->pool, minute) : minute;
-	int64_t start = np_node_start(e, i);
+	int64_t start = np_node_start(e, i, starts);
 	const struct host *h = i->host ? engine_host(e, i->host) : NULL;
 
 	return json_pack(
@@ -181,6 +183,7 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 	uint64_t account, last = 0;
 	int64_t limit, n = 0;
 	struct np_lives lives = { 0 };
+	struct np_starts starts = { 0 };
 	json_t *data;
 	bool all;
 
@@ -199,10 +202,11 @@ static int np_nodes_list_nodes(struct api *api, const struct request *q, struct 
 		i = engine_instance_after(e, account, i->id)) {
 		if ((p && i->pool != p->id) || (!all && !np_node_lives_too(e, i, &lives)))
 			continue;
-		json_array_append_new(data, np_nodes_node_json(e, i));
+		json_array_append_new(data, np_nodes_node_json(e, i, &starts));
 		last = i->id;
 		n++;
 	}
+	np_starts_release(&starts);
 	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_INSTANCE, last) : NULL, i != NULL));
 }
 
@@ -210,10 +214,14 @@ static int np_nodes_get_node(struct api *api, const struct request *q, struct re
 {
 	const struct engine *e = market_engine(api->market);
 	const struct instance *i = find_instance(e, q->account, q->parts[0]);
+	struct np_starts starts = { 0 };
+	json_t *node;
 
 	if (!i)
 		return api_refuse(q, r, REASON_NOT_FOUND, "id", "no node '%s' in this account", q->parts[0]);
-	return api_json(q, r, 200, np_nodes_node_json(e, i));
+	node = np_nodes_node_json(e, i, &starts);
+	np_starts_release(&starts);
+	return api_json(q, r, 200, node);
 }
 
 /* New SSH keys: the agent puts them on the node. */

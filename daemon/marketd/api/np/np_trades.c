@@ -477,6 +477,7 @@ static int release_nodes(const struct engine *e, const struct event *release, co
 	uint64_t *sorted = calloc(q->count + 1, sizeof *sorted);
 	json_t *nodes = json_array();
 	const struct instance *i = NULL;
+	struct np_starts starts = { 0 };
 	size_t idle = q->count;
 	int64_t start;
 
@@ -492,12 +493,13 @@ static int release_nodes(const struct engine *e, const struct event *release, co
 			idle--;
 		if (!release_ends(e, i, release, sorted, &now, &then))
 			continue;
-		start = np_node_start(e, i);
+		start = np_node_start(e, i, &starts);
 		json_array_append_new(nodes,
 			json_pack("{s:o, s:o, s:o}", "id", render_id(IDENT_INSTANCE, i->id), "name",
 				render_text(i->name), "start_at", start < 0 ? json_null() : render_minute(start)));
 	}
 	free(sorted);
+	np_starts_release(&starts);
 	json_object_set_new(o, "idle_hosts", json_integer((json_int_t)idle));
 	return json_object_set_new(o, "nodes", nodes) ? REASON_INTERNAL : 0;
 }

@@ -43,6 +43,8 @@ static void free_depot(struct live_pool *p)
 	free(p->pub.name);
 	free(p->pub.tags);
 	free(p->holdings);
+	for (size_t i = 0; i < p->stock_count; i++)
+		free(p->stocks[i].waiting);
 	free(p->stocks);
 }
 
@@ -353,12 +355,26 @@ void world_unhold(struct live_pool *p, struct live_host *h)
 	memmove(&p->holdings[i], &p->holdings[i + 1], (p->holding_count - i) * sizeof *p->holdings);
 }
 
-struct stock *world_stock(struct live_pool *p, uint64_t sku)
+static size_t stock_place(const struct live_pool *p, uint64_t sku)
 {
 	size_t i = 0;
 
 	while (i < p->stock_count && p->stocks[i].sku < sku)
 		i++;
+	return i;
+}
+
+struct stock *world_stocked(const struct live_pool *p, uint64_t sku)
+{
+	size_t i = stock_place(p, sku);
+
+	return i < p->stock_count && p->stocks[i].sku == sku ? &p->stocks[i] : NULL;
+}
+
+struct stock *world_stock(struct live_pool *p, uint64_t sku)
+{
+	size_t i = stock_place(p, sku);
+
 	if (i < p->stock_count && p->stocks[i].sku == sku)
 		return &p->stocks[i];
 	must_room(p->stocks, p->stock_count, p->stock_cap);
@@ -368,11 +384,64 @@ struct stock *world_stock(struct live_pool *p, uint64_t sku)
 	return &p->stocks[i];
 }
 
-void world_stale(struct engine *e, struct live_pool *p)
+/* How many of those that wait come after this one: its place in the list, or where it would go. */
+static size_t waiting_place(const struct stock *s, const struct instance *x)
+{
+	size_t low = 0, high = s->waiting_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (instance_sooner(x, s->waiting[mid]))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void world_wait(struct live_pool *p, struct instance *x)
+{
+	struct stock *s = world_stock(p, x->sku);
+	size_t i = waiting_place(s, x);
+
+	must_room(s->waiting, s->waiting_count, s->waiting_cap);
+	memmove(&s->waiting[i + 1], &s->waiting[i], (s->waiting_count - i) * sizeof(struct instance *));
+	s->waiting[i] = x;
+	s->waiting_count++;
+}
+
+void world_unwait(struct live_pool *p, struct instance *x)
+{
+	struct stock *s = world_stock(p, x->sku);
+	size_t i = waiting_place(s, x);
+
+	ensure(i < s->waiting_count && s->waiting[i] == x, "an instance that waits is not among those that do");
+	s->waiting_count--;
+	memmove(&s->waiting[i], &s->waiting[i + 1], (s->waiting_count - i) * sizeof(struct instance *));
+}
+
+size_t world_waiting_before(const struct live_pool *p, const struct instance *x)
+{
+	const struct stock *s = world_stocked(p, x->sku);
+	size_t after = s ? waiting_place(s, x) : 0;
+
+	return s && after < s->waiting_count ? s->waiting_count - 1 - after : 0;
+}
+
+void world_unplaced(struct engine *e, struct live_pool *p)
 {
 	if (p->stale || !rank_live(&p->instances))
 		return;
 	p->stale = true;
 	must_room(e->stale, e->stale_count, e->stale_cap);
 	e->stale[e->stale_count++] = p;
+}
+
+void world_stale(struct engine *e, struct live_pool *p)
+{
+	for (size_t i = 0; i < p->stock_count; i++)
+		p->stocks[i].free_from = 0;
+	p->moved = true;
+	world_unplaced(e, p);
 }

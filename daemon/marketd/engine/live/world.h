@@ -60,10 +60,13 @@ struct live_agent {
 	uint64_t version;          /* the event that last changed its work */
 };
 
-/* Node-minutes of one SKU in a pool's books. */
+/* What a pool has of one SKU: node-minutes in its books, hosts without an instance, and who waits for one. */
 struct stock {
 	uint64_t sku;
 	int64_t capacity, issued;
+	uint64_t free_from;        /* below this id, the pool has no host in this minute that is without an instance */
+	struct instance **waiting; /* instances without a host; who is next is the last */
+	size_t waiting_count, waiting_cap;
 };
 
 /* A host of which a pool has leases, or that is registered into it. */
@@ -83,7 +86,8 @@ struct live_pool {
 	size_t stock_count, stock_cap;
 	struct rank instances; /* awaiting or running */
 	struct rank orders, procurements;
-	bool stale;                /* its instances wait for a review */
+	bool stale; /* its instances wait for a review, */
+	bool moved; /* which looks for those that have lost their hosts, too */
 };
 
 /* A host in the offer index, beside what its place follows from. */
@@ -255,6 +259,17 @@ static inline bool live_host_proven(const struct engine *e, const struct live_ho
 	return h->pub.proof == PROOF_PASSED && h->pub.proof_until > e->minute;
 }
 
+static inline bool instance_waits(const struct instance *x)
+{
+	return x->status == INSTANCE_AWAITING && !x->host;
+}
+
+/* Which of two that wait gets a host first. */
+static inline bool instance_sooner(const struct instance *a, const struct instance *b)
+{
+	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
+}
+
 static inline bool order_block(const struct order *o)
 {
 	return o->side == SIDE_SELL && !(o->flags & ORDER_PARTIAL);
@@ -304,8 +319,15 @@ size_t world_holding(const struct live_pool *p, uint64_t host);
 void world_hold(struct live_pool *p, struct live_host *h, int64_t until);
 void world_unhold(struct live_pool *p, struct live_host *h);
 struct stock *world_stock(struct live_pool *p, uint64_t sku); /* made if missing */
+struct stock *world_stocked(const struct live_pool *p, uint64_t sku); /* NULL if missing */
 
-/* Marks the pool: its instances are reviewed before the event ends. */
+/* An instance of the pool begins, or no longer has, to wait for a host. */
+void world_wait(struct live_pool *p, struct instance *x);
+void world_unwait(struct live_pool *p, struct instance *x);
+size_t world_waiting_before(const struct live_pool *p, const struct instance *x); /* of the same SKU */
+
+/* Marks the pool: before the event ends, instances that wait get hosts; world_stale: and others may lose theirs. */
+void world_unplaced(struct engine *e, struct live_pool *p);
 void world_stale(struct engine *e, struct live_pool *p);
 
 #endif

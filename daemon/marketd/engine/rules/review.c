@@ -26,23 +26,34 @@ static void review_set_text(char **text, const char *now)
 	*text = must_copy(now);
 }
 
+/* The host has no instance any more: one that waits may get it. */
+static void review_leave(struct engine *e, struct live_pool *p, struct live_host *h)
+{
+	struct stock *s = world_stock(p, h->pub.sku);
+
+	h->instance = 0;
+	live_host_changed(h);
+	s->free_from = h->pub.id < s->free_from ? h->pub.id : s->free_from;
+	world_unplaced(e, p);
+}
+
 /* Ends an instance; frees its name and host. */
 static void review_end(struct engine *e, struct instance *x, enum instance_status status, const char *detail)
 {
+	struct live_pool *p = world_pool(e, x->pool);
 	struct live_host *h = world_host(e, x->host);
 
-	if (h && h->instance == x->id) {
-		h->instance = 0;
-		live_host_changed(h);
-	}
+	if (instance_waits(x))
+		world_unwait(p, x);
+	if (h && h->instance == x->id)
+		review_leave(e, p, h);
 	x->host = 0;
 	x->status = status;
 	x->updated_at = x->ended_at = e->at;
 	if (detail)
 		review_set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
-	world_stale(e, world_pool(e, x->pool));
-	rank_remove(&world_pool(e, x->pool)->instances, x->id);
+	rank_remove(&p->instances, x->id);
 	emit_status(e, x);
 }
 
@@ -67,12 +78,13 @@ static struct instance *review_add(struct engine *e, const struct instance *from
 	world_add(e, INSTANCES, x->id, x->account, x);
 	world_name(e, INSTANCES, x->account, x->name, x);
 	rank_add(&p->instances, x->id, x);
+	world_wait(p, x);
 	emit_notice(e,
 		&(struct notice){ .kind = NOTICE_INSTANCE_CREATED,
 			.account = x->account,
 			.subject = x->id,
 			.other = x->pool });
-	world_stale(e, p);
+	world_unplaced(e, p);
 	return x;
 }
 
@@ -104,53 +116,53 @@ static void review_lose(struct engine *e, struct instance *x)
 	x->tags = x->user_data = NULL;
 }
 
-static int rank_cmp(const void *a, const void *b)
+/* The pool's first host of that SKU without an instance. */
+static struct live_host *free_host(const struct engine *e, const struct live_pool *p, struct stock *s)
 {
-	const struct instance *x = *(struct instance *const *)a, *y = *(struct instance *const *)b;
-
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* The pool's first host of the right SKU without an instance. */
-static struct live_host *free_host(const struct engine *e, const struct live_pool *p, uint64_t sku)
-{
-	for (size_t i = 0; i < p->holding_count; i++) {
+	for (size_t i = world_holding(p, s->free_from); i < p->holding_count; i++) {
 		struct live_host *h = p->holdings[i].live;
 
-		if (h->pub.sku == sku && !h->instance && calendar_owned(h, p->pub.id, e->minute))
+		if (h->pub.sku == s->sku && !h->instance && calendar_owned(h, p->pub.id, e->minute)) {
+			s->free_from = h->pub.id;
 			return h;
+		}
 	}
+	s->free_from = UINT64_MAX;
 	return NULL;
+}
+
+/* Of those that wait and for which there is a host, the first; and that. */
+static struct instance *review_next(const struct engine *e, const struct live_pool *p, struct live_host **out)
+{
+	struct instance *first = NULL;
+
+	for (size_t i = 0; i < p->stock_count; i++) {
+		struct stock *s = &p->stocks[i];
+		struct instance *x = s->waiting_count ? s->waiting[s->waiting_count - 1] : NULL;
+		struct live_host *h = x && (!first || instance_sooner(x, first)) ? free_host(e, p, s) : NULL;
+
+		if (h) {
+			first = x;
+			*out = h;
+		}
+	}
+	return first;
 }
 
 static void place_waiting(struct engine *e, struct live_pool *p, int64_t when)
 {
-	struct instance **list = NULL, *x;
-	size_t count = 0, cap = 0;
+	struct live_host *h = NULL;
+	struct instance *x;
 
-	for (size_t at = 0; (x = rank_next(&p->instances, &at));) {
-		if (x->status != INSTANCE_AWAITING || x->host)
-			continue;
-		must_room(list, count, cap);
-		list[count++] = x;
-	}
-	if (count > 1)
-		qsort(list, count, sizeof(struct instance *), rank_cmp);
-	for (size_t i = 0; i < count; i++) {
-		struct live_host *h = free_host(e, p, list[i]->sku);
-
-		if (!h)
-			continue;
-		h->instance = list[i]->id;
+	while ((x = review_next(e, p, &h))) {
+		world_unwait(p, x);
+		h->instance = x->id;
 		live_host_changed(h);
-		list[i]->host = list[i]->had = h->pub.id;
-		list[i]->updated_at = e->at;
-		list[i]->placed_at = when;
-		emit_status(e, list[i]);
+		x->host = x->had = h->pub.id;
+		x->updated_at = e->at;
+		x->placed_at = when;
+		emit_status(e, x);
 	}
-	free(list);
 }
 
 static int pool_cmp(const void *a, const void *b)
@@ -172,13 +184,13 @@ void review_all(struct engine *e, int64_t when)
 	for (size_t i = 0; i < count; i++) {
 		struct instance *x;
 
-		for (uint64_t at = 0; (x = rank_after(&e->stale[i]->instances, at)); at = x->id)
+		for (uint64_t at = 0; e->stale[i]->moved && (x = rank_after(&e->stale[i]->instances, at)); at = x->id)
 			if (x->host && !calendar_owned(world_host(e, x->host), x->pool, e->minute))
 				review_lose(e, x);
 	}
 	for (size_t i = 0; i < count; i++) {
 		place_waiting(e, e->stale[i], when);
-		e->stale[i]->stale = false;
+		e->stale[i]->stale = e->stale[i]->moved = false;
 	}
 	e->stale_count = 0;
 }
@@ -225,6 +237,17 @@ static int review_find(const struct engine *e, const struct event *ev, struct in
 	return 0;
 }
 
+static void review_set_priority(struct engine *e, struct instance *x, enum instance_priority priority)
+{
+	bool waits = instance_waits(x);
+
+	if (waits)
+		world_unwait(world_pool(e, x->pool), x);
+	x->priority = priority;
+	if (waits)
+		world_wait(world_pool(e, x->pool), x);
+}
+
 int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct instance *x, *other;
@@ -253,7 +276,7 @@ int instance_change(struct engine *e, const struct event *ev, struct fail *why)
 	if (ev->u.instance_change.user_data)
 		review_set_text(&x->user_data, ev->u.instance_change.user_data);
 	if (ev->u.instance_change.priority >= 0)
-		x->priority = (enum instance_priority)ev->u.instance_change.priority;
+		review_set_priority(e, x, (enum instance_priority)ev->u.instance_change.priority);
 	x->updated_at = ev->at;
 	if (x->host)
 		live_host_changed(world_host(e, x->host));
