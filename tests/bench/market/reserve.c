@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What nodes cost the engine in one large reservation: a pool of many leases that begin tomorrow, and as many nodes that
- * wait for them, then run. `reserve [LEASES]`; by default 10,000. CPU time of each call, of the median and the slowest,
- * and the memory; checks every invariant before and after the nodes start.
+ * What nodes cost the engine in one large reservation: a pool of many leases that begin tomorrow, and as many nodes
+ * that wait for them, then run. `reserve [LEASES]`; by default 10,000. CPU time of each call, of the median and the
+ * slowest, and the memory; checks every invariant before and after the nodes start.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static void tell_once(const char *what, double start)
 	fflush(stdout);
 }
 
-/* Makes nodes and takes the time of each; ends the first `end` of them, and takes the time of that. */
+/* Makes nodes, then ends them, and takes the time of each. */
 static void time_made(const char *what, const char *ended, int from)
 {
 	uint64_t ids[SAMPLES];
