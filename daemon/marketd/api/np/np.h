@@ -166,10 +166,10 @@ void np_recheck_type(struct api *api, const struct request *q, const struct sku 
 
 /* ---- Nodes --------------------------------------------------------------------------------- */
 
-/* It has a host, or waits for time that its pool has or may still buy. */
-bool np_node_lives(const struct engine *e, const struct instance *i);
-
-/* The same for one after another while nothing changes: a pool is asked once. Begin with {0}. */
+/*
+ * It has a host, or waits for time that its pool has or may still buy. For one after another while no time changes: a
+ * pool is asked once. Begin with {0}.
+ */
 struct np_lives {
 	uint64_t pool, sku;
 	size_t room;

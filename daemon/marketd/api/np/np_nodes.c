@@ -51,11 +51,6 @@ bool np_node_lives_too(const struct engine *e, const struct instance *i, struct 
 	return last->buys || (last->room && engine_waiting_before(e, i) < last->room);
 }
 
-bool np_node_lives(const struct engine *e, const struct instance *i)
-{
-	return np_node_lives_too(e, i, &(struct np_lives){ 0 });
-}
-
 static json_t *ssh_of(const struct instance *i)
 {
 	json_t *report = i->status == INSTANCE_RUNNING ? np_report(i) : NULL, *keys, *key, *made;

@@ -436,12 +436,13 @@ static int release_stop(struct api *api, const struct request *q, const struct e
 	struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
+	struct np_lives lives = { 0 }; /* those that end here wait for nothing that others could get */
 	int rc = 0;
 
 	for (size_t n = 0; !rc && n < w->count; n++) {
 		const struct instance *i = engine_instance(e, w->ids[n]);
 
-		if (i && i->status == INSTANCE_AWAITING && !np_node_lives(e, i))
+		if (i && i->status == INSTANCE_AWAITING && !np_node_lives_too(e, i, &lives))
 			rc = api_apply_to(api, q, EVENT_INSTANCE_STOP, release->account, i->id, why);
 	}
 	return rc;
