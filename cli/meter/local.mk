@@ -7,5 +7,7 @@ libcli_la_SOURCES += \
 	cli/meter/meterfile.c \
 	cli/meter/meterlago.c \
 	cli/meter/metersend.c \
+	cli/meter/meterspool.c \
+	cli/meter/meterspool.h \
 	cli/meter/meterway.c \
 	cli/meter/meterway.h

@@ -233,6 +233,9 @@ int meter_check(struct meter *x)
 	struct rows *r;
 	int rc = 0;
 
+	if (!x->m)
+		return print_fail_field(x->np, STATUS_USAGE, "--from-file", NULL,
+			"meter check compares with the ledger: leave out --from-file");
 	if (!x->m->explain && !x->way.calls->counted)
 		return print_fail_field(x->np, STATUS_USAGE, "--to", NULL, "'%s' cannot be asked what it counted",
 			x->way.label);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lago. It takes no event for what it does not know, and says nothing then: metrics, plans, customers and subscriptions
- * are there before the first event of each. A tier is a plan of its own, and its charges are dynamic: each event says
- * what it costs. What the operator changed of these in Lago stays.
+ * are there before the first event of each. A tier is a plan of its own. What is sold on the market has charges that
+ * are dynamic: each event says what it costs. Tokens have a price in Lago. What the operator changed of these there
+ * stays.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,15 +25,25 @@ static const struct lago_metric {
 } lago_metrics[] = {
 	{ "gpu_active_time", "GPU time", "gpu_seconds" },
 	{ "node_time", "Node time", "node_minutes" },
+	{ "batch_tokens", "Tokens", "total_tokens" },
 };
-static const char *const lago_tiers[] = { "reserved", "spot" };
+/* What stands for a tier: its metrics are those from `first` on. */
+static const struct lago_tier {
+	const char *tier, *name;
+	size_t first, metrics;
+	const char *model, *groups[2]; /* of its charges */
+} lago_tiers[] = {
+	{ "reserved", "Reserved nodes", 0, 2, "dynamic", { "type", "kind" } },
+	{ "spot", "Spot nodes", 0, 2, "dynamic", { "type", "kind" } },
+	{ "tokens", "Tokens", 2, 1, "standard", { "model", "estimated" } },
+};
 enum { LAGO_METRICS = sizeof lago_metrics / sizeof *lago_metrics, LAGO_TIERS = sizeof lago_tiers / sizeof *lago_tiers };
 
 struct lago {
 	struct client *client;
 	struct client_answer answer; /* its last */
 	struct doc *doc;             /* the same, read */
-	size_t ready;                /* so many metrics, then plans, are there */
+	bool ready[LAGO_TIERS];      /* its metrics and its plan are there */
 	char metric_id[LAGO_METRICS][64];
 	char **known; /* ids of subscriptions that are there */
 	size_t known_count, known_room;
@@ -188,18 +199,25 @@ static int lago_metric(struct lago *l, size_t at, struct fail *f)
 	return 0;
 }
 
-static void lago_put_charges(const struct lago *l, struct json *j)
+static bool lago_dynamic(const struct lago_tier *t)
+{
+	return strcmp(t->model, "dynamic") == 0;
+}
+
+static void lago_put_charges(const struct lago *l, const struct lago_tier *t, struct json *j)
 {
 	json_begin_array(j, "charges");
-	for (size_t i = 0; i < LAGO_METRICS; i++) {
+	for (size_t i = t->first; i < t->first + t->metrics; i++) {
 		json_begin_object(j, NULL);
 		json_text(j, "billable_metric_id", l->metric_id[i]);
-		json_text(j, "charge_model", "dynamic");
+		json_text(j, "charge_model", t->model);
 		json_bool(j, "pay_in_advance", false);
 		json_begin_object(j, "properties");
+		if (!lago_dynamic(t))
+			json_text(j, "amount", "0");
 		json_begin_array(j, "pricing_group_keys");
-		json_text(j, NULL, "type");
-		json_text(j, NULL, "kind");
+		json_text(j, NULL, t->groups[0]);
+		json_text(j, NULL, t->groups[1]);
 		json_end(j);
 		json_end(j);
 		json_end(j);
@@ -207,7 +225,7 @@ static void lago_put_charges(const struct lago *l, struct json *j)
 	json_end(j);
 }
 
-static int lago_plan(struct lago *l, const char *tier, struct fail *f)
+static int lago_plan(struct lago *l, const struct lago_tier *tier, struct fail *f)
 {
 	char path[LAGO_PATH], code[64];
 	const struct lago_thing t = { "plan", "code", code };
@@ -215,30 +233,30 @@ static int lago_plan(struct lago *l, const char *tier, struct fail *f)
 	struct json j;
 	int rc;
 
-	snprintf(code, sizeof code, "nanopod_%s", tier);
+	snprintf(code, sizeof code, "nanopod_%s", tier->tier);
 	snprintf(path, sizeof path, "/api/v1/plans/%s", code);
 	rc = lago_find(l, path, &t, f);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc == 1 && i < LAGO_METRICS; i++)
-		if (!wire_lago_charges(l->doc, lago_metrics[i].code))
+	for (size_t i = tier->first; rc == 1 && i < tier->first + tier->metrics; i++)
+		if (!wire_lago_charges(l->doc, lago_metrics[i].code, lago_dynamic(tier) ? tier->model : NULL))
 			return fail_set(f, -EPROTO,
-				"its plan '%s' has no dynamic charge for '%s', so nothing of that would be billed: add "
-				"it there, or delete the plan and it is made anew",
-				code, lago_metrics[i].code);
+				"its plan '%s' has no %s for '%s', so nothing of that would be billed: add it there, "
+				"or delete the plan and it is made anew",
+				code, lago_dynamic(tier) ? "dynamic charge" : "charge", lago_metrics[i].code);
 	if (rc == 1)
 		return 0;
 	buf_init(&body, LAGO_BODY);
 	j = json_to(&body);
 	json_begin_object(&j, NULL);
 	json_begin_object(&j, "plan");
-	json_text(&j, "name", strcmp(tier, "spot") == 0 ? "Spot nodes" : "Reserved nodes");
+	json_text(&j, "name", tier->name);
 	json_text(&j, "code", code);
 	json_text(&j, "interval", "monthly");
 	json_int(&j, "amount_cents", 0);
 	json_text(&j, "amount_currency", "USD");
 	json_bool(&j, "pay_in_advance", false);
-	lago_put_charges(l, &j);
+	lago_put_charges(l, tier, &j);
 	json_end(&j);
 	json_end(&j);
 	rc = lago_make(l, "/api/v1/plans", &body, &t, f);
@@ -312,17 +330,29 @@ static int lago_subscription(struct lago *l, const struct model_usage *u, const 
 	return rc;
 }
 
+static int lago_ready_tier(struct lago *l, const char *name, struct fail *f)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (at < LAGO_TIERS && strcmp(lago_tiers[at].tier, name) != 0)
+		at++;
+	if (at == LAGO_TIERS)
+		return fail_set(f, -EINVAL, "nanopod has no plan for usage of tier '%.100s'", name);
+	for (size_t i = 0; !rc && !l->ready[at] && i < lago_tiers[at].metrics; i++)
+		rc = lago_metric(l, lago_tiers[at].first + i, f);
+	rc = rc || l->ready[at] ? rc : lago_plan(l, &lago_tiers[at], f);
+	l->ready[at] = !rc;
+	return rc;
+}
+
 static int lago_ready(struct lago *l, const struct model_usage *u, struct fail *f)
 {
 	char id[LAGO_PATH];
-	int rc;
+	int rc = lago_ready_tier(l, u->tier, f);
 
-	for (; l->ready < LAGO_METRICS + LAGO_TIERS; l->ready++) {
-		rc = l->ready < LAGO_METRICS ? lago_metric(l, l->ready, f)
-					     : lago_plan(l, lago_tiers[l->ready - LAGO_METRICS], f);
-		if (rc)
-			return rc;
-	}
+	if (rc)
+		return rc;
 	lago_subscription_id(u->account, u->tier, id);
 	for (size_t i = 0; i < l->known_count; i++)
 		if (strcmp(l->known[i], id) == 0)
@@ -350,6 +380,30 @@ static void lago_number(struct json *j, const char *key, int64_t n)
 	json_text(j, key, text);
 }
 
+static void lago_put_lease(struct json *j, const struct model_usage *u)
+{
+	lago_number(j, "node_minutes", u->node_minutes);
+	lago_number(j, "gpu_seconds", u->gpu_seconds);
+	json_text(j, "type", u->type ? u->type : u->sku);
+	json_text(j, "tier", u->tier);
+	json_text(j, "kind", u->kind);
+	json_text(j, "subsidy", u->granted ? "1" : "0");
+	lago_number(j, "granted_micros", u->granted);
+	lago_number(j, "refunded_micros", u->refunded);
+	json_text(j, "reservation", u->reservation ? u->reservation : "");
+	json_text(j, "lease", u->lease ? u->lease : "");
+}
+
+static void lago_put_tokens(struct json *j, const struct model_usage *u)
+{
+	lago_number(j, "prompt_tokens", u->prompt_tokens);
+	lago_number(j, "completion_tokens", u->completion_tokens);
+	lago_number(j, "total_tokens", u->total_tokens);
+	json_text(j, "model", u->model);
+	json_text(j, "account", u->account);
+	json_text(j, "estimated", strcmp(u->counted, "backend") == 0 ? "0" : "1");
+}
+
 /* The same bytes whenever it is sent. */
 static void lago_put_event(struct json *j, const struct model_usage *u)
 {
@@ -361,18 +415,13 @@ static void lago_put_event(struct json *j, const struct model_usage *u)
 	json_text(j, "external_subscription_id", lago_subscription_id(u->account, u->tier, id));
 	json_text(j, "code", u->metric);
 	json_int(j, "timestamp", u->at);
-	json_text(j, "precise_total_amount_cents", cents);
+	if (!u->model)
+		json_text(j, "precise_total_amount_cents", cents);
 	json_begin_object(j, "properties");
-	lago_number(j, "node_minutes", u->node_minutes);
-	lago_number(j, "gpu_seconds", u->gpu_seconds);
-	json_text(j, "type", u->type ? u->type : u->sku);
-	json_text(j, "tier", u->tier);
-	json_text(j, "kind", u->kind);
-	json_text(j, "subsidy", u->granted ? "1" : "0");
-	lago_number(j, "granted_micros", u->granted);
-	lago_number(j, "refunded_micros", u->refunded);
-	json_text(j, "reservation", u->reservation ? u->reservation : "");
-	json_text(j, "lease", u->lease ? u->lease : "");
+	if (u->model)
+		lago_put_tokens(j, u);
+	else
+		lago_put_lease(j, u);
 	json_end(j);
 	json_end(j);
 }

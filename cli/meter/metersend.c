@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a page of the ledger, has it accepted, notes that on disk, reads the next. Killed anywhere, the next command
+ * Reads a page of the ledger or the spool, has it accepted, notes that on disk, reads the next. Killed anywhere, the next command
  * sends the last page again with the same ids, which the receiver knows.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@ enum { METER_RETRY_MS = 1000, METER_RETRIES = 300, METER_PATH = 512 };
 
 /* ---- The beginning and the end ----------------------------------------------------------- */
 
-/* One file for each market, profile and receiver, unless --state names one. malloc'd. */
+/* One file for each receiver and market and profile or spool, unless --state names one. malloc'd. */
 static char *meter_path(const struct meter *x)
 {
 	const char *typed = option_text(x->o, "state"), *profile = settings_profile(x->np->settings);
@@ -32,6 +32,8 @@ static char *meter_path(const struct meter *x)
 
 	if (typed)
 		return asprintf(&path, "%s%s", strchr(typed, '/') ? "" : "./", typed) < 0 ? NULL : path;
+	if (!x->m)
+		return kept_path("meter/%016" PRIx64, x->way.key);
 	name = hash_more(x->way.key, x->m->url, strlen(x->m->url));
 	name = profile ? hash_more(name, profile, strlen(profile)) : name;
 	return kept_path("meter/%016" PRIx64, name);
@@ -49,8 +51,31 @@ static int meter_key(struct meter *x)
 	return 0;
 }
 
+/* 0 or an exit status. */
+static int meter_open_spool(struct meter *x, const char *path)
+{
+	struct fail f;
+
+	if (x->from || option_given(x->o, "explain"))
+		return print_fail_field(x->np, STATUS_USAGE, x->from ? "--from" : "--explain", NULL,
+			"--from-file reads all of a gateway's file and asks no market: leave out %s",
+			x->from ? "--from" : "--explain");
+	if (meter_spool_open(&x->spool, path, &f))
+		return print_fail_field(x->np, STATUS_USAGE, "--from-file", NULL, "%s", f.text);
+	x->catching = signals_begin() == 0;
+	return 0;
+}
+
+static int meter_open_market(struct meter *x)
+{
+	int rc = market_sign_in(x->np, x->o, MARKET_BRIEFLY, &x->m);
+
+	return rc ? rc : market_need_ours(x->m, "admin meter");
+}
+
 int meter_open(struct meter *x, struct nanopod *np, const struct options *o, int64_t from)
 {
+	const char *file = option_text(o, "from-file");
 	struct fail f;
 	char *path;
 	int rc;
@@ -60,12 +85,13 @@ int meter_open(struct meter *x, struct nanopod *np, const struct options *o, int
 		return print_fail_field(np, STATUS_USAGE, "--to", NULL,
 			"--to is required, e.g. --to lago:https://api.getlago.com or --to file:usage.jsonl");
 	rc = meter_key(x);
-	rc = rc ? rc : market_sign_in(np, o, MARKET_BRIEFLY, &x->m);
-	rc = rc ? rc : market_need_ours(x->m, "admin meter");
-	if (rc || x->m->explain)
+	rc = rc ? rc : file ? meter_open_spool(x, file) : meter_open_market(x);
+	if (rc || (x->m && x->m->explain))
 		return rc;
 	if (meter_way_open(&x->way, option_text(o, "to"), x->key, &f))
 		return print_fail_field(np, STATUS_USAGE, "--to", NULL, "%s", f.text);
+	if (file)
+		x->way.key = hash_more(x->way.key, x->spool.path, strlen(x->spool.path) + 1);
 	path = meter_path(x);
 	if (!path)
 		return print_fail(np, STATUS_USAGE, "use --state FILE",
@@ -81,8 +107,11 @@ void meter_close(struct meter *x)
 {
 	meter_book_close(&x->book);
 	meter_way_close(&x->way);
+	meter_spool_close(&x->spool);
 	token_free(x->key);
 	market_sign_out(x->m);
+	if (x->catching)
+		signals_end();
 }
 
 /* ---- A page ---------------------------------------------------------------------------------- */
@@ -92,26 +121,13 @@ int meter_page(struct meter *x, const char *after, size_t limit, struct model_us
 	struct market_link *m = x->m;
 	int rc = *after ? market_get(m, "/np/v1/usage?account=*&limit=%zu&after=%s", limit, after)
 			: market_get(m, "/np/v1/usage?account=*&limit=%zu&from=%" PRId64, limit, x->from);
-	size_t n = rc ? 0 : doc_count(m->doc);
 	const char *cursor = rc ? NULL : doc_text(m->doc, "cursor");
-	struct model_usage *made;
 
 	if (rc)
 		return rc;
 	if (!cursor || strlen(cursor) >= METER_CURSOR || strspn(cursor, "0123456789abcdef-") != strlen(cursor))
 		return fail_set(&m->fail, -EPROTO, "the market sent a page of usage without a cursor");
-	made = calloc(n + 1, sizeof *made);
-	if (!made)
-		command_nomem();
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = wire_usage(m->doc, (long)i, &made[i], &m->fail);
-	if (rc) {
-		free(made);
-		return rc;
-	}
-	*list = made;
-	*count = n;
-	return 0;
+	return meter_events(m->doc, list, count, &m->fail);
 }
 
 /* ---- Sending ---------------------------------------------------------------------------------- */
@@ -120,7 +136,8 @@ struct meter_run {
 	struct meter *x;
 	int64_t every_ms;
 	size_t limit;
-	struct model_usage *list; /* a page of the ledger, its market's last answer; NULL: it is accepted */
+	struct model_usage
+		*list; /* a page of the ledger, its market's last answer, or of the spool; NULL: it is accepted */
 	size_t count;
 	char cursor[METER_CURSOR]; /* behind it */
 	bool more;
@@ -159,8 +176,17 @@ static int meter_fetch(struct meter_run *r)
 	struct meter *x = r->x;
 	struct fail f;
 	const char *next = NULL;
-	int rc = r->list ? 0 : meter_page(x, x->book.cursor, r->limit, &r->list, &r->count);
+	int rc;
 
+	if (r->list)
+		return 0;
+	if (!x->m) {
+		rc = meter_spool_page(&x->spool, x->book.cursor, r->limit, &r->list, &r->count, r->cursor, &r->more,
+			&f);
+		return rc ? meter_trouble(r, rc == -EINVAL ? STATUS_USAGE : STATUS_FAILURE, "cannot read usage", f.text)
+			  : 0;
+	}
+	rc = meter_page(x, x->book.cursor, r->limit, &r->list, &r->count);
 	if (rc == CLIENT_STOPPED || rc == MARKET_EXPLAINED)
 		return rc;
 	if (rc)
@@ -180,7 +206,7 @@ static int meter_step(struct meter_run *r)
 
 	if (rc)
 		return rc;
-	b = (struct meter_batch){ x->m->doc, r->list, r->count };
+	b = (struct meter_batch){ x->m ? x->m->doc : x->spool.doc, r->list, r->count };
 	rc = r->count ? x->way.calls->send(&x->way, &b, &f) : 0;
 	if (rc == CLIENT_STOPPED)
 		return rc;

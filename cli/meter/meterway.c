@@ -11,6 +11,25 @@
 
 static const struct meter_calls *const meter_ways[] = { &meter_lago, &meter_file, NULL };
 
+int meter_events(struct doc *d, struct model_usage **list, size_t *count, struct fail *f)
+{
+	size_t n = doc_count(d);
+	struct model_usage *made = calloc(n + 1, sizeof *made);
+	int rc = 0;
+
+	if (!made)
+		command_nomem();
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = wire_usage(d, (long)i, &made[i], f);
+	if (rc) {
+		free(made);
+		return rc;
+	}
+	*list = made;
+	*count = n;
+	return 0;
+}
+
 int meter_way_open(struct meter_way *w, const char *text, const char *key, struct fail *f)
 {
 	*w = (struct meter_way){ .label = strdup(text), .key = hash_more(HASH_BEGIN, text, strlen(text)) };

@@ -12,7 +12,7 @@
 #include "base/fail.h"
 #include "market/wire.h"
 
-/* Events in the order of the ledger, with the document that they stand in: each is a CloudEvent there. */
+/* Events in the order of the ledger or spool, with the document that they stand in: each is a CloudEvent there. */
 struct meter_batch {
 	struct doc *doc;
 	const struct model_usage *list;
@@ -25,6 +25,9 @@ struct meter_counted {
 	const struct model_metered *list;
 	size_t count;
 };
+
+/* All events of a document; free *list. 0 or -EPROTO. */
+int meter_events(struct doc *d, struct model_usage **list, size_t *count, struct fail *f);
 
 struct meter_way;
 

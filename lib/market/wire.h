@@ -103,8 +103,8 @@ int wire_audit(struct doc *d, long at, struct model_audit *out, struct fail *f);
 const char *wire_lago_id(struct doc *d, const char *thing, const char *key, const char *name);
 /* Is the answer about that one? */
 bool wire_lago_is(struct doc *d, const char *thing, const char *key, const char *name);
-/* Has the plan a dynamic charge for this metric? */
-bool wire_lago_charges(struct doc *d, const char *code);
+/* Has the plan a charge for this metric, of this model (NULL: of any)? */
+bool wire_lago_charges(struct doc *d, const char *code, const char *model);
 /* It lists just the events that it was sent; else -EPROTO with a sentence that goes on from "it". */
 int wire_lago_accepted(struct doc *d, const char *const *ids, size_t count, struct fail *f);
 /* A refusal that only says which of the events it has already: known[i]. -EPROTO: it says something else. */

@@ -8,6 +8,18 @@
 #include "market/wire.h"
 #include "market/wire_part.h"
 
+static const struct wire_field usage_tokens[] = {
+	FIELD(model_usage, "at", INT, NEEDED, at),
+	FIELD(model_usage, "account", TEXT, NEEDED, account),
+	FIELD(model_usage, "account_name", TEXT, MAY, account_name),
+	FIELD(model_usage, "model", TEXT, NEEDED, model),
+	FIELD(model_usage, "counted", TEXT, NEEDED, counted),
+	FIELD(model_usage, "prompt_tokens", INT, NEEDED, prompt_tokens),
+	FIELD(model_usage, "completion_tokens", INT, NEEDED, completion_tokens),
+	FIELD(model_usage, "total_tokens", INT, NEEDED, total_tokens),
+	{ 0 },
+};
+
 int wire_usage(struct doc *d, long at, struct model_usage *out, struct fail *f)
 {
 	static const struct wire_field outer[] = {
@@ -32,13 +44,14 @@ int wire_usage(struct doc *d, long at, struct model_usage *out, struct fail *f)
 		FIELD(model_usage, "refunded_micros", INT, NEEDED, refunded),
 		{ 0 },
 	};
-	struct model_usage made = { 0 };
+	struct model_usage made = { .tier = "tokens", .kind = "usage" };
 	struct json_t *o = wire_object(d, at, "a usage event", f), *data = o ? wire_member(o, "data") : NULL;
 	int rc = o ? wire_fields(d, o, outer, "a usage event", &made, f) : -EPROTO;
+	bool tokens = !rc && strcmp(made.metric, "batch_tokens") == 0;
 
 	if (!rc && !data)
 		rc = wire_bad(f, "a usage event", "data", "is missing");
-	rc = rc ? rc : wire_fields(d, data, fields, "a usage event", &made, f);
+	rc = rc ? rc : wire_fields(d, data, tokens ? usage_tokens : fields, "a usage event", &made, f);
 	if (!rc)
 		*out = made;
 	return rc;
@@ -64,7 +77,7 @@ bool wire_lago_is(struct doc *d, const char *thing, const char *key, const char 
 	return made && wire_says(made, key, name);
 }
 
-bool wire_lago_charges(struct doc *d, const char *code)
+bool wire_lago_charges(struct doc *d, const char *code, const char *model)
 {
 	struct fail f;
 	struct json_t *o = wire_object(d, WIRE_WHOLE, "an answer", &f), *plan = o ? wire_member(o, "plan") : NULL;
@@ -72,7 +85,7 @@ bool wire_lago_charges(struct doc *d, const char *code)
 	for (size_t i = 0; plan && i < wire_length(plan, "charges"); i++) {
 		struct json_t *charge = wire_item(plan, "charges", i);
 
-		if (charge && wire_says(charge, "charge_model", "dynamic") &&
+		if (charge && (!model || wire_says(charge, "charge_model", model)) &&
 			wire_says(charge, "billable_metric_code", code))
 			return true;
 	}

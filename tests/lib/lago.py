@@ -92,7 +92,7 @@ def post_batch(o):
         events[k] = e
         order.append(k)
     return 200, {"events": [{"lago_id": new_id(), "transaction_id": e["transaction_id"], "lago_customer_id": None, "code": e["code"],
-                             "timestamp": iso(e["timestamp"]), "precise_total_amount_cents": e["precise_total_amount_cents"],
+                             "timestamp": iso(e["timestamp"]), "precise_total_amount_cents": e.get("precise_total_amount_cents"),
                              "properties": e["properties"], "lago_subscription_id": None,
                              "external_subscription_id": e["external_subscription_id"], "created_at": iso(0)} for e in batch]}
 

@@ -415,7 +415,7 @@ static const struct action actions[] = {
 	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
 	{ "reputation", "ACCOUNT... --commits SOURCE [--until TIME] [--dry-run]", 1, 1000, admin_reputation },
 	{ "meter check", "--to RECEIVER [--from TIME]", 0, 0, admin_meter_check },
-	{ "meter", "--to RECEIVER [--watch] [--from TIME]", 0, 0, admin_meter },
+	{ "meter", "--to RECEIVER [--watch] [--from TIME | --from-file SPOOL]", 0, 0, admin_meter },
 	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
 	{ "policy", "", 0, 0, admin_policy },
 	{ 0 },
@@ -456,6 +456,8 @@ static const struct option options[] = {
 	{ "from", 0, OPTION_STRING, "TIME",
 		.help = "host add, offer, announce: start; default: now; meter: first usage to send, if nothing "
 			"was sent before; default: all; meter check: default: this month" },
+	{ "from-file", 0, OPTION_STRING, "SPOOL", .complete = COMPLETE_FILE,
+		.help = "meter: what the file of 'nanopod-marketd gateway serve' says, instead of the ledger" },
 	{ "until", 0, OPTION_STRING, "TIME",
 		.help = "host add, offer, announce, grant, facts: end; default: none; reputation: until when the score "
 			"counts; "
@@ -484,8 +486,7 @@ static const struct option options[] = {
 		.help = "meter: events in one request" },
 	{ "state", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE,
 		.help = "meter: how far the receiver is; default: a file in ~/.local/state/nanopod/meter for each "
-			"market, "
-			"profile and receiver" },
+			"market, profile or spool, and receiver" },
 	{ 0 },
 };
 
@@ -508,6 +509,9 @@ static const struct example examples[] = {
 	{ "nanopod admin reputation alice --commits /srv/git/project", "score her commits in a clone" },
 	{ "nanopod admin meter --to lago:https://api.getlago.com --key-file lago.key --watch",
 		"bill what accounts use by Lago, event by event" },
+	{ "nanopod admin meter --from-file /var/lib/nanopod-gateway/usage.jsonl --to lago:https://api.getlago.com "
+	  "--key-file lago.key --watch",
+		"the same for tokens that a gateway counted" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },
 };
