@@ -43,7 +43,5 @@ libcli_la_SOURCES += \
 	cli/trade/spending.h \
 	cli/trade/tokenfile.c \
 	cli/trade/tokenfile.h \
-	cli/trade/hours.c \
-	cli/trade/hours.h \
 	cli/trade/window.c \
 	cli/trade/window.h

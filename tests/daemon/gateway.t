@@ -214,6 +214,33 @@ is "$(http_status)" 429 "a budget outlives a restart"
 run "$MARKETD" gateway serve "$TMP/gateway.yaml"
 like "$status $err" "^1 .*another gateway writes '$spool'" "two do not write one file"
 
+# ---- Its file turns, and a meter reads it ---------------------------------------------------------------------------
+meter() { "$NANOPOD" admin meter --from-file "$spool" --to "file:$TMP/metered" --state "$TMP/book" </dev/null; }
+metered() { cat "$spool".[0-9]* "$spool" | cmp - "$TMP/metered" >"$TMP/cmp" 2>&1 || { cat "$TMP/cmp"; return 1; }; }
+run_is 0 "a meter" meter
+is "$(cat "$spool" | cmp - "$TMP/metered" 2>&1)" "" "reads what the gateway wrote"
+is "$(jq -c 'del(.data)' "$TMP/metered" | wc -l)" "$(events)" "an event a line"
+gateway_end -9
+jq -c --arg id "$account" 'select(.data.account == $id)' "$spool" | head -n 1 >"$TMP/one"
+awk '{ for (i = 0; i < 3000; i++) { t = $0; sub(/"id":"/, "&pad" i "-", t); print t } }' "$TMP/one" >>"$spool"
+sed -i "s|^spool: .*|&\nspool-size: 1|" "$TMP/gateway.yaml"
+gateway_start
+turned() { [ -e "$spool.1" ] && [ "$(events)" -eq 0 ]; }
+ok "a file that is full" wait_for 20 turned
+chat "$key" llama 'n=1' >"$TMP/answer"
+is "$(events) $(cat "$spool.1" | wc -l | awk '{ print ($1 > 3000) }')" "1 1" "is followed by a new one"
+gateway_end -9
+mv "$spool.1" "$TMP/away"
+gateway_start
+chat "$small" llama 'n=1' >"$TMP/answer"
+is "$(http_status)" 429 "a budget does not need what is full any more"
+mv "$TMP/away" "$spool.1"
+run_is 0 "the meter" meter
+ok "goes on in both" metered
+chat "$key" llama 'n=1' >"$TMP/answer"
+run_is 0 "and" meter
+ok "in the new one" metered
+
 # ---- Without the market -----------------------------------------------------------------------------------------
 chat "$key" llama 'n=1' >"$TMP/answer"
 marketd_kill
@@ -271,7 +298,7 @@ ok "and the first one's, when those are gone" wait_for 20 free_again
 is "$(chat "$key" llama 'n=1' | json '.choices[0].message.content')" "t0 " "after all of that it serves"
 ok "a connection that says nothing is closed" timeout 60 cat <&6
 exec 6>&-
-is "$(jq -r .id "$spool" | sort | uniq -d | wc -l)" 0 "no event was written twice"
+is "$(cat "$spool.1" "$spool" | jq -r .id | sort | uniq -d | wc -l)" 0 "no event was written twice"
 gateway_end
 
 # A disk that is full: nothing is begun that could not be counted, and whatever needs no counting goes on.

@@ -84,7 +84,8 @@ unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/un
 	tests/unit/marketd/issuer tests/unit/marketd/policy \
 	tests/unit/marketd/priceweek \
 	tests/unit/marketd/tally tests/unit/marketd/ring \
-	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/store tests/unit/marketd/storefault \
+	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/spool \
+	tests/unit/marketd/store tests/unit/marketd/storefault \
 	tests/unit/marketd/storetorn \
 	tests/unit/marketd/uri tests/unit/marketd/usagememory tests/unit/marketd/watch \
 	tests/unit/marketd/watchhold
@@ -127,6 +128,8 @@ tests_unit_marketd_route_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_route_LDADD = libmarketd.la
 tests_unit_marketd_schema_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_schema_LDADD = libmarketd.la
+tests_unit_marketd_spool_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_marketd_spool_LDADD = libproxy.la libbase.la $(JANSSON_LIBS)
 tests_unit_marketd_store_SOURCES = tests/unit/marketd/store.c tests/unit/marketd/storelists.h \
 	tests/unit/marketd/storemake.h tests/unit/marketd/storesuite.h
 tests_unit_marketd_store_LDADD = libstore.la libengine.la libmarket.la libbase.la

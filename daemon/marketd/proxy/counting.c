@@ -78,7 +78,7 @@ static const char *counting_text(const json_t *data, const char *name)
 	return text && strlen(text) < WHO_TEXT ? text : "";
 }
 
-int counting_take(void *arg, const json_t *event)
+static int counting_take(void *arg, const json_t *event)
 {
 	struct proxy *p = arg;
 	const json_t *data = json_object_get(event, "data");
@@ -89,6 +89,25 @@ int counting_take(void *arg, const json_t *event)
 	return budgets_add(&p->budgets, account, counting_text(data, "token"),
 		json_integer_value(json_object_get(data, "at")),
 		json_integer_value(json_object_get(data, "total_tokens")));
+}
+
+static json_t *counting_sums(void *arg)
+{
+	return budgets_sums(&((struct proxy *)arg)->budgets);
+}
+
+static int counting_begin(void *arg, json_t *sums)
+{
+	return budgets_begin(&((struct proxy *)arg)->budgets, sums);
+}
+
+int counting_open(struct proxy *p, struct fail *f)
+{
+	const struct spool_counter counter = { p, counting_take, counting_sums, counting_begin };
+
+	memcpy(p->spool_path, p->served->file.spool, sizeof p->spool_path);
+	budgets_init(&p->budgets, &p->served->file);
+	return spool_open(&p->spool, p->spool_path, &counter, (off_t)p->served->file.spool_size << 20, f);
 }
 
 bool counting_sync(struct proxy *p)
@@ -106,6 +125,8 @@ bool counting_sync(struct proxy *p)
 	}
 	if (was)
 		log_at(p->log, LOG_WARN, "the file of usage can be written again");
+	if (spool_turn(&p->spool, &f) != 0)
+		log_at(p->log, LOG_WARN, "the file of usage stays the same: %s", f.text);
 	return true;
 }
 

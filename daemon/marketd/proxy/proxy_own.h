@@ -223,8 +223,8 @@ void relay_sweep(struct proxy *p); /* clients that are gone, deadlines */
 void relay_free_all(struct proxy *p);
 
 /* counting.c */
-void counting_note(struct relay *x);               /* adds its event, once, and has it counted */
-int counting_take(void *arg, const json_t *event); /* one of an earlier run; arg: the proxy */
+int counting_open(struct proxy *p, struct fail *f); /* with what earlier runs counted */
+void counting_note(struct relay *x);                /* adds its event, once, and has it counted */
 bool counting_sync(struct proxy *p);               /* all that was noted is on disk */
 struct relay *counting_next(struct proxy *p);      /* of those whose usage is on disk; NULL: none is left */
 

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "conf/conf.h"
 
-enum { TIMEOUT_DEFAULT = 600, TIMEOUT_MOST = 3600 };
+enum { TIMEOUT_DEFAULT = 600, TIMEOUT_MOST = 3600, SPOOL_SIZE_DEFAULT = 64, SPOOL_SIZE_MOST = 1 << 16 };
 
 #define PROXY_MODEL_SIGNS "/._:@+-"
 
@@ -167,8 +167,8 @@ static int proxyfile_read_budget(const struct gateway_reader *r, const struct co
 
 static int proxyfile_read_root(const struct gateway_reader *r, struct proxyfile *p)
 {
-	static const char *const keys[] = { "market", "market-ca", "listen", "tls-cert", "tls-key", "spool", "health",
-		"timeout", "models", "budgets", NULL };
+	static const char *const keys[] = { "market", "market-ca", "listen", "tls-cert", "tls-key", "spool",
+		"spool-size", "health", "timeout", "models", "budgets", NULL };
 	const struct conf *root = &r->file->root, *list = NULL;
 	char address[GATEWAY_TEXT];
 	bool tls;
@@ -184,6 +184,7 @@ static int proxyfile_read_root(const struct gateway_reader *r, struct proxyfile 
 	rc = rc ? rc : gateway_text(r, root, "tls-key", gateway_file, "a file's whole path", true, p->cert_key);
 	rc = rc ? rc
 		: gateway_text(r, root, "spool", gateway_file, "the whole path of the file of usage", false, p->spool);
+	rc = rc ? rc : proxyfile_number(r, root, "spool-size", 1, SPOOL_SIZE_MOST, &p->spool_size);
 	rc = rc ? rc : gateway_text(r, root, "health", proxyfile_path, "a path, e.g. /health", true, p->health);
 	rc = rc ? rc : proxyfile_number(r, root, "timeout", 1, TIMEOUT_MOST, &p->timeout);
 	if (rc == 0 && !*p->cert != !*p->cert_key)
@@ -205,7 +206,9 @@ int proxyfile_read(const char *path, struct proxyfile *out, struct fail *f)
 
 	if (rc)
 		return rc;
-	*out = (struct proxyfile){ .timeout = TIMEOUT_DEFAULT, .health = "/v1/models" };
+	*out = (struct proxyfile){ .timeout = TIMEOUT_DEFAULT,
+		.spool_size = SPOOL_SIZE_DEFAULT,
+		.health = "/v1/models" };
 	r.file = file;
 	rc = proxyfile_read_root(&r, out);
 	if (rc)

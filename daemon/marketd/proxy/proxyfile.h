@@ -36,7 +36,8 @@ struct proxyfile {
 	char market[GATEWAY_TEXT + 16], market_ca[GATEWAY_TEXT]; /* http://HOST:PORT */
 	char listen[GATEWAY_TEXT], cert[GATEWAY_TEXT], cert_key[GATEWAY_TEXT], spool[GATEWAY_TEXT];
 	char health[GATEWAY_TEXT];
-	long timeout; /* seconds that a backend may say nothing */
+	long spool_size; /* MiB that make the spool full */
+	long timeout;    /* seconds that a backend may say nothing */
 	struct proxyfile_model *models;
 	size_t model_count;
 	struct proxyfile_budget *budgets;

@@ -123,6 +123,7 @@ static void proxy_read_again(struct proxy *p)
 	list_append(&p->olds, &p->served->link);
 	p->served = s;
 	p->budgets.file = &s->file;
+	p->spool.most = (off_t)s->file.spool_size << 20;
 }
 
 static void proxy_forget_olds(struct proxy *p, bool all)
@@ -152,14 +153,12 @@ static int proxy_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 	}
 	if (getrandom(&p->boot, sizeof p->boot, 0) != sizeof p->boot)
 		return fail_errno(f, -errno, errno, "cannot make ids of events");
-	budgets_init(&p->budgets, &p->served->file);
-	memcpy(p->spool_path, p->served->file.spool, sizeof p->spool_path);
 	rc = loop_new(&p->loop);
 	rc = rc ? rc : outward_new_wide(&p->outward, p->loop, RELAYS_MAX + ERRANDS_SPARE, BODY_MAX);
 	rc = rc ? rc : backends_new(p, p->served);
 	if (rc)
 		return fail_set(f, rc, "out of memory");
-	rc = spool_open(&p->spool, p->spool_path, counting_take, p, f);
+	rc = counting_open(p, f);
 	rc = rc ? rc : proxy_open_signals(p, f);
 	return rc ? rc : proxy_open_http(p, where, f);
 }

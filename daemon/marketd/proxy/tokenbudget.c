@@ -87,6 +87,50 @@ void budgets_promise(struct budgets *b, const char *account, const char *token, 
 		of_token->promised += tokens;
 }
 
+json_t *budgets_sums(const struct budgets *b)
+{
+	json_t *sums = json_object();
+	size_t at = 0;
+	const char *key;
+	void *value;
+
+	while (sums && table_next(&b->used, &at, &key, &value)) {
+		const struct budget_used *u = value;
+
+		if (json_object_set_new(sums, key,
+			    json_pack("[I,I,I]", (json_int_t)u->day, (json_int_t)u->today, (json_int_t)u->total)) !=
+			0) {
+			json_decref(sums);
+			sums = NULL;
+		}
+	}
+	return sums;
+}
+
+int budgets_begin(struct budgets *b, json_t *sums)
+{
+	const struct proxyfile *file = b->file;
+	void *at;
+	int rc = 0;
+
+	budgets_release(b);
+	budgets_init(b, file);
+	for (at = json_object_iter(sums); at && !rc; at = json_object_iter_next(sums, at)) {
+		const char *key = json_object_iter_key(at);
+		const json_t *used = json_object_iter_value(at);
+		struct budget_used *u;
+
+		rc = budget_count(b, *key, *key ? key + 1 : key, 0, 0);
+		u = rc ? NULL : budget_find(b, *key, *key ? key + 1 : key);
+		if (!u)
+			continue;
+		u->day = json_integer_value(json_array_get(used, 0));
+		u->today = json_integer_value(json_array_get(used, 1));
+		u->total = json_integer_value(json_array_get(used, 2));
+	}
+	return rc;
+}
+
 static bool budget_over(const struct proxyfile_budget *row, const struct budget_used *u, int64_t now, int64_t *retry)
 {
 	int64_t today = u && u->day == now / DAY_SECONDS ? u->today : 0;

@@ -3,6 +3,8 @@
 #ifndef MARKETD_PROXY_TOKENBUDGET_H
 #define MARKETD_PROXY_TOKENBUDGET_H
 
+#include <jansson.h>
+
 #include "base/table.h"
 #include "marketd/proxy/proxyfile.h"
 
@@ -16,6 +18,10 @@ void budgets_release(struct budgets *b);
 
 /* So many tokens were used. 0 or -ENOMEM. */
 int budgets_add(struct budgets *b, const char *account, const char *token, int64_t at, int64_t tokens);
+
+/* All of it as JSON, and back; NULL: nothing was used. */
+json_t *budgets_sums(const struct budgets *b);      /* NULL: out of memory */
+int budgets_begin(struct budgets *b, json_t *sums); /* 0 or -ENOMEM */
 
 /* A request under way will use about so many; negative: it no longer does. */
 void budgets_promise(struct budgets *b, const char *account, const char *token, int64_t tokens);

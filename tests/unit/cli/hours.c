@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "cli/trade/hours.h"
+#include "cli/cmd/host/hours.h"
 
 enum { HOUR = 3600, DAY = 24 * HOUR, ROOM = 64 };
 

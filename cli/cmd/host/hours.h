@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hours that come again each day, as 22:00-06:00 in local time, and the windows that they make. */
-#ifndef CLI_TRADE_HOURS_H
-#define CLI_TRADE_HOURS_H
+#ifndef CLI_CMD_HOST_HOURS_H
+#define CLI_CMD_HOST_HOURS_H
 
 #include <stddef.h>
 #include <stdint.h>

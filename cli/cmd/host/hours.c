@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trade/hours.h"
+#include "cli/cmd/host/hours.h"
 
 #include <errno.h>
 #include <string.h>
