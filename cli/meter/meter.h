@@ -27,7 +27,7 @@ struct meter {
 int meter_open(struct meter *x, struct nanopod *np, const struct options *o, int64_t from);
 void meter_close(struct meter *x);
 
-/* One page of the ledger after `after` ("": from x->from on), up to limit. Free *list. 0, or a negative code in m->fail. */
+/* A page of the ledger after `after` ("": from x->from on). Free *list. 0, or a negative code in m->fail. */
 int meter_page(struct meter *x, const char *after, size_t limit, struct model_usage **list, size_t *count);
 
 int meter_send(struct meter *x);  /* an exit status */

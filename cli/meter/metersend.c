@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a page of the ledger or the spool, has it accepted, notes that on disk, reads the next. Killed anywhere, the next command
- * sends the last page again with the same ids, which the receiver knows.
+ * Reads a page of the ledger or the spool, has it accepted, notes that on disk, reads the next. Killed anywhere, the
+ * next command sends the last page again with the same ids, which the receiver knows.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -21,8 +21,8 @@ int meter_spool_open(struct meter_spool *s, const char *path, struct fail *f);
 void meter_spool_close(struct meter_spool *s);
 
 /*
- * Up to `limit` events behind `after` ("": from the first on), as far as they are on disk. Free *list. cursor: the place
- * behind them. *more: there may be others. 0 or a negative code.
+ * Up to `limit` events behind `after` ("": from the first on), as far as they are on disk. Free *list. cursor: the
+ * place behind them. *more: there may be others. 0 or a negative code.
  */
 int meter_spool_page(struct meter_spool *s, const char *after, size_t limit, struct model_usage **list, size_t *count,
 	char cursor[METER_CURSOR], bool *more, struct fail *f);

@@ -470,15 +470,12 @@ struct model_report_books {
 	int64_t before[MODEL_BOOKS], after[MODEL_BOOKS];
 };
 
-/*
- * A settlement of a lease: GET /np/v1/usage. Or an answer of a gateway, whose tier is "tokens": then what begins at
- * `model` is set, and no lease, SKU or money.
- */
+/* A settlement of a lease: GET /np/v1/usage. Or an answer of a gateway, which has a model, and no lease or money. */
 struct model_usage {
 	const char *id, *metric; /* metric: "gpu_active_time", "node_time" or "batch_tokens" */
 	const char *account, *account_name, *kind, *lease, *sku, *type, *reservation, *tier;
 	int64_t at, node_minutes, gpu_seconds, amount, granted, refunded;
-	const char *model, *counted; /* counted: "backend" or "estimated" */
+	const char *model, *counted; /* NULL: of a lease; counted: "backend" or "estimated" */
 	int64_t prompt_tokens, completion_tokens, total_tokens;
 };
 

@@ -33,6 +33,7 @@ static int invite_show(struct market_link *m, const struct options *o)
 	char expires[CELL_TEXT];
 	struct buf roles, line, link;
 	const char *page = NULL; /* the operator's socket has none */
+	bool web = str_starts(m->url, "http");
 	struct rows *r;
 	int rc;
 
@@ -42,9 +43,10 @@ static int invite_show(struct market_link *m, const struct options *o)
 	buf_init(&line, 8192);
 	buf_init(&link, 8192);
 	scopes_join(i.roles, i.role_count, &roles);
-	if (buf_addf(&line, "nanopod login --url %s --invite %s", m->url, i.code))
+	if (buf_addf(&line, "nanopod login %s%s%s--invite %s", web ? "--url " : "", web ? m->url : "", web ? " " : "",
+		    i.code))
 		command_nomem();
-	if (str_starts(m->url, "http")) {
+	if (web) {
 		if (buf_addf(&link, "%s/#invite=%s", m->url, i.code))
 			command_nomem();
 		page = buf_text(&link);
@@ -57,6 +59,11 @@ static int invite_show(struct market_link *m, const struct options *o)
 		rc = rows_end(r);
 		if (cell_for_people(np) && !option_given(o, "quiet"))
 			invite_note(np, page);
+		if (!web)
+			print_warn(np,
+				"the person cannot reach '%s': add to the line how people reach the market, e.g. --url "
+				"https://market.example.org",
+				m->url);
 	}
 	buf_release(&roles);
 	buf_release(&line);
