@@ -165,6 +165,40 @@ is "$(http_status) $(available)" "204 100045.000000" "what is not paid yet, and 
 is "$(stripe orders "$ACME_ID")" 24 "four events of a payment are sent in all orders, each twice"
 is "$(available)" "$(printf '%.6f' "$(jq -n '100045 + 24 * 37.66')")" "and each order ends in the same balance"
 
+# ---- Refunds, one by one ----
+# refund TYPE N CENTS STATUS [VERSION]
+refund() {
+	event "$1" "{\"id\":\"re_$2\",\"object\":\"refund\",\"charge\":\"ch_r\",\"payment_intent\":\"pi_r\",\"amount\":$3,\"currency\":\"usd\",\"status\":\"$4\",\"metadata\":{}}"
+	sed -i "s/\"object\":\"event\"/&,\"api_version\":\"${5:-2024-10-28.acacia}\"/" "$TMP/event"
+	hook "$TMP/event" "$NOW" whsec_one
+}
+session r 5000
+hook "$TMP/event" "$NOW" whsec_one
+before=$(available)
+back() { jq -n "(($(available) - $before) * 100 | round) / 100"; }
+refund refund.created 1 1000 pending
+refund refund.updated 1 1000 succeeded
+is "$(http_status) $(back)" "204 -10" "a refund is taken, once"
+refund refund.failed 1 1000 failed
+is "$(http_status) $(back)" "204 0" "and comes back where it fails"
+refund refund.updated 1 1000 failed
+refund refund.updated 1 1000 succeeded
+is "$(http_status) $(back)" "204 0" "once, and for good"
+refund refund.failed 2 1000 failed
+refund refund.created 2 1000 pending
+is "$(http_status) $(back)" "204 0" "one that failed before its beginning was told takes nothing"
+refund refund.created 3 1000 pending
+refund refund.created 4 500 pending
+refund refund.updated 4 500 canceled
+is "$(http_status) $(back)" "204 -10" "the next one is taken, and one that was cancelled is not"
+refund refund.created 5 700 succeeded 2024-06-20
+is "$(http_status) $(back)" "204 -10" "where an older version of Stripe's API tells sums, it is no news"
+event charge.refunded '{"id":"ch_r","payment_intent":"pi_r","amount_refunded":1000,"currency":"usd","metadata":{}}'
+sed -i 's/"object":"event"/&,"api_version":"2025-03-31.basil"/' "$TMP/event"
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(back)" "422 -10" "where a newer one tells each, a sum is not counted, too"
+like "$(cat "$MARKETD_LOG")" "needs refund.created, refund.updated and refund.failed instead of charge.refunded" "and the log says what to do"
+
 # ---- Nobody's ----
 session f 777 usd acct_nobody
 hook "$TMP/event" "$NOW" whsec_one
@@ -209,7 +243,8 @@ like "$(operator GET /np/v1/audit | jq -r '.data[].text' | grep payment | tail -
 # ---- Random payments, while the market ends in the middle ----
 STRIPE_NOW=$((NOW + HOUR))
 for name in one two three; do marketd_account "$name"; done
-stripe sequences 1000 "${SEED:-7}" "$(id_of one)" "$(id_of two)" "$(id_of three)" >"$TMP/sums" 2>"$TMP/driver.err" &
+ids="$(id_of one) $(id_of two) $(id_of three)" # before the market is killed
+stripe sequences 1000 "${SEED:-7}" $ids >"$TMP/sums" 2>"$TMP/driver.err" &
 driver=$!
 kills=0
 while kill -0 "$driver" 2>/dev/null && [ "$kills" -lt 25 ]; do

@@ -7,6 +7,9 @@
 
 #include "base/str.h"
 
+/* From this version of its API on, Stripe tells each refund by events of its own. */
+#define WEBHOOK_EACH_REFUND "2024-10-28"
+
 enum { REFERENCE_MAX = 255, CENT = 10000 /* micro-dollars */ };
 #define CENTS_MAX INT64_C(10000000000)
 
@@ -62,7 +65,21 @@ static int webhook_paid(const json_t *o, struct webhook_news *n, struct fail *wh
 	return rc ? rc : cents ? 0 : 1;
 }
 
-/* All that was refunded of a charge so far. */
+/* What became of one refund: where the bank sends it back, Stripe has the money again. */
+static int webhook_refund(const json_t *o, struct webhook_news *n, struct fail *why)
+{
+	const char *status = webhook_text(o, "status");
+	bool back = status && (strcmp(status, "failed") == 0 || strcmp(status, "canceled") == 0);
+	int64_t cents = 0;
+	int rc = webhook_cents(o, "amount", &cents, why);
+
+	n->part = webhook_id(o, "id");
+	n->step = back ? 2 : 1;
+	n->micros = back ? 0 : -cents * CENT;
+	return rc ? rc : cents ? 0 : 1;
+}
+
+/* All that was refunded of a charge so far; it does not say which of it failed. */
 static int webhook_refunded(const json_t *o, struct webhook_news *n, struct fail *why)
 {
 	int64_t cents = 0;
@@ -95,11 +112,13 @@ static int webhook_disputed(const json_t *o, struct webhook_news *n, struct fail
 static const struct webhook_kind {
 	const char *type; /* one that ends with a point: all that begin with it */
 	int (*read)(const json_t *object, struct webhook_news *n, struct fail *why);
+	enum { REFUNDS_ANY, REFUNDS_EACH, REFUNDS_SUM } refunds; /* counted where Stripe tells them so */
 } webhook_kinds[] = {
-	{ "checkout.session.completed", webhook_paid },
-	{ "checkout.session.async_payment_succeeded", webhook_paid },
-	{ "charge.refunded", webhook_refunded },
-	{ "charge.dispute.", webhook_disputed },
+	{ "checkout.session.completed", webhook_paid, REFUNDS_ANY },
+	{ "checkout.session.async_payment_succeeded", webhook_paid, REFUNDS_ANY },
+	{ "refund.", webhook_refund, REFUNDS_EACH },
+	{ "charge.refunded", webhook_refunded, REFUNDS_SUM },
+	{ "charge.dispute.", webhook_disputed, REFUNDS_ANY },
 };
 
 static const struct webhook_kind *webhook_kind(const char *type)
@@ -111,6 +130,19 @@ static const struct webhook_kind *webhook_kind(const char *type)
 			return &webhook_kinds[i];
 	}
 	return NULL;
+}
+
+/* A refund that is told in both ways is counted once. 0, 1 or -EINVAL as webhook_read(). */
+static int webhook_counts(const struct webhook_kind *kind, const json_t *event, struct fail *why)
+{
+	const char *version = webhook_text(event, "api_version");
+	bool each = version && strcmp(version, WEBHOOK_EACH_REFUND) >= 0;
+
+	if (kind->refunds == REFUNDS_SUM && each)
+		return fail_set(why, -EINVAL,
+			"with this version of Stripe's API the endpoint needs refund.created, refund.updated and "
+			"refund.failed instead of charge.refunded");
+	return kind->refunds == REFUNDS_EACH && !each;
 }
 
 int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why)
@@ -126,6 +158,9 @@ int webhook_read(const json_t *event, struct webhook_news *out, struct fail *why
 		return fail_set(why, -EINVAL, "it is no event of Stripe's");
 	if (!kind)
 		return 1;
+	rc = webhook_counts(kind, event, why);
+	if (rc)
+		return rc;
 	n.payment = webhook_id(o, "payment_intent");
 	if (!n.payment) /* older than those: the charge itself, or what it names */
 		n.payment = webhook_id(o, "charge") ? webhook_id(o, "charge") : webhook_id(o, "id");
