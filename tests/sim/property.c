@@ -59,6 +59,7 @@ static bool world_good(uint64_t seed, const struct world_options *how)
 	cover.floored += w.floors.sold;
 	cover.at_floor += w.floors.dear;
 	cover.gifts_paid += w.gifts.paid;
+	cover.debts_met += w.debts.met;
 	cover.gifts_back += w.gifts.returned;
 	cover.proven += proven_paid(w.proven);
 	cover.unproven += proven_free_of_charge(w.proven);
@@ -281,6 +282,8 @@ int main(int argc, char **argv)
 		"of hosts with a floor %ld minutes were sold, %ld of them at that", cover.floored, cover.at_floor);
 	ok(!good || (cover.gifts_paid > EVENTS_CHECKED / 1000 && cover.gifts_back > EVENTS_CHECKED / 1000),
 		"grants paid %ld times, and got something back %ld times", cover.gifts_paid, cover.gifts_back);
+	ok(!good || cover.debts_met, "accounts came below their floors %ld times while buys of theirs rested",
+		cover.debts_met);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
 		cover.whys);

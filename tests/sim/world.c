@@ -27,6 +27,7 @@ void world_release(struct world *w)
 	proven_free(w->proven);
 	floors_release(&w->floors);
 	gifts_release(&w->gifts);
+	debts_release(&w->debts);
 	buf_release(&w->mine);
 	buf_release(&w->theirs);
 	free(w->log);
@@ -112,7 +113,7 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 {
 	struct fail why = { .code = 0 }, theirs = { .code = 0 };
 	uint64_t before = engine_count(w->eng);
-	const char *unpaid, *cheap, *free_lunch;
+	const char *unpaid, *cheap, *free_lunch, *debtor;
 	int want, rc;
 
 	world_log(w, ev);
@@ -140,6 +141,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	free_lunch = gifts_look(&w->gifts, ev, &w->did);
 	if (free_lunch)
 		return world_wrong(w, "%s", free_lunch);
+	debtor = debts_look(&w->debts, ev, &w->did);
+	if (debtor)
+		return world_wrong(w, "%s", debtor);
 	buf_clear(&w->mine);
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);

@@ -7,6 +7,7 @@
 #define TESTS_SIM_WORLD_H
 
 #include "marketd/engine/engine.h"
+#include "debts.h"
 #include "floors.h"
 #include "gifts.h"
 #include "proven.h"
@@ -51,6 +52,7 @@ struct coverage {
 	long events, loads, whys;
 	long proven, unproven;               /* minutes of buyers who want proof: paid, and not paid for want of it */
 	long floored, at_floor;              /* minutes sold of hosts with a floor; at just that price */
+	long debts_met;                      /* times that an account came below its floor while buys rested */
 	long gifts_paid, gifts_back;         /* times that a grant paid, and got something back */
 	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
 };
@@ -77,6 +79,7 @@ struct world {
 	struct proven *proven;
 	struct floors floors;
 	struct gifts gifts;
+	struct debts debts;
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;

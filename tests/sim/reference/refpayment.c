@@ -77,6 +77,22 @@ static void move_all(struct reference *r, const struct event *ev, struct rpaymen
 		move(r, account, ev->u.payment.micros - (part && p->account ? part->money : 0), in, out);
 }
 
+static void stop_buying(struct reference *r, uint64_t account)
+{
+	const struct raccount *a = ref_list_find(&r->accounts, account);
+
+	if (!a || ref_available(r, account) >= a->floor)
+		return;
+	for (size_t i = 0; i < r->orders.n;) {
+		struct rorder *o = r->orders.at[i];
+
+		if (o->account == account && o->side == SIDE_BUY)
+			ref_order_close(r, o, ORDER_CANCELLED, REASON_FUNDS);
+		else
+			i++;
+	}
+}
+
 int ref_payment(struct reference *r, const struct event *ev)
 {
 	struct rpayment *p = known(r, ev->name);
@@ -93,6 +109,7 @@ int ref_payment(struct reference *r, const struct event *ev)
 	if (out && (ref_available(r, account) + out < -all || out - ref_book_balance(r, 0, BOOK_ISSUED, 0) < -all))
 		return REASON_OVERFLOW;
 	move_all(r, ev, p, NULL, NULL);
+	stop_buying(r, account);
 	if (!p) {
 		p = ref_more(NULL, 1, sizeof *p);
 		*p = (struct rpayment){ .id = r->next_id++, .name = ref_text(ev->name) };

@@ -9,6 +9,7 @@
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/rules/trade.h"
 
 /* What an event does to a payment. */
 struct payment_news {
@@ -126,6 +127,29 @@ static void payment_claim(struct engine *e, struct payment *p, struct live_accou
 			payment_post(e, a, p->parts[i].micros);
 }
 
+static void payment_goes_on(struct engine *e, const struct event *ev, struct payment_news *n, int64_t gets)
+{
+	if (!n->part) {
+		n->part = &n->payment->parts[n->payment->part_count++];
+		n->part->reference = must_copy(ev->text);
+	}
+	n->part->step = ev->u.payment.step;
+	n->part->micros = ev->u.payment.micros;
+	payment_post(e, n->account, gets);
+}
+
+/* What its resting buys hold comes back. */
+static void payment_stop_buying(struct engine *e, struct live_account *a)
+{
+	struct live_order *o;
+
+	for (uint64_t after = 0; (o = rank_after(&a->own[ORDERS], after));) {
+		after = o->pub.id;
+		if (o->pub.side == SIDE_BUY)
+			trade_close(e, o, ORDER_CANCELLED, REASON_FUNDS);
+	}
+}
+
 int payment_note(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct payment_news n = { 0 };
@@ -140,14 +164,9 @@ int payment_note(struct engine *e, const struct event *ev, struct fail *why)
 		n.payment = payment_make(e, ev, n.account ? n.account->pub.id : 0);
 	else if (n.claimed)
 		payment_claim(e, n.payment, n.account, n.later ? n.part : NULL);
-	if (!n.later)
-		return 0;
-	if (!n.part) {
-		n.part = &n.payment->parts[n.payment->part_count++];
-		n.part->reference = must_copy(ev->text);
-	}
-	n.part->step = ev->u.payment.step;
-	n.part->micros = ev->u.payment.micros;
-	payment_post(e, n.account, gets);
+	if (n.later)
+		payment_goes_on(e, ev, &n, gets);
+	if (n.account && n.account->pub.available < n.account->pub.floor)
+		payment_stop_buying(e, n.account);
 	return 0;
 }
