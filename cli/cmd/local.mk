@@ -115,8 +115,6 @@ nanopod_SOURCES += \
 	cli/cmd/host/host_check.c \
 	cli/cmd/host/host_drain.c \
 	cli/cmd/host/host_hours.c \
-	cli/cmd/host/hours.c \
-	cli/cmd/host/hours.h \
 	cli/cmd/host/host_join.c \
 	cli/cmd/host/host_market.c \
 	cli/cmd/host/host_power.c cli/cmd/host/host_price.c \

@@ -7,6 +7,7 @@
 #define CLI_TRADE_WINDOW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/fail.h"
@@ -40,5 +41,24 @@ int64_t window_minutes(const struct window *w);
 /* "Sat 21 Nov 18:01 to Sun 22 Nov 18:01 CET (Sat 17:01 to Sun 17:01 UTC), 24h"; years where when_local() has them */
 const char *window_show(const struct window *w, int64_t now, char room[WINDOW_TEXT]);
 const char *window_span(int64_t seconds, char room[WINDOW_TEXT]); /* "24h", "3d 2h", "1h 30m" */
+
+/* ---- Hours that come again each day, as 22:00-06:00 in local time ------------------------------- */
+
+struct hours {
+	int from, to; /* minutes of a day; `to` is of the next one where it is not above `from` */
+};
+
+struct hours_window {
+	int64_t start, end; /* Unix seconds */
+};
+
+/* "22:00-06:00", "00:00-24:00": 0, or -EINVAL with the form. */
+int hours_parse(const char *text, struct hours *out, struct fail *f);
+
+/*
+ * What of these hours is from `from` until `until`, the first ones: how many, at most `most`. A day on which clocks
+ * change has the hours that its clocks show.
+ */
+size_t hours_windows(const struct hours *h, int64_t from, int64_t until, struct hours_window *out, size_t most);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "cli/frame/command.h"
-#include "cli/cmd/host/hours.h"
+#include "cli/trade/window.h"
 #include "cli/trade/market_link.h"
 #include "cli/trade/sku_list.h"
 

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "cli/cmd/host/hours.h"
+#include "cli/trade/window.h"
 
 enum { HOUR = 3600, DAY = 24 * HOUR, ROOM = 64 };
 
