@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # nanopod admin meter --from-file: what a gateway counted, to Lago (a stand-in: tests/lib/lago.py says what it is) and to a
-# file, each event once, while the file grows by halves of lines and turns, the receiver fails and nanopod is killed. FAULTS=100
-# tries fewer. tests/daemon/gateway.t has a real gateway's file.
+# file, each event once, while the file grows by halves of lines and turns, the receiver fails and nanopod is killed. FAULTS=1000
+# tries more. tests/daemon/gateway.t has a real gateway's file.
 . "$(dirname "$0")/../lib/tap.sh"
 need python3 jq curl
 cd "$TMP" || exit 99
@@ -129,7 +129,7 @@ wait_for 60 test -s port || { diag "$(cat lago.err)"; fail "(a receiver)"; done_
 TO=lago:http://127.0.0.1:$(cat port)
 export NANOPOD_METER_KEY=l4g0
 lago() { curl -s "http://127.0.0.1:$(cat port)/state"; }
-want=${FAULTS:-1000} all=0
+want=${FAULTS:-150} all=0
 while [ "$(lago | jq .count.faults)" -lt "$want" ] && [ $all -lt 20000 ]; do
 	python3 event.py $((all + 1)) $((all + 501)) use/spool 90 & writer=$!
 	all=$((all + 500))

@@ -509,8 +509,7 @@ static const struct example examples[] = {
 	{ "nanopod admin reputation alice --commits /srv/git/project", "score her commits in a clone" },
 	{ "nanopod admin meter --to lago:https://api.getlago.com --key-file lago.key --watch",
 		"bill what accounts use by Lago, event by event" },
-	{ "nanopod admin meter --from-file /var/lib/nanopod-gateway/usage.jsonl --to lago:https://api.getlago.com "
-	  "--key-file lago.key --watch",
+	{ "nanopod admin meter --from-file usage.jsonl --to lago:https://api.getlago.com --key-file lago.key",
 		"the same for tokens that a gateway counted" },
 	{ "nanopod admin policy set fee_bps=250", "the market takes 2.5 %" },
 	{ 0 },

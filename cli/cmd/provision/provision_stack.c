@@ -282,7 +282,8 @@ static int stack_test(struct nanopod *np, const struct options *o, char **words)
 			"'nanopod buy -t cpu -n 1 -d 1h -p 1' buys one, on 'nanopod local', too",
 			"-w HOST or -r RESERVATION is required: a node that may be lost");
 	if (option_given(o, "name"))
-		return print_fail_field(np, STATUS_USAGE, "--name", NULL, "a test has a cluster of its own, 'test-STACK'");
+		return print_fail_field(np, STATUS_USAGE, "--name", NULL,
+			"a test has a cluster of its own, 'test-STACK'");
 	rc = stack_folders(folders, sizeof folders, &f);
 	rc = rc ? rc : stack_read(folders, t.stack, &s, &f);
 	stack_free(s);

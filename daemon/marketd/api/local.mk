@@ -79,6 +79,8 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/alert/alert_rules.h \
 	daemon/marketd/api/alert/alerts.c \
 	daemon/marketd/api/alert/alerts.h \
+	daemon/marketd/api/np/market_id.c \
+	daemon/marketd/api/np/market_id.h \
 	daemon/marketd/api/np/movements.c \
 	daemon/marketd/api/np/movements.h \
 	daemon/marketd/api/np/np_accounts.c \

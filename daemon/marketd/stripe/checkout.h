@@ -35,7 +35,7 @@ struct stripe_settings {
 struct checkout_wish {
 	char key[CHECKOUT_KEY + 1]; /* Stripe makes one page for each, however often it is asked */
 	int64_t cents;
-	const char *market;         /* np_payments.h:payments_market */
+	const char *market;         /* market_id.h */
 	const char *account, *what; /* the account's id; what is paid for, for people */
 	const char *back;           /* the address to which Stripe leads back */
 };

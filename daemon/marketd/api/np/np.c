@@ -10,7 +10,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/api/np/np_payments.h"
+#include "marketd/api/np/market_id.h"
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 #include "marketd/stripe/checkout.h"
@@ -103,7 +103,7 @@ static int get_market(struct api *api, const struct request *q, struct reply *r)
 
 	return api_json(q, r, 200,
 		json_pack("{s:s, s:o, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:b, s:o, s:o, s:o}", "object", "market",
-			"id", np_key(payments_market(e, id)), "name", api->name ? api->name : "nanopod", "version",
+			"id", np_key(market_id(e, id)), "name", api->name ? api->name : "nanopod", "version",
 			PACKAGE_VERSION, "apis", "v2", "np/v1", "v1", "v0", "now", (json_int_t)market_now(api->market),
 			"minute", (json_int_t)engine_minute(e), "test_clock", (int)api->test_clock, "topups",
 			(int)stripe_sells(api->stripe), "policy", policy_json(e), "tls_public_key",

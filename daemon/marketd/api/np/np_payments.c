@@ -14,26 +14,10 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/api/auditlog.h"
+#include "marketd/api/np/market_id.h"
 #include "marketd/api/render.h"
 #include "marketd/stripe/checkout.h"
 #include "marketd/stripe/webhook.h"
-
-/*
- * Of the hash of the oldest token: chance made it, a backup has it, and no token is ever forgotten. Hashed again, it says
- * nothing of the token.
- */
-const char *payments_market(const struct engine *e, char room[MARKET_TEXT])
-{
-	const struct token *oldest = engine_token_after(e, 0, 0);
-	unsigned char sum[EVP_MAX_MD_SIZE] = "";
-	unsigned len = 0;
-
-	room[0] = '\0';
-	if (oldest && EVP_Digest(oldest->hash, TOKEN_HASH, sum, &len, EVP_sha256(), NULL) == 1)
-		for (int i = 0; i < (MARKET_TEXT - 1) / 2; i++)
-			snprintf(room + 2 * i, 3, "%02x", sum[i]);
-	return room;
-}
 
 /* ---- What is told ------------------------------------------------------------------------ */
 
@@ -138,7 +122,7 @@ static bool payment_ours(const struct engine *e, const struct webhook_news *n)
 	char market[MARKET_TEXT];
 
 	if (n->market)
-		return strcmp(n->market, payments_market(e, market)) == 0;
+		return strcmp(n->market, market_id(e, market)) == 0;
 	return n->bare || (n->payment && engine_payment_known(e, n->payment));
 }
 

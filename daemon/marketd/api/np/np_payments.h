@@ -5,11 +5,6 @@
 
 #include "marketd/api/np/np_schemas.h"
 
-enum { MARKET_TEXT = 33 };
-
-/* Tells this market's payments from those of others that have the same account at Stripe. */
-const char *payments_market(const struct engine *e, char room[MARKET_TEXT]);
-
 int np_topup(struct api *api, const struct request *q, struct reply *r); /* np_topups.c: the page where one pays */
 
 #endif

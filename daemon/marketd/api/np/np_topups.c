@@ -10,6 +10,7 @@
 #include "market/ident.h"
 #include "market/money.h"
 #include "market/reason.h"
+#include "marketd/api/np/market_id.h"
 #include "marketd/api/np/np_payments.h"
 #include "marketd/api/render.h"
 #include "marketd/stripe/checkout.h"
@@ -85,7 +86,7 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 			"this market takes no payments; ask its operator for a credit");
 	if (!topup_key(q, account, w.back, w.key))
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
-	w.market = payments_market(e, market);
+	w.market = market_id(e, market);
 	if (!*w.market)
 		return api_refuse(q, r, REASON_WRONG_STATE, NULL,
 			"no token was made yet; make one with 'nanopod admin token ACCOUNT'");
