@@ -85,7 +85,7 @@ void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, 
 /* Adds how to ask the controller of Slurm; what is asked follows. False where the stack lacks the script. */
 bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w);
 
-/* Adds `verb` of provision for these hosts of the cluster. */
+/* Adds `verb` of provision for these hosts of the cluster; NULL: for all of it. */
 void autoscale_words_provision(const struct autoscale *a, struct autoscale_words *w, const char *verb,
 	const char *hosts);
 

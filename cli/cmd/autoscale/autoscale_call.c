@@ -99,7 +99,8 @@ void autoscale_words_provision(const struct autoscale *a, struct autoscale_words
 	autoscale_word(w, "provision");
 	autoscale_word(w, "%s", verb);
 	autoscale_word(w, "%s", a->cluster);
-	autoscale_word(w, "--hosts=%s", hosts);
+	if (hosts)
+		autoscale_word(w, "--hosts=%s", hosts);
 	autoscale_word(w, "--no-verify");
 	autoscale_word(w, "--yes");
 	for (size_t i = 0; i < option_count(a->o, "skip-gate"); i++)

@@ -130,15 +130,8 @@ static int look_spare(struct autoscale *a)
 		autoscale_say(a, false, "would tell Slurm of %s", spare);
 		return STATUS_OK;
 	}
-	autoscale_word(&w, "provision");
-	autoscale_word(&w, "apply");
-	autoscale_word(&w, "%s", a->cluster);
+	autoscale_words_provision(a, &w, "apply", NULL);
 	autoscale_word(&w, "--set=slurm.spare=%s", spare);
-	autoscale_word(&w, "--no-verify");
-	autoscale_word(&w, "--yes");
-	for (size_t i = 0; i < option_count(a->o, "skip-gate"); i++)
-		autoscale_word(&w, "--skip-gate=%s", option_at(a->o, "skip-gate", i));
-	autoscale_words_ways(a, &w, true);
 	status = autoscale_call(a, &w, NULL, why);
 	if (status)
 		autoscale_say(a, true, "cannot tell Slurm which nodes can be bought: %s", why);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_hours.c hours
- * that come again, host_room.c what fits,
- * host_check.c what another machine measured, host_price.c prices and floors, host_drain.c hosts in and out of service,
- * host_power.c power; all use host_agent.c.
+ * nanopod host: host.c has the table of actions, host_join.c joining, host_market.c the market, host_hours.c hours that
+ * come again, host_room.c what fits, host_check.c what another machine measured, host_price.c prices and floors,
+ * host_drain.c hosts in and out of service, host_power.c power; all use host_agent.c.
  */
 #ifndef CLI_CMD_HOST_HOST_H
 #define CLI_CMD_HOST_HOST_H
