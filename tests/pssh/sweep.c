@@ -168,6 +168,56 @@ static void check_late(void)
 	kill_marked(marker);
 }
 
+/* A command whose first process has ended takes the longest to find; a busy host gets the time for that. */
+static void check_orphan(void)
+{
+	char marker[64], text[300];
+	struct pssh_task *t;
+	struct seen *s;
+
+	snprintf(marker, sizeof marker, "sweep-orphan-%d", (int)getpid());
+	snprintf(text, sizeof text, "perl -e 'sleep 1000' %s & echo here; exit", marker);
+	t = command(&d, text);
+	pssh_task_add(t, number(&d, 0));
+	pssh_task_start(t);
+	s = drive_seen(&d, t, number(&d, 0));
+	drive_until(&d, &s->outputs, 1, 60000);
+	snprintf(text, sizeof text, "echo here"); /* in no command line but the first shell's */
+	is_int(wait_marked(text, 0, 20000), 0, "a command whose first process has ended");
+	touch("busy");
+	touch("late");
+	pssh_task_cancel(t, "TERM", 500);
+	drive_done(&d, 1);
+	unlink("busy");
+	diag("%s '%s'", end_of(s), s->text);
+	ok(access("late", F_OK) != 0, "on a busy host");
+	ends(s, "exit 0", "ends as that process did");
+	has_str(s->text, "its processes ended", "and the others end");
+	is_int(wait_marked(marker, 0, 1000), 0, "nothing is left");
+	kill_marked(marker);
+}
+
+/* A host that says for ever that it still looks is not believed for ever. */
+static void check_endless(void)
+{
+	char marker[64];
+	struct pssh_task *t;
+	struct seen *s;
+
+	snprintf(marker, sizeof marker, "sweep-endless-%d", (int)getpid());
+	t = start_marked(&d, marker, 0);
+	s = drive_seen(&d, t, number(&d, 0));
+	drive_until(&d, &s->outputs, 1, 60000);
+	touch("endless");
+	pssh_task_cancel(t, "TERM", 500);
+	ok(drive_done(&d, 1), "a host that looks for the processes for ever");
+	unlink("endless");
+	diag("%s '%s'", end_of(s), s->text);
+	ends(s, "PSSH_ECANCEL", "ends all the same");
+	has_str(s->text, "may still run", "and what is not known is said so");
+	kill_marked(marker);
+}
+
 /* A host whose `sh` is another program. */
 static void check_hostile(void)
 {
@@ -225,6 +275,8 @@ int main(void)
 	pssh_read_config(d.p, env("SSHD_CONFIG"));
 	check_clock();
 	check_late();
+	check_orphan();
+	check_endless();
 	check_hostile();
 	check_many(hosts);
 	drive_end(&d, "sweep");

@@ -12,8 +12,12 @@ printf '#!/bin/sh\n[ ! -e "%s/busy" ] || set -- 0.6\nexec %s "$@"\n' "$TMP" "$(c
 # While the other files exist: the next look at the processes comes late; the script is another program.
 printf '#!/bin/sh\n[ ! -e "%s/late" ] || { rm "%s/late"; %s 3; }\nexec %s "$@"\n' "$TMP" "$TMP" "$(command -v sleep)" \
 	"$(command -v xargs)" >"$TMP/slow/xargs"
-printf '#!/bin/sh\n[ ! -e "%s/hostile" ] || { printf "left %%0200d\\n" 0 | tr 0 A; exit; }\nexec %s "$@"\n' "$TMP" \
-	"$(command -v sh)" >"$TMP/slow/sh"
+cat >"$TMP/slow/sh" <<END
+#!/bin/sh
+[ ! -e "$TMP/hostile" ] || { printf 'left %0200d\n' 0 | tr 0 A; exit; }
+while [ -e "$TMP/endless" ]; do echo . || exit; sleep 0.1; done
+exec $(command -v sh) "\$@"
+END
 chmod 755 "$TMP/slow/sleep" "$TMP/slow/xargs" "$TMP/slow/sh"
 SSHD_EXTRA="SetEnv PATH=$TMP/slow:$PATH SHLVL=3"
 sshd_up "$SWEEP_HOSTS"

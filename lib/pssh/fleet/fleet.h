@@ -178,6 +178,7 @@ struct run {
 	struct kill_remote *kill;
 	char kill_remote_signal[8];
 	unsigned kill_remote_grace, kill_remote_tries;
+	int64_t kill_remote_last; /* when it is over, however alive the host is */
 	bool kill_over; /* `kill` has nothing more to say */
 	bool timed_out, cancelled;       /* cancelled: alone, not with its task */
 	bool forwards;                   /* counted by the host's forward */
@@ -328,6 +329,8 @@ void fleet_close_host(struct pssh_host *h, int code, const char *why);
 void fleet_free_host(struct pssh_host *h); /* no task has it, and nothing goes through it */
 void fleet_end_run(struct run *r, int type, int status, const char *text);
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms);
+/* A script that ends processes on the host has shown that it is alive: its commands get more time. */
+void fleet_kill_heard(struct pssh_host *h);
 void fleet_check_done(struct pssh_task *t);
 /* If its jump host is stuck with another target, uses another connection to it, if there is one. true: it moved */
 bool fleet_change_lane(struct pssh_host *h);

@@ -391,6 +391,7 @@ static int start_kill(struct run *r)
 int run_step_kill(struct run *r)
 {
 	struct fail f = { 0 };
+	bool heard = false;
 	int rc = 0;
 
 	if (r->state != RUN_KILLING || r->kill_over || (!r->kill && another_kills(r)))
@@ -399,7 +400,9 @@ int run_step_kill(struct run *r)
 		rc = start_kill(r);
 	if (rc || r->kill_over)
 		return rc;
-	rc = kill_remote_step(r->kill, &r->host->fleet->room, &f);
+	rc = kill_remote_step(r->kill, &r->host->fleet->room, &heard, &f);
+	if (heard)
+		fleet_kill_heard(r->host);
 	/* Other commands ended meanwhile: count again. */
 	if (rc == 0 && kill_remote_outcome(r->kill) == KILL_LOST && r->kill_remote_tries) {
 		kill_remote_free(r->kill);

@@ -12,9 +12,10 @@
  * `sh` reads this from its standard input, so the user's login shell does not interpret it.
  *
  * What it may cost is bounded. `beat` prints a line, so the script dies of a closed channel, and it
- * fails when the script's time is up. One `grep` reads the table of processes, and that seldom: once
- * to find the command's processes, once to see that they are all gone; in between it looks at those
- * that it found. A look that does not see the script itself went wrong (no grep, no memory).
+ * fails when the script's time is up; `beating` prints lines while a long look at all processes goes
+ * on. One `grep` reads the table of processes, and that seldom: once to find the command's processes,
+ * once to see that they are all gone; in between it looks at those that it found. A look that does not
+ * see the script itself went wrong (no grep, no memory).
  */
 enum { HEARD_MAX = 4096, PIDS_SHOWN = 80 };
 
@@ -68,6 +69,8 @@ static const char script_ps[] =
 static const char script_main[] =
 	"nap() { sleep 0.$1 2>/dev/null || sleep 1; }\n"
 	"beat() { echo . || exit; clock; [ $now -lt $end ]; }\n"
+	"beating() { while nap 9 >/dev/null; do echo . || exit; done & beats=$!; \"$@\"; set -- $?;"
+	" kill $beats; return $1; }\n"
 	"commands() { children; for p in $k; do p=${p%/*}; born $p || continue\n"
 	" case $c in *" KILL_MARK ") ;; *) echo \"$a $p\" ;; esac; done | sort -n -k1,1 -k2,2 |"
 	" while read -r a p; do echo $p; done; }\n"
@@ -76,7 +79,7 @@ static const char script_main[] =
 	"up=$PPID; i=0; clock; end=$((now + grace + 300))\n"
 	"while set -- $(commands); [ $# -ne $running ] && [ $i -lt 9 ] && beat; do i=$((i + 1)); nap 1; done\n"
 	"if [ $# -eq $running ]; then shift $nth; sid=$1; o=$(pipes $sid)\n"
-	"elif [ $#$running != 01 ] || ! orphan; then echo lost; exit; fi\n"
+	"elif [ $#$running != 01 ] || ! beating orphan; then echo lost; exit; fi\n"
 	"echo found; look; [ \"$found\" ] && kill -s $sig $found 2>/dev/null\n"
 	"clock; soon=$((now + grace)); stop=$((soon + 200)); end=$((stop + 100)); i=1; said=ended\n"
 	"while [ \"$found\" ] && beat && [ $now -lt $soon ]; do nap $i; [ $i -ge 5 ] || i=$((i + 1)); again; done\n"
@@ -176,15 +179,17 @@ static void kill_remote_hear(struct kill_remote *s, const char *data, size_t len
 	}
 }
 
-int kill_remote_step(struct kill_remote *s, struct exec_room *room, struct fail *f)
+int kill_remote_step(struct kill_remote *s, struct exec_room *room, bool *heard, struct fail *f)
 {
 	for (;;) {
 		int rc = exec_step(s->exec, room, f);
 
 		if (rc == EXEC_OUTPUT && s->exec->emit_stream == 0)
 			kill_remote_hear(s, s->exec->emit, s->exec->emit_len);
-		if (rc == EXEC_OUTPUT || rc == EXEC_BEGUN)
+		if (rc == EXEC_OUTPUT || rc == EXEC_BEGUN) {
+			*heard = true;
 			continue;
+		}
 		if (rc == EXEC_DONE && !*s->said)
 			snprintf(s->said, sizeof s->said, "its processes could not be found and may still run");
 		return rc;

@@ -30,8 +30,8 @@ int kill_remote_new(struct link *l, const char *signal, unsigned grace_ms, unsig
 	struct kill_remote **out);
 void kill_remote_free(struct kill_remote *s);
 
-/* PSSH_EAGAIN; 0: the script has ended; or a code. */
-int kill_remote_step(struct kill_remote *s, struct exec_room *room, struct fail *f);
+/* PSSH_EAGAIN; 0: the script has ended; or a code. *heard becomes true if the script printed something. */
+int kill_remote_step(struct kill_remote *s, struct exec_room *room, bool *heard, struct fail *f);
 /* What happened to the processes; "" until that is known. It may change until the script has ended. */
 const char *kill_remote_said(const struct kill_remote *s);
 enum kill_outcome kill_remote_outcome(const struct kill_remote *s);
