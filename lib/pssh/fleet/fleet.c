@@ -10,11 +10,7 @@
 #include "pssh/fleet/fleet.h"
 #include "pssh/keep/borrow.h"
 
-enum {
-	KILL_REMOTE_SPARE_MS = 5000, /* how long ending the processes may take beyond the grace, unheard of */
-	KILL_REMOTE_MOST_MS = 20000, /* and on a busy host, which is heard */
-	REAP_MS = 200,
-};
+enum { REAP_MS = 200 };
 
 void fleet_tell(struct pssh *p, enum pssh_event_type type, struct pssh_task *t, struct pssh_host *h, int status,
 	const char *text)
@@ -116,20 +112,6 @@ static void kill_remote_due(struct run *r, unsigned grace_ms)
 
 	r->kill_remote_last = now + turns * (grace_ms + KILL_REMOTE_MOST_MS);
 	loop_timer_set(r->host->fleet->shared.loop, &r->timer, now + turns * (grace_ms + KILL_REMOTE_SPARE_MS));
-}
-
-void fleet_kill_heard(struct pssh_host *h)
-{
-	int64_t due = clock_ms() + KILL_REMOTE_SPARE_MS;
-	struct list *pos, *tmp;
-
-	list_each (pos, tmp, &h->runs) {
-		struct run *r = list_entry(pos, struct run, in_host);
-		int64_t at = due < r->kill_remote_last ? due : r->kill_remote_last;
-
-		if (r->state == RUN_KILLING && !r->kill_over && r->timer.due < at)
-			loop_timer_set(h->fleet->shared.loop, &r->timer, at);
-	}
 }
 
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms)

@@ -33,6 +33,12 @@
 #include "pssh/session/tunnel.h"
 #include "pssh/session/xfer.h"
 
+/* How long ending the processes of a command may take beyond the grace. */
+enum {
+	KILL_REMOTE_SPARE_MS = 5000, /* on a host that is not heard */
+	KILL_REMOTE_MOST_MS = 20000, /* on a busy one */
+};
+
 /* What a due watch or timer is a member of. */
 enum kind {
 	KIND_CONN = 1,
@@ -329,8 +335,6 @@ void fleet_close_host(struct pssh_host *h, int code, const char *why);
 void fleet_free_host(struct pssh_host *h); /* no task has it, and nothing goes through it */
 void fleet_end_run(struct run *r, int type, int status, const char *text);
 void fleet_cancel_run(struct run *r, const char *signal, unsigned grace_ms);
-/* A script that ends processes on the host has shown that it is alive: its commands get more time. */
-void fleet_kill_heard(struct pssh_host *h);
 void fleet_check_done(struct pssh_task *t);
 /* If its jump host is stuck with another target, uses another connection to it, if there is one. true: it moved */
 bool fleet_change_lane(struct pssh_host *h);

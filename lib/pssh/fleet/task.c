@@ -388,6 +388,21 @@ static int start_kill(struct run *r)
 		&r->kill);
 }
 
+/* A script that ends processes has shown that its host lives: all of that host get more time. */
+static void kill_heard(struct pssh_host *h)
+{
+	int64_t due = clock_ms() + KILL_REMOTE_SPARE_MS;
+	struct list *pos, *tmp;
+
+	list_each (pos, tmp, &h->runs) {
+		struct run *r = list_entry(pos, struct run, in_host);
+		int64_t at = due < r->kill_remote_last ? due : r->kill_remote_last;
+
+		if (r->state == RUN_KILLING && !r->kill_over && r->timer.due < at)
+			loop_timer_set(h->fleet->shared.loop, &r->timer, at);
+	}
+}
+
 int run_step_kill(struct run *r)
 {
 	struct fail f = { 0 };
@@ -402,7 +417,7 @@ int run_step_kill(struct run *r)
 		return rc;
 	rc = kill_remote_step(r->kill, &r->host->fleet->room, &heard, &f);
 	if (heard)
-		fleet_kill_heard(r->host);
+		kill_heard(r->host);
 	/* Other commands ended meanwhile: count again. */
 	if (rc == 0 && kill_remote_outcome(r->kill) == KILL_LOST && r->kill_remote_tries) {
 		kill_remote_free(r->kill);
