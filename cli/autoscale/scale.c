@@ -176,7 +176,7 @@ static void scale_buy(const struct scale_world *w, struct scale_plan *p)
 	if (n <= 0)
 		return;
 	if (w->need.more)
-		s = scale_add(p, SCALE_BUY, 0, "%" PRId64 " job%s wait%s for nodes", w->need.jobs,
+		s = scale_add(p, SCALE_BUY, 0, "%" PRId64 " %s%s wait%s for nodes", w->need.jobs, w->work,
 			scale_s(w->need.jobs), w->need.jobs == 1 ? "s" : "");
 	else
 		s = scale_add(p, SCALE_BUY, 0, "at least %" PRId64 " node%s stay", w->limits.min,
@@ -226,17 +226,16 @@ static void scale_at_end(const struct scale_world *w, size_t i, int64_t *spare, 
 {
 	const struct scale_node *n = &w->nodes[i];
 	bool in_use = scale_in_use(n), wanted = in_use || (!n->drained && *spare <= 0);
-	char when[WHEN_TEXT];
+	char when[WHEN_TEXT], why[SCALE_TEXT];
 
 	when_span(n->end > w->now ? n->end - w->now : 1, when);
 	if (!wanted) {
 		scale_add(p, SCALE_GIVE_BACK, i, "its time ends in %s, and nobody needs it", when);
 		--*spare;
 	} else if (scale_can_go_on(w, p)) {
-		scale_go_on(w, p, i, n->busy ? "a job runs on it" : in_use ? n->used : "jobs wait for it");
+		snprintf(why, sizeof why, n->busy ? "a %s runs on it" : "%ss wait for it", w->work);
+		scale_go_on(w, p, i, in_use && !n->busy ? n->used : why);
 	} else if (!n->drained && n->place == SCALE_SERVES) {
-		char why[SCALE_TEXT];
-
 		snprintf(why, sizeof why, "%s", w->price.asked ? w->price.why : "the market was not asked");
 		if (w->price.asked && w->price.fills)
 			scale_over_budget(w, "more time", why);
@@ -264,7 +263,7 @@ static void scale_comes(const struct scale_world *w, size_t i, int64_t *spare, s
 {
 	const struct scale_node *n = &w->nodes[i];
 	bool late = n->here_ms > w->limits.patience_ms;
-	char when[WHEN_TEXT];
+	char when[WHEN_TEXT], why[SCALE_TEXT];
 
 	scale_time(n->here_ms, when);
 	if (n->place == SCALE_STARTING && late)
@@ -272,12 +271,14 @@ static void scale_comes(const struct scale_world *w, size_t i, int64_t *spare, s
 	else if (n->place == SCALE_UP && n->failed >= JOINS_MOST && (n->blind || !scale_in_use(n)))
 		scale_add(p, SCALE_GIVE_BACK, i, "it did not join the cluster in %u tries", n->failed);
 	else if (n->place == SCALE_UP && *spare > 0 && !scale_in_use(n) && n->quiet_ms >= w->limits.idle_ms) {
-		scale_add(p, SCALE_GIVE_BACK, i, "no job needs it any more");
+		scale_add(p, SCALE_GIVE_BACK, i, "no %s needs it any more", w->work);
 		--*spare;
 	} else if (scale_ends(w, n) && *spare <= 0 && n->failed < JOINS_MOST && scale_can_go_on(w, p)) {
-		scale_go_on(w, p, i, "jobs wait for it, though it has not joined yet");
+		snprintf(why, sizeof why, "%ss wait for it, though it has not joined yet", w->work);
+		scale_go_on(w, p, i, why);
 	} else if (n->place == SCALE_UP && n->failed < JOINS_MOST) {
-		scale_add(p, SCALE_JOIN, i, "%s", n->member ? "Slurm does not get an answer from it" : "it runs");
+		snprintf(why, sizeof why, "%s does not get an answer from it", w->manager);
+		scale_add(p, SCALE_JOIN, i, "%s", n->member ? why : "it runs");
 	}
 }
 

@@ -13,11 +13,12 @@
 
 #include "base/fail.h"
 
-enum { SCALE_TEXT = 200, SCALE_NODES = 1024, SCALE_JOBS = 20000, SCALE_UNFIT = 8 };
+enum { SCALE_TEXT = 200, SCALE_ID = 100, SCALE_NODES = 1024, SCALE_JOBS = 20000, SCALE_UNFIT = 8 };
 
 /* What a node that can be bought has, as Slurm is told. */
 struct scale_shape {
-	int64_t cpus, memory_mb, gpus;
+	int64_t cpus; /* in thousandths */
+	int64_t memory_mb, gpus;
 };
 
 /* "CPUs=16 RealMemory=60000 Gres=gpu:h100:8": lines of slurm.conf. 0, or -EINVAL with a sentence. */
@@ -26,13 +27,16 @@ int scale_shape(const char *text, struct scale_shape *out, struct fail *f);
 /* ---- Jobs that wait ------------------------------------------------------------------------ */
 
 struct scale_job {
-	char id[32];
+	char id[SCALE_ID];
 	int64_t nodes, cpus, memory_mb, gpus; /* of all its nodes together */
 	bool whole;                           /* it shares no node */
 	bool never;                           /* its partition has too few nodes, even with all that can be bought */
 };
 
-/* "ID|NODES|cpu=2,mem=200M,node=1,…|gres:gpu:2|gres:gpu:2|OK|REASON", as the demand of a stack says. 0 or -EINVAL. */
+/*
+ * "ID|NODES|cpu=2,mem=200M,node=1,…|gres:gpu:2|gres:gpu:2|OK|REASON", as the demand of a stack says; cpu=500m is half
+ * a CPU. 0 or -EINVAL.
+ */
 int scale_job(char *line, struct scale_job *out);
 
 struct scale_need {
@@ -43,12 +47,15 @@ struct scale_need {
 	char why[SCALE_UNFIT][SCALE_TEXT];
 };
 
+/* Whether a node of that shape has what the job takes of each of its nodes. */
+bool scale_fits_shape(const struct scale_job *j, const struct scale_shape *shape);
+
 /*
  * Puts the jobs, in their order, on `free` empty nodes and at most `room` bought ones. A job that needs more than are
- * left takes none. most: how many nodes the cluster can have at all.
+ * left takes none. most: how many nodes the cluster can have at all. work: what a job is called.
  */
-void scale_pack(const struct scale_job *jobs, size_t count, const struct scale_shape *shape, int64_t free, int64_t room,
-	int64_t most, struct scale_need *out);
+void scale_pack(const char *work, const struct scale_job *jobs, size_t count, const struct scale_shape *shape,
+	int64_t free, int64_t room, int64_t most, struct scale_need *out);
 
 /* ---- Nodes --------------------------------------------------------------------------------- */
 
@@ -88,6 +95,7 @@ struct scale_price {
 };
 
 struct scale_world {
+	const char *manager, *work; /* who starts jobs, and what it calls them */
 	struct scale_limits limits;
 	struct scale_price price;
 	int64_t now, spent; /* spent: what all nodes that were ever bought for it cost */

@@ -34,6 +34,14 @@ static int64_t scale_number(const char *text)
 	return end == text || n < 0 || n > SCALE_MOST ? -1 : n;
 }
 
+/* "2" or "500m" CPUs, in thousandths. -1: none. */
+static int64_t scale_cpus(const char *text)
+{
+	int64_t n = scale_number(text);
+
+	return n < 0 || n > SCALE_MOST / 1000 ? -1 : text[strspn(text, "0123456789")] == 'm' ? n : n * 1000;
+}
+
 /* GPUs in "gres:gpu:h100:8,gres:gpu:2" or "gpu:8"; 0: none. */
 static int64_t scale_gpus(const char *text)
 {
@@ -71,7 +79,7 @@ int scale_shape(const char *text, struct scale_shape *out, struct fail *f)
 	struct scale_shape s = { 0 };
 	char room[SCALE_TEXT];
 
-	s.cpus = cpus ? scale_number(cpus) : -1;
+	s.cpus = cpus ? scale_cpus(cpus) : -1;
 	s.memory_mb = memory ? scale_number(memory) : -1;
 	snprintf(room, sizeof room, "%.*s", gres ? (int)strcspn(gres, " ") : 0, gres ? gres : "");
 	s.gpus = scale_gpus(room);
@@ -95,9 +103,9 @@ int scale_job(char *line, struct scale_job *out)
 	snprintf(out->id, sizeof out->id, "%s", part[0]);
 	cpus = scale_word(part[2], "cpu", ",");
 	memory = scale_word(part[2], "mem", ",");
-	out->cpus = cpus ? scale_number(cpus) : 1;
+	out->cpus = cpus ? scale_cpus(cpus) : 1000;
 	out->memory_mb = memory ? scale_memory(memory) : 0;
-	if (!*out->id || out->nodes <= 0 || out->cpus <= 0 || out->memory_mb < 0)
+	if (!*out->id || out->nodes <= 0 || out->cpus < 0 || out->memory_mb < 0)
 		return -EINVAL;
 	per_node = scale_gpus(part[3]) * out->nodes;
 	per_job = scale_gpus(part[4]);
@@ -123,6 +131,8 @@ static int64_t scale_share(int64_t all, int64_t nodes)
 static bool scale_part(const struct scale_job *j, const struct scale_shape *s, struct scale_bin *part)
 {
 	part->cpus = scale_share(j->cpus, j->nodes);
+	if (j->nodes > 1) /* whole ones */
+		part->cpus = (part->cpus + 999) / 1000 * 1000;
 	part->memory_mb = scale_share(j->memory_mb, j->nodes);
 	part->gpus = scale_share(j->gpus, j->nodes);
 	if (part->cpus > s->cpus || part->memory_mb > s->memory_mb || part->gpus > s->gpus)
@@ -151,23 +161,31 @@ static void scale_take(struct scale_bin *bins, size_t count, const struct scale_
 	}
 }
 
-static void scale_unfit(struct scale_need *out, const struct scale_job *j, const struct scale_shape *s, int64_t most)
+static void scale_unfit(struct scale_need *out, const char *work, const struct scale_job *j,
+	const struct scale_shape *s, int64_t most)
 {
 	char *why = out->unfit < SCALE_UNFIT ? out->why[out->unfit++] : NULL;
 
 	if (!why)
 		return;
 	if (j->never || j->nodes > most)
-		snprintf(why, SCALE_TEXT, "job %s asks for %" PRId64 " nodes, and the cluster has at most %" PRId64,
-			j->id, j->nodes, most);
+		snprintf(why, SCALE_TEXT, "%s %s asks for %" PRId64 " nodes, and the cluster has at most %" PRId64,
+			work, j->id, j->nodes, most);
 	else
 		snprintf(why, SCALE_TEXT,
-			"job %s asks for more than a node has: %" PRId64 " CPUs, %" PRId64 " MB, %" PRId64 " GPUs",
-			j->id, s->cpus, s->memory_mb, s->gpus);
+			"%s %s asks for more than a node has: %" PRId64 " CPUs, %" PRId64 " MB, %" PRId64 " GPUs", work,
+			j->id, s->cpus / 1000, s->memory_mb, s->gpus);
 }
 
-void scale_pack(const struct scale_job *jobs, size_t count, const struct scale_shape *shape, int64_t free, int64_t room,
-	int64_t most, struct scale_need *out)
+bool scale_fits_shape(const struct scale_job *j, const struct scale_shape *shape)
+{
+	struct scale_bin part;
+
+	return scale_part(j, shape, &part);
+}
+
+void scale_pack(const char *work, const struct scale_job *jobs, size_t count, const struct scale_shape *shape,
+	int64_t free, int64_t room, int64_t most, struct scale_need *out)
 {
 	struct scale_bin bins[SCALE_NODES], part = { 0 };
 	size_t have = 0;
@@ -182,7 +200,7 @@ void scale_pack(const struct scale_job *jobs, size_t count, const struct scale_s
 		int64_t fits = 0, among = 0;
 
 		if (j->never || j->nodes > most || !scale_part(j, shape, &part)) {
-			scale_unfit(out, j, shape, most);
+			scale_unfit(out, work, j, shape, most);
 			continue;
 		}
 		for (size_t b = 0; b < have && fits < j->nodes; b++) {

@@ -215,15 +215,17 @@ static void sim_look(struct sim *s, struct scale_world *w, struct scale_node *li
 static void sim_pack(struct sim *s, struct scale_world *w)
 {
 	static struct scale_job jobs[JOBS];
+	struct scale_shape shape = s->shape;
 	size_t count = 0;
 
 	for (size_t i = 0; i < JOBS; i++)
 		if (s->jobs[i].waits)
 			jobs[count++] = (struct scale_job){ .id = "7",
 				.nodes = s->jobs[i].nodes,
-				.cpus = s->jobs[i].cpus,
+				.cpus = s->jobs[i].cpus * 1000,
 				.whole = true };
-	scale_pack(jobs, count, &s->shape, scale_free(w), w->limits.max - scale_alive(w), w->limits.max, &w->need);
+	shape.cpus *= 1000;
+	scale_pack("job", jobs, count, &shape, scale_free(w), w->limits.max - scale_alive(w), w->limits.max, &w->need);
 	seen_unfit += (long)w->need.unfit;
 }
 
@@ -307,7 +309,12 @@ static void sim_round(struct sim *s)
 {
 	static struct scale_node list[NODES];
 	static size_t index[NODES];
-	struct scale_world w = { .limits = s->limits, .now = s->now, .spent = s->spent, .nodes = list };
+	struct scale_world w = { .manager = "Slurm",
+		.work = "job",
+		.limits = s->limits,
+		.now = s->now,
+		.spent = s->spent,
+		.nodes = list };
 	size_t killed = (size_t)-1;
 	bool joins = false;
 

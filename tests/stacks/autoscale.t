@@ -6,31 +6,15 @@
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
+. "$SRC/tests/lib/ticks.sh"
 cluster_repo slurm
 cluster_nodes 1
 LOG=$TMP/loop.log LOOP='' MAX=3
 : >"$LOG"
 
-# The market's time runs twice as fast, so that a busy machine does not outlive what it bought, and jumps where the test
-# says so. Its minutes begin when they would.
-ticks() {
-	local at to=''
-	while at=$(cat "$TMP/clock"); do
-		at=$((at + 1))
-		[ ! -e "$TMP/jump" ] || { to=$(cat "$TMP/jump"); at=$((to > at ? to : at)); }
-		agentd_time $at
-		curl -sS --max-time 20 --unix-socket "$MARKETD_SOCKET" -H 'Content-Type: application/json' -d "{\"at\":$at}" \
-			http://localhost/np/v1/admin/clock >/dev/null 2>&1
-		[ -z "$to" ] || [ "$at" -lt "$to" ] || rm -f "$TMP/jump"
-		to=''
-		sleep 0.5
-	done
-}
-jump() { echo "$1" >"$TMP/.jump" && mv "$TMP/.jump" "$TMP/jump"; wait_for 60 test ! -e "$TMP/jump"; }
-jump_minute() { jump $(($(cat "$TMP/clock") / 60 * 60 + 60)); }
-ticks 2>/dev/null & TICKS=$!
+market_ticks
 loop_end() { [ -z "$LOOP" ] || { kill "-$1" "$LOOP" 2>/dev/null; wait "$LOOP" 2>/dev/null; LOOP=''; }; }
-all_end() { kill $TICKS 2>/dev/null; loop_end KILL; }
+all_end() { market_ticks_end; loop_end KILL; }
 at_exit all_end
 
 file() {
@@ -103,7 +87,7 @@ orders() {
 BEGAN=$SECONDS
 state 'for i in $(seq 20); do sbatch -D /tmp -o /dev/null --mem=50 -J short --wrap="sleep 2"; done' >/dev/null
 wait_for 60 says "bought a node " || { show; fail "(a node is bought)"; done_testing; }
-jump_minute
+market_minute
 like "$(grep -m1 "bought a node" "$LOG")" "bought a node for .0\\.50: [0-9]+ jobs? waits? for nodes" "it says what for, and what it costs"
 loop_end KILL
 loop
@@ -132,10 +116,10 @@ state 'sbatch -D /tmp -o /dev/null --mem=50 -N 3 -J more --wrap="sleep 1"' >/dev
 newcomer() { "$NANOPOD" nodes -q | grep '^train-auto-' | while read -r name; do life_in "$name" '[ -e /run/stands ] && [ ! -e /run/stood ]' && echo "$name"; done; }
 stands() { NEW=$(newcomer); [ -n "$NEW" ]; }
 wait_for 60 says_more || { show; fail "(a node more is bought)"; done_testing; }
-jump_minute
+market_minute
 wait_for 300 stands || { show; fail "(it begins to join)"; done_testing; }
 NEW=$(newcomer)
-jump $(($(end_of "$NODE") - 250))
+market_jump $(($(end_of "$NODE") - 250))
 wait_for 200 says "extended $NODE" || show
 is "$(newcomer)" "$NEW" "a node that works is extended while another joins" || show
 for name in $NEW; do life_in "$name" ': >/run/go'; done

@@ -109,8 +109,8 @@ static void autoscale_show(struct autoscale *a)
 				s->why);
 	}
 	if (!a->plan.count && !*a->plan.blocked)
-		autoscale_say(a, false, "nothing to do: %" PRId64 " nodes, %zu jobs wait", scale_alive(&a->w),
-			a->job_count);
+		autoscale_say(a, false, "nothing to do: %" PRId64 " nodes, %zu %ss wait", scale_alive(&a->w),
+			a->job_count, a->manager->work);
 }
 
 static int autoscale_round(struct autoscale *a)
@@ -245,7 +245,7 @@ const struct command cmd_autoscale = {
 		       "not every time, why something cannot be bought.\n\n"
 		       "It never exceeds max, max-price and budget of the file. A job that needs more than is left of "
 		       "max waits. After a crash or a signal the same command goes on from what is at the market, in "
-		       "the cluster's file and in Slurm.\n\n"
+		       "the cluster's file and in Slurm or Kubernetes (where jobs are pending pods).\n\n"
 		       "It runs where the account's token is, not on the cluster. One loop a cluster runs at a time.",
 	.options = options,
 	.flags = COMMAND_CONNECT | COMMAND_MARKET | COMMAND_MORE,

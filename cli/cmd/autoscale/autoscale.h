@@ -17,7 +17,15 @@
 #include "cli/trade/sku_list.h"
 #include "cli/trade/spending.h"
 
-enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64, AUTOSCALE_CALL_MS = 45 * 60 * 1000 };
+enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64, AUTOSCALE_CALL_MS = 45 * 60 * 1000, AUTOSCALE_REFUSED = 256 };
+
+/* Who starts what waits on the cluster's nodes. */
+struct autoscale_manager {
+	const char *stack, *name, *role; /* the role whose first node is asked */
+	const char *work;                /* what it starts */
+	bool spares;                     /* it has to be told of nodes that can be bought */
+	bool at_once;                    /* it starts what fits anywhere: what waits does so though others are free */
+};
 
 /* Nodes that join the cluster while the loop goes on. */
 struct autoscale_join {
@@ -41,6 +49,7 @@ struct autoscale {
 	int lock;
 	struct provision p;     /* the cluster as its file says in this round */
 	bool taken;             /* p is in use */
+	const struct autoscale_manager *manager;
 	const char *controller; /* a member of p.c */
 	struct market_link *m;
 	struct market_clock clock;
@@ -57,6 +66,8 @@ struct autoscale {
 	struct scale_job *jobs;
 	size_t job_count;
 	int64_t others, others_free; /* workers that are not bought by it */
+	char refused[AUTOSCALE_REFUSED][SCALE_ID]; /* jobs that no node helps: they waited beside a free one */
+	size_t refused_count;
 	struct scale_plan plan;
 	struct scale_seen *seen;
 	size_t seen_count;
@@ -82,8 +93,8 @@ void autoscale_word(struct autoscale_words *w, const char *fmt, ...) __attribute
 void autoscale_words_free(struct autoscale_words *w);
 /* Adds how to reach hosts, and the market, as this command was told. */
 void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, bool hosts);
-/* Adds how to ask the controller of Slurm; what is asked follows. False where the stack lacks the script. */
-bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w);
+/* Adds how to ask the manager of jobs; what is asked follows. False where the stack lacks the script. */
+bool autoscale_words_manager(const struct autoscale *a, struct autoscale_words *w);
 
 /* Adds `verb` of provision for these hosts of the cluster; NULL: for all of it. */
 void autoscale_words_provision(const struct autoscale *a, struct autoscale_words *w, const char *verb,
@@ -113,6 +124,13 @@ int autoscale_ask_price(struct autoscale *a);
 /* Whether it is the name of a node that this cluster bought. */
 bool autoscale_owns(const struct autoscale *a, const char *node);
 void autoscale_forget(struct autoscale *a);
+
+/* ---- autoscale_refused.c ----------------------------------------------------------------------- */
+
+/* Takes those jobs off the list that no node helps, and says so. After all is seen but what to buy. */
+void autoscale_refuse(struct autoscale *a);
+/* One that an earlier loop refused. */
+void autoscale_refused_add(struct autoscale *a, const char *id);
 
 /* ---- autoscale_seen.c -------------------------------------------------------------------------- */
 

@@ -161,13 +161,13 @@ static void act_control(struct autoscale *a, const char *verb, const struct scal
 	struct buf out;
 
 	snprintf(answer, SCALE_TEXT, "no such script");
-	if (!autoscale_words_slurm(a, &w))
+	if (!autoscale_words_manager(a, &w))
 		return;
 	autoscale_word(&w, "%s", verb);
 	autoscale_word(&w, "%s", n->name);
 	buf_init(&out, ACT_WORDS);
 	if (autoscale_call(a, &w, &out, why) || !out.len)
-		snprintf(answer, SCALE_TEXT, "Slurm cannot be asked: %.150s", why);
+		snprintf(answer, SCALE_TEXT, "%s cannot be asked: %.150s", a->manager->name, why);
 	else
 		snprintf(answer, SCALE_TEXT, "%.*s", (int)strcspn(out.data, "\n"), out.data);
 	buf_release(&out);
@@ -180,7 +180,7 @@ static void act_drain(struct autoscale *a, const struct scale_step *s)
 
 	act_control(a, "rest", n, answer);
 	if (strcmp(answer, "held") == 0)
-		autoscale_say(a, true, "no new jobs on %s: %s", n->name, s->why);
+		autoscale_say(a, true, "no new %ss on %s: %s", a->manager->work, n->name, s->why);
 	else
 		autoscale_say(a, true, "cannot drain %s: %s", n->name, answer);
 }

@@ -77,11 +77,12 @@ void autoscale_words_ways(const struct autoscale *a, struct autoscale_words *w, 
 	}
 }
 
-bool autoscale_words_slurm(const struct autoscale *a, struct autoscale_words *w)
+bool autoscale_words_manager(const struct autoscale *a, struct autoscale_words *w)
 {
-	char script[AUTOSCALE_PATH];
+	char script[AUTOSCALE_PATH], name[SCALE_TEXT];
 
-	if (!stack_find(a->p.folder, "slurm/demand.inc", script, sizeof script))
+	snprintf(name, sizeof name, "%s/demand.inc", a->manager->stack);
+	if (!stack_find(a->p.folder, name, script, sizeof script))
 		return false;
 	autoscale_word(w, "run");
 	autoscale_word(w, "--hosts=%s", a->controller);

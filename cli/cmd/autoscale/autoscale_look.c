@@ -18,6 +18,16 @@
 
 enum { LOOK_OUTPUT = 8 << 20, LOOK_LEAD_MOST = 600, LOOK_PATIENCE_MS = 15 * 60 * 1000, LOOK_MB = 1 << 20 };
 
+static const struct autoscale_manager managers[] = {
+	{ "slurm", "Slurm", "controller", "job", true, false },
+	{ "k3s", "Kubernetes", "servers", "pod", false, true },
+};
+
+static const struct use *look_use(const struct autoscale *a)
+{
+	return cluster_use(a->p.c, a->manager->stack);
+}
+
 bool autoscale_owns(const struct autoscale *a, const char *node)
 {
 	size_t len = strlen(a->cluster);
@@ -99,14 +109,20 @@ static int look_file(struct autoscale *a)
 	if (status)
 		return status;
 	s = &a->p.c->autoscale;
-	u = cluster_use(a->p.c, "slurm");
+	a->manager = managers;
+	for (size_t i = 0; i < sizeof managers / sizeof *managers && !look_use(a); i++)
+		a->manager = &managers[i];
+	u = look_use(a);
 	if (!s->on || !u)
 		return print_fail(a->np, STATUS_USAGE,
 			"'autoscale: {type: h100, max: 8, max-price: 2.10, budget: 200}' and 'stacks: {slurm: {}}'",
-			"the file of '%s' lacks %s", a->cluster, u ? "'autoscale'" : "the stack 'slurm'");
+			"the file of '%s' lacks %s", a->cluster,
+			u ? "'autoscale'" : "the stack 'slurm' or the stack 'k3s'");
+	a->w.manager = a->manager->name;
+	a->w.work = a->manager->work;
 	a->controller = NULL;
-	for (size_t i = 0; i < a->p.c->count; i++)
-		if (cluster_has_role(u, i, "controller"))
+	for (size_t i = 0; i < a->p.c->count && !a->controller; i++)
+		if (cluster_has_role(u, i, a->manager->role))
 			a->controller = a->p.c->members[i];
 	status = skus_find(a->np, &a->skus, s->type, &a->sku);
 	status = status ? status : look_money(a, s);
@@ -118,11 +134,13 @@ static int look_file(struct autoscale *a)
 /* Slurm has to know what can be bought, or it would refuse the jobs that need it. */
 static int look_spare(struct autoscale *a)
 {
-	const struct use *u = cluster_use(a->p.c, "slurm");
+	const struct use *u = look_use(a);
 	char spare[SCALE_TEXT + 32], why[SCALE_TEXT];
 	struct autoscale_words w = { .count = 0 };
 	int status;
 
+	if (!a->manager->spares)
+		return STATUS_OK;
 	snprintf(spare, sizeof spare, "%" PRId64 " %s", a->w.limits.max, a->node);
 	if (strcmp(pairs_or(&u->settings, "spare", ""), spare) == 0)
 		return STATUS_OK;
@@ -209,7 +227,7 @@ static int look_market(struct autoscale *a)
 	return status;
 }
 
-/* ---- Slurm ------------------------------------------------------------------------------------- */
+/* ---- Jobs -------------------------------------------------------------------------------------- */
 
 static bool look_word(const char *text, const char *words)
 {
@@ -222,7 +240,7 @@ static bool look_word(const char *text, const char *words)
 	return false;
 }
 
-/* "NAME|STATE|REASON" of sinfo. */
+/* "NAME|STATE|REASON", as sinfo says it. */
 static void look_take_state(struct autoscale *a, char *line)
 {
 	const char *name = strsep(&line, "|"), *state = strsep(&line, "|");
@@ -234,7 +252,7 @@ static void look_take_state(struct autoscale *a, char *line)
 	for (size_t i = 0; i < a->w.count; i++) {
 		struct scale_node *n = &a->w.nodes[i];
 
-		if (strcmp(n->name, name) != 0)
+		if (strcasecmp(n->name, name) != 0) /* Kubernetes' are lower case */
 			continue;
 		if (n->place == SCALE_UP && n->member && serves)
 			n->place = SCALE_SERVES;
@@ -243,11 +261,22 @@ static void look_take_state(struct autoscale *a, char *line)
 		return;
 	}
 	a->others += serves && !drained;
-	a->others_free += serves && !drained && !busy;
+	a->others_free += serves && !drained && !busy && !a->manager->at_once;
 }
 
-static int look_slurm(struct autoscale *a)
+static void look_take_line(struct autoscale *a, char *line)
 {
+	if (str_starts(line, "job ") && a->job_count < SCALE_JOBS)
+		a->job_count += scale_job(line + 4, &a->jobs[a->job_count]) == 0;
+	else if (str_starts(line, "node "))
+		look_take_state(a, line + 5);
+	else if (str_starts(line, "warn "))
+		autoscale_say(a, true, "%.190s", line + 5);
+}
+
+static int look_jobs(struct autoscale *a)
+{
+	const struct pairs *set = &look_use(a)->settings;
 	char why[SCALE_TEXT];
 	struct autoscale_words w = { .count = 0 };
 	struct buf out;
@@ -256,22 +285,22 @@ static int look_slurm(struct autoscale *a)
 
 	a->job_count = 0;
 	a->others = a->others_free = 0;
-	if (!a->controller || !autoscale_words_slurm(a, &w))
-		return print_fail(a->np, STATUS_FAILURE, NULL, "'%s' has no controller of Slurm", a->cluster);
+	if (!a->controller || !autoscale_words_manager(a, &w))
+		return print_fail(a->np, STATUS_FAILURE, NULL, "'%s' has no node that is asked for %ss", a->cluster,
+			a->manager->work);
 	autoscale_word(&w, "demand");
+	autoscale_word(&w, "%s", pairs_or(set, "labels.agents", ""));
+	autoscale_word(&w, "%s", pairs_or(set, "taints.agents", ""));
 	buf_init(&out, LOOK_OUTPUT);
 	status = autoscale_call(a, &w, &out, why);
 	for (char *rest = out.len ? out.data : NULL, *line; (line = strsep(&rest, "\n"));) {
-		if (str_starts(line, "job ") && a->job_count < SCALE_JOBS)
-			a->job_count += scale_job(line + 4, &a->jobs[a->job_count]) == 0;
-		else if (str_starts(line, "node "))
-			look_take_state(a, line + 5);
 		whole |= strcmp(line, "end") == 0;
+		look_take_line(a, line);
 	}
 	buf_release(&out);
 	if (!status && whole)
 		return STATUS_OK;
-	autoscale_say(a, true, "Slurm cannot be asked: %s", *why ? why : "it does not answer");
+	autoscale_say(a, true, "%s cannot be asked: %s", a->manager->name, *why ? why : "it does not answer");
 	return status ? status : STATUS_UNREACHABLE;
 }
 
@@ -460,8 +489,8 @@ static void look_pack(struct autoscale *a)
 	struct scale_need *need = &a->w.need;
 	int64_t room = a->w.limits.max - scale_alive(&a->w);
 
-	scale_pack(a->jobs, a->job_count, &a->shape, scale_free(&a->w) + a->others_free, room > 0 ? room : 0,
-		a->w.limits.max + a->others, need);
+	scale_pack(a->manager->work, a->jobs, a->job_count, &a->shape, scale_free(&a->w) + a->others_free,
+		room > 0 ? room : 0, a->w.limits.max + a->others, need);
 	/* Workers that are not bought come first. */
 	need->taken = need->taken > a->others_free ? need->taken - a->others_free : 0;
 }
@@ -472,11 +501,12 @@ int autoscale_look(struct autoscale *a)
 
 	status = status || autoscale_joins(a) ? status : look_spare(a);
 	status = status ? status : look_market(a);
-	status = status ? status : look_slurm(a);
+	status = status ? status : look_jobs(a);
 	if (status)
 		return status;
 	look_quiet(a);
 	look_since(a);
+	autoscale_refuse(a);
 	look_pack(a);
 	return look_money_now(a);
 }
