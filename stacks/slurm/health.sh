@@ -9,7 +9,7 @@ program() {
 # Programs in /etc/nanopod-health.d are checks of your own: one that fails says why in its first line.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 why='' job=${SLURM_JOB_ID-} node=${SLURMD_NODENAME:-$(hostname)}
-gpus=/run/nanopod-healthcheck.gpus failed=/run/nanopod-healthcheck.failed said=/run/nanopod-healthcheck.$$
+gpus=/run/nanopod-healthcheck.gpus failed=/var/lib/nanopod/slurm-health.failed said=/run/nanopod-healthcheck.$$
 limit=20 # seconds for the GPUs, and for all checks of your own: slurmd ends this program after 60
 trap 'rm -f "$said"' EXIT
 bad() { why="${why:+$why, }$*"; }
@@ -73,7 +73,7 @@ esac
 }
 
 want() {
-	np_trace /run/nanopod-healthcheck.gpus /run/nanopod-healthcheck.failed
+	np_trace /run/nanopod-healthcheck.gpus "$NP_STATE/slurm-health.failed"
 	program | np_file /usr/local/sbin/nanopod-healthcheck 0755 root:root
 }
 

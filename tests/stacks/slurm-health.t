@@ -4,7 +4,7 @@
 # that does not answer, munge that ends, checks that hang. tests/stacks/slurm-ns.t has the real ones.
 . "$(dirname "$0")/../lib/tap.sh"
 
-mkdir -p "$TMP/bin" "$TMP/run" "$TMP/own"
+mkdir -p "$TMP/bin" "$TMP/run" "$TMP/kept" "$TMP/own"
 # The node: "idle|none". Slurm's commands fail where $TMP/away is.
 cat >"$TMP/bin/sinfo" <<END
 #!/bin/sh
@@ -22,13 +22,14 @@ printf '#!/bin/sh\necho "GPU 0: H100"\necho "GPU 1: H100"\n' >"$TMP/bin/nvidia-s
 printf '#!/bin/sh\necho Filesystem\necho "/dev/sda 9000000 1 8000000 1%% /"\n' >"$TMP/bin/df"
 chmod 755 "$TMP/bin/"*
 { cat "$SRC/stacks/slurm/health.sh"; echo program; } | sh |
-	sed "s,^PATH=,&$TMP/bin:,; s,/run/nanopod,$TMP/run/nanopod,g; s,/etc/nanopod-health.d,$TMP/own,; s/^limit=20/limit=2/" >"$TMP/check"
+	sed "s,^PATH=,&$TMP/bin:,; s,/run/nanopod,$TMP/run/nanopod,g; s,/var/lib/nanopod,$TMP/kept,g; s,/etc/nanopod-health.d,$TMP/own,; s/^limit=20/limit=2/" >"$TMP/check"
 [ -s "$TMP/check" ] || { ok "(the program is there)" false; done_testing; }
 
 # look [JOB]: what slurmd does every five minutes, or around a job. Its exit status, what it told Slurm and the node.
 look() { rm -f "$TMP/told"; SLURMD_NODENAME=n1 SLURM_JOB_ID=${1-} sh "$TMP/check" 2>"$TMP/err"; echo "$? $(cat "$TMP/told" 2>/dev/null)/$(cat "$TMP/node")"; }
 check() { cat >"$TMP/own/$1"; chmod 755 "$TMP/own/$1"; }
 node() { echo "$1" >"$TMP/node"; }
+boot() { rm -f "$TMP/run/"*; }
 
 node 'idle|none'
 is "$(look)" "0 /idle|none" "a node that is well"
@@ -57,6 +58,20 @@ for reason in Prolog Epilog; do
 	is "$(look)" "0 State=RESUME /idle|none" "and is taken back once the node is well"
 	node "drained|$reason error"
 	is "$(look)" "0 /drained|$reason error" "which '$reason error' of a program of one's own is not"
+	node 'idle|none'
+	printf '#!/bin/sh\necho disk sdb fails\nexit 1\n' | check disk
+	touch "$TMP/away"
+	look 7 >"$TMP/looked"
+	rm "$TMP/away" "$TMP/own/disk"
+	node "drained|$reason error"
+	boot
+	is "$(look)" "0 State=RESUME /idle|none" "a node that a reboot mends comes back with it"
+	node "drained*|nanopod: disk sdb fails"
+	boot
+	is "$(look)" "0 State=RESUME /idle|none" "so does one that the check drained itself"
+	node "drained|$reason error"
+	boot
+	is "$(look)" "0 /drained|$reason error" "and not one with a failure of a program of one's own"
 	printf '#!/bin/sh\necho disk sdb fails\nexit 1\n' | check disk
 done
 rm "$TMP/own/disk"
@@ -82,6 +97,9 @@ printf '#!/bin/sh\necho Filesystem\necho "/dev/sda 9000000 1 8000 1%% /"\necho "
 echo '#!/bin/sh' >"$TMP/bin/nvidia-smi"
 node 'idle|none'
 like "$(look)" 'nanopod: / is full, 0 of 2 GPUs answer$' "a file system that is full is named once"
-is "$(ls "$TMP/run")" "nanopod-healthcheck.failed
+is "$(cd "$TMP" && ls run kept)" "kept:
+slurm-health.failed
+
+run:
 nanopod-healthcheck.gpus" "nothing is left behind"
 done_testing

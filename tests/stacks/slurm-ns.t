@@ -91,6 +91,27 @@ in_node train-2 'rm /etc/nanopod-health.d/away; mv /usr/bin/scontrol.away /usr/b
 look train-2
 ok "and it comes back" wait_for 20 is_node train-2 "$HEALTHY" || says
 
+# ---- After a reboot ----
+in_node_stdin train-2 'cat >/etc/nanopod-health.d/away && chmod 755 /etc/nanopod-health.d/away' <<'END'
+#!/bin/sh
+# Mended by a reboot.
+[ -e /run/sick ] || exit 0
+mv /usr/bin/scontrol /usr/bin/scontrol.away 2>/dev/null
+exit 1
+END
+in_node train-2 'touch /run/sick'
+one 'cd /root && timeout 60 srun -w train-2 hostname' >/dev/null 2>&1
+ok "(Slurm drains the node with a reason of its own)" wait_for 60 is_node train-2 'drained|Prolog error' || says
+in_node train-2 'mv /usr/bin/scontrol.away /usr/bin/scontrol'
+ok "(it boots)" node_restart train-2 || done_testing
+ok "a node that boots well comes back by itself" wait_for 90 is_node train-2 "$HEALTHY" || says
+in_node train-2 'touch /run/sick; sed -i /scontrol/d /etc/nanopod-health.d/away'
+look train-2
+is "$(state_of train-2)" "drained|nanopod: away fails" "(the check drains it)"
+ok "(it boots)" node_restart train-2 || done_testing
+ok "so does one that the check drained" wait_for 90 is_node train-2 "$HEALTHY" || says
+in_node train-2 'rm /etc/nanopod-health.d/away'
+
 # ---- After a job ----
 JOB=$(one 'cd /root && sbatch --parsable -w train-2 --wrap "printf \"#!/bin/sh\nexit 1\n\" >/etc/nanopod-health.d/links && chmod 755 /etc/nanopod-health.d/links"')
 ok "a job that leaves its node sick" wait_for 60 is_node train-2 'drained|nanopod: links fails' || says
