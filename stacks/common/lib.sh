@@ -243,11 +243,40 @@ np_save() {
 	np_state || return 1
 	if [ -e "$1" ] || [ -L "$1" ]; then
 		np_folder=$(np_book).d
-		(umask 077; mkdir -p "$np_folder") && np_copy=$(mktemp "$np_folder/XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot save a copy of '$1'$(np_disk "$NP_STATE")" || return 1
+		(umask 077; mkdir -p "$np_folder") && np_copy=$(mktemp "$np_folder/$(np_number).XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot save a copy of '$1'$(np_disk "$NP_STATE")" || return 1
 		np_ledger file "$1" "$np_copy"
 	else
 		np_ledger file "$1" absent
 	fi
+}
+
+# The next number of a copy: they say in which order steps saved one file. Copies of before have none.
+np_number() { ls "$NP_STATE"/undo/*.d 2>/dev/null | awk -F . '/^[0-9]+\./ && $1 > n { n = $1 } END { print (n > 1 ? n : 1) + 1 }'; }
+# Prints "BOOK STEP COPY" of the next step that saved this file after this one, so has this one's text as what was before it.
+np_next() {
+	WHAT=$np_what HOW=${np_how##*/} STEP=$NP_STEP BOOK=$np_file awk -F '\t' '
+		function turn(how) { return how == "absent" ? 0 : how ~ /^[0-9]+\./ ? how + 0 : 1 }
+		$2 != "file" || $3 != ENVIRON["WHAT"] || (FILENAME == ENVIRON["BOOK"] && $1 == ENVIRON["STEP"]) { next }
+		{ how = $4; sub(/.*\//, "", how); n = turn(how) }
+		(n > turn(ENVIRON["HOW"]) || how == ENVIRON["HOW"]) && (next_one == "" || n < least) { least = n; next_one = FILENAME "\t" $1 "\t" $4 }
+		END { if (next_one == "") exit 1; print next_one }' $(find "$NP_STATE/undo" -maxdepth 1 -type f ! -name "*.new")
+}
+# What was there before this step is then what was there before that one. The file stays as it is.
+np_hand_on() {
+	np_other=${np_next%%"$np_tab"*} np_heir=${np_next#*"$np_tab"}
+	np_old=${np_heir#*"$np_tab"} np_heir=${np_heir%%"$np_tab"*}
+	np_lend || return 1
+	LINE="$np_heir${np_tab}file$np_tab$np_what$np_tab" OLD=$np_old NEW=$np_saved awk '$0 == ENVIRON["LINE"] ENVIRON["OLD"] { $0 = ENVIRON["LINE"] ENVIRON["NEW"] } { print }' "$np_other" >"$np_other.new" &&
+		chmod 600 "$np_other.new" && mv -f "$np_other.new" "$np_other" || { np_fail "cannot write '$np_other'$(np_disk "$NP_STATE")"; return 1; }
+	[ "$np_old" = absent ] || [ "$np_old" = "$np_saved" ] || rm -f "$np_old"
+	[ "$np_how" = absent ] || [ "$np_how" = "$np_saved" ] || rm -f "$np_how"
+}
+# Sets $np_saved to the copy in the folder of the other step's stack.
+np_lend() {
+	np_saved=$np_how
+	[ "$np_kind" = file ] && [ "$np_how" != absent ] && [ -e "$np_how" ] && [ "$np_other" != "$np_file" ] || return 0
+	np_saved=$np_other.d/${np_how##*/}
+	(umask 077; mkdir -p "$np_other.d") && cp -a "$np_how" "$np_saved" || np_fail "cannot save a copy of '$np_what'$(np_disk "$NP_STATE")"
 }
 
 # Undoes this step's lines, last first, and removes each from the ledger.
@@ -255,7 +284,8 @@ np_undo() {
 	np_file=$(np_book)
 	while np_last=$(grep "^$NP_STEP$np_tab" "$np_file" 2>/dev/null | tail -n 1) && [ -n "$np_last" ]; do
 		np_kind=$(printf '%s\n' "$np_last" | cut -f 2) np_what=$(printf '%s\n' "$np_last" | cut -f 3) np_how=$(printf '%s\n' "$np_last" | cut -f 4-)
-		if np_heir "$np_kind" "$np_what"; then np_bequeath || return 1
+		if [ "$np_kind" = file ] && np_next=$(np_next); then np_hand_on || return 1
+		elif np_heir "$np_kind" "$np_what" && ! np_before; then np_bequeath || return 1
 		else "np_undo_$np_kind" "$np_what" "$np_how" || { np_has_failed || np_fail "cannot undo: $np_kind '$np_what'"; return 1; }
 		fi
 		LINE=$np_last awk -F '\t' -v step="$NP_STEP" -v kind="$np_kind" \
@@ -274,13 +304,12 @@ np_heir() {
 	np_heir=$(WORD=$2 awk -F '\t' '$3 == ENVIRON["WORD"] || index($3, ENVIRON["WORD"] "/") == 1 { print $1 "\t" $2; exit }' "$NP_USES")
 	[ -n "$np_heir" ]
 }
+# Whether that step wrote the file before this one did, whose undo gives that back.
+np_before() { [ "$np_kind" = file ] && grep -qF -e "${np_heir#*"$np_tab"}${np_tab}file$np_tab$np_what$np_tab" "$NP_STATE/undo/${np_heir%%"$np_tab"*}" 2>/dev/null; }
 # Insert it before that step's own lines, so that it is undone after them.
 np_bequeath() {
 	np_other=$NP_STATE/undo/${np_heir%%"$np_tab"*} np_heir=${np_heir#*"$np_tab"}
-	np_saved=$np_how
-	if [ "$np_kind" = file ] && [ "$np_how" != absent ] && [ -e "$np_how" ] && [ "$np_other" != "$np_file" ]; then
-		(umask 077; mkdir -p "$np_other.d") && np_saved=$(mktemp "$np_other.d/XXXXXX") && cp -a "$np_how" "$np_saved" || { np_fail "cannot save a copy of '$np_what'$(np_disk "$NP_STATE")"; return 1; }
-	fi
+	np_lend || return 1
 	(umask 077; printf '%s\t%s\t%s%s\n' "$np_heir" "$np_kind" "$np_what" "$(case $np_kind in tree) printf '\t' ;; *) printf '%s' "${np_saved:+$np_tab$np_saved}" ;; esac)" >"$np_other.new" && { [ ! -e "$np_other" ] || cat "$np_other" >>"$np_other.new"; }) &&
 		mv -f "$np_other.new" "$np_other" || np_fail "cannot write '$np_other'$(np_disk "$NP_STATE")"
 }

@@ -238,6 +238,32 @@ S_two=\"1
 	is "$(cat "$TMP/root/etc/own")" x "$shell: what another cluster did is not undone"
 	try : undo
 
+	# ---- Two steps that write one file ------------------------------------------------------------------------
+	# Whoever goes first, and whether the other one stays: at the end it is as it was before both.
+	ours() { try "want() { echo $1 | np_file \"\$R/etc/$2\" 0644 \"\$ME\"; }" apply "$1"; }
+	printf 'demo\tuno\t%s\ndemo\tuno\t%s\n' "$TMP/root/etc/own" "$TMP/root/etc/old.conf" >"$TMP/uses"
+	for file in own old.conf; do
+		for leaves in 'uno due' 'due uno'; do
+			ours uno $file
+			ours due $file
+			try : undo "${leaves% *}"
+			is "$(cat "$TMP/root/etc/$file")" "${leaves#* }" "$shell: $file of two steps, of which '${leaves% *}' is undone first, is the other one's"
+			try : undo "${leaves#* }"
+			is "$(files)" "$before" "$shell: and then as before both"
+			ok "$shell: (nothing of ours is left)" test ! -e "$TMP/state"
+		done
+		ours uno $file
+		ours due $file
+		try "NP_LEAVING=yes NP_USES=$TMP/uses" undo due
+		is "$(cat "$TMP/root/etc/$file")" uno "$shell: $file of one that leaves is again that of the first, which stays"
+		ours tre $file
+		ours due $file
+		try : undo uno
+		try : undo due
+		try : undo tre
+		is "$(files)" "$before" "$shell: of three, too"
+	done
+
 	# ---- Groups ----------------------------------------------------------------------------------------------
 	try 'groupadd() { np_say "groupadd $*"; }; want() { np_group np-test 987654; np_group np-people 987653 people; }' apply
 	is "$(printf '%s\n' "$out" | grep -E '^(say|did)')" "say groupadd -r -g 987654 np-test
