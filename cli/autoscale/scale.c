@@ -301,6 +301,13 @@ int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p,
 	return extended + back < all ? extended : 0;
 }
 
+bool scale_at_once(const struct scale_world *w, const struct scale_plan *p, size_t i, int64_t end)
+{
+	const struct scale_step *s = &p->steps[i];
+
+	return s->verb == SCALE_GIVE_BACK && w->nodes[s->node].end == end && w->nodes[s->node].place != SCALE_OVER;
+}
+
 bool scale_hurries(const struct scale_world *w, const struct scale_plan *p)
 {
 	for (size_t i = 0; i < p->count; i++)

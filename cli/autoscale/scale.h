@@ -162,6 +162,12 @@ void scale_decide(const struct scale_world *w, struct scale_plan *out);
  */
 int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p, int64_t end);
 
+/*
+ * Whether step i gives back a node that ends then, just before others that end with it are extended: the market would
+ * extend it with them. It stays a member of the cluster until nothing else changes that.
+ */
+bool scale_at_once(const struct scale_world *w, const struct scale_plan *p, size_t i, int64_t end);
+
 /* Whether a node that is given back is so near its end that no join, which takes long, may come first. */
 bool scale_hurries(const struct scale_world *w, const struct scale_plan *p);
 

@@ -8,6 +8,7 @@
  *   calm     nothing is given back that was used less than `idle` ago
  *   starts   when the market sells, every job that fits is done in the end
  *   ends     without jobs all nodes but min are given back, whatever happened before, and no member is left behind
+ *   thrifty  nobody pays for an idle node after its time, also where a busy one ends with it
  *
  * `autoscale SEED` one world, telling its steps; `autoscale long WORLDS` as many as you like.
  */
@@ -31,6 +32,7 @@ enum {
 
 struct sim_node {
 	bool there, hangs, joins, member, serves, drained, blind;
+	bool excused; /* the loop tried to give it back in this round, or was killed */
 	int64_t id, up_at, end, job_until, person_until, used_at, paid_until;
 	int64_t here_ms, quiet_ms; /* what the loop remembers */
 	enum scale_place place;
@@ -56,7 +58,8 @@ struct sim {
 };
 
 static struct scale_plan plan;
-static long seen_buys, seen_blocked, seen_extends, seen_backs, seen_forgets, seen_drains, seen_kills, seen_unfit;
+static long seen_buys, seen_blocked, seen_extends, seen_together, seen_backs, seen_forgets, seen_drains, seen_kills,
+	seen_unfit;
 
 static void wrong(struct sim *s, const char *what, int64_t id)
 {
@@ -259,7 +262,8 @@ static void sim_buy(struct sim *s, int64_t nodes)
 		wrong(s, "more nodes than max", alive);
 }
 
-static void sim_give_back(struct sim *s, struct sim_node *n, const struct scale_node *x)
+/* at_once: it stays a member, for now. */
+static void sim_give_back(struct sim *s, struct sim_node *n, const struct scale_node *x, bool at_once)
 {
 	bool idle = n->serves || n->failed < 3;
 
@@ -271,23 +275,14 @@ static void sim_give_back(struct sim *s, struct sim_node *n, const struct scale_
 		(s->now - n->used_at) * 1000 < s->limits.idle_ms && s->now - n->up_at > 0 && n->serves)
 		wrong(s, "a node that was just used goes", n->id);
 	seen_backs++;
-	*n = (struct sim_node){ .id = n->id };
+	*n = (struct sim_node){ .id = n->id, .member = at_once && n->member };
 }
 
 static void sim_do(struct sim *s, const struct scale_step *step, struct sim_node *n, const struct scale_node *x)
 {
-	int64_t cost = s->price * s->ahead / HOUR;
-
 	switch (step->verb) {
 	case SCALE_BUY:
 		sim_buy(s, step->nodes);
-		break;
-	case SCALE_EXTEND:
-		seen_extends++;
-		if (s->price <= s->cap && s->on_sale > 0) {
-			n->end += s->ahead;
-			s->spent += cost;
-		}
 		break;
 	case SCALE_DRAIN:
 		seen_drains++;
@@ -297,7 +292,7 @@ static void sim_do(struct sim *s, const struct scale_step *step, struct sim_node
 		n->member = n->joins = true;
 		break;
 	case SCALE_GIVE_BACK:
-		sim_give_back(s, n, x);
+		sim_give_back(s, n, x, false);
 		break;
 	default:
 		seen_forgets++;
@@ -305,10 +300,51 @@ static void sim_do(struct sim *s, const struct scale_step *step, struct sim_node
 	}
 }
 
+/* A step may fail. */
+static bool sim_works(struct sim *s)
+{
+	return !s->storm || rng_percent(&s->g, 90);
+}
+
+/* The market chooses which of those that end together it extends, if not all. */
+static void sim_extend(struct sim *s, const struct scale_world *w, const size_t *index, int64_t end)
+{
+	int64_t nodes = scale_extension(w, &plan, end);
+	size_t first = (size_t)rng_below(&s->g, NODES);
+
+	for (size_t i = 0; nodes >= 0 && i < plan.count; i++) {
+		struct sim_node *n = &s->nodes[index[plan.steps[i].node]];
+
+		if (!scale_at_once(w, &plan, i, end))
+			continue;
+		seen_together++;
+		n->excused = !sim_works(s);
+		if (!n->excused)
+			sim_give_back(s, n, &w->nodes[plan.steps[i].node], true);
+	}
+	if (nodes < 0 || !sim_works(s) || s->price > s->cap || s->on_sale <= 0)
+		return;
+	seen_extends++;
+	for (size_t i = 0, left = nodes ? (size_t)nodes : NODES; i < NODES && left; i++) {
+		struct sim_node *n = &s->nodes[(first + i) % NODES];
+
+		if (!n->there || n->end != end)
+			continue;
+		n->end += s->ahead;
+		s->spent += s->price * s->ahead / HOUR;
+		left--;
+		for (size_t k = 0; k < plan.count; k++)
+			if (plan.steps[k].verb == SCALE_GIVE_BACK && &s->nodes[index[plan.steps[k].node]] == n &&
+				!n->excused)
+				wrong(s, "somebody pays for an idle node after its time", n->id);
+	}
+}
+
 static void sim_round(struct sim *s)
 {
 	static struct scale_node list[NODES];
 	static size_t index[NODES];
+	int64_t extended = 0;
 	struct scale_world w = { .manager = "Slurm",
 		.work = "job",
 		.limits = s->limits,
@@ -338,7 +374,9 @@ static void sim_round(struct sim *s)
 		joins |= step->verb == SCALE_JOIN;
 		if (s->tells)
 			diag("%" PRId64 " %s %" PRId64 " %s", s->now, scale_verb(step->verb), n->id, step->why);
-		if (!s->storm || rng_percent(&s->g, 90))
+		if (step->verb == SCALE_EXTEND && list[step->node].end != extended)
+			sim_extend(s, &w, index, extended = list[step->node].end);
+		else if (step->verb != SCALE_EXTEND && (n->there || step->verb != SCALE_GIVE_BACK) && sim_works(s))
 			sim_do(s, step, n, &list[step->node]);
 	}
 	if (joins)
@@ -436,11 +474,13 @@ int main(int argc, char **argv)
 	for (long i = 0; i < worlds && bad < 5; i++)
 		bad += !sim_good(first + (uint64_t)i, false);
 	ok(!bad, "%ld worlds", worlds);
-	diag("%ld bought, %ld times not, %ld extended, %ld drained, %ld given back, %ld forgotten, %ld kills, %ld jobs "
+	diag("%ld bought, %ld times not, %ld extended, %ld idle ones before that, %ld drained, %ld given back, %ld "
+	     "forgotten, %ld kills, %ld jobs "
 	     "too large",
-		seen_buys, seen_blocked, seen_extends, seen_drains, seen_backs, seen_forgets, seen_kills, seen_unfit);
-	ok(seen_buys && seen_blocked && seen_extends && seen_drains && seen_backs && seen_forgets && seen_kills &&
-			seen_unfit,
+		seen_buys, seen_blocked, seen_extends, seen_together, seen_drains, seen_backs, seen_forgets, seen_kills,
+		seen_unfit);
+	ok(seen_buys && seen_blocked && seen_extends && seen_together && seen_drains && seen_backs && seen_forgets &&
+			seen_kills && seen_unfit,
 		"all of that happened");
 	return done();
 }

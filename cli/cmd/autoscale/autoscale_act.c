@@ -151,7 +151,7 @@ static void act_buy(struct autoscale *a, const struct scale_step *s)
 	}
 }
 
-/* ---- Going on, or no new jobs ------------------------------------------------------------------- */
+/* ---- No new jobs ------------------------------------------------------------------- */
 
 /* Asks the controller for something about a node; the answer is its last line. */
 static void act_control(struct autoscale *a, const char *verb, const struct scale_node *n, char *answer)
@@ -195,42 +195,6 @@ static void act_drain_end(struct autoscale *a, int64_t end)
 		if (s->verb == SCALE_EXTEND && n->end == end && n->place == SCALE_SERVES && !n->drained)
 			act_drain(a, s);
 	}
-}
-
-/* Each request names the end that it extends from, so that it does no harm when it is sent twice. */
-static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t nodes)
-{
-	const struct scale_node *n = &a->w.nodes[s->node];
-	int64_t spent = a->w.spent, left = a->w.limits.budget - spent;
-	struct model_extend ask = { .sku = a->sku->id,
-		.start = n->end,
-		.end = n->end + a->p.c->autoscale.ahead_ms / 1000,
-		.nodes = nodes,
-		.price = a->limit,
-		.max_total = left };
-	char path[160], key[256], cost[MONEY_TEXT];
-	struct buf body;
-	int rc;
-
-	if (left <= 0)
-		return;
-	snprintf(path, sizeof path, "/np/v1/pools/%s/extend", a->reservation.id);
-	snprintf(key, sizeof key, "np-autoscale-%.60s-%.60s-%" PRId64 "-%" PRId64 "-%" PRId64, a->reservation.id,
-		a->sku->id, n->end, spent, nodes);
-	buf_init(&body, ACT_WORDS);
-	if (wire_put_extend(&body, &ask))
-		command_nomem();
-	rc = market_send(a->m, "POST", path, &body, key);
-	buf_release(&body);
-	if (rc)
-		autoscale_say(a, true, "cannot extend %s: %.120s", n->name, a->m->fail.text);
-	if (rc == REASON_OVER_MAX_TOTAL)
-		act_drain_end(a, n->end);
-	if (rc)
-		return;
-	if (!autoscale_spent(a))
-		print_note(a->np, "extended %s, and what ends with it, for %s: %s", n->name,
-			money_cents(a->w.spent - spent, cost), s->why);
 }
 
 /* ---- Giving back ------------------------------------------------------------------------------- */
@@ -289,20 +253,36 @@ static void act_hold(struct autoscale *a, bool *which)
 	}
 }
 
-static void act_release(struct autoscale *a, const struct scale_step *s)
+static bool act_release(struct autoscale *a, const struct scale_step *s)
 {
 	struct autoscale_words w = { .count = 0 };
 	const char *name = a->w.nodes[s->node].name;
 	char why[SCALE_TEXT] = "";
+	int status;
 
 	autoscale_word(&w, "release");
 	autoscale_word(&w, "%s", name);
 	autoscale_word(&w, "--yes");
 	autoscale_words_ways(a, &w, false);
-	if (autoscale_call(a, &w, NULL, why))
+	status = autoscale_call(a, &w, NULL, why);
+	if (status)
 		autoscale_say(a, true, "cannot give %s back: %s", name, why);
 	else
 		autoscale_say(a, false, "gave %s back: %s", name, s->why);
+	return status == STATUS_OK;
+}
+
+/* Others that end with them are extended now. They stay members until no join goes on: then they are forgotten. */
+static void act_give_back_at_once(struct autoscale *a, int64_t end)
+{
+	bool which[SCALE_NODES + 1] = { false };
+
+	for (size_t i = 0; i < a->plan.count; i++)
+		which[i] = scale_at_once(&a->w, &a->plan, i, end);
+	act_hold(a, which);
+	for (size_t i = 0; i < a->plan.count; i++)
+		if (which[i] && act_release(a, &a->plan.steps[i]))
+			a->w.nodes[a->plan.steps[i].node].place = SCALE_OVER;
 }
 
 static void act_give_back(struct autoscale *a)
@@ -312,7 +292,8 @@ static void act_give_back(struct autoscale *a)
 	struct buf hosts;
 
 	for (size_t i = 0; i < a->plan.count; i++)
-		all[i] = a->plan.steps[i].verb == SCALE_GIVE_BACK;
+		all[i] = a->plan.steps[i].verb == SCALE_GIVE_BACK &&
+			a->w.nodes[a->plan.steps[i].node].place != SCALE_OVER;
 	act_hold(a, all);
 	buf_init(&hosts, ACT_WORDS);
 	for (int broken = 0; broken < 2; broken++) {
@@ -332,7 +313,7 @@ static void act_give_back(struct autoscale *a)
 	}
 	for (size_t i = 0; i < a->plan.count; i++)
 		if (all[i])
-			act_release(a, &a->plan.steps[i]);
+			(void)act_release(a, &a->plan.steps[i]);
 	buf_release(&hosts);
 }
 
@@ -350,6 +331,54 @@ static void act_forget(struct autoscale *a)
 	else
 		autoscale_say(a, true, "'%s' cannot forget %.60s: %s", a->cluster, buf_text(&hosts), why);
 	buf_release(&hosts);
+}
+
+/* ---- Going on --------------------------------------------------------------------------------- */
+
+/* Each request names the end that it extends from, so that it does no harm when it is sent twice. */
+static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t nodes)
+{
+	const struct scale_node *n = &a->w.nodes[s->node];
+	int64_t spent = a->w.spent, left = a->w.limits.budget - spent;
+	struct model_extend ask = { .sku = a->sku->id,
+		.start = n->end,
+		.end = n->end + a->p.c->autoscale.ahead_ms / 1000,
+		.nodes = nodes,
+		.price = a->limit,
+		.max_total = left };
+	char path[160], key[256], cost[MONEY_TEXT];
+	struct buf body;
+	int rc;
+
+	if (left <= 0)
+		return;
+	snprintf(path, sizeof path, "/np/v1/pools/%s/extend", a->reservation.id);
+	snprintf(key, sizeof key, "np-autoscale-%.60s-%.60s-%" PRId64 "-%" PRId64 "-%" PRId64, a->reservation.id,
+		a->sku->id, n->end, spent, nodes);
+	buf_init(&body, ACT_WORDS);
+	if (wire_put_extend(&body, &ask))
+		command_nomem();
+	rc = market_send(a->m, "POST", path, &body, key);
+	buf_release(&body);
+	if (rc)
+		autoscale_say(a, true, "cannot extend %s: %.120s", n->name, a->m->fail.text);
+	if (rc == REASON_OVER_MAX_TOTAL)
+		act_drain_end(a, n->end);
+	if (rc)
+		return;
+	if (!autoscale_spent(a))
+		print_note(a->np, "extended %s, and what ends with it, for %s: %s", n->name,
+			money_cents(a->w.spent - spent, cost), s->why);
+}
+
+static void act_extend_end(struct autoscale *a, const struct scale_step *s)
+{
+	int64_t end = a->w.nodes[s->node].end, nodes = scale_extension(&a->w, &a->plan, end);
+
+	if (nodes < 0)
+		return;
+	act_give_back_at_once(a, end);
+	act_extend(a, s, nodes);
 }
 
 /* ---- A round ----------------------------------------------------------------------------------- */
@@ -373,7 +402,7 @@ static void act_one_long(struct autoscale *a, const size_t count[SCALE_FORGET + 
 void autoscale_act(struct autoscale *a)
 {
 	size_t count[SCALE_FORGET + 1] = { 0 };
-	int64_t extended = 0, nodes;
+	int64_t extended = 0;
 
 	act_resume(a);
 	for (size_t i = 0; i < a->plan.count && !signals_asked(); i++) {
@@ -382,9 +411,7 @@ void autoscale_act(struct autoscale *a)
 
 		count[s->verb]++;
 		if (s->verb == SCALE_EXTEND && end != extended) {
-			nodes = scale_extension(&a->w, &a->plan, end);
-			if (nodes >= 0)
-				act_extend(a, s, nodes);
+			act_extend_end(a, s);
 			extended = end;
 		} else if (s->verb == SCALE_BUY) {
 			act_buy(a, s);

@@ -106,6 +106,11 @@ static void test_order(void)
 	w.now = END - LEAD / 2 + 1;
 	scale_decide(&w, &p);
 	is_int(scale_extension(&w, &p, END), 0, "but a node that works does not wait for it to the end");
+	ok(scale_at_once(&w, &p, 2, END) && !scale_at_once(&w, &p, 0, END) && !scale_at_once(&w, &p, 2, END + 1),
+		"nor is the idle one extended with it: it goes at once, and is forgotten later");
+	nodes[1].place = SCALE_OVER;
+	ok(!scale_at_once(&w, &p, 2, END), "once");
+	nodes[1].place = SCALE_SERVES;
 	nodes[1].busy = true;
 	scale_decide(&w, &p);
 	ok(p.steps[0].verb == SCALE_EXTEND && p.steps[1].verb == SCALE_DRAIN, "the budget covers one of two");
