@@ -167,5 +167,21 @@ wait_for 30 says "job [0-9]+ asks for 9 nodes, and the cluster has at most 3" ||
 ok "a job for more nodes than max is told" says "asks for 9 nodes"
 is "$(orders)" "$BOUGHT" "and nothing is bought for it"
 loop_end TERM
+
+# ---- The budget ------------------------------------------------------------------------------------------------
+# What a node costs is not left of it; how often a loop was killed and begun does not count.
+state 'scancel -u root'
+SPENT=$(jq '[.data[].np_filled_total_dollars | tonumber * 1000000 | round] | (add - last) / 1000000' "$TMP/.orders")
+sed -i "s/max-price: 1/max-price: 2/; s/budget: 40/budget: $(jq -n "$SPENT + 0.25 | . * 100 | round / 100")/" "$XDG_STATE_HOME/nanopod/clusters/train/cluster.yaml"
+state 'sbatch -D /tmp -o /dev/null --mem=50 -J more --wrap=true' >/dev/null
+for kill in KILL KILL TERM; do
+	SAID=$(sayings "a node would cost")
+	loop
+	says_again() { [ "$(sayings "a node would cost")" -gt "$SAID" ]; }
+	wait_for 60 says_again || show
+	loop_end $kill
+done
+is "$(grep -cF "a node would cost \$0.50, and \$$(printf %.2f "$SPENT") of the budget of" "$LOG")" 3 "what was spent before loops were killed is of the budget of each" || show
+is "$(orders)" "$BOUGHT" "which they do not exceed"
 diag "$(cat "$LOG")"
 done_testing

@@ -60,6 +60,7 @@ struct autoscale {
 	int64_t limit, best;            /* price per node-minute: the file's, and the lowest that fills now */
 	struct reservation reservation; /* that the nodes are bought into */
 	struct spending since;          /* what it had cost when the budget began */
+	char last[64];                  /* the newest order of those that w.spent counts */
 	bool unfinished;                /* a purchase was cut off */
 	bool holds;                     /* since is open */
 	struct scale_world w;

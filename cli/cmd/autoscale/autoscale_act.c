@@ -335,7 +335,10 @@ static void act_forget(struct autoscale *a)
 
 /* ---- Going on --------------------------------------------------------------------------------- */
 
-/* Each request names the end that it extends from, so that it does no harm when it is sent twice. */
+/*
+ * Each request names the end that it extends from, and the newest order that the budget counted: it does no harm when
+ * it is sent twice, or comes so late that a loop after this one has spent what was left.
+ */
 static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t nodes)
 {
 	const struct scale_node *n = &a->w.nodes[s->node];
@@ -343,6 +346,7 @@ static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t 
 	struct model_extend ask = { .sku = a->sku->id,
 		.start = n->end,
 		.end = n->end + a->p.c->autoscale.ahead_ms / 1000,
+		.last_order = *a->last ? a->last : NULL,
 		.nodes = nodes,
 		.price = a->limit,
 		.max_total = left };

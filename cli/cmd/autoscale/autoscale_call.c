@@ -119,22 +119,31 @@ static void autoscale_why(struct buf *err, char *why)
 	snprintf(why, SCALE_TEXT, "%s", line);
 }
 
+/* This program with these words, which ends with this one. */
+static struct agentd_call autoscale_call_self(const struct autoscale *a, const struct autoscale_words *w,
+	const char *env[2])
+{
+	env[0] = a->sudo;
+	env[1] = NULL;
+	return (struct agentd_call){ .program = a->self,
+		.words = (const char *const *)w->list,
+		.env = env,
+		.mortal = true };
+}
+
 int autoscale_call(const struct autoscale *a, struct autoscale_words *w, struct buf *out, char *why)
 {
-	const char *env[] = { a->sudo, NULL };
+	const char *env[2];
+	struct agentd_call call = autoscale_call_self(a, w, env);
 	struct buf err, none;
-	struct agentd_call call = { .program = a->self,
-		.words = (const char *const *)w->list,
-		.env = a->sudo ? env : NULL,
-		.out = out ? out : &none,
-		.err = &err,
-		.deadline_ms = AUTOSCALE_CALL_MS,
-		.mortal = true };
 	struct fail f = { 0 };
 	int status = STATUS_FAILURE, rc;
 
 	buf_init(&err, AUTOSCALE_ERRORS);
 	buf_init(&none, AUTOSCALE_ERRORS);
+	call.out = out ? out : &none;
+	call.err = &err;
+	call.deadline_ms = AUTOSCALE_CALL_MS;
 	rc = agentd_run(&call, &status, &f);
 	if (rc)
 		snprintf(why, SCALE_TEXT, "%.199s", f.text);
@@ -148,11 +157,8 @@ int autoscale_call(const struct autoscale *a, struct autoscale_words *w, struct 
 
 int autoscale_call_begin(const struct autoscale *a, struct autoscale_words *w, struct agentd_going *going, char *why)
 {
-	const char *env[] = { a->sudo, NULL };
-	struct agentd_call call = { .program = a->self,
-		.words = (const char *const *)w->list,
-		.env = a->sudo ? env : NULL,
-		.mortal = true };
+	const char *env[2];
+	struct agentd_call call = autoscale_call_self(a, w, env);
 	struct fail f = { 0 };
 	int rc = agentd_begin(&call, going, &f);
 

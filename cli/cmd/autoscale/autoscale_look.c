@@ -395,14 +395,22 @@ static void look_since(struct autoscale *a)
 
 /* ---- Money ------------------------------------------------------------------------------------- */
 
+struct look_orders {
+	int64_t sum;
+	char last[sizeof((struct autoscale *)0)->last];
+};
+
 static int look_add_order(void *arg, struct doc *d, long at, struct fail *f)
 {
-	int64_t *sum = arg;
+	struct look_orders *l = arg;
+	int64_t *sum = &l->sum;
 	struct model_order o;
 	int rc = wire_order(d, at, &o, f);
 
 	if (rc || o.sell)
 		return rc;
+	if (!*l->last) /* the market lists the newest first */
+		snprintf(l->last, sizeof l->last, "%s", o.id);
 	if (o.filled_total == MODEL_NONE || money_add(*sum, o.filled_total, sum))
 		return fail_set(f, -EPROTO, "an order does not say what it cost");
 	return 0;
@@ -438,17 +446,18 @@ static int look_budget(struct autoscale *a, int64_t sum)
 
 int autoscale_spent(struct autoscale *a)
 {
+	struct look_orders l = { .sum = 0 };
 	char path[160];
-	int64_t sum = 0;
 	int rc;
 
 	snprintf(path, sizeof path, "/v2/orders?limit=200&side=buy&pool=%s", a->reservation.id);
-	rc = market_each(a->m, path, look_add_order, &sum);
+	rc = market_each(a->m, path, look_add_order, &l);
 	if (rc) {
 		autoscale_say(a, true, "the market cannot be asked: %.150s", a->m->fail.text);
 		return client_status(rc);
 	}
-	return look_budget(a, sum);
+	memcpy(a->last, l.last, sizeof a->last);
+	return look_budget(a, l.sum);
 }
 
 int autoscale_ask_price(struct autoscale *a)
