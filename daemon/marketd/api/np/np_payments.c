@@ -126,13 +126,19 @@ static bool payment_ours(const struct engine *e, const struct webhook_news *n)
 	return n->bare || (n->payment && engine_payment_known(e, n->payment));
 }
 
-/* One that was removed, or that somebody wrote at Stripe: then the operator has to look. */
-static uint64_t payment_account(const struct engine *e, const char *text)
+/*
+ * A payment stays the account's that it was first, whatever the event says. An account that somebody wrote at Stripe may
+ * not exist: then the operator has to look.
+ */
+static uint64_t payment_account(const struct engine *e, const struct webhook_news *n)
 {
+	const struct payment *p = engine_payment_known(e, n->payment);
 	const struct account *a;
 	uint64_t id;
 
-	if (!text || !ident_parse(IDENT_ACCOUNT, text, &id))
+	if (p && p->account)
+		return p->account;
+	if (!n->account || !ident_parse(IDENT_ACCOUNT, n->account, &id))
 		return 0;
 	a = engine_account(e, id);
 	return a ? a->id : 0;
@@ -165,16 +171,12 @@ static int payment_take(struct api *api, const struct request *q, struct reply *
 		return payment_refuse(api, q, r, n.id,
 			n.live ? "it is of Stripe's live mode, and the key in --stripe-key-file of its test mode"
 			       : "it is of Stripe's test mode, and the key in --stripe-key-file of its live mode");
-	ev.account = payment_account(e, n.account);
+	ev.account = payment_account(e, &n);
 	ev.name = n.payment;
 	ev.text = n.part;
 	ev.u.payment.step = n.step;
 	ev.u.payment.micros = n.micros;
 	rc = payment_apply(api, q, &ev, &why);
-	if (rc == REASON_WRONG_STATE) { /* it is the account's that it was first */
-		ev.account = 0;
-		rc = payment_apply(api, q, &ev, &why);
-	}
 	if (rc == 0 || rc == REASON_NAME_TAKEN)
 		return api_nothing(r);
 	return rc == REASON_UNAVAILABLE ? api_failed(q, r, rc, NULL, &why) : payment_refuse(api, q, r, n.id, why.text);
