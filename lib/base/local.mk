@@ -11,6 +11,7 @@ libbase_la_SOURCES = \
 	lib/base/list.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/loop.c lib/base/loop.h \
+	lib/base/secret.c lib/base/secret.h \
 	lib/base/arena.c lib/base/arena.h \
 	lib/base/str.c lib/base/str.h \
 	lib/base/table.c lib/base/table.h \

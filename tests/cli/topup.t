@@ -14,6 +14,7 @@ at_exit server_stop
 wait_for 60 server_ready || { diag "$(cat "$TMP/server.log")"; skip_all "the stand-in does not start"; }
 printf 'sk_test_market\n' >"$TMP/key"
 printf 'whsec_one\n' >"$TMP/secrets"
+chmod 600 "$TMP/key" "$TMP/secrets"
 
 NOW=1800000000
 marketd_start --test-clock=$NOW || exit 1

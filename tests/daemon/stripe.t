@@ -26,6 +26,11 @@ printf 'whsec_one\n' >"$TMP/secrets"
 run "$MARKETD" --data "$TMP/none" --stripe-key-file "$TMP/key"
 is "$status" 2 "a key without the webhook's secret is refused"
 like "$err" "give both --stripe-key-file and --stripe-webhook-secret-file" "and says what is missing"
+chmod 600 "$TMP/key" && chmod 640 "$TMP/secrets"
+run "$MARKETD" --data "$TMP/none" --stripe-key-file "$TMP/key" --stripe-webhook-secret-file "$TMP/secrets"
+is "$status" 1 "secrets that others can read are refused"
+like "$err" "other users can read '$TMP/secrets'; close it with 'chmod 600 $TMP/secrets'" "with what to type"
+chmod 600 "$TMP/secrets"
 STRIPE=(--stripe-key-file "$TMP/key" --stripe-webhook-secret-file "$TMP/secrets" --stripe-url "$(cat "$TMP/server.url")")
 v2_start "${STRIPE[@]}"
 id_of() { operator GET "/np/v1/accounts/$1" | json .id; }

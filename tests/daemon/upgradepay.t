@@ -14,6 +14,7 @@ run_is 0 "it is migrated" "$MARKETD" migrate --data "$MARKETD_DATA"
 ok "check finds nothing wrong with it" "$MARKETD" check --data "$MARKETD_DATA"
 printf 'sk_test_market\n' >"$TMP/key"
 printf 'whsec_one\n' >"$TMP/secrets"
+chmod 600 "$TMP/key" "$TMP/secrets"
 again() { marketd_start --test-clock=$((NOW + 600)) --stripe-key-file "$TMP/key" --stripe-webhook-secret-file "$TMP/secrets" || exit 1; }
 again
 available() { operator GET /np/v1/accounts/acme | jq -r .balances.available_dollars; }

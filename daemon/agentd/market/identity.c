@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base64.h"
 #include "agentd/os/statefile.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "market/claims.h"
 #include "market/client.h"
@@ -31,23 +31,15 @@ void identity_release(struct identity *i)
 
 static int identity_read_key(const char *path, EVP_PKEY **out, struct fail *f)
 {
-	struct stat st;
 	struct buf text;
-	BIO *from;
-	int rc;
+	int rc = secret_read(&text, path, KEY_MAX, f);
+	BIO *from = rc ? NULL : BIO_new_mem_buf(buf_text(&text), (int)text.len);
 
-	if (stat(path, &st) != 0)
-		return fail_errno(f, -errno, errno, "cannot read '%s'", path);
-	if (st.st_mode & 077)
-		return fail_set(f, -EPERM, "others may read '%s'; fix that with 'chmod 600 %s'", path, path);
-	buf_init(&text, KEY_MAX);
-	rc = buf_read_file(&text, path);
-	from = rc ? NULL : BIO_new_mem_buf(buf_text(&text), (int)text.len);
 	*out = from ? PEM_read_bio_PrivateKey(from, NULL, NULL, NULL) : NULL;
 	BIO_free(from);
-	if (text.data)
-		explicit_bzero(text.data, text.cap);
-	buf_release(&text);
+	secret_wipe(&text);
+	if (rc)
+		return rc;
 	if (*out && EVP_PKEY_is_a(*out, "ED25519"))
 		return 0;
 	EVP_PKEY_free(*out);

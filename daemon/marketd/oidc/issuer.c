@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "marketd/oidc/jwt.h"
 
@@ -247,22 +247,13 @@ static int issuer_read_secret(struct issuer *i, struct fail *f)
 {
 	const char *file = i->set->secret;
 	struct buf text;
-	struct stat st;
-	int rc;
+	int rc = secret_read(&text, file, SECRET_BYTES_MOST, f);
 
-	if (stat(file, &st) == 0 && (st.st_mode & 077))
-		return fail_set(f, -EPERM, "other users can read '%s'; close it with 'chmod 600 %s'", file, file);
-	buf_init(&text, SECRET_BYTES_MOST);
-	rc = buf_read_file(&text, file);
-	if (rc)
-		rc = fail_errno(f, rc, -rc, "cannot read the client's secret '%s'", file);
-	else if (strcspn(buf_text(&text), "\r\n") == 0)
+	if (rc == 0 && strcspn(buf_text(&text), "\r\n") == 0)
 		rc = fail_set(f, -EINVAL, "no secret in '%s'; its first line is the secret", file);
-	else if (!(i->secret = strndup(buf_text(&text), strcspn(buf_text(&text), "\r\n"))))
+	else if (rc == 0 && !(i->secret = strndup(buf_text(&text), strcspn(buf_text(&text), "\r\n"))))
 		rc = fail_set(f, -ENOMEM, "out of memory");
-	if (text.data)
-		explicit_bzero(text.data, text.cap);
-	buf_release(&text);
+	secret_wipe(&text);
 	return rc;
 }
 

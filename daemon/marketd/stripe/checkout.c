@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "marketd/outward/outward.h"
 #include "marketd/stripe/webhook.h"
@@ -50,24 +51,15 @@ bool stripe_url_valid(const char *url)
 	return (str_starts(url, "https://") && url[8]) || (str_starts(url, "http://") && stripe_local(url + 7));
 }
 
-static void stripe_wipe(struct buf *b)
-{
-	if (b->data)
-		explicit_bzero(b->data, b->cap);
-	buf_release(b);
-}
-
 /* A file of words, one a line: they go into a header, or sign something. The words are parts of the text. */
 static int stripe_words(const char *path, struct buf *text, const char **words, size_t max, size_t *count,
 	struct fail *f)
 {
 	size_t n = 0;
-	int rc;
+	int rc = secret_read(text, path, SECRET_FILE_MAX, f);
 
-	buf_init(text, SECRET_FILE_MAX);
-	rc = buf_read_file(text, path);
 	if (rc)
-		return fail_errno(f, rc, -rc, "cannot read '%s'", path);
+		return rc;
 	for (char *at = text->data; at && *at;) {
 		size_t len = strcspn(at, "\r\n");
 		bool more = at[len];
@@ -105,12 +97,12 @@ int stripe_reload(struct stripe *s, struct fail *f)
 	int rc = stripe_read(s->set, &fresh, f);
 
 	if (rc) {
-		stripe_wipe(&fresh.key_text);
-		stripe_wipe(&fresh.secret_text);
+		secret_wipe(&fresh.key_text);
+		secret_wipe(&fresh.secret_text);
 		return rc;
 	}
-	stripe_wipe(&s->key_text);
-	stripe_wipe(&s->secret_text);
+	secret_wipe(&s->key_text);
+	secret_wipe(&s->secret_text);
 	s->key_text = fresh.key_text;
 	s->key = fresh.key;
 	s->secret_text = fresh.secret_text;
@@ -144,8 +136,8 @@ void stripe_free(struct stripe *s)
 		return;
 	for (size_t i = 0; i < CHECKOUT_SLOTS; i++)
 		errand_free(s->slots[i].errand);
-	stripe_wipe(&s->key_text);
-	stripe_wipe(&s->secret_text);
+	secret_wipe(&s->key_text);
+	secret_wipe(&s->secret_text);
 	free(s);
 }
 
