@@ -35,7 +35,7 @@ function serve() {
 			const key = q.headers['idempotency-key'], form = Object.fromEntries(new URLSearchParams(body));
 			const answer = (status, o) => { r.writeHead(status, { 'content-type': 'application/json' }); r.end(JSON.stringify(o)); };
 			const refuse = (status, message) => answer(status, { error: { type: 'invalid_request_error', message } });
-			say(JSON.stringify({ key, form }));
+			say(JSON.stringify({ key, version: q.headers['stripe-version'], form }));
 			if (q.method !== 'POST' || q.url !== '/v1/checkout/sessions')
 				return refuse(404, 'Unrecognized request URL');
 			if (q.headers.authorization !== 'Bearer sk_test_market')
@@ -45,6 +45,8 @@ function serve() {
 				!(Number(form['line_items[0][price_data][unit_amount]']) >= 50) ||
 				!form['line_items[0][price_data][product_data][name]'] || form['line_items[0][quantity]'] !== '1')
 				return refuse(400, 'Missing required param');
+			if ('adaptive_pricing[enabled]' in form && !(q.headers['stripe-version'] >= '2024-11-20'))
+				return refuse(400, 'Received unknown parameter: adaptive_pricing');
 			if (form['line_items[0][price_data][unit_amount]'] === '66600')
 				return refuse(400, 'This \u001b[31mamount is not liked');
 			if (form['line_items[0][price_data][unit_amount]'] === '77700')

@@ -49,6 +49,7 @@ is "$(jq -r '.form | .["metadata[nanopod_account]"] + " " + .["payment_intent_da
 	"Stripe hears whose it is, and how much"
 is "$(jq -r '.form | .["metadata[nanopod_market]"] + " " + .["payment_intent_data[metadata][nanopod_market]"]' <<<"$form")" \
 	"$MARKET_ID $MARKET_ID" "and of which market"
+is "$(jq -r '.form["adaptive_pricing[enabled]"]' <<<"$form")" false "and that nobody pays in another currency"
 as "$ACME" POST /np/v1/topups '{"amount_dollars":"50.00","return_url":"https://market.example.org/"}' -H 'Idempotency-Key: first' >"$TMP/again"
 is "$(jq -r .id <"$TMP/again")" "$(jq -r .id <"$TMP/topup")" "asked again it is the same page"
 as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"50.00"}' -H 'Idempotency-Key: first' >"$TMP/other"

@@ -15,7 +15,7 @@
 #include "marketd/stripe/webhook.h"
 
 #define CHECKOUT_PATH "/v1/checkout/sessions"
-#define CHECKOUT_VERSION "2024-06-20" /* of Stripe's API: an account's own may be any */
+#define CHECKOUT_VERSION "2024-11-20.acacia" /* of Stripe's API, the first that knows adaptive_pricing */
 
 enum { CHECKOUT_SLOTS = 32, SECRET_FILE_MAX = 4096, CHECKOUT_FORM_MAX = 16 * 1024, CHECKOUT_ANSWER_MAX = 256 * 1024 };
 
@@ -185,6 +185,7 @@ static int checkout_form(struct buf *b, const struct checkout_wish *w)
 	char cents[24];
 	const char *const fields[][2] = {
 		{ "mode", "payment" }, { "line_items[0][quantity]", "1" },
+		{ "adaptive_pricing[enabled]", "false" }, /* else some pay in another currency */
 		{ "line_items[0][price_data][currency]", "usd" }, { "line_items[0][price_data][unit_amount]", cents },
 		{ "line_items[0][price_data][product_data][name]", w->what }, { "success_url", w->back },
 		{ "cancel_url", w->back }, { "client_reference_id", w->account },
