@@ -2,7 +2,7 @@
 // Stripe for tests. What signs webhooks is Stripe's own npm package, in $STRIPE_ROOT. The server that makes pages to pay is a
 // stand-in, made from the contract that Stripe publishes, and the events have the members of that contract.
 //     sign TIME SECRET… <BODY    prints the header Stripe-Signature
-//     server                     POST /v1/checkout/sessions on a free port; each request is a line of stdout
+//     server                     POST /v1/checkout/sessions on a free port, where 888.00 waits until 889.00 is asked for; each request is a line of stdout
 //     orders                     four events of a payment in all orders, each sent twice
 //     sequences COUNT SEED       random payments, each event until the market takes it, though the market ends now and then
 import { createRequire } from 'node:module';
@@ -27,7 +27,7 @@ function header(payload, secrets, timestamp) {
 /* ---- The stand-in ---- */
 
 function serve() {
-	const made = new Map();
+	const made = new Map(), held = [];
 	const server = createServer((q, r) => {
 		let body = '';
 		q.on('data', d => { body += d; });
@@ -51,6 +51,12 @@ function serve() {
 				return refuse(400, 'This \u001b[31mamount is not liked');
 			if (form['line_items[0][price_data][unit_amount]'] === '77700')
 				return answer(500, { error: { type: 'api_error', message: 'down' } });
+			if (form['line_items[0][price_data][unit_amount]'] === '88800' && !held.open)
+				return held.push(() => refuse(400, 'let go'));
+			if (form['line_items[0][price_data][unit_amount]'] === '88900') {
+				held.open = true;
+				held.forEach(f => f());
+			}
 			if (made.has(key) && made.get(key).body !== body)
 				return refuse(400, 'Keys for idempotent requests can only be used with the same parameters');
 			if (!made.has(key))

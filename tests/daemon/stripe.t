@@ -72,6 +72,25 @@ is "$(http_status) $(jq -r .error.message <"$TMP/said")" "422 Stripe refuses: Th
 as "$ACME" POST /np/v1/topups '{"amount_dollars":"777.00"}' >/dev/null
 is "$(http_status)" 503 "where Stripe fails, nothing was paid"
 
+# ---- Pages that do not come ----
+asked() { [ "$(grep -c '"88800"' "$TMP/server.log")" -ge "$1" ]; }
+pids=
+for i in 1 2 3 4; do
+	(TMP=$TMP/held.$i && mkdir "$TMP" && as "$ACME" POST /np/v1/topups '{"amount_dollars":"888.00"}' >/dev/null) &
+	pids+=" $!"
+done
+wait_for 60 asked 4
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"888.00"}' >"$TMP/said"
+is "$(http_status) $(jq -r '.error.code + ": " + .error.message' <"$TMP/said")" \
+	"429 rate_limited: the market asks for 4 pages to pay for this account already; try again in 20 seconds" \
+	"an account whose pages do not come gets no fifth"
+as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"889.00"}' >/dev/null
+is "$(http_status)" 201 "while another account gets its page"
+wait $pids
+is "$(cat "$TMP"/held.?/.body | jq -r .error.message | sort | uniq -c | tr -s ' ')" " 4 Stripe refuses: let go" "each of the four hears what became of it"
+as "$ACME" POST /np/v1/topups '{"amount_dollars":"10.00"}' >/dev/null
+is "$(http_status)" 201 "and then there is room again"
+
 # ---- Webhooks ----
 # hook FILE TIME SECRET…: sends it signed; `http_status` says what the market answered.
 hook() {

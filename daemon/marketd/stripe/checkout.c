@@ -17,10 +17,16 @@
 #define CHECKOUT_PATH "/v1/checkout/sessions"
 #define CHECKOUT_VERSION "2024-11-20.acacia" /* of Stripe's API, the first that knows adaptive_pricing */
 
-enum { CHECKOUT_SLOTS = 32, SECRET_FILE_MAX = 4096, CHECKOUT_FORM_MAX = 16 * 1024, CHECKOUT_ANSWER_MAX = 256 * 1024 };
+enum {
+	CHECKOUT_SLOTS = 16,
+	CHECKOUT_ACCOUNT_SLOTS = 4,
+	SECRET_FILE_MAX = 4096,
+	CHECKOUT_FORM_MAX = 16 * 1024,
+	CHECKOUT_ANSWER_MAX = 256 * 1024
+};
 
 struct checkout_slot {
-	char key[CHECKOUT_KEY + 1];
+	char key[CHECKOUT_KEY + 1], account[CHECKOUT_ACCOUNT];
 	struct errand *errand; /* NULL: the slot is free */
 };
 
@@ -225,7 +231,9 @@ static int checkout_send(struct stripe *s, struct checkout_slot *slot, const str
 	call.body_len = form.len;
 	rc = rc ? fail_set(why, rc, "out of memory") : errand_new(s->outward, &call, &slot->errand, why);
 	if (!rc)
-		memcpy(slot->key, w->key, sizeof slot->key);
+		snprintf(slot->key, sizeof slot->key, "%s", w->key);
+	if (!rc)
+		snprintf(slot->account, sizeof slot->account, "%s", w->account);
 	explicit_bzero(bearer, sizeof bearer);
 	buf_release(&form);
 	return rc;
@@ -273,31 +281,43 @@ static int checkout_take(const struct stripe *s, const struct errand_answer *a, 
 	return rc;
 }
 
-/* The slot of this key, else one that is free or whose answer nobody came for; NULL: all are under way. */
-static struct checkout_slot *checkout_slot(struct stripe *s, const char *key)
+/* The slot of this key, else one that is free or whose answer nobody came for. -EBUSY: too many are under way. */
+static int checkout_slot(struct stripe *s, const struct checkout_wish *w, struct checkout_slot **out, struct fail *why)
 {
 	struct checkout_slot *room = NULL;
+	int of_account = 0;
 
 	for (struct checkout_slot *x = s->slots; x < s->slots + CHECKOUT_SLOTS; x++) {
-		if (x->errand && strcmp(x->key, key) == 0)
-			return x;
-		if (!room && (!x->errand || errand_look(x->errand)->state != ERRAND_RUNNING))
+		bool runs = x->errand && errand_look(x->errand)->state == ERRAND_RUNNING;
+
+		if (x->errand && strcmp(x->key, w->key) == 0) {
+			*out = x;
+			return 0;
+		}
+		of_account += runs && strcmp(x->account, w->account) == 0;
+		if (!room && !runs)
 			room = x;
 	}
-	if (room) {
-		errand_free(room->errand);
-		room->errand = NULL;
-	}
-	return room;
+	if (of_account == CHECKOUT_ACCOUNT_SLOTS)
+		return fail_set(why, -EBUSY,
+			"the market asks for %d pages to pay for this account already; try again in %d seconds",
+			of_account, CHECKOUT_WAIT_MS / 1000);
+	if (!room)
+		return fail_set(why, -EBUSY, "the market asks for %d pages to pay already; try again in %d seconds",
+			CHECKOUT_SLOTS, CHECKOUT_WAIT_MS / 1000);
+	errand_free(room->errand);
+	room->errand = NULL;
+	*out = room;
+	return 0;
 }
 
 int stripe_checkout(struct stripe *s, const struct checkout_wish *w, struct checkout_page *out, struct fail *why)
 {
-	struct checkout_slot *slot = checkout_slot(s, w->key);
-	int rc;
+	struct checkout_slot *slot = NULL;
+	int rc = checkout_slot(s, w, &slot, why);
 
-	if (!slot)
-		return fail_set(why, -EBUSY, "too many pay at once");
+	if (rc)
+		return rc;
 	if (!slot->errand) {
 		rc = checkout_send(s, slot, w, why);
 		return rc ? rc : -EAGAIN;

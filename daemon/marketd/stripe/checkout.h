@@ -16,6 +16,7 @@
 enum {
 	CHECKOUT_WAIT_MS = 20000, /* for Stripe's answer */
 	CHECKOUT_KEY = 64,
+	CHECKOUT_ACCOUNT = 32, /* an id with its '\0' */
 	CHECKOUT_ID = 255,
 	CHECKOUT_URL = 2048,
 	CHECKOUT_CENTS_MIN = 50, /* what Stripe takes */
@@ -61,7 +62,7 @@ const char *const *stripe_secrets(const struct stripe *s, size_t *count);
 
 /*
  * Asks for a page. 0; -EAGAIN: not answered yet, ask again with the same key; -EINVAL: Stripe does not want that;
- * another code: it does not answer, or refuses this market.
+ * -EBUSY: too many are asked for, by all or for the account; another code: it does not answer, or refuses this market.
  */
 int stripe_checkout(struct stripe *s, const struct checkout_wish *w, struct checkout_page *out, struct fail *why);
 

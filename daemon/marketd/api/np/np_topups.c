@@ -100,8 +100,8 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 		r->wait_ms = CHECKOUT_WAIT_MS;
 		return r->status = 200;
 	}
-	if (rc == -EINVAL)
-		return api_refuse(q, r, REASON_INVALID, NULL, "%s", why.text);
+	if (rc == -EINVAL || rc == -EBUSY)
+		return api_refuse(q, r, rc == -EBUSY ? REASON_RATE : REASON_INVALID, NULL, "%s", why.text);
 	if (rc)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL,
 			"the payment service does not answer, so nothing was paid; try again later");
