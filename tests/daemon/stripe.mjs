@@ -4,6 +4,7 @@
 //     sign TIME SECRET… <BODY    prints the header Stripe-Signature
 //     server                     POST /v1/checkout/sessions on a free port, where 888.00 waits until 889.00 is asked for; each request is a line of stdout
 //     orders                     four events of a payment in all orders, each sent twice
+//     refunds PAYMENT COUNT      that many refunds of a payment, each sent twice
 //     sequences COUNT SEED       random payments, each event until the market takes it, though the market ends now and then
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
@@ -182,11 +183,24 @@ async function sequences(count, seed, accounts) {
 		say(a + ' ' + (sums[a] / 100).toFixed(2));
 }
 
+/* 0.50 each, in an order of their own, each sent twice; Stripe's metadata is not in them. */
+async function refunds(n, count) {
+	const below = random(count), list = [];
+	for (let i = 1; i <= count; i++)
+		list.splice(below(list.length + 1), 0, { ...event('refund.created', { id: 're_' + n + i, object: 'refund', charge: 'ch_' + n,
+			payment_intent: 'pi_' + n, amount: 50, currency: 'usd', status: 'succeeded' }), api_version: '2025-03-31.basil' });
+	for (const e of [...list, ...list])
+		await send(e);
+	say(String(list.length));
+}
+
 if (verb === 'sign')
 	say(header(readFileSync(0, 'utf8'), words.slice(1), Number(words[0])));
 else if (verb === 'server')
 	serve();
 else if (verb === 'orders')
 	await orders(words[0]);
+else if (verb === 'refunds')
+	await refunds(words[0], Number(words[1]));
 else
 	await sequences(Number(words[0]), Number(words[1]), words.slice(2));

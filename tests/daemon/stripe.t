@@ -224,6 +224,17 @@ hook "$TMP/event" "$NOW" whsec_one
 is "$(http_status) $(back)" "422 -10" "where a newer one tells each, a sum is not counted, too"
 like "$(cat "$MARKETD_LOG")" "needs refund.created, refund.updated and refund.failed instead of charge.refunded" "and the log says what to do"
 
+session many 9000 usd acct_nobody
+hook "$TMP/event" "$NOW" whsec_one
+is "$(stripe refunds many 20)" 20 "twenty refunds of one payment are taken, in any order, each twice"
+is "$(operator GET '/np/v1/payments?unclaimed=true' | jq -r '[.data[] | .reference] | join(" ")')" "pi_many pi_many:2 pi_many:3" \
+	"what is more than eight parts goes on as payments of that name with a number"
+before=$(available)
+operator POST /np/v1/payments/pi_many/claim '{"account":"acme"}' >/dev/null
+is "$(http_status) $(back)" "200 80" "who gets the payment gets all of it"
+is "$(stripe refunds many 30)" 30 "and ten more come"
+is "$(back) $(operator GET '/np/v1/payments?unclaimed=true' | jq '.data | length')" "75 0" "which are the account's, too"
+
 # ---- Nobody's ----
 session f 777 usd acct_nobody
 hook "$TMP/event" "$NOW" whsec_one

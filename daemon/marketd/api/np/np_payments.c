@@ -113,6 +113,29 @@ static int payment_apply(struct api *api, const struct request *q, struct event 
 	return rc;
 }
 
+/* The engine takes so many parts of one payment; what more there is goes on as payments NAME:2, NAME:3 … */
+enum { PAYMENT_GOES_ON = 1000, PAYMENT_NAME = NAME_BYTES + 16 };
+
+static const char *payment_name(const char *first, int n, char room[PAYMENT_NAME])
+{
+	snprintf(room, PAYMENT_NAME, n > 1 ? "%.255s:%d" : "%.255s", first, n);
+	return room;
+}
+
+static int payment_count(struct api *api, const struct request *q, struct event *ev, const char *first,
+	struct fail *why)
+{
+	char name[PAYMENT_NAME];
+	int rc = REASON_LIMIT;
+
+	for (int n = 1; rc == REASON_LIMIT && n < PAYMENT_GOES_ON; n++) {
+		ev->name = payment_name(first, n, name);
+		rc = payment_apply(api, q, ev, why);
+	}
+	ev->name = NULL;
+	return rc;
+}
+
 /*
  * Stripe tells every endpoint of its account everything. What bears no metadata is ours where we know the payment; a
  * payment that is not known yet may come later, so what went back of it waits.
@@ -172,11 +195,10 @@ static int payment_take(struct api *api, const struct request *q, struct reply *
 			n.live ? "it is of Stripe's live mode, and the key in --stripe-key-file of its test mode"
 			       : "it is of Stripe's test mode, and the key in --stripe-key-file of its live mode");
 	ev.account = payment_account(e, &n);
-	ev.name = n.payment;
 	ev.text = n.part;
 	ev.u.payment.step = n.step;
 	ev.u.payment.micros = n.micros;
-	rc = payment_apply(api, q, &ev, &why);
+	rc = payment_count(api, q, &ev, n.payment, &why);
 	if (rc == 0 || rc == REASON_NAME_TAKEN)
 		return api_nothing(r);
 	return rc == REASON_UNAVAILABLE ? api_failed(q, r, rc, NULL, &why) : payment_refuse(api, q, r, n.id, why.text);
@@ -213,6 +235,8 @@ static int post_claim(struct api *api, const struct request *q, struct reply *r)
 	const struct account *a = np_find_account(e, to);
 	const struct payment *p = engine_payment_known(e, q->parts[0]);
 	struct event ev = { .kind = EVENT_PAYMENT };
+	char name[PAYMENT_NAME];
+	const struct payment *more;
 	struct fail why = { 0 };
 	uint64_t id;
 	int rc;
@@ -226,6 +250,10 @@ static int post_claim(struct api *api, const struct request *q, struct reply *r)
 	ev.account = a->id;
 	ev.name = p->reference;
 	rc = p->account == a->id ? 0 : payment_apply(api, q, &ev, &why);
+	for (int n = 2; !rc && (more = engine_payment_known(e, payment_name(p->reference, n, name))); n++) {
+		ev.name = more->reference;
+		rc = more->account ? 0 : payment_apply(api, q, &ev, &why);
+	}
 	return rc ? api_failed(q, r, rc, "account", &why) : api_json(q, r, 200, payment_json(e, p));
 }
 
