@@ -44,7 +44,8 @@
 	X(QUOTA, "quota_exceeded", 403, "forbidden", 7, "the account has all that the market gives to one account") \
 	X(NO_ROOM, "no_room", 422, "unprocessable_entity", 5, "the machine does not hold what the type promises") \
 	X(BELOW_FLOOR, "below_floor", 422, "unprocessable_entity", 7, "the host is not sold for less than its floor") \
-	X(POLICY, "denied_by_policy", 403, "forbidden", 7, "the market's policy does not allow it")
+	X(POLICY, "denied_by_policy", 403, "forbidden", 7, "the market's policy does not allow it") \
+	X(OVER_CAP, "over_cap", 402, "payment_required", 7, "it would cost more than may be spent in this month")
 
 enum reason {
 	REASON_NONE = 0,

@@ -2,7 +2,7 @@
 reference = tests/sim/reference
 noinst_HEADERS += $(reference)/reference.h $(reference)/ref.h tests/sim/rng.h tests/sim/stream.h \
 	tests/sim/shadow.h tests/sim/world.h tests/sim/memstore.h tests/sim/memstore_own.h tests/sim/faulty.h \
-	tests/sim/fleet.h tests/sim/proven.h tests/sim/floors.h tests/sim/gifts.h tests/sim/debts.h \
+	tests/sim/fleet.h tests/sim/proven.h tests/sim/floors.h tests/sim/gifts.h tests/sim/debts.h tests/sim/caps.h \
 	tests/sim/sim.h tests/sim/renewal.h
 
 check_PROGRAMS += tests/sim/agents tests/sim/autoscale tests/sim/power tests/sim/property tests/sim/market \
@@ -14,7 +14,7 @@ tests_sim_property_SOURCES = tests/sim/property.c tests/sim/world.c tests/sim/or
 	tests/sim/streamtrade.c tests/sim/streamwrong.c \
 	tests/sim/streamagent.c tests/sim/streamproof.c tests/sim/streamprice.c tests/sim/streamgrant.c \
 	tests/sim/streampeople.c tests/sim/streampay.c tests/sim/floors.c tests/sim/gifts.c tests/sim/debts.c \
-	tests/sim/duty.c \
+	tests/sim/duty.c tests/sim/caps.c tests/sim/streamcap.c $(reference)/refcap.c \
 	$(reference)/reference.c $(reference)/refagent.c $(reference)/refpayment.c $(reference)/refpeople.c \
 	$(reference)/refdump.c $(reference)/refevent.c $(reference)/refgrant.c $(reference)/refledger.c \
 	$(reference)/reforder.c \

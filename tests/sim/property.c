@@ -60,6 +60,7 @@ static bool world_good(uint64_t seed, const struct world_options *how)
 	cover.at_floor += w.floors.dear;
 	cover.gifts_paid += w.gifts.paid;
 	cover.debts_met += w.debts.met;
+	cover.caps_met += w.caps.met;
 	cover.gifts_back += w.gifts.returned;
 	cover.proven += proven_paid(w.proven);
 	cover.unproven += proven_free_of_charge(w.proven);
@@ -110,7 +111,7 @@ static const struct reasons reasons[] = {
 	{ EVENT_POOL_DELETE, { R(INVALID), R(NOT_FOUND), R(HAS_DEPENDENTS) } },
 	{ EVENT_ORDER,
 		{ R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(PAST), R(OVERFLOW), R(NOT_OWNED),
-			R(HOSTS_SOLD), R(PRICE_TOO_LOW), R(FUNDS), R(OVER_MAX_TOTAL), R(BELOW_FLOOR) } },
+			R(HOSTS_SOLD), R(PRICE_TOO_LOW), R(FUNDS), R(OVER_MAX_TOTAL), R(BELOW_FLOOR), R(OVER_CAP) } },
 	{ EVENT_CANCEL, { R(INVALID), R(NOT_FOUND) } },
 	{ EVENT_ORDER_PRICE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(OVERFLOW), R(BELOW_FLOOR) } },
 	{ EVENT_ANNOUNCE, { R(INVALID), R(NOT_FOUND), R(LIMIT) } },
@@ -124,6 +125,7 @@ static const struct reasons reasons[] = {
 	{ EVENT_INVITATION, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN), R(LIMIT) } },
 	{ EVENT_INVITATION_END, { R(INVALID), R(NOT_FOUND) } },
 	{ EVENT_PAYMENT, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NAME_TAKEN), R(LIMIT), R(OVERFLOW) } },
+	{ EVENT_CAP, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE) } },
 	{ EVENT_HOST_FLOOR, { R(INVALID), R(NOT_FOUND), R(BELOW_FLOOR) } },
 	{ EVENT_RELEASE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NOT_OWNED) } },
 	{ EVENT_INSTANCE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(NAME_TAKEN) } },
@@ -146,6 +148,7 @@ static const struct { enum order_status status; int reason;
 	{ ORDER_CANCELLED, R(NO_BUYER) },
 	{ ORDER_CANCELLED, R(EXPIRED) },
 	{ ORDER_CANCELLED, R(NO_ROOM) },
+	{ ORDER_CANCELLED, R(OVER_CAP) },
 };
 
 static size_t reason_at(int reason)
@@ -284,6 +287,8 @@ int main(int argc, char **argv)
 		"grants paid %ld times, and got something back %ld times", cover.gifts_paid, cover.gifts_back);
 	ok(!good || cover.debts_met, "accounts came below their floors %ld times while buys of theirs rested",
 		cover.debts_met);
+	ok(!good || cover.caps_met > EVENTS_CHECKED / 1000, "people and tokens with a cap spent %ld times",
+		cover.caps_met);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
 		cover.whys);

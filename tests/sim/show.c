@@ -123,6 +123,8 @@ void show_event(const struct event *ev, struct buf *out)
 		tell_proof(ev, out);
 	else if (ev->kind == EVENT_ORDER_PRICE)
 		buf_addf(out, " price %" PRId64, ev->u.order_price.price);
+	else if (ev->kind == EVENT_CAP)
+		buf_addf(out, " micros %" PRId64, ev->u.cap.micros);
 	else if (ev->kind == EVENT_GRANT)
 		buf_addf(out, " sponsor %" PRIu64 " max %" PRId64 " until %" PRId64, ev->u.grant.sponsor,
 			ev->u.grant.max, ev->u.grant.until);

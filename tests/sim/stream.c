@@ -87,9 +87,11 @@ void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
 		.gifts.state = ~seed * 1000039,
 		.people.state = ~seed * 1000039,
 		.pays.state = ~seed * 1000081,
+		.caps.state = ~seed * 1000099,
 		.r = r };
 	s->chatty = seed % 97 == 0;
 	s->inviting = seed % 89 == 22; /* 1001, which every build meets */
+	s->ending = seed % 3 == 1;
 	s->paying = seed % 83 == 11;   /* 1007, too */
 	s->profile = &profiles[seed % (sizeof profiles / sizeof profiles[0])];
 }
@@ -521,6 +523,8 @@ void stream_next(struct stream *s, struct event *ev)
 		stream_people(s, ev);
 	if (!s->plain && !s->steady)
 		stream_pays(s, ev);
+	if (!s->plain && !s->steady)
+		stream_caps(s, ev);
 	if (s->step >= SETUP && rng_percent(&s->rng, s->profile->wrong))
 		stream_spoil(s, ev);
 	s->step++;

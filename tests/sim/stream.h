@@ -29,6 +29,8 @@ struct stream {
 	bool inviting;             /* too many are invited */
 	struct rng pays;           /* chance for payments */
 	bool paying;               /* there are many, and large ones */
+	struct rng caps;           /* chance for caps, and for who buys */
+	bool ending;               /* a month is nearly over */
 	uint64_t invitations;      /* for hashes that are new */
 };
 
@@ -96,6 +98,8 @@ void stream_grants(struct stream *s, struct event *ev);      /* streamgrant.c: a
 bool stream_grants_spoil(struct stream *s, struct event *ev);
 void stream_people(struct stream *s, struct event *ev); /* streampeople.c: something of people, the same way */
 void stream_pays(struct stream *s, struct event *ev);   /* streampay.c: a payment, the same way */
+void stream_caps(struct stream *s, struct event *ev);   /* streamcap.c: a cap, the same way; a token that buys */
+bool stream_caps_spoil(struct stream *s, struct event *ev);
 bool stream_pays_spoil(struct stream *s, struct event *ev);
 bool stream_people_spoil(struct stream *s, struct event *ev);
 bool stream_prices_spoil(struct stream *s, struct event *ev);

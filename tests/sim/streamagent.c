@@ -207,7 +207,9 @@ bool stream_agents_spoil(struct stream *s, struct event *ev)
 			break;
 		}
 		return true;
-	case EVENT_RULES: ev->u.rules.edition = 1 + 2 * (int32_t)rng_below(&s->late, 2); return true;
+	case EVENT_RULES:
+		ev->u.rules.edition = 1 + 3 * (int32_t)rng_below(&s->late, 2);
+		return true;
 	case EVENT_HOST_STATE:
 		ev->u.host_state.since = ev->u.host_state.down || rng_percent(&s->late, 30) ? -1 : s->r->minute;
 		return true;

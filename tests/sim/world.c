@@ -28,6 +28,7 @@ void world_release(struct world *w)
 	floors_release(&w->floors);
 	gifts_release(&w->gifts);
 	debts_release(&w->debts);
+	caps_release(&w->caps);
 	buf_release(&w->mine);
 	buf_release(&w->theirs);
 	free(w->log);
@@ -113,7 +114,7 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 {
 	struct fail why = { .code = 0 }, theirs = { .code = 0 };
 	uint64_t before = engine_count(w->eng);
-	const char *unpaid, *cheap, *free_lunch, *debtor;
+	const char *unpaid, *cheap, *free_lunch, *debtor, *spender;
 	int want, rc;
 
 	world_log(w, ev);
@@ -144,6 +145,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	debtor = debts_look(&w->debts, ev, &w->did);
 	if (debtor)
 		return world_wrong(w, "%s", debtor);
+	spender = caps_look(&w->caps, ev, &w->did);
+	if (spender)
+		return world_wrong(w, "%s", spender);
 	buf_clear(&w->mine);
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);

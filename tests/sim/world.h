@@ -7,6 +7,7 @@
 #define TESTS_SIM_WORLD_H
 
 #include "marketd/engine/engine.h"
+#include "caps.h"
 #include "debts.h"
 #include "floors.h"
 #include "gifts.h"
@@ -53,6 +54,7 @@ struct coverage {
 	long proven, unproven;               /* minutes of buyers who want proof: paid, and not paid for want of it */
 	long floored, at_floor;              /* minutes sold of hosts with a floor; at just that price */
 	long debts_met;                      /* times that an account came below its floor while buys rested */
+	long caps_met;                       /* times that somebody with a cap spent */
 	long gifts_paid, gifts_back;         /* times that a grant paid, and got something back */
 	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
 };
@@ -80,6 +82,7 @@ struct world {
 	struct floors floors;
 	struct gifts gifts;
 	struct debts debts;
+	struct caps caps;
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;

@@ -6,6 +6,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/world.h"
+#include "marketd/engine/rules/cap.h"
 
 /* Adds a line; keeps an error until the end. */
 struct pen {
@@ -197,6 +198,37 @@ static void dump_people(const struct engine *e, struct pen *p)
 			i->maker, i->roles, i->expires, i->name ? i->name : "-");
 }
 
+static void dump_spending(const struct engine *e, struct pen *p, uint64_t id, const struct spending *s)
+{
+	if (s->capped)
+		line(p, "cap %" PRIu64 " %" PRId64 "\n", id, s->cap);
+	if (cap_spent(e, s))
+		line(p, "spent %" PRIu64 " %" PRId64 "\n", id, cap_spent(e, s));
+}
+
+static void dump_caps(const struct engine *e, struct pen *p)
+{
+	const struct procurement *q;
+	const struct person *x;
+	const struct order *o;
+	const struct token *t;
+	const struct lease *l;
+
+	for (size_t at = 0; (t = rank_next(&e->all[TOKENS], &at));)
+		dump_spending(e, p, t->id, &t->spending);
+	for (size_t at = 0; (x = rank_next(&e->all[PEOPLE], &at));)
+		dump_spending(e, p, x->id, &x->spending);
+	for (size_t at = 0; (o = rank_next(&e->all[ORDERS], &at));)
+		if (o->month)
+			line(p, "counts %" PRIu64 " %" PRIu64 " %" PRId64 "\n", o->id, o->token, o->month);
+	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
+		if (l->month)
+			line(p, "counts %" PRIu64 " %" PRIu64 " %" PRId64 "\n", l->id, l->token, l->month);
+	for (size_t at = 0; (q = rank_next(&e->all[PROCUREMENTS], &at));)
+		if (q->token)
+			line(p, "started %" PRIu64 " %" PRIu64 "\n", q->id, q->token);
+}
+
 static void dump_payments(const struct engine *e, struct pen *p)
 {
 	const struct payment *x;
@@ -270,6 +302,7 @@ int engine_dump(const struct engine *e, struct buf *out)
 	dump_grants(e, &p);
 	dump_people(e, &p);
 	dump_payments(e, &p);
+	dump_caps(e, &p);
 	dump_books(e, &p);
 	return p.rc;
 }

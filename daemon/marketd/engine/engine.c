@@ -8,6 +8,7 @@
 #include "marketd/engine/rules/drain.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/account.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/grant.h"
 #include "marketd/engine/procure/procure.h"
 #include "marketd/engine/rules/release.h"
@@ -100,6 +101,7 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_INVITATION] = invitation_make,
 		[EVENT_INVITATION_END] = invitation_end,
 		[EVENT_PAYMENT] = payment_note,
+		[EVENT_CAP] = cap_set,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])

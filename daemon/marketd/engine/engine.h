@@ -146,6 +146,10 @@ struct kept {
 };
 struct kept engine_kept(const struct engine *e, uint64_t account);
 
+/* What was spent in this month (UTC), and the minute in which the next begins. */
+int64_t engine_spent(const struct engine *e, const struct spending *s);
+int64_t engine_next_month(const struct engine *e);
+
 int64_t engine_fees(const struct engine *e); /* all that the market has taken */
 
 /* What an account's running leases cost per minute now: its `burn`. */

@@ -24,7 +24,7 @@ enum {
 	PPM = 1000000,           /* all of a price: what grants pay is in millionths */
 	INVITATIONS_MAX = 100,   /* of an account, that are not over */
 	PAYMENT_PARTS = 8,       /* of one payment: what was paid, refunds, disputes */
-	RULES_NEWEST = 2,        /* the edition of rules.md that a market gets; its journal begins with 1 */
+	RULES_NEWEST = 3,        /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
 #define PAYMENT_MAX INT64_C(500000000000000000) /* micro-dollars, and steps, of a part of a payment */
@@ -77,7 +77,8 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(PERSON_REMOVE, "person_remove") /* with all that signs in as this person */ \
 	X(INVITATION, "invitation")       /* made: only the hash of its code */ \
 	X(INVITATION_END, "invitation_end") \
-	X(PAYMENT, "payment") /* a payment service took money for an account, or gave it back */
+	X(PAYMENT, "payment") /* a payment service took money for an account, or gave it back */ \
+	X(CAP, "cap")         /* what a person or token of the account may spend in a month; text: why */
 
 enum event_kind {
 	EVENT_NONE,
@@ -251,6 +252,9 @@ struct event {
 		struct {
 			int64_t step, micros;
 		} payment; /* account 0: unknown. step: a part only goes on to later ones. micros: below 0: back */
+		struct {
+			int64_t micros;
+		} cap; /* subject: a person or a token; -1: none */
 		struct {
 			int32_t result;
 			int64_t until, since;

@@ -38,6 +38,8 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/agents.h \
 	daemon/marketd/engine/rules/buy.c \
 	daemon/marketd/engine/rules/buy.h \
+	daemon/marketd/engine/rules/cap.c \
+	daemon/marketd/engine/rules/cap.h \
 	daemon/marketd/engine/rules/check.c \
 	daemon/marketd/engine/rules/check.h \
 	daemon/marketd/engine/rules/drain.c \

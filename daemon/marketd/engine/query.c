@@ -11,6 +11,7 @@
 #include "marketd/engine/rules/drain.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/live/world.h"
+#include "marketd/engine/rules/cap.h"
 
 int64_t engine_minute(const struct engine *e)
 {
@@ -378,4 +379,14 @@ int64_t engine_burn(const struct engine *e, uint64_t account)
 		if (l->pub.start <= e->minute && e->minute < l->pub.paid_end)
 			sum = sure_add(sum, l->pub.price);
 	return sum;
+}
+
+int64_t engine_spent(const struct engine *e, const struct spending *s)
+{
+	return cap_spent(e, s);
+}
+
+int64_t engine_next_month(const struct engine *e)
+{
+	return cap_month_start(cap_month(e->minute) + 1);
 }

@@ -83,13 +83,18 @@ static bool read_grant(struct reader *r)
 	return true;
 }
 
+static bool spending_fits(const struct spending *s)
+{
+	return s->cap >= 0 && s->cap <= MONEY_MAX && (s->capped || !s->cap) && s->month >= 0 && s->spent >= 0;
+}
+
 static bool restore_read_token(struct reader *r)
 {
 	struct token *t = must_zalloc(sizeof *t);
 	char key[TOKEN_KEY];
 
 	codec_token(&r->c, t);
-	if (!id_fits(r, t->id) || !t->name || !world_account(r->e, t->account) ||
+	if (!id_fits(r, t->id) || !t->name || !spending_fits(&t->spending) || !world_account(r->e, t->account) ||
 		world_named(r->e, TOKENS, 0, token_key(t->hash, key))) {
 		free(t->name);
 		free(t);
@@ -209,7 +214,7 @@ static bool restore_read_lease(struct reader *r)
 		h->pub.retired || h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute ||
 		l.price < 0 || l.price > PRICE_MAX || l.paid_end < l.start || l.paid_end > l.end ||
 		l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id || l.since < 0 ||
-		l.since > l.start || !grant_fits(r->e, &l))
+		l.since > l.start || l.month < 0 || !l.month != !l.token || !grant_fits(r->e, &l))
 		return restore_bad(r);
 	lease_schedule(r->e, world_make_lease(r->e, &l));
 	return true;
@@ -226,7 +231,7 @@ static bool order_fits(struct reader *r, const struct order *o)
 
 	return id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) &&
 		o->side <= SIDE_SELL && o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) &&
-		o->price >= 0 && o->price <= PRICE_MAX && place_fits(r, o) && o->end > r->e->minute &&
+		o->price >= 0 && o->price <= PRICE_MAX && place_fits(r, o) && o->month >= 0 && o->end > r->e->minute &&
 		(o->side == SIDE_SELL || o->start > r->e->minute);
 }
 
@@ -413,8 +418,8 @@ static bool read_person(struct reader *r)
 	struct person *x = must_zalloc(sizeof *x);
 
 	codec_person(&r->c, x);
-	if (r->c.rc || !id_fits(r, x->id) || !x->identity || !*x->identity || !x->name || !*x->name || !x->roles ||
-		(x->roles & ~ROLES_ALL) || !world_account(r->e, x->account) ||
+	if (r->c.rc || !id_fits(r, x->id) || !spending_fits(&x->spending) || !x->identity || !*x->identity ||
+		!x->name || !*x->name || !x->roles || (x->roles & ~ROLES_ALL) || !world_account(r->e, x->account) ||
 		world_named(r->e, PEOPLE, 0, x->identity)) {
 		free(x->identity);
 		free(x->name);

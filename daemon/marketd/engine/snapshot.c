@@ -141,6 +141,16 @@ void codec_account(struct codec *c, struct account *a)
 		codec_text(c, &a->facts, FACTS_BYTES);
 }
 
+static void codec_spending(struct codec *c, struct spending *s)
+{
+	if (c->form < 13)
+		return;
+	codec_field(c, s->capped);
+	codec_field(c, s->cap);
+	codec_field(c, s->month);
+	codec_field(c, s->spent);
+}
+
 void codec_token(struct codec *c, struct token *t)
 {
 	codec_field(c, t->id);
@@ -154,6 +164,7 @@ void codec_token(struct codec *c, struct token *t)
 	codec_field(c, t->revoked);
 	if (c->form >= 11)
 		codec_field(c, t->person);
+	codec_spending(c, &t->spending);
 }
 
 void codec_sku(struct codec *c, struct sku *s, int64_t *used)
@@ -253,6 +264,8 @@ void codec_order(struct codec *c, struct order *o)
 	codec_field(c, o->hold);
 	codec_field(c, o->filled_minutes);
 	codec_field(c, o->filled_cost);
+	if (c->form >= 13)
+		codec_field(c, o->month);
 	if (o->side != SIDE_SELL)
 		return;
 	if (c->form < 7)
@@ -295,6 +308,10 @@ void codec_lease(struct codec *c, struct lease *l)
 		return;
 	codec_field(c, l->grant);
 	codec_field(c, l->granted);
+	if (c->form < 13)
+		return;
+	codec_field(c, l->token);
+	codec_field(c, l->month);
 }
 
 void codec_instance(struct codec *c, struct instance *x)
@@ -337,6 +354,8 @@ void codec_procurement(struct codec *c, struct procurement *p)
 	codec_field(c, p->reason);
 	codec_field(c, p->created_at);
 	codec_field(c, p->updated_at);
+	if (c->form >= 13)
+		codec_field(c, p->token);
 }
 
 void codec_agent(struct codec *c, struct agent *a)
@@ -387,6 +406,7 @@ void codec_person(struct codec *c, struct person *x)
 	codec_text(c, &x->email, NAME_BYTES);
 	codec_field(c, x->roles);
 	codec_field(c, x->created_at);
+	codec_spending(c, &x->spending);
 }
 
 void codec_invitation(struct codec *c, struct invitation *i)

@@ -19,9 +19,9 @@ struct codec {
  * "NPM" and the form: 1, 2 with agents, 3 with the rules' edition, 4 with draining hosts, 5 with proofs, 6 with when a
  * node ended, 7 with prices that changed, 8 with floors of hosts, 9 with
  * announcements, 10 with grants and facts, 11 with
- * people, 12 with payments. Reading takes every form.
+ * people, 12 with payments, 13 with caps. Reading takes every form.
  */
-enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 12 };
+enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 13 };
 enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
 
 void codec_num(struct codec *c, int64_t *value);

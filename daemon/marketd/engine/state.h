@@ -31,6 +31,13 @@ struct account {
 	void *own;                 /* the engine's lists of this account's things */
 };
 
+/* What a person or a token may spend in a calendar month (UTC), and has spent. */
+struct spending {
+	bool capped;
+	int64_t cap;          /* micro-dollars a month, where it is */
+	int64_t month, spent; /* in that month (January 1970 is 1), without what came back of it */
+};
+
 struct token {
 	uint64_t id, account;
 	char *name;
@@ -39,6 +46,7 @@ struct token {
 	int64_t created_at, expires; /* Unix seconds; 0: never */
 	uint64_t person;             /* who signs in with it; 0: whoever has it */
 	bool revoked;
+	struct spending spending;
 };
 
 struct sku {
@@ -129,6 +137,7 @@ struct order {
 	enum order_status status;
 	int32_t reason;            /* enum reason: why it is cancelled or did not fill; 0 */
 	int64_t hold;              /* micro-dollars held for the rest */
+	int64_t month;             /* of a buy: in which it counts for its token; 0: for nobody */
 	int64_t filled_minutes;    /* node-minutes */
 	int64_t filled_cost;       /* micro-dollars; of a buy without what a grant paid */
 	uint64_t grant;            /* of a buy that is being placed: which pays `granted` millionths; 0 */
@@ -146,6 +155,8 @@ struct lease {
 	int64_t start, end, price;
 	uint64_t grant; /* which pays `granted` micro-dollars a minute of the price; 0: none */
 	int64_t granted;
+	uint64_t token; /* for which it counts as spent, in `month`; 0: for none */
+	int64_t month;
 	int64_t paid_end;          /* end, or one less where the broken minute was credited */
 	int64_t settled;           /* minutes before this are paid or given back */
 	bool interruptible;
@@ -175,6 +186,7 @@ struct procurement {
 	int64_t min_sell, max_buy;
 	bool enabled;
 	int32_t reason;            /* enum reason of its last try; 0: none */
+	uint64_t token;            /* which made or changed it last: what it buys counts for that; 0 */
 	int64_t created_at, updated_at;
 };
 
@@ -195,6 +207,7 @@ struct person {
 	char *name, *email; /* as the issuer said; email NULL: unknown */
 	int32_t roles;      /* enum role */
 	int64_t created_at;
+	struct spending spending;
 };
 
 struct invitation {

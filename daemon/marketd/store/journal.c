@@ -397,6 +397,8 @@ static void walk_later(struct walk *w, struct event *ev)
 		walk_grant(w, ev);
 	else if (ev->kind == EVENT_PAYMENT)
 		walk_payment(w, ev);
+	else if (ev->kind == EVENT_CAP)
+		journal_s64(w, &ev->u.cap.micros);
 	else
 		walk_person(w, ev);
 }
@@ -437,6 +439,7 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_PERSON_CHANGE:
 	case EVENT_INVITATION:
 	case EVENT_PAYMENT:
+	case EVENT_CAP:
 		walk_later(w, ev);
 		break;
 	case EVENT_CANCEL:

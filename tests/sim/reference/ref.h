@@ -73,6 +73,8 @@ struct rpool { uint64_t id, account; char *name; int kind; };
 
 struct rorder {
 	uint64_t id;
+	uint64_t token; /* by which it was placed; counts for it in `month`, 0: for none */
+	int64_t month;
 	uint64_t place; /* of a sell: a buy with a greater id came after it */
 	uint64_t account, pool, sku, host, procurement;
 	int32_t side, flags, nodes;
@@ -86,6 +88,8 @@ struct rorder {
 struct rlease {
 	uint64_t id, order, sell_order, host, sku, parent, buyer, seller, pool;
 	int64_t start, end, paid_end, price, settled, came;
+	uint64_t token; /* as its order */
+	int64_t month;
 	uint64_t gift; /* a grant that pays `given` of the price */
 	int64_t given;
 	bool interruptible, sold_on, asked;
@@ -100,6 +104,7 @@ struct rprocurement {
 	int64_t min_sell, max_buy;
 	bool enabled;
 	int32_t reason;
+	uint64_t token; /* for which it buys */
 };
 
 struct ragent { uint64_t id, account, generation; char *name, *key; bool retired; };
@@ -144,6 +149,14 @@ struct rpayment {
 	size_t n;
 };
 
+struct rspent {
+	uint64_t token;
+	int64_t month, amount;
+};
+struct rcap {
+	uint64_t whom;
+	int64_t most;
+};
 struct rbook { uint64_t owner, asset; int book; int64_t balance; };
 struct rclosed { uint64_t id; int status, reason; int64_t minutes, cost; };
 
@@ -160,6 +173,10 @@ struct reference {
 	struct list words, grants, people, invited, payments;
 	struct rbook *book;
 	size_t books;
+	struct rspent *spent;
+	size_t spents;
+	struct rcap *cap;
+	size_t caps;
 	struct rclosed *closed;
 	size_t closeds;
 	struct marks wanted, tried; /* SKUs to be tried in this event or minute; SKUs that were */
@@ -261,6 +278,12 @@ void ref_people_free(struct reference *r);
 int ref_payment(struct reference *r, const struct event *ev);
 void ref_payments_dump(const struct reference *r, struct buf *out);
 void ref_payments_free(struct reference *r);
+/* refcap.c: what somebody may spend in a month */
+int ref_cap(struct reference *r, const struct event *ev);
+int64_t ref_month(const struct reference *r, uint64_t token); /* for orders of now */
+void ref_spend(struct reference *r, uint64_t token, int64_t month, int64_t amount);
+bool ref_may_spend(const struct reference *r, uint64_t token, int64_t month, wide amount);
+void ref_caps_dump(const struct reference *r, struct buf *out);
 bool ref_too_much(const struct reference *r, const struct raccount *but, wide more);
 int ref_announce(struct reference *r, const struct event *ev);
 int ref_announce_end(struct reference *r, const struct event *ev);

@@ -122,6 +122,7 @@ void reference_dump(const struct reference *r, struct buf *out)
 		buf_addf(out, "facts %" PRIu64 " %s\n", a->id, a->known);
 	ref_people_dump(r, out);
 	ref_payments_dump(r, out);
+	ref_caps_dump(r, out);
 	for (size_t i = 0; i < r->books; i++)
 		if (r->book[i].balance)
 			buf_addf(out, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", r->book[i].owner,

@@ -48,6 +48,8 @@ void reference_free(struct reference *r)
 		free(((struct rorder *)r->orders.at[i])->rest.at);
 	for (size_t i = 0; i < r->accounts.n; i++)
 		free(((struct raccount *)r->accounts.at[i])->known);
+	free(r->spent);
+	free(r->cap);
 	list_free(&r->grants);
 	ref_people_free(r);
 	ref_payments_free(r);

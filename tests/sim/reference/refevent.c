@@ -42,7 +42,7 @@ static bool between(int64_t x, int64_t low, int64_t high)
 
 static int ev_rules(struct reference *r, const struct event *ev)
 {
-	if (ev->u.rules.edition <= r->rules || ev->u.rules.edition > 2)
+	if (ev->u.rules.edition <= r->rules || ev->u.rules.edition > 3)
 		return REASON_INVALID;
 	r->rules = ev->u.rules.edition;
 	return 0;
@@ -550,6 +550,8 @@ int ref_event(struct reference *r, const struct event *ev)
 		return ref_grant(r, ev);
 	case EVENT_PAYMENT:
 		return ref_payment(r, ev);
+	case EVENT_CAP:
+		return ref_cap(r, ev);
 	case EVENT_POLICY: return ev_policy(r, ev);
 	case EVENT_RULES: return ev_rules(r, ev);
 	case EVENT_SKU: return ev_sku(r, ev);

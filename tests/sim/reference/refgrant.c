@@ -36,6 +36,7 @@ void ref_back(struct reference *r, const struct rlease *l, int64_t minutes, int3
 
 	ref_post(r, l->buyer, BOOK_ESCROW, 0, -paid);
 	ref_post(r, l->buyer, BOOK_AVAILABLE, 0, back);
+	ref_spend(r, l->token, l->month, -back);
 	if (g) {
 		ref_post(r, g->sponsor, BOOK_ESCROW, 0, -gave);
 		ref_post(r, g->sponsor, BOOK_AVAILABLE, 0, gift);

@@ -68,6 +68,7 @@ void ref_order_hold(struct reference *r, struct rorder *o, int64_t hold)
 	ref_post(r, o->account, BOOK_HELD, 0, hold - o->hold);
 	ref_post(r, o->account, BOOK_AVAILABLE, 0, o->hold - hold);
 	ref_transfer_done(r);
+	ref_spend(r, o->token, o->month, hold - o->hold);
 	o->hold = hold;
 }
 
@@ -112,6 +113,7 @@ static void trade_money(struct reference *r, struct rorder *buy, int64_t price, 
 		g->spent += gift;
 	}
 	buy->cost += cost;
+	ref_spend(r, buy->token, buy->month, resting ? cost - held : cost);
 	ref_post(r, buy->account, BOOK_ESCROW, 0, cost);
 	if (!resting) {
 		ref_post(r, buy->account, BOOK_AVAILABLE, 0, -cost);
@@ -161,6 +163,8 @@ static void trade(struct reference *r, struct rorder *buy, const struct slice *s
 		.end = s->end,
 		.paid_end = s->end,
 		.price = price,
+		.token = buy->month ? buy->token : 0,
+		.month = buy->month,
 		.gift = trade_gift(buy, price) ? buy->gift : 0,
 		.given = trade_gift(buy, price),
 		.settled = s->start,
@@ -240,10 +244,10 @@ static int buy_refused(struct reference *r, const struct rorder *buy, const stru
 		return REASON_OVER_MAX_TOTAL;
 	if (cost + hold > (wide)ref_available(r, a->id) - a->floor)
 		return REASON_FUNDS;
-	if (!g || gift == 0)
-		return 0;
-	payer = ref_list_find(&r->accounts, g->sponsor);
-	return g->spent + gift > g->max || gift > (wide)ref_available(r, payer->id) - payer->floor ? REASON_FUNDS : 0;
+	payer = g ? ref_list_find(&r->accounts, g->sponsor) : NULL;
+	if (gift && (g->spent + gift > g->max || gift > (wide)ref_available(r, payer->id) - payer->floor))
+		return REASON_FUNDS;
+	return ref_may_spend(r, buy->token, buy->month, cost + hold) ? 0 : REASON_OVER_CAP;
 }
 
 /* Places a buy that takes all of this plan and is filled by it. */

@@ -137,6 +137,11 @@ static wide funds(const struct look *l)
 	return (wide)ref_available(l->r, a->id) - a->floor;
 }
 
+static bool may(const struct look *l, wide cost)
+{
+	return cost <= funds(l) && ref_may_spend(l->r, l->p->token, ref_month(l->r, l->p->token), cost);
+}
+
 static int32_t order_most(int64_t price, int64_t minutes, int32_t nodes)
 {
 	while (nodes > 1024 || (wide)price * nodes * minutes > INT64_MAX)
@@ -150,6 +155,8 @@ static struct rorder order_for(const struct look *l, int side, int64_t start, in
 		.pool = l->p->pool,
 		.sku = l->p->sku,
 		.procurement = l->p->id,
+		.token = l->p->token,
+		.month = side == SIDE_BUY ? ref_month(l->r, l->p->token) : 0,
 		.nodes = nodes,
 		.start = start,
 		.end = end,
@@ -233,11 +240,11 @@ static size_t mine_list(const struct look *l, int64_t start, int64_t end, struct
 
 static size_t mine_paid(const struct look *l, const struct mine *m, size_t n, int64_t start)
 {
-	wide left = funds(l);
+	wide sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		left -= host_cost(l, m[i].host, start, m[i].end);
-		if (left < 0)
+		sum += host_cost(l, m[i].host, start, m[i].end);
+		if (!may(l, sum))
 			return i;
 	}
 	return n;
@@ -313,7 +320,7 @@ static int buy_some(const struct look *l, int64_t start, int64_t end, int32_t no
 	struct rhost **host = ref_more(NULL, l->r->hosts.n + 1, sizeof *host);
 	int64_t until = end, longest = start;
 	size_t n, most = (size_t)order_most(l->p->max_buy, end - start, nodes);
-	wide sum = 0, left = funds(l);
+	wide sum = 0;
 	int did = 0;
 
 	n = choices(l, start, until, c);
@@ -332,10 +339,10 @@ static int buy_some(const struct look *l, int64_t start, int64_t end, int32_t no
 		host[i] = c[i].host;
 		sum += c[i].cost;
 	}
-	if (n && sum > left && end > l->must) {
+	if (n && !may(l, sum) && end > l->must) {
 		did = buy_some(l, start, l->must, nodes);
 	} else if (n) {
-		while (n && sum > left)
+		while (n && !may(l, sum))
 			sum -= c[--n].cost;
 		did = n ? 1 : -1;
 		if (n)
@@ -359,6 +366,13 @@ static void keep(int *reason, int now)
 	*reason = *reason ? *reason : now;
 }
 
+static int too_dear(const struct look *l)
+{
+	bool capped = !ref_may_spend(l->r, l->p->token, ref_month(l->r, l->p->token), funds(l));
+
+	return capped ? REASON_OVER_CAP : REASON_FUNDS;
+}
+
 static void buy_all(const struct look *l, int *reason)
 {
 	int64_t start, end, t = l->r->minute + 1;
@@ -371,7 +385,7 @@ static void buy_all(const struct look *l, int *reason)
 		if (did > 0)
 			continue;
 		if (did < 0)
-			keep(reason, REASON_FUNDS);
+			keep(reason, too_dear(l));
 		else
 			keep(reason, sells_in(l, start, PRICE_TOP) ? REASON_PRICE_TOO_LOW : REASON_NO_CAPACITY);
 		while (t < end && !sells_in(l, t, l->p->max_buy))

@@ -151,6 +151,8 @@ static int th_order(struct reference *r, const struct event *ev)
 		.host = ev->u.order.host,
 		.side = ev->u.order.side,
 		.flags = ev->u.order.flags | (ev->u.order.grant ? 32 : 0),
+		.token = ev->token,
+		.month = ev->u.order.side == SIDE_BUY ? ref_month(r, ev->token) : 0,
 		.gift = ev->u.order.grant,
 		.part = ev->u.order.granted,
 		.nodes = ev->u.order.nodes,
@@ -356,6 +358,7 @@ static int th_procurement(struct reference *r, const struct event *ev)
 	*p = draft;
 	p->id = r->next_id++;
 	p->name = ref_text(ev->name);
+	p->token = r->rules > 2 ? ev->token : 0;
 	ref_list_add(&r->procurements, p);
 	if (p->enabled)
 		ref_procure(r, p);
@@ -391,6 +394,7 @@ static int th_procurement_change(struct reference *r, const struct event *ev)
 	if (draft.sku != p->sku || !draft.enabled)
 		ref_procurement_cancel(r, p, -1);
 	*p = draft;
+	p->token = r->rules > 2 ? ev->token : 0;
 	if (ev->name) {
 		free(p->name);
 		p->name = ref_text(ev->name);

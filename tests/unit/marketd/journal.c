@@ -35,6 +35,7 @@
 	X(INVITATION, invitation.expires, (int64_t)any()) \
 	X(PAYMENT, payment.step, (int64_t)any()) \
 	X(PAYMENT, payment.micros, (int64_t)any()) \
+	X(CAP, cap.micros, (int64_t)any()) \
 	X(SKU, sku.gpus, (int32_t)any()) \
 	X(SKU, sku.proof, (any() & 1) != 0) \
 	X(HOST, host.sku, any()) \

@@ -182,6 +182,7 @@ int procure_make(struct engine *e, const struct event *ev, struct fail *why)
 		.min_sell = ev->u.procurement.min_sell,
 		.max_buy = ev->u.procurement.max_buy,
 		.enabled = ev->u.procurement.enabled,
+		.token = e->rules >= 3 ? ev->token : 0,
 		.created_at = ev->at,
 		.updated_at = ev->at };
 	world_add(e, PROCUREMENTS, p->id, p->account, p);
@@ -260,6 +261,7 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 	}
 	e->enabled = e->enabled - p->enabled + now.enabled;
 	now.updated_at = ev->at;
+	now.token = e->rules >= 3 ? ev->token : 0;
 	*p = now;
 	if (ev->name)
 		world_name(e, PROCUREMENTS, p->account, p->name, p);

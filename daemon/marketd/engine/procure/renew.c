@@ -6,7 +6,6 @@
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/buy.h"
-#include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/procure/round.h"
@@ -151,7 +150,8 @@ static size_t near_list(const struct round *r, const struct run *run, struct nea
 static size_t near_affordable(const struct round *r, const struct run *run, const struct near *list, size_t count,
 	bool *all)
 {
-	int64_t funds = ledger_spendable(&world_account(r->e, r->p->account)->pub);
+	int32_t reason;
+	int64_t funds = round_funds(r, &reason);
 	struct live_order t = round_order(r, SIDE_BUY, run->start, run->end, 1);
 	size_t n = 0;
 
@@ -241,9 +241,9 @@ bool renew_hosts(struct engine *e, struct procurement *p)
 enum placed { PLACED, PLACED_NOTHING, PLACED_TOO_DEAR };
 
 /* The best hosts for all of the run, else the one that goes on longest; up to `end`. */
-static enum placed rest_try(struct round *r, const struct run *run, int64_t end)
+static enum placed rest_try(struct round *r, const struct run *run, int64_t end, int32_t *dear)
 {
-	int64_t funds = ledger_spendable(&world_account(r->e, r->p->account)->pub);
+	int64_t funds = round_funds(r, dear);
 	int32_t nodes = renew_most(r->p->max_buy, end - run->start, run->nodes);
 	struct live_order t = round_order(r, SIDE_BUY, run->start, end, nodes);
 	struct want w = renew_want(&t, false);
@@ -258,7 +258,7 @@ static enum placed rest_try(struct round *r, const struct run *run, int64_t end)
 	if (!found)
 		return PLACED_NOTHING;
 	if (plan->cost > funds && end > r->window_end)
-		return rest_try(r, run, r->window_end);
+		return rest_try(r, run, r->window_end, dear);
 	while (n && plan->cost > funds)
 		plan_drop(plan, --n);
 	if (!n)
@@ -277,7 +277,8 @@ static void rest_buy(struct round *r)
 	while (run_find(r, &v, SIDE_BUY, at, false, &run)) {
 		struct live_order t = round_order(r, SIDE_BUY, run.start, run.end, 1);
 		struct want w = renew_want(&t, false);
-		enum placed done = rest_try(r, &run, run.end);
+		int32_t dear;
+		enum placed done = rest_try(r, &run, run.end, &dear);
 
 		at = run.start;
 		if (done == PLACED) {
@@ -285,7 +286,7 @@ static void rest_buy(struct round *r)
 			continue;
 		}
 		if (done == PLACED_TOO_DEAR)
-			round_keep_reason(r, REASON_FUNDS);
+			round_keep_reason(r, dear);
 		else
 			round_keep_reason(r, match_any(r->e, &w) ? REASON_PRICE_TOO_LOW : REASON_NO_CAPACITY);
 		at = done == PLACED_TOO_DEAR ? run.end : match_next(r->e, &w, &r->e->plan);

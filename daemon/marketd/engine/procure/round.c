@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 
+#include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
@@ -104,6 +107,15 @@ bool round_cancel_excess(struct round *r)
 	return excess;
 }
 
+int64_t round_funds(const struct round *r, int32_t *reason)
+{
+	int64_t funds = ledger_spendable(&world_account(r->e, r->p->account)->pub);
+	int64_t left = cap_left(r->e, r->p->token, cap_counts(r->e, r->p->token));
+
+	*reason = left < funds ? REASON_OVER_CAP : REASON_FUNDS;
+	return left < funds ? left : funds;
+}
+
 void round_keep_reason(struct round *r, int32_t reason)
 {
 	if (!r->reason)
@@ -119,6 +131,8 @@ struct live_order round_order(const struct round *r, enum side side, int64_t sta
 			.pool = r->p->pool,
 			.sku = r->p->sku,
 			.procurement = r->p->id,
+			.token = r->p->token,
+			.month = side == SIDE_BUY ? cap_counts(r->e, r->p->token) : 0,
 			.side = side,
 			.flags = side == SIDE_SELL ? ORDER_PARTIAL | ORDER_STANDING
 				: r->e->rules > 1  ? 0

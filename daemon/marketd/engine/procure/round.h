@@ -31,6 +31,9 @@ struct round round_of(struct engine *e, struct procurement *p);
 struct steps round_survey(const struct round *r);
 int64_t round_level_end(const struct round *r, const struct steps *s, size_t i);
 
+/* What it may spend now, and the reason where that does not do. */
+int64_t round_funds(const struct round *r, int32_t *reason);
+
 void round_keep_reason(struct round *r, int32_t reason);
 struct live_order round_order(const struct round *r, enum side side, int64_t start, int64_t end, int32_t nodes);
 

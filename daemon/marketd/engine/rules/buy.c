@@ -5,6 +5,7 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/match.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
@@ -84,7 +85,8 @@ int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, st
 		return fail_set(why, REASON_OVER_MAX_TOTAL, "it would cost more than the maximum total");
 	if (need > ledger_spendable(&a->pub))
 		return fail_set(why, REASON_FUNDS, "the balance of account '%s' does not cover it", a->pub.name);
-	return grant_check_funds(e, o->pub.grant, granted, why);
+	rc = grant_check_funds(e, o->pub.grant, granted, why);
+	return rc ? rc : cap_check(e, &o->pub, need, why);
 }
 
 static void buy_rest(struct engine *e, struct live_order *o, const struct plan *plan)
@@ -100,6 +102,7 @@ static void buy_rest(struct engine *e, struct live_order *o, const struct plan *
 		{ .book = BOOK_AVAILABLE, .account = a, .amount = -o->pub.hold },
 		{ .book = BOOK_HELD, .account = a, .amount = o->pub.hold },
 	}, 2);
+	cap_spend(e, o->pub.token, o->pub.month, o->pub.hold);
 	emit_order(e, &made->pub);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
@@ -90,6 +91,13 @@ static struct lease_money lease_money(const struct lease *l, int64_t minutes)
 	return (struct lease_money){ sure_mul(l->price - l->granted, minutes), sure_mul(l->granted, minutes) };
 }
 
+/* So much of it comes back to those who paid. */
+static void lease_unspend(struct engine *e, const struct lease *l, struct lease_money back)
+{
+	grant_spend(e, l->grant, -back.granted);
+	cap_spend(e, l->token, l->month, -back.own);
+}
+
 void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 {
 	struct lease *l = &t->pub;
@@ -120,7 +128,7 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 		7);
 	l->settled = to;
 	if (free_of_charge)
-		grant_spend(e, l->grant, -m.granted);
+		lease_unspend(e, l, m);
 	if (m.own + m.granted)
 		lease_notify(e, free_of_charge ? NOTICE_REFUNDED : NOTICE_SETTLED,
 			free_of_charge ? l->buyer : l->seller, l, free_of_charge ? m.own : m.own + m.granted - fee, to);
@@ -186,7 +194,7 @@ void lease_interrupt(struct engine *e, struct live_lease *t, int64_t c)
 	back = lease_money(l, l->paid_end - c + (l->start < c ? 1 : 0));
 	if (parent && c > l->start)
 		parent = lease_split(e, parent, c);
-	grant_spend(e, l->grant, -back.granted);
+	lease_unspend(e, l, back);
 	ledger_move(e, l->id,
 		(struct entry[]){
 			{ .book = BOOK_ESCROW, .account = buyer, .amount = -back.own },
@@ -264,7 +272,7 @@ static void lease_return(struct engine *e, struct live_lease *t, struct lease_mo
 	int64_t kept = unused.own - back.own + unused.granted - back.granted;
 	int64_t fee = ledger_fee(kept, e->policy.fee_bps);
 
-	grant_spend(e, l->grant, -back.granted);
+	lease_unspend(e, l, back);
 	ledger_move(e, l->id,
 		(struct entry[]){
 			{ .book = BOOK_ESCROW, .account = buyer, .amount = -unused.own },

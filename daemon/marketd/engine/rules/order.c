@@ -4,6 +4,7 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/pool.h"
@@ -112,6 +113,7 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 		.price = ev->u.order.price,
 		.max_total = ev->u.order.max_total,
 		.created_at = ev->at,
+		.month = ev->u.order.side == SIDE_BUY ? cap_counts(e, ev->token) : 0,
 		.status = ORDER_PENDING };
 	if (out->start < e->minute + 1)
 		out->start = e->minute + 1;

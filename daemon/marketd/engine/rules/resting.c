@@ -2,6 +2,7 @@
 #include "marketd/engine/rules/resting.h"
 
 #include "market/reason.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/rules/emit.h"
@@ -107,6 +108,7 @@ static void lose_minute(struct engine *e, struct live_order *o)
 			{ .book = BOOK_HELD, .account = a, .amount = hold - o->pub.hold },
 			{ .book = BOOK_AVAILABLE, .account = a, .amount = o->pub.hold - hold },
 		}, 2);
+		cap_spend(e, o->pub.token, o->pub.month, hold - o->pub.hold);
 		o->pub.hold = hold;
 	}
 	if (!o->pub.rest_count) {

@@ -2,6 +2,7 @@
 #include "marketd/engine/rules/trade.h"
 
 #include "marketd/engine/live/calendar.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/ledger.h"
 #include "marketd/engine/rules/emit.h"
@@ -27,6 +28,7 @@ void trade_close(struct engine *e, struct live_order *t, enum order_status statu
 			{ .book = BOOK_HELD, .account = a, .amount = -o->hold },
 			{ .book = BOOK_AVAILABLE, .account = a, .amount = o->hold },
 		}, 2);
+		cap_spend(e, o->token, o->month, -o->hold);
 		o->hold = 0;
 	}
 	o->status = status;
@@ -86,6 +88,7 @@ static void trade_pay(struct engine *e, const struct live_order *buy, const stru
 	int64_t held = from_hold ? sure_mul(buy->pub.price, minutes) : 0;
 
 	grant_spend(e, lease->pub.grant, granted);
+	cap_spend(e, buy->pub.token, buy->pub.month, cost - held);
 	ledger_move(e, lease->pub.id,
 		(struct entry[]){
 			{ .book = BOOK_HELD, .account = a, .amount = -held },
@@ -157,6 +160,8 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.price = s->price,
 			.grant = granted ? buy->pub.grant : 0,
 			.granted = granted,
+			.token = buy->pub.month ? buy->pub.token : 0,
+			.month = buy->pub.month,
 			.paid_end = s->end,
 			.settled = s->start,
 			.interruptible = stays,
