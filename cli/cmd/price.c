@@ -181,7 +181,7 @@ static void put_sheet(struct pricing *p, const struct sku *sku, const struct quo
 /* The price holds even if the account cannot pay it. */
 static bool price_holds(const struct quote *q)
 {
-	return q->known && (q->fills || q->reason == REASON_FUNDS || q->reason == REASON_OVER_MAX_TOTAL);
+	return q->known && (q->fills || quote_only_money(q->reason));
 }
 
 static int price_side(struct pricing *p, const struct sku *sku)

@@ -19,11 +19,23 @@ static const struct column columns[] = {
 	{ "source", COLUMN_WIDE, "where the token comes from" },
 	{ "url", COLUMN_WIDE, "the market" },
 	{ "person", 0, "who signs in with the token; none: whoever has it" },
+	{ "spent", 0, "what counts for the cap in this month (UTC)" },
+	{ "cap", 0, "what may be spent in a month, by the person or the token; none: no cap" },
 	{ "roles", COLUMN_WIDE, "what that person may do" },
 	{ "issuer", COLUMN_WIDE, "who knows that person" },
 	{ "user", COLUMN_HIDDEN, "the person, on markets of others" },
 	{ 0 },
 };
+
+/* The cap of the token or of its person that allows less now. */
+static void whoami_cap(const struct model_whoami *w, int64_t *cap, int64_t *spent)
+{
+	bool token = w->token.cap != MODEL_NONE, person = w->has_person && w->person.cap != MODEL_NONE;
+	bool persons = person && (!token || w->person.cap - w->person.spent < w->token.cap - w->token.spent);
+
+	*cap = persons ? w->person.cap : w->token.cap;
+	*spent = persons || (w->has_person && !token) ? w->person.spent : w->token.spent;
+}
 
 static int whoami_command(struct nanopod *np, const struct options *o)
 {
@@ -31,7 +43,8 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 	struct market_link *m;
 	struct buf scopes, source, roles;
 	struct rows *r;
-	char expires[CELL_TEXT];
+	char expires[CELL_TEXT], spent[CELL_TEXT], cap[CELL_TEXT];
+	int64_t cap_now, spent_now;
 	int rc;
 
 	if (!rows_check(np, o, columns, &rc))
@@ -45,6 +58,7 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 		return rc;
 	}
 	w = &m->who;
+	whoami_cap(w, &cap_now, &spent_now);
 	buf_init(&scopes, 4096);
 	if (w->local)
 		buf_adds(&scopes, "operator");
@@ -66,8 +80,9 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 				m->token_where      ? buf_text(&source)
 					: m->socket ? "unix socket"
 						    : NULL,
-				m->url, w->has_person ? w->person.name : NULL, roles.len ? buf_text(&roles) : NULL,
-				w->person.issuer, w->user });
+				m->url, w->has_person ? w->person.name : NULL,
+				w->has_token ? cell_money(np, spent_now, spent) : NULL, cell_money(np, cap_now, cap),
+				roles.len ? buf_text(&roles) : NULL, w->person.issuer, w->user });
 		rc = rows_end(r);
 	}
 	buf_release(&scopes);

@@ -86,7 +86,7 @@ static const char *guide_type(const struct sku *sku)
 /* Can it be bought, but for the money that the account has? */
 static bool guide_on_sale(const struct quote *q)
 {
-	return q->known && (q->fills || q->reason == REASON_FUNDS || q->reason == REASON_OVER_MAX_TOTAL);
+	return q->known && (q->fills || quote_only_money(q->reason));
 }
 
 static int guide_show_types(struct guiding *g)

@@ -85,6 +85,11 @@ static void say_funds(struct quote *q)
 			money_text(q->cost, cost), money_text(available, there));
 }
 
+bool quote_only_money(int reason)
+{
+	return reason == REASON_FUNDS || reason == REASON_OVER_MAX_TOTAL || reason == REASON_OVER_CAP;
+}
+
 int quote_take(struct market_link *m, struct quote *q)
 {
 	struct model_quote from;
@@ -102,7 +107,7 @@ int quote_take(struct market_link *m, struct quote *q)
 		.available_after = from.available_after,
 		.reason = from.reason };
 	quote_take_policy(q, &from);
-	q->known = from.fills || from.reason == REASON_FUNDS || from.reason == REASON_OVER_MAX_TOTAL;
+	q->known = from.fills || quote_only_money(from.reason);
 	snprintf(q->message, sizeof q->message, "%s",
 		from.message         ? from.message
 			: from.fills ? ""

@@ -29,6 +29,9 @@ struct quote {
 	size_t alternative_count;
 };
 
+/* It could be bought, but for the money, or for what may be spent. */
+bool quote_only_money(int reason);
+
 /* Reads m->doc, the answer of POST /np/v1/quote or of a dry run. */
 int quote_take(struct market_link *m, struct quote *q);
 

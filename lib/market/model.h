@@ -314,14 +314,14 @@ struct model_token {
 	const char *id, *name, *account, *token; /* token: only of a new one */
 	const char *const *scopes;
 	size_t scope_count;
-	int64_t created_at, expires_at;       /* 0: never */
+	int64_t created_at, expires_at, cap, spent; /* 0: never; of this month, cap MODEL_NONE: none */
 };
 
 struct model_person {
 	const char *id, *name, *email, *issuer, *subject;
 	const char *const *roles;
 	size_t role_count;
-	int64_t created_at;
+	int64_t created_at, cap, spent;
 };
 
 struct model_invitation {
@@ -593,6 +593,8 @@ struct model_token_new {
 	const char *const *scopes;
 	size_t scope_count;
 	int64_t seconds;                      /* of life; 0: the market's default; -1: no end */
+	bool capped;
+	int64_t cap;
 };
 
 #endif

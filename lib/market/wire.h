@@ -129,6 +129,7 @@ int wire_put_procurement_change(struct buf *out, const struct model_procurement_
 int wire_put_signin(struct buf *out, const char *id_token, const char *invitation, const char *account);
 /* roles: "buyer,viewer"; name NULL, seconds 0: not said. */
 int wire_put_invitation(struct buf *out, const char *name, const char *roles, int64_t seconds);
+int wire_put_cap(struct buf *out, int64_t cap, const char *reason); /* cap -1: none; reason may be NULL */
 int wire_put_token(struct buf *out, const struct model_token_new *t);
 
 #endif

@@ -65,6 +65,8 @@ static const struct wire_field tokens[] = {
 	FIELD(model_token, "scopes", TEXTS, MAY, scopes),
 	FIELD(model_token, "created_at", INT, MAY, created_at),
 	FIELD(model_token, "expires_at", INT, MAY, expires_at),
+	FIELD(model_token, "cap_dollars", MONEY, MAY, cap),
+	FIELD(model_token, "spent_dollars", MONEY, MAY, spent),
 	{ 0 },
 };
 
@@ -73,7 +75,7 @@ _Static_assert(offsetof(struct model_token, scope_count) == offsetof(struct mode
 
 int wire_token(struct doc *d, long at, struct model_token *out, struct fail *f)
 {
-	struct model_token made = { 0 };
+	struct model_token made = { .cap = MODEL_NONE };
 	int rc = wire_read(d, at, "a token", tokens, &made, f);
 
 	if (!rc)
@@ -94,7 +96,7 @@ int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f
 	static const struct wire_field user[] = {
 		FIELD(model_whoami, "id", TEXT, MAY, user), FIELD(model_whoami, "email", TEXT, MAY, user), { 0 },
 	};
-	struct model_whoami made = { 0 };
+	struct model_whoami made = { .token.cap = MODEL_NONE, .person.cap = MODEL_NONE };
 	struct json_t *o = wire_object(d, at, "an account", f);
 	int rc = o ? wire_fields(d, o, fields, "an account", &made, f) : -EPROTO;
 	struct json_t *token = wire_member(o, "token");

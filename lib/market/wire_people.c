@@ -13,6 +13,8 @@ static const struct wire_field people[] = {
 	FIELD(model_person, "issuer", TEXT, MAY, issuer),
 	FIELD(model_person, "subject", TEXT, MAY, subject),
 	FIELD(model_person, "created_at", INT, MAY, created_at),
+	FIELD(model_person, "cap_dollars", MONEY, MAY, cap),
+	FIELD(model_person, "spent_dollars", MONEY, MAY, spent),
 	{ 0 },
 };
 
@@ -21,7 +23,7 @@ _Static_assert(offsetof(struct model_person, role_count) == offsetof(struct mode
 
 int wire_person(struct doc *d, long at, struct model_person *out, struct fail *f)
 {
-	struct model_person made = { 0 };
+	struct model_person made = { .cap = MODEL_NONE };
 	int rc = wire_read(d, at, "a person", people, &made, f);
 
 	if (!rc)

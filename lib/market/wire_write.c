@@ -209,6 +209,13 @@ int wire_put_procurement_change(struct buf *out, const struct model_procurement_
 	return wire_write_put(out, wire_write_whole(o, bad));
 }
 
+static int set_cap(json_t *o, int64_t cap)
+{
+	char room[MONEY_TEXT];
+
+	return json_object_set_new(o, "cap_dollars", cap < 0 ? json_null() : json_string(money_wire(cap, room)));
+}
+
 int wire_put_token(struct buf *out, const struct model_token_new *t)
 {
 	json_t *o = json_object(), *scopes = json_array();
@@ -217,10 +224,21 @@ int wire_put_token(struct buf *out, const struct model_token_new *t)
 	for (size_t i = 0; i < t->scope_count; i++)
 		bad |= json_array_append_new(scopes, json_string(t->scopes[i]));
 	bad |= json_object_set_new(o, "scopes", scopes);
+	if (t->capped)
+		bad |= set_cap(o, t->cap);
 	if (t->seconds < 0)
 		bad |= json_object_set_new(o, "expires_in_seconds", json_null());
 	else
 		bad |= set_int(o, "expires_in_seconds", t->seconds, 0);
+	return wire_write_put(out, wire_write_whole(o, bad));
+}
+
+int wire_put_cap(struct buf *out, int64_t cap, const char *reason)
+{
+	json_t *o = json_object();
+	int bad = set_cap(o, cap);
+
+	bad |= wire_write_set_text(o, "reason", reason);
 	return wire_write_put(out, wire_write_whole(o, bad));
 }
 

@@ -84,6 +84,8 @@ static const char *extend_instead(int reason)
 {
 	if (reason == REASON_PRICE_TOO_LOW)
 		return "'--dry-run' without '-p' shows what it costs";
+	if (reason == REASON_OVER_CAP)
+		return "'nanopod whoami -o wide' shows what you may spend";
 	return reason == REASON_FUNDS ? "'nanopod balance' shows your money" : "'nanopod buy' buys other nodes";
 }
 

@@ -274,7 +274,7 @@ int api_apply(struct api *api, const struct request *q, struct event *ev, const 
 	if (rc)
 		return rc;
 	did = did ? did : &ignored;
-	ev->token = q->token;
+	ev->token = api_spender(market_engine(api->market), q);
 	rc = market_apply(api->market, ev, did, why);
 	if (rc == 0) {
 		quota_charge(api, q, ev, (*did)->count, 0);

@@ -213,6 +213,12 @@ bool api_query_bool(const struct request *q, struct reply *r, const char *name, 
 /* The account whose things are asked for. false: the operator named none; refused. */
 bool api_whose(const struct request *q, struct reply *r, uint64_t *account);
 
+/* The name of a browser's session, with the id of the token that made it: it ends with that. */
+#define NP_SESSION_NAME "browser, signed in by "
+
+/* For which token counts what a request buys: the one that signed in a browser, else its own. */
+uint64_t api_spender(const struct engine *e, const struct request *q);
+
 /* market_apply with this request's token, within the account's quotas. 0, or the reason (negative); no answer yet. */
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why);
 /* The same for an event that has nothing but its subject. */

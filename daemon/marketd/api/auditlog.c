@@ -108,6 +108,18 @@ static void audit_person(const struct engine *e, const struct event *ev, uint64_
 		x ? x->name : "", x ? "'" : "", audit_account(e, ev->account, whose), what);
 }
 
+static void audit_cap(const struct engine *e, const struct event *ev, char *room, size_t size)
+{
+	const struct person *x = engine_person(e, ev->subject);
+	char whose[AUDIT_NAME], id[IDENT_TEXT], money[MONEY_TEXT];
+	bool none = ev->u.cap.micros < 0;
+
+	snprintf(room, size, "%s %s of account %s may spend %s%s%s%.255s", x ? "person" : "token",
+		ident_text(x ? IDENT_PERSON : IDENT_TOKEN, ev->subject, id), audit_account(e, ev->account, whose),
+		none ? "without a cap" : money_text(ev->u.cap.micros, money), none ? "" : " a month",
+		ev->text ? ": " : "", ev->text ? ev->text : "");
+}
+
 static bool audit_people(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
 {
 	char whose[AUDIT_NAME], id[IDENT_TEXT];
@@ -122,6 +134,9 @@ static bool audit_people(const struct engine *e, const struct event *ev, uint64_
 		return true;
 	case EVENT_PERSON_REMOVE:
 		audit_person(e, ev, ev->subject, "removed", room, size);
+		return true;
+	case EVENT_CAP:
+		audit_cap(e, ev, room, size);
 		return true;
 	case EVENT_INVITATION:
 		snprintf(room, size, "invitation %s made for account %s", ident_text(IDENT_INVITATION, made, id),

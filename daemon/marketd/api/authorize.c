@@ -36,6 +36,18 @@ int32_t auth_scopes(const struct engine *e, const struct token *t)
 	return t->scopes & (may & SCOPE_HOST ? may | SCOPE_JOIN : may); /* the owner of hosts lets machines join */
 }
 
+uint64_t api_spender(const struct engine *e, const struct request *q)
+{
+	const struct token *t = engine_token(e, q->token), *by;
+	uint64_t id;
+
+	if (!t || !t->name || !str_starts(t->name, NP_SESSION_NAME) ||
+		!ident_parse(IDENT_TOKEN, t->name + strlen(NP_SESSION_NAME), &id))
+		return q->token;
+	by = engine_token(e, id);
+	return by && by->account == t->account && by->person == t->person ? id : q->token;
+}
+
 static void take_nobody(struct request *q)
 {
 	q->account = q->token = q->person = q->joined = q->agent = q->generation = 0;

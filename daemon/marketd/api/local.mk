@@ -99,6 +99,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_public.c \
 	daemon/marketd/api/np/np_proof.c \
 	daemon/marketd/api/np/np_recheck.c \
+	daemon/marketd/api/who/np_caps.c \
 	daemon/marketd/api/who/np_people.c \
 	daemon/marketd/api/np/np_report.c \
 	daemon/marketd/api/who/np_signin.c \

@@ -132,7 +132,8 @@ json_t *sku_value_text(const json_t *value);           /* as requirements write 
 json_t *sku_property_display(const struct sku_property *p, const json_t *value);
 
 /* np.Person, and the words of enum role. */
-json_t *render_person(const struct person *x);
+json_t *render_person(const struct engine *e, const struct person *x);
+void render_spending(const struct engine *e, json_t *o, const struct spending *s); /* SPENDING of np_schemas.h */
 json_t *render_roles(int32_t roles);
 int32_t role_read(const char *word, size_t len); /* 0: it is none */
 

@@ -186,8 +186,9 @@ static json_t *render_thing_reconciliation(const struct procurement *p)
 	if (!p->reason)
 		return json_pack("{s:s, s:s}", "state", "info", "message",
 			"the pool has its target over the whole window");
-	return json_pack("{s:s, s:s}", "state", p->reason == REASON_FUNDS ? "error" : "warning",
-		"message", reason_row(p->reason)->text);
+	return json_pack("{s:s, s:s}", "state",
+		p->reason == REASON_FUNDS || p->reason == REASON_OVER_CAP ? "error" : "warning", "message",
+		reason_row(p->reason)->text);
 }
 
 json_t *render_procurement(const struct engine *e, const struct procurement *p)
@@ -244,13 +245,28 @@ int32_t role_read(const char *word, size_t len)
 	return 0;
 }
 
-json_t *render_person(const struct person *x)
+void render_spending(const struct engine *e, json_t *o, const struct spending *s)
+{
+	if (s->capped) {
+		render_money(o, "cap", s->cap);
+	} else {
+		json_object_set_new(o, "cap_dollars", json_null());
+		json_object_set_new(o, "cap_micros", json_null());
+	}
+	render_money(o, "spent", engine_spent(e, s));
+	json_object_set_new(o, "month_ends_at", json_integer(60 * engine_next_month(e)));
+}
+
+json_t *render_person(const struct engine *e, const struct person *x)
 {
 	const char *blank = strchr(x->identity, ' ');
+	json_t *o;
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I}", "object", "person", "id",
+	o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:I}", "object", "person", "id",
 		render_id(IDENT_PERSON, x->id), "account", render_id(IDENT_ACCOUNT, x->account), "name",
 		render_text(x->name), "email", render_text(x->email), "roles", render_roles(x->roles), "issuer",
 		json_stringn(x->identity, blank ? (size_t)(blank - x->identity) : strlen(x->identity)), "subject",
 		blank ? blank + 1 : "", "created_at", (json_int_t)x->created_at);
+	render_spending(e, o, &x->spending);
+	return o;
 }

@@ -37,7 +37,7 @@ static bool diagnose_fills(struct asker *a, const struct order *o, bool money)
 		return false;
 	live_order_init(a->e, &t, o);
 	a->rc = buy_plan(a->e, &t, &a->plan, NULL);
-	if (a->rc && (money || (a->rc != REASON_FUNDS && a->rc != REASON_OVER_MAX_TOTAL)))
+	if (a->rc && (money || (a->rc != REASON_FUNDS && a->rc != REASON_OVER_MAX_TOTAL && a->rc != REASON_OVER_CAP)))
 		return false;
 	return a->plan.count && !a->plan.rest_count;
 }

@@ -282,11 +282,13 @@ static int decide_next(struct api *api, const struct request *q, const struct ev
 int decide(struct api *api, const struct request *q, struct event *ev, struct verdict *v, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	const struct event asked = *ev;
 	const struct grant *g = NULL;
+	struct event asked;
 	struct wanted w;
 	int rc;
 
+	ev->token = api_spender(e, q);
+	asked = *ev;
 	*v = (struct verdict){ .decision = { .allow = true, .rate_ppm = RATE_FULL } };
 	if ((!api->policy && !api->opa) || !engine_account(e, ev->account) || !wanted_of(e, ev, &w))
 		return 0;

@@ -110,12 +110,16 @@ static int get_market(struct api *api, const struct request *q, struct reply *r)
 			np_key(api->keys.now), "tls_next_public_key", np_key(api->keys.next)));
 }
 
-json_t *np_token_whose(const struct token *t, int32_t scopes)
+json_t *np_token_whose(const struct engine *e, const struct token *t, int32_t scopes)
 {
+	json_t *o;
+
 	if (!t)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name", render_text(t->name),
+	o = json_pack("{s:o, s:o, s:o, s:o}", "id", render_id(IDENT_TOKEN, t->id), "name", render_text(t->name),
 		"scopes", np_scopes(scopes), "expires_at", t->expires ? json_integer(t->expires) : json_null());
+	render_spending(e, o, &t->spending);
+	return o;
 }
 
 static int get_whoami(struct api *api, const struct request *q, struct reply *r)
@@ -129,8 +133,8 @@ static int get_whoami(struct api *api, const struct request *q, struct reply *r)
 		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "object", "whoami", "account_id",
 			a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name",
 			render_text(a ? a->name : NULL), "state", a ? json_string(np_account_state(a)) : json_null(),
-			"token", np_token_whose(t, q->scopes), "local", (int)q->local, "person",
-			x ? render_person(x) : json_null()));
+			"token", np_token_whose(e, t, q->scopes), "local", (int)q->local, "person",
+			x ? render_person(e, x) : json_null()));
 }
 
 json_t *np_balance(const struct engine *e, const struct account *a)

@@ -13,6 +13,7 @@ extern const struct route api_np_routes[];          /* np.c: the market, whoami,
 extern const struct route api_np_token_routes[];    /* np_tokens.c */
 extern const struct route api_np_session_routes[];  /* np_session.c: browsers that sign in */
 extern const struct route api_np_authz_routes[];    /* np_authz.c: who may pass a gateway */
+extern const struct route api_np_cap_routes[];      /* np_caps.c: what people and tokens may spend in a month */
 extern const struct route api_np_people_routes[];   /* np_people.c: people, invitations */
 extern const struct route api_np_signin_routes[];   /* np_signin.c: by an issuer of identities */
 extern const struct route api_np_signin_page_routes[]; /* np_signin_page.c: the same with a browser */
@@ -93,11 +94,17 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 json_t *np_token_make(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
 /* The same for whoever may have these scopes: person is in ev, too. */
 json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev);
-json_t *np_token_whose(const struct token *t, int32_t scopes);                  /* a np.WhoamiToken; null without one */
+/* a np.WhoamiToken; null without one */
+json_t *np_token_whose(const struct engine *e, const struct token *t, int32_t scopes);
+json_t *np_token_json(const struct engine *e, const struct token *t); /* a np.Token */
+const struct person *np_people_find(struct api *api, const struct request *q,
+	struct reply *r); /* the route's {person} */
+
+/* Sets a cap, -1: none, for the request's `reason`. */
+int np_cap_apply(struct api *api, const struct request *q, uint64_t account, uint64_t whom, int64_t micros,
+	struct fail *why);
 int np_revoke_token(struct api *api, const struct request *q, struct reply *r); /* the route's {id} */
 
-/* The name of a browser's session, with the id of the token that made it: it ends with that. */
-#define NP_SESSION_NAME "browser, signed in by "
 #define NP_SESSION_ISSUER "the issuer" /* instead of a token's id */
 enum { NP_SESSION_LIFE = 12 * 3600 };
 /* Sessions that are over still count as tokens of the account, which may have a limited number: ends some. */
@@ -227,6 +234,7 @@ extern const struct schema schema_np_overview[];
 extern const struct schema schema_np_public[];
 extern const struct schema schema_np_session[];
 extern const struct schema schema_np_authz[];
+extern const struct schema schema_np_caps[];
 extern const struct schema schema_np_people[];
 extern const struct schema schema_np_signin[];
 extern const struct schema schema_np_signin_page[];

@@ -67,6 +67,7 @@ static const struct schema_field whoami_token[] = {
 	{ "name", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL },
 	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 0, 0, NULL },
 	TIME("expires_at", FIELD_REQUIRED | FIELD_NULL),
+	SPENDING,
 	{ 0 },
 };
 
@@ -111,6 +112,8 @@ static const struct schema_field create_token[] = {
 	{ "scopes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.Scope", 1, 6, "none that the maker's token lacks" },
 	{ "expires_in_seconds", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, LIFE_MAX,
 		"absent or null: never; not after the maker's token" },
+	{ "cap_dollars", SCHEMA_REF, FIELD_NULL, "np.Dollars", 0, 0,
+		"what it may spend in a calendar month (UTC); absent: no cap" },
 	{ 0 },
 };
 
@@ -124,6 +127,7 @@ static const struct schema_field token[] = {
 	TIME("expires_at", FIELD_REQUIRED | FIELD_NULL),
 	{ "person", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
 		"who signs in with it; null: whoever has it" },
+	SPENDING,
 	{ 0 },
 };
 

@@ -15,5 +15,14 @@
 #define OBJECT_IS(word) { "object", SCHEMA_ENUM, FIELD_REQUIRED, word, 0, 0, NULL }
 #define ID_OF(prefix) { "id", SCHEMA_STRING, FIELD_REQUIRED, "^" prefix "_[0-9a-zA-Z_-]+$", 0, 64, NULL }
 #define TIME(name, flags) { name, SCHEMA_REF, flags, "np.Time", 0, 0, NULL }
+/* What may be spent in a calendar month, and was. */
+#define SPENDING \
+	{ "cap_dollars", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Dollars", 0, 0, \
+		"what may be spent in a calendar month (UTC); null: no cap" }, \
+		{ "cap_micros", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, NULL }, \
+		{ "spent_dollars", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, \
+			"in this month: paid, and held for standing buys, without what came back" }, \
+		{ "spent_micros", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL }, \
+		TIME("month_ends_at", FIELD_REQUIRED)
 
 #endif

@@ -91,7 +91,7 @@ static json_t *np_trades_alternatives(const struct engine *e, const struct event
 static bool np_trades_quotable(int rc)
 {
 	return rc == 0 || rc == REASON_NO_CAPACITY || rc == REASON_PRICE_TOO_LOW || rc == REASON_HOSTS_SOLD ||
-		rc == REASON_NO_BUYER || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL;
+		rc == REASON_NO_BUYER || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_OVER_CAP;
 }
 
 static void set_amount(json_t *o, const char *name, bool known, int64_t micros)
@@ -128,7 +128,7 @@ static int answer_quote(struct api *api, const struct request *q, struct reply *
 	if (rc == REASON_PRICE_TOO_LOW && v.capped)
 		fail_set(&why, rc, "policy '%s' allows up to %s dollars per node-hour, and what is on sale costs more",
 			v.decision.rule, price_wire(v.decision.price, cap));
-	known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL;
+	known = rc == 0 || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_OVER_CAP;
 	if (!np_trades_quotable(rc)) {
 		decide_release(&v);
 		return api_failed(q, r, rc, NULL, &why);

@@ -211,7 +211,8 @@ static int post_order(struct api *api, const struct request *q, struct reply *r)
 	if (rc)
 		return api_failed(q, r, rc, NULL, &why);
 	rc = engine_quote(market_engine(api->market), &asked, &quote, &why);
-	if (rc == REASON_SUSPENDED || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_PAST)
+	if (rc == REASON_SUSPENDED || rc == REASON_FUNDS || rc == REASON_OVER_MAX_TOTAL || rc == REASON_OVER_CAP ||
+		rc == REASON_PAST)
 		return api_failed(q, r, rc, NULL, &why); /* before it makes a pool for nothing */
 	return v0_order_place(api, q, r, &ev);
 }

@@ -164,7 +164,7 @@ int v0_get_quote(struct api *api, const struct request *q, struct reply *r)
 	rc = try_quote(e, &g, &ev, &quote);
 	if (rc == REASON_PAST || rc == REASON_INVALID || rc == REASON_NOT_OWNED)
 		return api_refuse(q, r, rc, NULL, "%s", reason_row(rc)->text);
-	if (rc && rc != REASON_FUNDS)
+	if (rc && rc != REASON_FUNDS && rc != REASON_OVER_CAP)
 		return v0_quote_answer(q, r, sell ? "sell" : "buy", json_null(), reason_of(rc, sell));
 	/* The client posts back one price for all of it, so this uses the highest: no part is above the limit. */
 	return v0_quote_answer(q, r, sell ? "sell" : "buy",

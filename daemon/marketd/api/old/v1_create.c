@@ -317,7 +317,7 @@ static int doer_apply(struct doer *d, struct event *ev, const struct effects **d
 	if (!d->copy)
 		return api_apply(d->api, d->q, ev, did, why);
 	ev->at = market_now(d->api->market);
-	ev->token = d->q->token;
+	ev->token = api_spender(d->copy, d->q);
 	*did = &d->did;
 	return engine_apply(d->copy, ev, &d->did, why);
 }

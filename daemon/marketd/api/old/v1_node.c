@@ -256,7 +256,7 @@ static int extend_order(struct api *api, const struct request *q, struct reply *
 	}
 	if (rc == REASON_FUNDS)
 		return api_refuse(q, r, rc, NULL, "Insufficient balance");
-	if (rc == REASON_POLICY || rc == REASON_UNAVAILABLE)
+	if (rc == REASON_POLICY || rc == REASON_UNAVAILABLE || rc == REASON_OVER_CAP)
 		return api_failed(q, r, rc, NULL, &why);
 	if (rc)
 		return api_refuse(q, r, rc, NULL, "Extension failed due to capacity: %s%s",

@@ -37,7 +37,7 @@ static int preview_try(const struct engine *e, const struct event *ev, int64_t p
 	ask.u.order.price = price;
 	*out = (struct quote){ .price = -1 };
 	reason = engine_quote(e, &ask, out, why);
-	*short_of = reason == REASON_FUNDS && out->price >= 0 ? reason : 0;
+	*short_of = (reason == REASON_FUNDS || reason == REASON_OVER_CAP) && out->price >= 0 ? reason : 0;
 	switch (reason) {
 	case REASON_NONE: return out->nodes == ev->u.order.nodes;
 	case REASON_NO_CAPACITY:
@@ -197,6 +197,7 @@ static int preview_order(struct api *api, const struct request *q, struct reply 
 	struct fail why = { 0 };
 	uint64_t pool;
 
+	p.ev.token = api_spender(e, q);
 	if (!api_whose(q, r, &p.ev.account) || !read_request(q, r, &p.ev) || !preview_read_pool(e, q, r, &p.ev, &pool))
 		return r->status;
 	for (const struct sku *s = engine_sku_after(e, 0); s; s = engine_sku_after(e, s->id)) {

@@ -46,7 +46,7 @@ static bool people_called(const struct person *x, const char *text)
 }
 
 /* By id, e-mail or name, where only one has that. NULL: refused. */
-static const struct person *people_find(struct api *api, const struct request *q, struct reply *r)
+const struct person *np_people_find(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct person *x, *found = NULL;
@@ -76,13 +76,14 @@ static int list_people(struct api *api, const struct request *q, struct reply *r
 
 	for (const struct person *x = engine_person_after(e, q->account, 0); x;
 		x = engine_person_after(e, q->account, x->id))
-		json_array_append_new(data, render_person(x));
+		json_array_append_new(data, render_person(e, x));
 	return api_json(q, r, 200, json_pack("{s:s, s:o}", "object", "list", "data", data));
 }
 
 static int patch_person(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct person *x = people_find(api, q, r);
+	const struct engine *e = market_engine(api->market);
+	const struct person *x = np_people_find(api, q, r);
 	struct event ev = { .kind = EVENT_PERSON_CHANGE };
 	struct fail why = { 0 };
 	int rc;
@@ -95,12 +96,12 @@ static int patch_person(struct api *api, const struct request *q, struct reply *
 	if (!people_may(q, r, ev.u.person.roles | x->roles))
 		return r->status;
 	rc = api_apply(api, q, &ev, NULL, &why);
-	return rc ? api_failed(q, r, rc, NULL, &why) : api_json(q, r, 200, render_person(x));
+	return rc ? api_failed(q, r, rc, NULL, &why) : api_json(q, r, 200, render_person(e, x));
 }
 
 static int delete_person(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct person *x = people_find(api, q, r);
+	const struct person *x = np_people_find(api, q, r);
 	struct fail why = { 0 };
 	int rc;
 
@@ -220,6 +221,7 @@ static const struct schema_field people_person[] = {
 	{ "issuer", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "who knows this person" },
 	{ "subject", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "as whom" },
 	TIME("created_at", FIELD_REQUIRED),
+	SPENDING,
 	{ 0 },
 };
 

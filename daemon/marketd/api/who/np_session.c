@@ -67,7 +67,7 @@ static json_t *session_json(struct api *api, const struct request *q)
 
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:o}", "object", "page_session", "account_id",
 		a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name", render_text(a ? a->name : NULL),
-		"state", a ? json_string(np_account_state(a)) : json_null(), "token", np_token_whose(t, q->scopes),
+		"state", a ? json_string(np_account_state(a)) : json_null(), "token", np_token_whose(e, t, q->scopes),
 		"cookie", (int)(q->cookie && t), "machines",
 		(int)(a && (engine_host_after(e, a->id, 0) || engine_agent_after(e, a->id, 0))), "now",
 		(json_int_t)market_now(api->market), "sign_out", session_sign_out(api, t));

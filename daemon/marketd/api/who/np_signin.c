@@ -297,7 +297,7 @@ static int post_signin(struct api *api, const struct request *q, struct reply *r
 	return api_json(q, r, 201,
 		json_pack("{s:s, s:o, s:o, s:o, s:o}", "object", "signed_in", "account_id",
 			render_id(IDENT_ACCOUNT, x->account), "account_name", render_text(a->name), "person",
-			render_person(x), "token", token));
+			render_person(market_engine(api->market), x), "token", token));
 }
 
 /* Whoever has a token may end it, and the sessions of browsers that it began. */

@@ -44,13 +44,16 @@ int np_secret(const char *prefix, char text[NP_SECRET])
 	return 0;
 }
 
-static json_t *np_tokens_token_json(const struct token *t)
+json_t *np_token_json(const struct engine *e, const struct token *t)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "object", "token", "id",
+	json_t *o = json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "object", "token", "id",
 		render_id(IDENT_TOKEN, t->id), "name", render_text(t->name), "account",
 		render_id(IDENT_ACCOUNT, t->account), "scopes", np_scopes(t->scopes), "created_at",
 		(json_int_t)t->created_at, "expires_at", t->expires ? json_integer(t->expires) : json_null(), "person",
 		t->person ? render_id(IDENT_PERSON, t->person) : json_null());
+
+	render_spending(e, o, &t->spending);
+	return o;
 }
 
 bool np_tokens_session(const struct token *t)
@@ -96,6 +99,7 @@ json_t *np_token_make(struct api *api, const struct request *q, struct reply *r,
 
 json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r, uint64_t account, struct event *ev)
 {
+	const struct engine *e = market_engine(api->market);
 	const struct effects *did;
 	char secret[NP_SECRET];
 	struct fail why = { 0 };
@@ -116,16 +120,36 @@ json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r
 		api_failed(q, r, rc, NULL, &why);
 		return NULL;
 	}
-	o = np_tokens_token_json(engine_token(market_engine(api->market), effects_made(did)));
+	o = np_token_json(e, engine_token(e, effects_made(did)));
 	json_object_set_new(o, "token", json_string(secret));
 	explicit_bzero(secret, sizeof secret);
 	return o;
+}
+
+/* A new token gets its cap before anybody has the token; without it, it ends. */
+static int np_tokens_cap(struct api *api, const struct request *q, struct reply *r, uint64_t account, int64_t micros,
+	json_t *o)
+{
+	struct fail why = { 0 };
+	uint64_t id = 0;
+	int rc;
+
+	ident_parse(IDENT_TOKEN, json_string_value(json_object_get(o, "id")), &id);
+	rc = np_cap_apply(api, q, account, id, micros, &why);
+	if (rc) {
+		api_apply_to(api, q, EVENT_TOKEN_REVOKE, account, id, &(struct fail){ 0 });
+		json_decref(o);
+		return api_failed(q, r, rc, "cap_dollars", &why);
+	}
+	render_spending(market_engine(api->market), o, &engine_token(market_engine(api->market), id)->spending);
+	return api_json(q, r, 201, o);
 }
 
 int np_make_token(struct api *api, const struct request *q, struct reply *r, uint64_t account)
 {
 	int64_t life = body_int(q->body, "expires_in_seconds", 0);
 	struct event ev = { .name = body_text(q->body, "name") };
+	int64_t cap = -1;
 	json_t *o;
 
 	ev.u.token.scopes = np_scopes_read(json_object_get(q->body, "scopes"));
@@ -137,7 +161,11 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 	if (ev.u.token.scopes == SCOPE_JOIN && !life)
 		life = JOIN_LIFE;
 	ev.u.token.expires = life ? market_now(api->market) + life : 0;
+	if (!body_money(q, r, q->body, "cap_dollars", &cap))
+		return r->status;
 	o = np_token_make(api, q, r, account, &ev);
+	if (o && cap >= 0)
+		return np_tokens_cap(api, q, r, account, cap, o);
 	return o ? api_json(q, r, 201, o) : r->status;
 }
 
@@ -170,7 +198,7 @@ static int np_tokens_list_tokens(struct api *api, const struct request *q, struc
 			continue;
 		if (n++ == limit)
 			break;
-		json_array_append_new(data, np_tokens_token_json(t));
+		json_array_append_new(data, np_token_json(e, t));
 		last = t->id;
 	}
 	return api_json(q, r, 200, render_list(data, n ? render_id(IDENT_TOKEN, last) : NULL, t != NULL));
