@@ -50,7 +50,7 @@ EXTRA_DIST += tests/daemon/oplog.t tests/daemon/store.t tests/daemon/upgrade.t t
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t \
 	tests/daemon/live.t tests/daemon/nptrade.t tests/daemon/overview.t tests/daemon/page.t tests/daemon/report.t \
-	tests/daemon/session.t tests/daemon/signin.t tests/daemon/signinpage.t \
+	tests/daemon/session.t tests/daemon/signin.t tests/daemon/signincap.t tests/daemon/signinpage.t \
 	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/promise.t tests/daemon/proof.t \
 	tests/daemon/sampled.t tests/daemon/sdk.t tests/daemon/series.t tests/daemon/stranger.t \
 	tests/daemon/stripe.t tests/daemon/undelivered.t tests/daemon/waiting.t \

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# nanopod token cap: what a token may spend in a calendar month, whatever it buys, and whoever goes on buying for it. The market is
+# killed in between, and its clock turns the month. tests/daemon/signincap.t does so with people.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/marketd.sh"
+. "$(dirname "$0")/../lib/trade.sh"
+trade_start 4
+cd "$TMP" || exit 99
+ci() { NANOPOD_TOKEN=$CI timeout -k 5 100 "$NANOPOD" "$@" </dev/null; }
+np() { timeout -k 5 100 "$NANOPOD" "$@" </dev/null; }
+spent() { np token list -o json | jq -r --arg n "${1-ci}" '.[] | select(.name == $n) | .spent + " " + (.cap // "none")'; }
+buys() { ci buy -t richmond -d "$1" -p 2.10 -y --no-wait --no-instances --name "$2"; }
+ 
+run_is 2 "what is no amount" np token create ci --cap 20/week
+like "$err" "'20/week' is not an amount for a calendar month" "is said"
+run_is 0 "a token with a cap" np token create ci --scope read,trade,nodes --cap 50/month -q
+CI=$out
+is "$(spent)" "0.000000 50.000000" "the list shows it"
+run_is 0 "whoami" ci whoami -o csv --fields spent,cap
+is "$(printf '%s' "$out" | tail -n 1)" "0.000000,50.000000" "shows it, too"
+
+# ---- Buying, and what is refused ----
+run_is 0 "two hours" buys 2h one
+is "$(spent)" "28.800000 50.000000" "count"
+run_is 7 "two more" buys 2h two
+like "$err" "token 'ci' may spend .50.00 a month, has spent .28.80 of it, and this costs up to .28.80" "are refused: the cap, and what is spent"
+like "$err" "the month begins anew on 1 February" "when the month begins anew"
+like "$err" "an owner of the account may raise the cap: nanopod token cap ci 58/month" "who may raise it, and how"
+run_is 7 "for programs" ci buy -t richmond -d 2h -p 2.10 -y --no-wait --no-instances --name two -o json
+like "$out$err" "may spend .50.00 a month" "too"
+like "$out$err" "-d 1h2[0-9]m' would fill" "with what would do now"
+run_is 7 "a dry run" ci buy -t richmond -d 2h -p 2.10 --dry-run --name two
+like "$err" "may spend" "says so before"
+is "$(http_call "$NANOPOD_URL" POST /v2/orders "{\"side\":\"buy\",\"requirements\":{\"alias\":\"richmond\"}}" -H "Authorization: Bearer $CI" | jq -r .error.type)" "unprocessable_entity" "(a wrong request is one first)"
+run_is 7 "an extension" ci extend one -d 2h -p 2.10 -y
+like "$err" "may spend" "counts"
+run_is 0 "of another token" np extend one -d 2h -p 2.10 -y
+is "$(spent)" "28.800000 50.000000" "counts for that"
+is "$(spent test)" "28.800000 none" "which has no cap"
+run_is 0 "what is given back" ci release one -y
+is "$(spent)" "28.800000 50.000000" "comes off as far as it comes back: here nothing does"
+run_is 0 "standing: it holds an hour" ci buy -t richmond -d 1h -p 0.90 -y --standing --no-wait --no-instances --name rests
+is "$(spent)" "36.000000 50.000000" "what it holds counts"
+
+# ---- Who may ----
+run_is 4 "the token itself" ci token cap ci none
+run_is 3 "no such token" np token cap nobody 5/month
+run_is 2 "below 0" np token cap ci -5/month
+
+# ---- Killed, and started again ----
+marketd_kill
+marketd_start --test-clock=$NOW || exit 1
+is "$(spent)" "36.000000 50.000000" "the market knows it after kill -9"
+run_is 7 "and refuses" buys 2h two
+
+# ---- A lower cap ----
+run_is 0 "a lower cap" np token cap ci 30/month --reason "too much"
+is "$(spent)" "28.800000 30.000000" "ends what rests, and its money comes back"
+run_is 0 "the order" ci orders --all --status cancelled -o json
+like "$out" "over_cap" "says why"
+like "$(cat "$MARKETD_LOG")" "audit: token tok_[^ ]* of account 'acme' may spend .30.00 a month: too much, by token" "the audit log says who, and why"
+
+# ---- A procurement spends for the token that made it ----
+run_is 0 "none" np token cap ci 45/month
+run_is 0 "a procurement" ci procurement create farm -t richmond -n 1 -p 1.80 -y
+is "$(spent)" "43.200000 45.000000" "buys its hour"
+clock $((NOW + 2 * HOUR))
+like "$(spent)" "^4[34][.][0-9]* 45.000000" "and later as much as the cap leaves"
+run_is 0 "it" np procurement show farm -o json
+like "$out" "may be spent in this month" "says why"
+
+# ---- The month turns ----
+clock 1801440000
+is "$(spent)" "0.000000 45.000000" "in a new month nothing is spent"
+NOW=1801440000
+for i in $(as "$FOUNDRY" GET /np/v1/hosts | jq -r '.data[].id'); do offer "$i" 14.400000 >/dev/null; done
+run_is 0 "and it buys again" buys 1h three
+like "$(spent)" "^(14.4|28.8)00000 45" "which counts" # with the procurement's hour, if that was first
+done_testing
