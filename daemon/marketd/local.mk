@@ -8,6 +8,7 @@ include daemon/marketd/proxy/local.mk
 include daemon/marketd/api/local.mk
 include daemon/marketd/outward/local.mk
 include daemon/marketd/stripe/local.mk
+include daemon/marketd/passport/local.mk
 include daemon/marketd/oidc/local.mk
 include daemon/marketd/web/local.mk
 include daemon/marketd/http/local.mk
@@ -25,7 +26,7 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/serve.h \
 	daemon/marketd/tables.c
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libmarketd_la_LIBADD = libproxy.la libmarkethttp.la libapi.la liboidc.la libstripe.la liboutward.la libseries.la \
+libmarketd_la_LIBADD = libproxy.la libmarkethttp.la libapi.la liboidc.la libstripe.la libpassport.la liboutward.la libseries.la \
 	libpolicy.la libgateway.la \
 	libstore.la libengine.la libmarket.la libconf.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)

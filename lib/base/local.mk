@@ -7,6 +7,7 @@ libbase_la_SOURCES = \
 	lib/base/fail.c lib/base/fail.h \
 	lib/base/file.c lib/base/file.h \
 	lib/base/hash.h \
+	lib/base/keccak.c lib/base/keccak.h \
 	lib/base/kept.c lib/base/kept.h \
 	lib/base/list.h \
 	lib/base/log.c lib/base/log.h \

@@ -10,7 +10,7 @@ mkdir "$TMP/pc" "$TMP/build"
 for folder in $(pkg-config --variable pc_path pkg-config | tr : ' '); do
 	cp "$folder"/*.pc "$TMP/pc/" 2>/dev/null
 done
-(cd "$TMP/pc" && rm -f yaml-0.1.pc libcurl*.pc jansson.pc libmicrohttpd.pc sqlite3.pc readline.pc)
+(cd "$TMP/pc" && rm -f yaml-0.1.pc libcurl*.pc jansson.pc libmicrohttpd.pc sqlite3.pc readline.pc libsecp256k1.pc)
 cd "$TMP/build" || exit 99
 PKG_CONFIG_LIBDIR=$TMP/pc; export PKG_CONFIG_LIBDIR
 not_ok "nanopod itself cannot be configured here" "$SRC/configure" -q CFLAGS=-O0

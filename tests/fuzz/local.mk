@@ -8,7 +8,7 @@ fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tes
 	tests/fuzz/kexinit tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache \
 	tests/fuzz/policy tests/fuzz/power tests/fuzz/ssestream \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
-	tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/webhook \
+	tests/fuzz/siwe tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/webhook \
 	tests/fuzz/when tests/fuzz/wire \
 	tests/fuzz/work
 check_PROGRAMS += $(fuzz_tests)
@@ -80,6 +80,9 @@ tests_fuzz_stack_SOURCES = tests/fuzz/stack.c tests/fuzz/replay.c
 tests_fuzz_userdata_SOURCES = tests/fuzz/userdata.c tests/fuzz/replay.c
 tests_fuzz_userdata_LDADD = libagent.la
 tests_fuzz_viaframe_SOURCES = tests/fuzz/viaframe.c tests/fuzz/replay.c
+tests_fuzz_siwe_SOURCES = tests/fuzz/siwe.c tests/fuzz/replay.c
+tests_fuzz_siwe_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_siwe_LDADD = libpassport.la
 tests_fuzz_webhook_SOURCES = tests/fuzz/webhook.c tests/fuzz/replay.c
 tests_fuzz_webhook_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_webhook_LDADD = libstripe.la

@@ -2,14 +2,15 @@
 # what it links: tests_unit_buf_LDADD = libbase.la. One of the command's says nothing.
 
 # lib/base.
-unit_tests_base = tests/unit/base64 tests/unit/buf tests/unit/door tests/unit/file tests/unit/loop tests/unit/str \
-	tests/unit/table
+unit_tests_base = tests/unit/base64 tests/unit/buf tests/unit/door tests/unit/file tests/unit/keccak tests/unit/loop \
+	tests/unit/str tests/unit/table
 check_PROGRAMS += $(unit_tests_base)
 TESTS += $(unit_tests_base)
 tests_unit_base64_LDADD = libbase.la
 tests_unit_buf_LDADD = libbase.la
 tests_unit_door_LDADD = libbase.la
 tests_unit_file_LDADD = libbase.la
+tests_unit_keccak_LDADD = libbase.la
 tests_unit_loop_LDADD = libbase.la
 tests_unit_str_LDADD = libbase.la
 tests_unit_table_LDADD = libbase.la
@@ -82,7 +83,7 @@ unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/un
 	tests/unit/marketd/enginelease tests/unit/marketd/engineoffers tests/unit/marketd/enginerenew \
 	tests/unit/marketd/journal tests/unit/marketd/jwt tests/unit/marketd/marketcore tests/unit/marketd/outward \
 	tests/unit/marketd/issuer tests/unit/marketd/policy \
-	tests/unit/marketd/priceweek \
+	tests/unit/marketd/priceweek tests/unit/marketd/siwe \
 	tests/unit/marketd/tally tests/unit/marketd/ring \
 	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/spool \
 	tests/unit/marketd/store tests/unit/marketd/storefault \
@@ -122,6 +123,7 @@ tests_unit_marketd_outward_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
 tests_unit_marketd_outward_LDADD = liboutward.la
 tests_unit_marketd_priceweek_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_priceweek_LDADD = libmarketd.la
+tests_unit_marketd_siwe_LDADD = libpassport.la
 tests_unit_marketd_tally_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_tally_LDADD = libmarketd.la
 tests_unit_marketd_route_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
