@@ -41,7 +41,8 @@ tests/cli/announce.log: tests/daemon/fits$(EXEEXT)
 # Against a market on this machine.
 cli_buying_tests = tests/cli/autoends.t tests/cli/autoextend.t tests/cli/budget.t tests/cli/buy.t \
 	tests/cli/buystack.t tests/cli/decided.t tests/cli/extend.t tests/cli/formats.t tests/cli/had.t \
-	tests/cli/hate.t tests/cli/idempotency.t tests/cli/invoice.t tests/cli/orders.t tests/cli/other.t \
+	tests/cli/hate.t tests/cli/idempotency.t tests/cli/invoice.t tests/cli/monthturn.t \
+	tests/cli/orders.t tests/cli/other.t \
 	tests/cli/procurement.t tests/cli/refund.t tests/cli/reputation.t tests/cli/release.t tests/cli/report.t \
 	tests/cli/screens.t tests/cli/sell.t tests/cli/silent.t tests/cli/unverified.t
 TESTS += $(cli_buying_tests)
