@@ -7,7 +7,7 @@ EXTRA_DIST += tests/bench/copies.sh tests/bench/copy tests/bench/data.sh tests/b
 	tests/bench/start.sh tests/bench/tree tests/bench/via
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
-	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
+	tests/bench/provision/toy.py tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
 
 check_PROGRAMS += tests/bench/bareloop tests/bench/fakegateway tests/bench/farpath tests/bench/measure
 tests_bench_fakegateway_SOURCES = tests/bench/fakegateway.c
@@ -68,8 +68,8 @@ bench-samples: all
 	$(bench_script)/nodes/samples $(BENCH_FLAGS)
 .PHONY: bench-samples
 
-# Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and on 200
-# simulated ones.
+# Clusters: `nanopod provision` beside Ansible, on real nodes (root, an image, packages, ansible-core) and, with Mitogen
+# and pyinfra (tests/bench/peers/get), on 200 simulated ones.
 bench-provision: all
 	$(bench_script)/provision/slurm $(BENCH_FLAGS)
 	$(bench_script)/provision/many
