@@ -2,7 +2,7 @@
 # Prints facts of a node as "KEY=VALUE" lines. Runs as the signed-in user, not as root; never fails, changes nothing.
 # NP_PACKAGES: the packages whose versions to report. A key with an unknown value is left out.
 #
-# hostname machine_id os_id os_version os_codename arch kernel
+# hostname machine_id os_id os_version os_codename arch kernel   boot_id (one of all nodes that share a kernel)
 # init systemd|sysv|none   ssh_port   hostkey (sshd's, ed25519)
 # cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made)
 # cgroup_devices yes|no (devices can be denied to a group)   user_namespace yes|no (its root is not the machine's)
@@ -95,13 +95,16 @@ facts_machine() {
 	allowed=$(nproc 2>/dev/null)
 	# The host of a node tells what was sold, whatever the kernel shows of the machine below.
 	sold_cpus=0 sold_memory=0
+	first /proc/sys/kernel/random/boot_id; boot=$text
 	while IFS='=' read -r key value; do
 		case $key=${value:-x} in
-		*[!a-z_0-9=]*) ;;
+		*[!a-z_0-9=-]*) ;;
 		cpus=*) sold_cpus=$value ;;
 		memory_mb=*) sold_memory=$value ;;
+		boot_id=*) boot=$value ;;
 		esac
 	done 2>/dev/null <"${NP_RESOURCES:-/etc/nanopod/resources}"
+	say boot_id "$boot"
 	[ "$sold_cpus" -le 0 ] || { [ -n "$allowed" ] && [ "$allowed" -le "$sold_cpus" ]; } || allowed=$sold_cpus
 	locks=$(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
 	set -- /proc/cpuinfo /proc/meminfo

@@ -9,7 +9,7 @@ log=/var/log/slurm/slurmctld.log
 log_there() { [ -e $log ] || [ -e "$(slurm_conf | sed -n 's/^SlurmctldLogFile=//p' | tail -n 1)" ]; }
 
 now() {
-	text=$(slurm_conf; gres_conf; cgroup_conf)
+	text=$(slurm_conf; gres_conf; cgroup_conf; topology_conf)
 	echo "$(printf '%s\n' "$text" | grep -v '^PartitionName=' | np_sum) $(printf '%s\n' "$text" | grep '^PartitionName=' | np_sum)"
 }
 
@@ -57,7 +57,7 @@ follow() {
 
 # Saves the last working configuration, because one that slurmctld cannot read must not stop everybody's jobs.
 good=$NP_STATE/slurm-good
-confs='slurm.conf gres.conf cgroup.conf'
+confs='slurm.conf gres.conf cgroup.conf topology.conf'
 # shellcheck disable=SC2086 # words
 keep() { rm -rf $good.new && (umask 022; mkdir $good.new && cd /etc/slurm && cp -p $confs $good.new) && rm -rf $good && mv $good.new $good || np_fail "cannot write '$good'$(np_disk "$NP_STATE")"; }
 # Leave a slow one alone.

@@ -7,7 +7,8 @@ EXTRA_DIST += tests/bench/copies.sh tests/bench/copy tests/bench/data.sh tests/b
 	tests/bench/start.sh tests/bench/tree tests/bench/via
 EXTRA_DIST += tests/bench/provision/slurm tests/bench/provision/many tests/bench/provision/times.sh \
 	tests/bench/provision/ansible.cfg tests/bench/provision/slurm.yml tests/bench/provision/toy.yml \
-	tests/bench/provision/toy.py tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
+	tests/bench/provision/toy.py \
+	tests/bench/provision/slurm.conf.j2 tests/bench/provision/cgroup.conf.j2 tests/bench/provision/gres.conf.j2
 
 check_PROGRAMS += tests/bench/bareloop tests/bench/fakegateway tests/bench/farpath tests/bench/measure
 tests_bench_fakegateway_SOURCES = tests/bench/fakegateway.c

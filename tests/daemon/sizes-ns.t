@@ -34,7 +34,7 @@ size=$(in_it 'df -B1 --output=size / | tail -n 1')
 ok "its disk holds 2 GiB ($size)" test "${size:-0}" -ge 2147483648 -a "${size:-0}" -lt 2300000000
 files=$(in_it 'df --output=itotal / | tail -n 1 | tr -d " "')
 ok "and 50,000 files ($files)" test "${files:-0}" -ge 50000 -a "${files:-0}" -le 66000
-like "$(in_it 'cat /etc/nanopod/resources' | tr '\n' ' ')" '^cpus=1 memory_mb=512 disk_mb=2048 $' "it is told its size"
+like "$(in_it 'cat /etc/nanopod/resources' | tr '\n' ' ')" "^cpus=1 memory_mb=512 disk_mb=2048 boot_id=$(cat /proc/sys/kernel/random/boot_id) \$" "it is told its size, and which kernel it runs on"
 if [ -r /var/lib/lxcfs/proc/meminfo ]; then
 	is "$(in_it 'awk "/^MemTotal/ { print \$2 }" /proc/meminfo; grep -c ^processor /proc/cpuinfo' | tr '\n' ' ')" "524288 1 " \
 		"lxcfs shows it its memory and its processor"

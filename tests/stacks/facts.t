@@ -22,6 +22,9 @@ done
 printf 'cpus=1\nmemory_mb=100\ndisk_mb=5\nrm=$(x)\n' >"$TMP/resources"
 is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep -E '^(cpus|sockets|cores|threads|memory_mb)=' | tr '\n' ' ')" \
 	"memory_mb=100 cpus=1 sockets=1 cores=1 threads=1 " "a node of 1 processor and 100 MiB is no larger"
+printf 'boot_id=868a63de-ed70\n' >"$TMP/resources"
+is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep '^boot_id=')" boot_id=868a63de-ed70 "the kernel of a node is its machine's"
+is "$(NP_RESOURCES=/dev/null sh "$facts" | grep '^boot_id=')" "boot_id=$(cat /proc/sys/kernel/random/boot_id)" "else its own"
 printf 'cpus=9999\nmemory_mb=999999999\n' >"$TMP/resources"
 is "$(NP_RESOURCES=$TMP/resources sh "$facts" | grep -E '^(cpus|memory_mb)=')" \
 	"$(NP_RESOURCES=/dev/null sh "$facts" | grep -E '^(cpus|memory_mb)=')" "nor larger than the machine"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the stack slurm writes (slurm.conf, gres.conf, cgroup.conf) for several clusters and versions, against
+# What the stack slurm writes (slurm.conf, gres.conf, cgroup.conf, topology.conf) for several clusters and versions, against
 # tests/stacks/slurm-conf/, and tells sacctmgr. UPDATE=1 writes those files anew. Where Slurm is installed, its own slurmctld reads them.
 . "$(dirname "$0")/../lib/tap.sh"
 golden=$SRC/tests/stacks/slurm-conf
@@ -22,7 +22,7 @@ big='cpus=224|sockets=2|cores=56|threads=2|memory_mb=2063898|init=systemd'
 v1='cgroup=hybrid|cgroup_write=yes|cgroup_devices=yes'
 v2='cgroup=v2|cgroup_write=yes|cgroup_devices=yes'
 
-# writes VERSION SETTING=VALUE…: the three files of the cluster in $table.
+# writes VERSION SETTING=VALUE…: the files of the cluster in $table.
 writes() {
 	version=$1
 	shift
@@ -31,7 +31,7 @@ writes() {
 		echo "NP_STACK=slurm NP_STEP=conf NP_MODE=check NP_CLUSTER=train NP_HOST=n1 NP_ADDRESS=10.0.0.1 NP_SLURM_VERSION=$version NP_TABLE='$table'"
 		for setting; do printf "%s='%s'\n" "${setting%%=*}" "${setting#*=}"; done
 		cat "$SRC/stacks/slurm/conf.inc"
-		echo 'for f in slurm gres cgroup; do echo "==> $f.conf" >&3; ${f}_conf >&3; done'
+		echo 'for f in slurm gres cgroup topology; do echo "==> $f.conf" >&3; ${f}_conf >&3; done'
 	} | sh
 }
 same() { # FILE VERSION SETTING…
@@ -135,6 +135,26 @@ for cgroup in v1 v2; do
 	writes 22.05.8 >"$TMP/is"
 	like "$(part slurm)" "^ProctrackType=proctrack/$(case $cgroup in v1) echo linuxproc ;; v2) echo cgroup ;; esac)" "in a user namespace with $cgroup"
 done
+
+# ---- Which nodes are on one machine --------------------------------------------------------------------------------
+at() { row "$1" 10.0.0.2 slurm.workers "$small|$v2${2:+|boot_id=$2}"; }
+topology() { writes 22.05.8 "$@" >"$TMP/is"; part topology | sed 1d; part slurm | grep -i topology; }
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v2|boot_id=x"; at a1 x; at a2 y; at a3 x; at a4 z)
+is "$(topology)" "SwitchName=machine1 Nodes=a[1,3]
+SwitchName=machine2 Nodes=a2
+SwitchName=machine3 Nodes=a4
+SwitchName=all Switches=machine[1-3]
+TopologyPlugin=topology/tree" "nodes of one kernel are at one switch"
+is "$(topology 'S_spare=8 CPUs=16 RealMemory=60000' 'S_conf= topologyplugin=topology/none')" "SwitchName=machine1 Nodes=a[1,3]
+SwitchName=machine2 Nodes=a2
+SwitchName=machine3 Nodes=a4
+SwitchName=spare Nodes=train-spare-[1-8]
+SwitchName=all Switches=machine[1-3],spare
+ topologyplugin=topology/none" "what can be bought is at one, too; and a plugin of one's own stays"
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v2|boot_id=x"; at a1 y; at a2 z; at a3)
+is "$(topology)" "" "where each has its own, or none is known, all nodes are alike for Slurm"
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v2|boot_id=x"; at a1 y; at a2 y)
+is "$(topology)" "" "and where all have the same"
 
 # ---- Large: one pass, not one a node -------------------------------------------------------------------------------
 table=$(i=0; row n1 10.0.0.1 slurm.controller "$small|$v2"; while [ $i -lt 200 ]; do i=$((i + 1)); row gpu$i 10.0.1.$i slurm.workers "$big|$v2$(gpus 8 nvidia h100 nvidia)"; done)
@@ -255,7 +275,7 @@ reads() { # NAME SETTING…
 	name=$1
 	shift
 	writes "$here" "$@" >"$TMP/is"
-	for f in slurm gres cgroup; do part $f >"$TMP/etc/$f.conf"; done
+	for f in slurm gres cgroup topology; do part $f >"$TMP/etc/$f.conf"; done
 	sed -i "s|^SlurmctldHost=.*|SlurmctldHost=$(hostname -s)|; s|^SlurmUser=.*|SlurmUser=$(id -un)|; s|^StateSave.*|StateSaveLocation=$TMP/state|; s|/run/slurm|$TMP/run/slurm|; s|/var/log/slurm|$TMP/run|; s|^AuthType=.*|&\nAuthInfo=socket=$TMP/run/munge\nSlurmctldPort=$PORTS|; /^Accounting/d" "$TMP/etc/slurm.conf"
 	rm -rf "$TMP/state"/*
 	slurmctld -D -f "$TMP/etc/slurm.conf" -c >"$TMP/ctld" 2>&1 &
@@ -274,5 +294,8 @@ munged --force --key-file="$TMP/munge.key" --socket="$TMP/run/munge" --pid-file=
 at_exit 'kill "$(cat "$TMP/run/munged.pid")" 2>/dev/null'
 table=$(row n1 10.0.0.1 slurm.controller "$small|$v1"; for i in 1 2; do row gpu$i 127.0.0.$((i + 1)) slurm.workers "$big|$v1$(gpus 8 nvidia h100 nvidia)"; done; row c1 127.0.0.9 slurm.workers "$small|$v1")
 reads "a mixed cluster"
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v2"; for i in 1 2 3; do at gpu$i $((i / 2)); done)
+reads "machines as switches"
+table=$(row n1 10.0.0.1 slurm.controller "$small|$v1"; for i in 1 2; do row gpu$i 127.0.0.$((i + 1)) slurm.workers "$big|$v1$(gpus 8 nvidia h100 nvidia)"; done; row c1 127.0.0.9 slurm.workers "$small|$v1")
 reads "partitions" 'S_partitions=gpu slow' S_partitions_gpu_nodes=h100 S_partitions_slow_nodes=c1 S_partitions_slow_max_time=1-00:00:00
 done_testing

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What people who know Slurm expect of it, on real nodes: a sick node gets no job and comes back by itself, in the health
-# program that slurmd runs in intervals, before a job and after it; modules (Lmod) and MPI over two nodes. Needs root, an image and packages (tests/lib/cluster.sh).
+# program that slurmd runs in intervals, before a job and after it; modules (Lmod) and MPI over two nodes;
+# which nodes are on one machine. Needs root, an image and packages (tests/lib/cluster.sh).
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
@@ -127,6 +128,16 @@ look train-2
 is "$(state_of train-2)" "drained|mine" "what a person drained stays drained"
 one 'scontrol update NodeName=train-2 State=RESUME'
 ok "(it is back)" wait_for 20 is_node train-2 "$HEALTHY"
+# ---- Two machines ----
+# Nodes of one machine share a kernel, of which their agent tells. It is another one here for two of three.
+cluster_more 1
+for name in train-2 train-3; do in_node $name 'sed "s/^boot_id=./boot_id=z/" /etc/nanopod/resources >/run/resources && mount --bind /run/resources /etc/nanopod/resources'; done
+run_is 0 "a third node joins" "$NANOPOD" provision add train -w train-3 --role workers --no-verify -y "${CLUSTER_WAY[@]}" || diag "$(tail -c 3000 "$TMP/.err")"
+is "$(one 'scontrol show topology | sed "s/ *Level=\([0-9]\).*Nodes=\([^ ]*\).*/ \1 \2/"')" "SwitchName=machine1 0 train-1
+SwitchName=machine2 0 train-[2-3]
+SwitchName=all 1 train-[1-3]" "machines are switches for Slurm" || diag "$(one 'scontrol show topology; cat /etc/slurm/topology.conf')"
+is "$(one 'cd /root && timeout 60 srun -N2 hostname | sort | xargs')" "train-2 train-3" "a job that fits on one machine runs there" || says
+
 # With a whole node well, Slurm's commands are not called around a job, as its pages ask.
 in_node train-2 'for c in sinfo scontrol; do printf "#!/bin/sh\necho \$0 >>/run/called\n" >/usr/local/bin/$c; chmod 755 /usr/local/bin/$c; done; PATH=/usr/local/bin:$PATH; sed "s,^PATH=,PATH=/usr/local/bin:," /usr/local/sbin/nanopod-healthcheck >/run/look; SLURM_JOB_ID=1 SLURMD_NODENAME=train-2 sh /run/look; rm /usr/local/bin/sinfo /usr/local/bin/scontrol'
 is "$(in_node train-2 'cat /run/called 2>/dev/null')" "" "around a job on a node that is well it calls no command of Slurm"

@@ -165,6 +165,19 @@ static int layer_fill_share(const struct node_spec *n, struct fail *f)
 	return rc;
 }
 
+/* Nodes that say the same are on one machine: systemd-nspawn hides the kernel's own. */
+static int layer_tell_kernel(struct buf *b)
+{
+	struct buf id;
+	int rc;
+
+	buf_init(&id, TEXT_MAX);
+	rc = buf_read_file(&id, "/proc/sys/kernel/random/boot_id");
+	rc = rc ? 0 : buf_addf(b, "boot_id=%.*s\n", (int)strcspn(buf_text(&id), "\n"), buf_text(&id));
+	buf_release(&id);
+	return rc;
+}
+
 int ns_tell_size(const struct node_spec *n, struct fail *f)
 {
 	struct buf b;
@@ -177,6 +190,7 @@ int ns_tell_size(const struct node_spec *n, struct fail *f)
 		rc = buf_addf(&b, "memory_mb=%lld\n", (long long)(n->memory >> 20));
 	if (!rc && n->disk)
 		rc = buf_addf(&b, "disk_mb=%lld\n", (long long)(n->disk >> 20));
+	rc = rc ? rc : layer_tell_kernel(&b);
 	rc = rc ? fail_set(f, rc, "out of memory") : layer_put(n, "share", "resources", buf_text(&b), 0644, f);
 	buf_release(&b);
 	return rc;

@@ -42,7 +42,7 @@ int ns_empty(const char *folder, const char *const *keep, struct fail *f);
 /* Writes share/ and layer/ as the spec says. */
 int ns_layer(const struct node_spec *n, struct fail *f);
 int ns_keys(const struct node_spec *n, struct fail *f);
-/* Writes share/resources: the size that programs in the node should believe, whatever /proc shows. */
+/* Writes share/resources: the size that programs in the node should believe, whatever /proc shows, and its kernel. */
 int ns_tell_size(const struct node_spec *n, struct fail *f);
 /* Makes disk.img, or upper/ and work/. Those that exist stay. */
 int ns_disk(const struct node_spec *n, struct fail *f);
