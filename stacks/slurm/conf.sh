@@ -8,6 +8,7 @@ want() {
 	gres_conf | np_file /etc/slurm/gres.conf 0644 root:root
 	cgroup_conf | np_file /etc/slurm/cgroup.conf 0644 root:root
 	topology_conf | np_file /etc/slurm/topology.conf 0644 root:root
+	[ "${S_containers:-no}" != yes ] || oci_conf | np_file /etc/slurm/oci.conf 0644 root:root
 	case $NP_TABLE in *"${np_tab}gpu_usable="*) ;; *) return 0 ;; esac
 	np_rows | awk -F '\t' 'index("," $4 ",", ",slurm.workers,") {
 		n = 0; u = ""

@@ -9,7 +9,7 @@ log=/var/log/slurm/slurmctld.log
 log_there() { [ -e $log ] || [ -e "$(slurm_conf | sed -n 's/^SlurmctldLogFile=//p' | tail -n 1)" ]; }
 
 now() {
-	text=$(slurm_conf; gres_conf; cgroup_conf; topology_conf)
+	text=$(slurm_conf; gres_conf; cgroup_conf; topology_conf; [ "${S_containers:-no}" != yes ] || oci_conf)
 	echo "$(printf '%s\n' "$text" | grep -v '^PartitionName=' | np_sum) $(printf '%s\n' "$text" | grep '^PartitionName=' | np_sum)"
 }
 

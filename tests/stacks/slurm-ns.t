@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What people who know Slurm expect of it, on real nodes: a sick node gets no job and comes back by itself, in the health
-# program that slurmd runs in intervals, before a job and after it; modules (Lmod) and MPI over two nodes;
+# program that slurmd runs in intervals, before a job and after it; modules (Lmod) and MPI over two nodes; containers;
 # which nodes are on one machine. Needs root, an image and packages (tests/lib/cluster.sh).
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
@@ -20,6 +20,7 @@ look() { in_node "$1" "SLURMD_NODENAME=$1 /usr/local/sbin/nanopod-healthcheck"; 
 
 SOFTWARE=()
 grep -qx 'Package: lmod' "$CLUSTER_REPO/debs/Packages" && SOFTWARE=(--set 'slurm.software=lmod openmpi-bin')
+grep -qx 'Package: bubblewrap' "$CLUSTER_REPO/debs/Packages" && SOFTWARE+=(--set slurm.containers=yes)
 run_is 0 "provision" "$NANOPOD" provision -r train slurm --name train --set slurm.accounting=no "${SOFTWARE[@]}" --role 'workers=train-[1-2]' \
 	--airgap "$CLUSTER_REPO" -y "${CLUSTER_WAY[@]}" || { diag "$(tail -c 3000 "$TMP/.err")"; done_testing; }
 HEALTHY='idle|none'
@@ -52,7 +53,7 @@ int main(void)
 	return finalize();
 }
 END
-if [ ${#SOFTWARE[@]} -eq 0 ]; then diag "no Lmod and no Open MPI in '$CLUSTER_REPO': './quickstart check' makes it anew"
+if [[ "${SOFTWARE[*]}" != *lmod* ]]; then diag "no Lmod and no Open MPI in '$CLUSTER_REPO': './quickstart check' makes it anew"
 elif ! "${CC:-cc}" -O1 -o "$TMP/hello" "$TMP/hello.c" -ldl 2>"$TMP/cc.log"; then diag "no compiler for a program of MPI"
 else
 	one 'mkdir -p /opt/modules && printf "help([[a compiler]])\nsetenv(\"COMPILER\", \"twelve\")\n" >/opt/modules/gcc.lua'
@@ -60,6 +61,24 @@ else
 	for name in train-1 train-2; do in_node_stdin $name 'cat >/usr/local/bin/hello && chmod 755 /usr/local/bin/hello' <"$TMP/hello"; done
 	is "$(one 'timeout 120 srun -N2 -n2 hello 2>/tmp/hello.err | sort')" "1 of 2 on train-1: 3
 2 of 2 on train-2: 3" "srun starts a program of MPI on two nodes, whose ranks reach each other" || { diag "$(one 'cat /tmp/hello.err; srun --mpi=list 2>&1')"; says; }
+fi
+
+# ---- Containers ----
+# A root with a shell and a file of its own, for somebody who is not root.
+box() { cat <<'END'; }
+useradd -m -u 3000 ada && mkdir -p /srv/box/rootfs && cd /srv/box/rootfs && mkdir -p bin dev proc sys tmp run home etc
+cp /bin/dash bin/sh && for lib in $(ldd /bin/dash | grep -o '/[^ ]*'); do mkdir -p .${lib%/*} && cp $lib .$lib; done
+echo box >etc/inside
+echo '{"ociVersion": "1.0.0", "root": {"path": "rootfs"}}' >../config.json
+END
+if [[ "${SOFTWARE[*]}" != *containers* ]]; then diag "no bubblewrap in '$CLUSTER_REPO': './quickstart check' makes it anew"
+else
+	for name in train-1 train-2; do in_node_stdin $name 'sh -s' < <(box); done
+	is "$(one "cd /home/ada && runuser -u ada -- env ODD=\"a'b \\\$c\" timeout 60 srun -N2 --container /srv/box sh -c 'read x </etc/inside; echo \$x \$PWD \$ODD' 2>/tmp/box.err")" "box /home/ada a'b \$c
+box /home/ada a'b \$c" "a job in a container of each node" || { diag "$(one 'cat /tmp/box.err')"; says; }
+	one "cd /home/ada && runuser -u ada -- sbatch -W -o out --wrap \"srun --container /srv/box sh -c 'read x </etc/inside; echo \\\$x >whose'\""
+	is "$(one 'cd ~ada && cat whose; stat -c %U whose')" "box
+ada" "and in a batch job, as its user" || { diag "$(one 'cat ~ada/out')"; says; }
 fi
 
 # ---- Before a job ----
