@@ -60,8 +60,8 @@ is "$(http_status) $(http_header Content-Type) $(jq -r .error.code "$TMP/.body")
 # What it loads.
 assets=$(grep -o '"/assets/[^"]*"' "$TMP/index.html" | tr -d '"' | sort)
 is "$(printf '%s\n' $assets | sed 's/-[0-9a-f]*\././' | sort | tr '\n' ' ')" \
-	"/assets/frame.js /assets/icon.svg /assets/machines.js /assets/market.js /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js /assets/signin.js " \
-	"it names nine files"
+	"/assets/alerts.js /assets/frame.js /assets/icon.svg /assets/machines.js /assets/market.js /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js /assets/signin.js " \
+	"it names ten files"
 all=0 first=0
 for path in / $assets; do
 	stranger "$path"
@@ -83,7 +83,7 @@ for path in / $assets; do
 	gzip -dc <"$TMP/.body" >"$TMP/unpacked"
 	ok "and the same within" cmp "$TMP/plain" "$TMP/unpacked"
 	all=$((all + $(wc -c <"$TMP/.body")))
-	case $name in nodes*|money*|machines*|market*|signin*) ;; *) first=$((first + $(wc -c <"$TMP/.body"))) ;; esac
+	case $name in alerts*|nodes*|money*|machines*|market*|signin*) ;; *) first=$((first + $(wc -c <"$TMP/.body"))) ;; esac
 	stranger "$path" -H 'Accept-Encoding: gzip;q=0, *;q=0'
 	is "$(http_header Content-Encoding)" "" "and not for who refuses it"
 done
@@ -114,8 +114,8 @@ is "$(python3 "$TMP/look.py" "$TMP/index.html")" "" "no script, style or handler
 echo '<p onclick=x style=y><script>1</script><img src="//evil.example/x">' >"$TMP/bad.html"
 isnt "$(python3 "$TMP/look.py" "$TMP/bad.html")" "" "(the check finds what is bad)"
 is "$(grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|localStorage|sessionStorage|document\.cookie' "$FILES"/*.js |
-	grep -v 'signin.js:.*sessionStorage[.][a-z]*Item(SIGN_IN')" "" \
-	"the scripts make text of what they get, run no text, and keep nothing but what a sign-in went with"
+	grep -v -e 'signin.js:.*sessionStorage[.][a-z]*Item(SIGN_IN' -e 'frame.js:.*localStorage[.][a-z]*Item(ALERTS_KEPT')" "" \
+	"the scripts make text of what they get, run no text, and keep nothing but what a sign-in went with and when alerts tell"
 is "$(grep -nE '(https?:)?//[a-z]' "$FILES"/*.js "$FILES/page.css" "$FILES/index.html" | grep -vE "^[^:]*:[0-9]+:(// |.*'http://www.w3.org/2000/svg')")" "" "no file names another machine"
 
 # What its scripts ask for is in the API.

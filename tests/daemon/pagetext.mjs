@@ -11,7 +11,8 @@ const nodes = load('nodes.js'), money = load('money.js');
 
 globalThis.typeBy = (id) => (id === 'isku_1' ? { gpus: 8 } : undefined);
 globalThis.views = {};
-const machines = load('machines.js'), market = load('market.js'), signin = load('signin.js');
+const machines = load('machines.js'), market = load('market.js'), signin = load('signin.js'),
+	alerts = load('alerts.js');
 
 function is(got, want, text) {
 	const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
@@ -155,6 +156,15 @@ is([{ np_reason: 'price_too_low', status: 'cancelled' }, { np_reason: 'new_reaso
 	['what is on sale costs more than the limit', 'new reason', 'withdrawn', 'nobody has traded all of it yet', '', 'toString'], 'why an order failed');
 is([{ sold_seconds: 0, on_sale_seconds: 0 }, { sold_seconds: 1, on_sale_seconds: 3 }, { sold_seconds: 999, on_sale_seconds: 1 }].map((s) =>
 	market.shareText(market.shareOf(s))), ['–', '25 %', '99 %'], 'a share is rounded down, and of nothing is none');
+
+// ---- When alerts tell --------------------------------------------------------------------------------
+const rule = (unit, threshold, for_seconds) => ({ rule: 'r', unit, threshold, for_seconds });
+is([0, 90, 600, 7200, 172800].map(alerts.lengthText), ['none', '90s', '10m', '2h', '2d'], 'how long, in the longest whole unit');
+is([rule('celsius', 87, 300), rule('ratio', 0.95, 0), rule('seconds', 3600, null), rule('none', null, 300)].map((r) =>
+	[alerts.ruleText(r, 'threshold'), alerts.ruleText(r, 'for')]), [['87', '5m'], ['95%', 'none'], ['1h', null], [null, '5m']], 'what a rule has, as one types it');
+is([alerts.ruleAsks(rule('seconds', 1, 1), 'threshold', '2h'), alerts.ruleAsks(rule('ratio', 1, 1), 'threshold', '5 %'),
+	alerts.ruleAsks(rule('celsius', 1, 1), 'threshold', '80 °C'), alerts.ruleAsks(rule('celsius', 1, 1), 'for', 'none')],
+['r=7200s', 'r=5%', 'r=80', 'r=0'], 'and as the market takes it');
 
 // ---- Signing in at the issuer ----------------------------------------------------------------------
 const kept = { state: 's', nonce: 'n', verifier: 'v', invitation: 'npi_x' };

@@ -250,11 +250,49 @@ async function pages(path, most) {
 
 // ---- Alerts ---------------------------------------------------------------------------------------
 
-const alerts = { box: null, kinds: [], at: 0 };
+const alerts = { box: null, kinds: [], at: 0, set: {} };
+const ALERTS_KEPT = 'alerts ';
 
+// What is set in this browser (alerts.js): [[which, rule, as it was typed, as the market takes it]…].
+function alertsSet() {
+	const id = me.who.account_id;
+
+	try {
+		alerts.set[id] ??= JSON.parse(localStorage.getItem(ALERTS_KEPT + id));
+	} catch { /* a browser may keep nothing for pages */ }
+	return Array.isArray(alerts.set[id]) ? alerts.set[id].filter((x) => Array.isArray(x) && x.length === 4) : [];
+}
+
+function keepAlerts(list) {
+	alerts.set[me.who.account_id] = list;
+	try {
+		localStorage.setItem(ALERTS_KEPT + me.who.account_id, JSON.stringify(list));
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function alertQuery(list) {
+	return list.map(([which, , , asks]) => `&${which === 'for' ? 'for' : 'threshold'}=` +
+		encodeURIComponent(asks)).join('');
+}
+
+// Of another account as the market has it; of one's own as it is set here, unless the market does not know that.
 async function readAlerts(account) {
+	const set = account ? [] : alertsSet();
+
+	try {
+		return await readAlertPages(account ? '&account=' + encodeURIComponent(account) : alertQuery(set));
+	} catch (e) {
+		if (e.status !== 422 || !set.length)
+			throw e;
+		return { ...await readAlertPages(''), why: `as this browser has it: ${e.message}` };
+	}
+}
+
+async function readAlertPages(after) {
 	const all = { data: [], unjudged: [], more: false };
-	let after = account ? '&account=' + encodeURIComponent(account) : '';
 
 	for (let n = 0; n < ALERT_PAGES; n++) {
 		const got = await ask('GET', '/np/v1/alerts?limit=100' + after);
@@ -275,20 +313,21 @@ function alertRow(a, i) {
 	if (a.subject.kind === SAID)
 		return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity),
 			' The operator says: ', name(a.text)));
-	put(t.code, plain(a.next));
+	putTyped(t.code, plain(a.next));
 	return make('li', { 'data-is': a.severity }, make('p', {}, make('b', {}, a.severity), ` ${a.subject.kind} `,
 		name(a.subject.name || a.subject.id), ': ', name(a.text),
 		make('span', { class: 'quiet' }, since)), t.box);
 }
 
 function drawAlerts(box, found, kinds) {
-	const { list, unjudged } = alertsOf(found, kinds), shown = JSON.stringify([list, unjudged, found.why]);
+	const { list, unjudged } = alertsOf(found, kinds), set = alertsSet().length;
+	const shown = JSON.stringify([list, unjudged, found.why, set]);
 	const notes = [list.length > ALERTS_SHOWN ? `${list.length - ALERTS_SHOWN} more` : '',
 		unjudged ?
 			`${unjudged} of your ${kinds.includes('machine') ? 'machines' : 'nodes'} cannot be judged: ` +
 			'they send no samples, or not all' : '',
 		found.more ? 'not all of yours were looked at' : '', found.why ? `alerts cannot be read: ${found.why}` :
-			'']
+			'', set ? `${count(set, 'value')} of alerts ${set > 1 ? 'are' : 'is'} set in this browser` : '']
 		.filter(Boolean).join('; ');
 
 	if (box.shown === shown)
@@ -380,7 +419,8 @@ function loadView(which) {
 		const script = make('script', { src: document.body.dataset[which] });
 
 		script.onload = go;
-		script.onerror = () => fail(new Error('this part of the page cannot be loaded'));
+		script.onerror = () => fail(new Error('this part of the page cannot be loaded; ' +
+			'reload the page, as the market may be another version'));
 		document.head.append(script);
 	});
 }
@@ -423,6 +463,7 @@ function drawNav() {
 	if (!me.who)
 		return;
 	by('views').replaceChildren(...VIEWS.filter(visible).map((v) => make('a', { href: '#' + v.name }, v.title)));
+	by('alert-rules').hidden = !may('read', me.who);
 	put(by('account'), plain(me.who.account_name));
 }
 
@@ -634,7 +675,7 @@ function action(spec) {
 	function changed() {
 		turn++;
 		go.disabled = true;
-		put(t.code, spec.typed(values()));
+		putTyped(t.code, spec.typed(values()));
 		clearTimeout(timer);
 		timer = setTimeout(plan, 300);
 	}
@@ -707,6 +748,8 @@ async function frame() {
 	by('token').addEventListener('keydown', (e) => e.key === 'Enter' && signIn());
 	by('sign-not').addEventListener('click', () => by('entry').close());
 	by('sign-out').addEventListener('click', signOut);
+	by('alert-rules').addEventListener('click', () => loadView('alerts').then(() => views.alerts.open(), (why) =>
+		tell(why.message)));
 	by('again').addEventListener('click', () => me.view !== 'book' && (listen(), refresh()));
 	addEventListener('hashchange', () => (takeInvitation(), show()));
 	document.addEventListener('visibilitychange', () => (document.hidden ? me.stop?.abort() : me.who && listen()));

@@ -146,7 +146,7 @@ async function readAccount(a) {
 async function look(a) {
 	const dialog = by('deed'), body = make('div', {}, quiet('Reading …')), lines = typed('deed-typed');
 
-	put(lines.code, ['orders --all', 'alerts', 'events'].map((what) =>
+	putTyped(lines.code, ['orders --all', 'alerts', 'events'].map((what) =>
 		`nanopod ${what} --account ${word(a.name)}`).join('\n'));
 	dialog.replaceChildren(make('h2', { id: 'deed-title' }, 'Account ', name(a.name)), body,
 		make('h3', {}, 'Type this instead'), lines.box,

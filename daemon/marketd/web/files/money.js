@@ -94,8 +94,8 @@ async function read(root) {
 		make('p', { class: 'quiet' }, 'By day and reservation: ', make('code', {}, 'nanopod report'))),
 		part('Orders', orders.data.length ? tableOf([['Placed', 'wide'], ['Order'], ['Reservation'], ['Nodes',
 			'n'], ['Limit', 'n wide'], ['Status'], [make('span', { class: 'unseen' }, 'Do'), 'acts']],
-			orders.data.map((o) => [when(o.created_at, now), o.side + ' ' + plain(o.instance_sku?.alias ||
-				''), name(o.pool?.name || ''),
+			orders.data.map((o) => [when(o.created_at, now), [o.side + ' ',
+				name(o.instance_sku?.alias || '')], name(o.pool?.name || ''),
 				String(o.allocation_schedule_delta[0]?.node_count ?? ''),
 					dollars(o.limit_price_dollars_per_node_hour),
 				o.status.replace('_', ' '), open.includes(o.status) && may('trade', me.who) ?

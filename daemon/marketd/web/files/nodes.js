@@ -265,8 +265,8 @@ function linesOf(chunk) {
 }
 
 async function openConsole(n) {
-	const pre = make('pre', { class: 'console', tabindex: '0', 'aria-label': 'Console of ' + plain(n.name) }), t =
-		typed('deed-typed');
+	const pre = make('pre', { class: 'console', role: 'log', tabindex: '0',
+		'aria-label': 'Console of ' + plain(n.name) }), t = typed('deed-typed');
 	const note = make('p', { class: 'quiet' }, 'Reading …'), dialog = by('deed');
 	let last = 0, lines = [];
 

@@ -11,8 +11,8 @@ const SPANS = [{ word: '1 hour', typed: '1h' }, { word: '1 day', typed: '24h' },
 
 // What cannot be seen, or turns the text around it, is written out.
 function plain(text) {
-	return String(text ?? '').replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-		(c) => '<' + c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0') + '>');
+	return String(text ?? '').replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u3164\uffa0]/gu,
+		(c) => '<' + c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + '>');
 }
 
 // Dollars for people, rounded up: who types what he read as a limit must be able to buy. The market's smallest step of
@@ -198,6 +198,13 @@ function put(e, text) {
 		e.textContent = text;
 }
 
+// A command, where no line ends within an option: "-" and "p" are none.
+function putTyped(e, text) {
+	if (e.textContent !== text)
+		e.replaceChildren(...text.split(/(\s+)/).map((word) => (word[0] === '-' && word.length < 30 ?
+			make('span', { class: 'option' }, word) : word)));
+}
+
 function say(text) {
 	put(by('say'), text);
 }
@@ -350,7 +357,7 @@ function updateMore(r, type) {
 	r.shown = now;
 	showAsks(r, type);
 	showWeek(r, type);
-	put(r.code, text);
+	putTyped(r.code, text);
 	r.buy.dataset.span = state.span;
 	r.do.hidden = !text;
 }
