@@ -66,6 +66,12 @@ EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.m
 	tests/daemon/report.py tests/daemon/roles.mjs tests/daemon/sdk.mjs tests/fixtures/roles \
 	tests/lib/npagent.sh tests/lib/told.sh
 
+# The page in Chromium.
+daemon_tests_browser = tests/daemon/browser.t
+TESTS += $(daemon_tests_browser)
+$(daemon_tests_browser:.t=.log): $(market_programs) $(node_programs) tests/daemon/fits$(EXEEXT)
+EXTRA_DIST += $(daemon_tests_browser) $(daemon_tests_browser:.t=.mjs) tests/lib/browser.mjs tests/lib/browser.sh
+
 # The policy, and the same by the real Open Policy Agent; gateways.
 daemon_tests_policy = tests/daemon/door.t tests/daemon/gateway.t tests/daemon/gatewaysdk.t \
 	tests/daemon/opa.t tests/daemon/opabuy.t \
