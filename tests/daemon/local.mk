@@ -67,7 +67,7 @@ EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.m
 	tests/lib/npagent.sh tests/lib/told.sh
 
 # The page in Chromium.
-daemon_tests_browser = tests/daemon/browser.t tests/daemon/browserhostile.t
+daemon_tests_browser = tests/daemon/browser.t tests/daemon/browserheap.t tests/daemon/browserhostile.t
 TESTS += $(daemon_tests_browser)
 $(daemon_tests_browser:.t=.log): $(market_programs) $(node_programs) tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_browser) $(daemon_tests_browser:.t=.mjs) tests/lib/browser.mjs tests/lib/browser.sh
