@@ -131,6 +131,8 @@ for (const [name, none] of [['nodes', 'You have no nodes.'], ['money', 'Nothing 
 	await empty.click(`#views a[href="#${name}"]`);
 	await empty.locator('#trouble[data-is=error]:not([hidden])').first().waitFor();
 	check(!(await text(empty, 'main')).includes(none), `${name}: what cannot be read does not look like nothing`);
+	check(!await empty.locator('#view .wait').isVisible() && await empty.locator('#again').isVisible(),
+		`${name}: nor as if it were loading; one may try again`);
 	await harmless(empty, `${name}, refused`);
 	await look(empty, `refused-${name}`);
 	mode = 'go';

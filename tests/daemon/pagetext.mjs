@@ -150,6 +150,10 @@ is([machines.gpusOf(host([]), { resources: { gpu: { count: 2 } } }), machines.gp
 	machines.gpusOf({ instance_sku: { id: 'x' } }, undefined) === undefined], [2, 8, true], 'how many GPUs a node has, where it is known');
 is(machines.tally([host([piece('idle', 0, null)]), host([piece('sold', 0, 60)]), host([], { state: 'down' })], 30), '1 sold, 1 not offered, 1 down', 'in numbers');
 
+const many = (agent, n) => Array(n).fill({ agent });
+is([[], many('a', 8), [...many('a', 125), ...many('b', 2)], many(null, 999), many('a', 500)].map(machines.agentsAtOnce), [24, 24, 3, 24, 1],
+	'machines with many nodes come a few at a time, so that no answer is large');
+
 // ---- The market ----------------------------------------------------------------------------------
 is([{ np_reason: 'price_too_low', status: 'cancelled' }, { np_reason: 'new_reason', status: 'rejected' }, { np_reason: null, status: 'cancelled' },
 	{ np_reason: null, status: 'standing' }, { np_reason: null, status: 'filled' }, { np_reason: 'toString', status: 'rejected' }].map(market.reasonOf),

@@ -166,7 +166,9 @@ function button(text, act, more) {
 
 // Text of others in a line of ours: it turns nothing around it.
 function name(text) {
-	return make('bdi', {}, plain(text));
+	const shown = plain(text);
+
+	return make('bdi', shown.length > 40 ? { title: shown } : {}, shown);
 }
 
 function typed(id) {

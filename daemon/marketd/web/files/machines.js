@@ -5,6 +5,7 @@
 
 {
 const PAGE = 24, SAMPLES = 12, HOSTS = 60, HOST_PAGES = 16, REPORT_PAGES = 5; // rows of an answer, answers
+const BRIEFS = 400; // machines come with their nodes: of so many an answer has less than 100 kB
 const DAYS = 30, SPANS_MOST = 8, OLD = 60, HOT = 87;
 const CELL = 13, ACROSS = 64; // of the strip of nodes: pixels, cells in a row
 const EVERY = 3, EARNED_EVERY = 300000; // samples: in beats of the stream; what was earned: in ms
@@ -123,7 +124,7 @@ function tally(hosts, now) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { offered, saleOf, soldUntil, unsold, fresh, ofAll, holders, machineFacts, gpusOf, tally };
+	module.exports = { agentsAtOnce, offered, saleOf, soldUntil, unsold, fresh, ofAll, holders, machineFacts, gpusOf, tally };
 
 // ---- Actions --------------------------------------------------------------------------------------
 
@@ -500,10 +501,20 @@ function drawSites(agents, hosts, samples) {
 	});
 }
 
+// By the machine that has most nodes.
+function agentsAtOnce(hosts) {
+	const each = new Map();
+
+	for (const h of hosts)
+		if (h.agent)
+			each.set(h.agent, (each.get(h.agent) || 0) + 1);
+	return Math.max(1, Math.min(PAGE, Math.floor(BRIEFS / Math.max(1, ...each.values()))));
+}
+
 async function read(root) {
-	const [agents, hosts, samples] = await Promise.all([
-		pages(`/np/v1/agents?limit=${PAGE}`, Math.ceil(shownMost / PAGE)),
-		pages(`/np/v1/hosts?limit=${HOSTS}`, HOST_PAGES), readSamples()]);
+	const hosts = await pages(`/np/v1/hosts?limit=${HOSTS}`, HOST_PAGES), size = agentsAtOnce(hosts.data);
+	const [agents, samples] = await Promise.all([
+		pages(`/np/v1/agents?limit=${size}`, Math.ceil(shownMost / size)), readSamples()]);
 
 	if (list?.root !== root)
 		begin(root);
