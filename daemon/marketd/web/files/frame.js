@@ -126,7 +126,7 @@ async function askOnce(method, path, body, key) {
 
 		if (answer.ok && got !== undefined)
 			return got;
-		throw Object.assign(new Error(plain(got?.error?.message || 'the market answered ' + answer.status)),
+		throw Object.assign(new Error(refusal(got, answer.status)),
 			{ status: answer.status, code: got?.error?.code || '' });
 	} catch (e) {
 		throw e.name === 'AbortError' ? new Error(`no answer in ${PATIENCE / 1000} s`) :
@@ -613,7 +613,7 @@ async function signIn() {
 		const got = await answer.json().catch(() => null);
 
 		if (!answer.ok)
-			throw new Error(plain(got?.error?.message || 'the market answered ' + answer.status));
+			throw new Error(refusal(got, answer.status));
 		const who = await ask('GET', '/np/v1/session');
 
 		if (!who.token)
@@ -677,6 +677,7 @@ function action(spec) {
 	function changed() {
 		turn++;
 		go.disabled = true;
+		put(go, 'Asking the market …');
 		putTyped(t.code, spec.typed(values()));
 		clearTimeout(timer);
 		timer = setTimeout(plan, 300);

@@ -3,7 +3,7 @@
 // that nothing moves under a pointer or a keyboard. All text from the market becomes text nodes, never markup.
 'use strict';
 
-const EVERY = 10000, SLOWEST = 60000, PATIENCE = 15000;
+const EVERY = 10000, SLOWEST = 60000, PATIENCE = 15000, LONGEST = 600;
 const WORDS = { infiniband: 'InfiniBand', roce: 'RoCE', pcie: 'PCIe' };
 const SPANS = [{ word: '1 hour', typed: '1h' }, { word: '1 day', typed: '24h' }, { word: '1 week', typed: '7d' }];
 
@@ -155,6 +155,13 @@ function curve(list, width, height) {
 	return { pieces, low, high, known: known.length };
 }
 
+// What the market says of a refusal; what stands before it may say anything, at any length.
+function refusal(body, status) {
+	const text = plain(body?.error?.message || 'the market answered ' + status);
+
+	return text.length > LONGEST ? text.slice(0, LONGEST) + ' …' : text;
+}
+
 // What has no such form is no answer of this market: a proxy's page, say.
 function checked(data) {
 	const good = data && data.object === 'public' && Array.isArray(data.types) && data.types.every((t) =>
@@ -167,7 +174,7 @@ function checked(data) {
 
 if (typeof module !== 'undefined')
 	module.exports = { plain, dollars, perUnit, unitOf, count, clock, bytes, facts, command, headline, ago, pause,
-		levels, curve, checked };
+		levels, curve, refusal, checked };
 
 // ---- What is on the page ------------------------------------------------------------------------
 
@@ -458,7 +465,7 @@ async function read() {
 		const body = await answer.json().catch(() => null);
 
 		if (!answer.ok)
-			throw new Error(plain(body?.error?.message || 'it answered ' + answer.status));
+			throw new Error(refusal(body, answer.status));
 		return checked(body);
 	} catch (e) {
 		throw e.name === 'AbortError' ? new Error('it did not answer in ' + PATIENCE / 1000 + ' s') :
