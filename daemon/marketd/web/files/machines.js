@@ -124,7 +124,8 @@ function tally(hosts, now) {
 }
 
 if (typeof module !== 'undefined')
-	module.exports = { agentsAtOnce, offered, saleOf, soldUntil, unsold, fresh, ofAll, holders, machineFacts, gpusOf, tally };
+	module.exports = { agentsAtOnce, offered, saleOf, soldUntil, unsold, fresh, ofAll, holders,
+		machineFacts, gpusOf, tally };
 
 // ---- Actions --------------------------------------------------------------------------------------
 
