@@ -35,8 +35,6 @@ libcli_la_SOURCES += \
 	cli/trade/resume_file.h \
 	cli/trade/rows_list.c \
 	cli/trade/rows_list.h \
-	cli/trade/monthcap.c \
-	cli/trade/monthcap.h \
 	cli/trade/scopes.c \
 	cli/trade/scopes.h \
 	cli/trade/sku_list.c \

@@ -592,9 +592,9 @@ struct model_token_new {
 	const char *name;                     /* NULL: none */
 	const char *const *scopes;
 	size_t scope_count;
-	int64_t seconds;                      /* of life; 0: the market's default; -1: no end */
-	bool capped;
+	int64_t seconds; /* of life; 0: the market's default; -1: no end */
 	int64_t cap;
+	bool capped;
 };
 
 #endif

@@ -11,7 +11,7 @@ ci() { NANOPOD_TOKEN=$CI timeout -k 5 100 "$NANOPOD" "$@" </dev/null; }
 np() { timeout -k 5 100 "$NANOPOD" "$@" </dev/null; }
 spent() { np token list -o json | jq -r --arg n "${1-ci}" '.[] | select(.name == $n) | .spent + " " + (.cap // "none")'; }
 buys() { ci buy -t richmond -d "$1" -p 2.10 -y --no-wait --no-instances --name "$2"; }
- 
+
 run_is 2 "what is no amount" np token create ci --cap 20/week
 like "$err" "'20/week' is not an amount for a calendar month" "is said"
 run_is 0 "a token with a cap" np token create ci --scope read,trade,nodes --cap 50/month -q

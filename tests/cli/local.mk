@@ -24,7 +24,8 @@ $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 
 # Asking the market: tests/lib/marketd.sh runs a real one.
 cli_market_tests = tests/cli/account.t tests/cli/admin.t tests/cli/alerts.t tests/cli/announce.t \
-	tests/cli/api.t tests/cli/audit.t tests/cli/balance.t tests/cli/cap.t tests/cli/topup.t tests/cli/alertsend.t tests/cli/burn.t \
+	tests/cli/api.t tests/cli/audit.t tests/cli/balance.t tests/cli/cap.t \
+	tests/cli/topup.t tests/cli/alertsend.t tests/cli/burn.t \
 	tests/cli/events.t tests/cli/ledger.t tests/cli/login.t \
 	tests/cli/meter.t tests/cli/meterspool.t tests/cli/overview.t tests/cli/token.t
 TESTS += $(cli_market_tests)

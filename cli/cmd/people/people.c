@@ -7,7 +7,6 @@
 #include "cli/frame/cell.h"
 #include "cli/frame/print.h"
 #include "cli/trade/market_link.h"
-#include "cli/trade/monthcap.h"
 #include "cli/trade/rows_list.h"
 #include "cli/trade/scopes.h"
 

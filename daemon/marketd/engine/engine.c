@@ -8,7 +8,6 @@
 #include "marketd/engine/rules/drain.h"
 #include "marketd/engine/rules/order.h"
 #include "marketd/engine/rules/account.h"
-#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/grant.h"
 #include "marketd/engine/procure/procure.h"
 #include "marketd/engine/rules/release.h"

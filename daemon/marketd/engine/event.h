@@ -27,6 +27,8 @@ enum {
 	RULES_NEWEST = 3,        /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
+/* The most that all balances may add up to, so that none can pass 64 bits. */
+#define MONEY_MAX INT64_C(4000000000000000000)
 #define PAYMENT_MAX INT64_C(500000000000000000) /* micro-dollars, and steps, of a part of a payment */
 
 enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a policy of 0 means, and the most */

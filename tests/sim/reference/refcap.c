@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tokens and people of the reference market may spend in a month: a list of all that was spent. See reference.h. */
+/* What tokens and people of the reference market may spend in a month, from a list of what was. See reference.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -10,15 +10,6 @@
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
-int np_cap_apply(struct api *api, const struct request *q, uint64_t account, uint64_t whom, int64_t micros,
-	struct fail *why)
-{
-	struct event ev = { .kind = EVENT_CAP, .account = account, .subject = whom, .u.cap.micros = micros };
-
-	ev.text = body_text(q->body, "reason");
-	return api_apply(api, q, &ev, NULL, why);
-}
-
 /* The request's cap; null is none. */
 static bool caps_read(const struct request *q, struct reply *r, int64_t *micros)
 {

@@ -126,6 +126,15 @@ json_t *np_token_issue(struct api *api, const struct request *q, struct reply *r
 	return o;
 }
 
+int np_cap_apply(struct api *api, const struct request *q, uint64_t account, uint64_t whom, int64_t micros,
+	struct fail *why)
+{
+	struct event ev = { .kind = EVENT_CAP, .account = account, .subject = whom, .u.cap.micros = micros };
+
+	ev.text = body_text(q->body, "reason");
+	return api_apply(api, q, &ev, NULL, why);
+}
+
 /* A new token gets its cap before anybody has the token; without it, it ends. */
 static int np_tokens_cap(struct api *api, const struct request *q, struct reply *r, uint64_t account, int64_t micros,
 	json_t *o)

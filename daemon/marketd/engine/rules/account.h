@@ -17,17 +17,16 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why);
 enum { TOKEN_KEY = 2 * TOKEN_HASH + 1 };
 const char *token_key(const uint8_t hash[TOKEN_HASH], char room[TOKEN_KEY]);
 
-/* The most that all balances may add up to, so that none can pass 64 bits. */
-#define MONEY_MAX INT64_C(4000000000000000000)
 bool account_too_much(const struct engine *e, int64_t more); /* with so much more of it */
 
 /* payment.c: what a payment service took for an account, and gave back. */
 int payment_note(struct engine *e, const struct event *ev, struct fail *why);
 
-/* people.c: the people of an account, and invitations to become one. */
+/* people.c: the people of an account, invitations to become one, and what each may spend. */
 int person_make(struct engine *e, const struct event *ev, struct fail *why);
 int person_change(struct engine *e, const struct event *ev, struct fail *why);
 int person_remove(struct engine *e, const struct event *ev, struct fail *why);
+int cap_set(struct engine *e, const struct event *ev, struct fail *why); /* of a person or a token */
 int invitation_make(struct engine *e, const struct event *ev, struct fail *why);
 int invitation_end(struct engine *e, const struct event *ev, struct fail *why);
 void invitation_forget(struct engine *e); /* those that are over */

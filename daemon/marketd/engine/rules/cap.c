@@ -5,9 +5,6 @@
 #include "base/str.h"
 #include "market/money.h"
 #include "market/reason.h"
-#include "marketd/engine/rules/account.h"
-#include "marketd/engine/rules/check.h"
-#include "marketd/engine/rules/trade.h"
 
 enum { DAY = 1440 };
 
@@ -56,6 +53,13 @@ static struct cap_whom cap_whom(const struct engine *e, uint64_t token)
 	if (x)
 		w.list[w.count++] = &x->spending;
 	return w;
+}
+
+bool cap_is_of(const struct engine *e, uint64_t token, const struct spending *s)
+{
+	struct cap_whom w = cap_whom(e, token);
+
+	return (w.count > 0 && w.list[0] == s) || (w.count > 1 && w.list[1] == s);
 }
 
 int64_t cap_counts(const struct engine *e, uint64_t token)
@@ -142,46 +146,4 @@ int cap_check(const struct engine *e, const struct order *o, int64_t need, struc
 	if (!o->month || need <= cap_left(e, o->token, o->month))
 		return 0;
 	return cap_refuse(e, t, need > cap_left_of(e, &t->spending) ? NULL : x, need, why);
-}
-
-/* ---- Setting -------------------------------------------------------------------------------- */
-
-/* What the resting buys hold that count for it comes back. */
-static void cap_stop_buying(struct engine *e, struct live_account *a, const struct spending *s)
-{
-	struct live_order *o;
-
-	for (uint64_t after = 0; (o = rank_after(&a->own[ORDERS], after));) {
-		struct cap_whom w = o->pub.month ? cap_whom(e, o->pub.token) : (struct cap_whom){ 0 };
-
-		after = o->pub.id;
-		for (size_t i = 0; i < w.count && o->pub.side == SIDE_BUY; i++)
-			if (w.list[i] == s) {
-				trade_close(e, o, ORDER_CANCELLED, REASON_OVER_CAP);
-				break;
-			}
-	}
-}
-
-int cap_set(struct engine *e, const struct event *ev, struct fail *why)
-{
-	struct token *t = world_token(e, ev->subject);
-	struct person *x = world_person(e, ev->subject);
-	int64_t micros = ev->u.cap.micros;
-	struct spending *s = t ? &t->spending : x ? &x->spending : NULL;
-	int rc = check_account(e, ev, why);
-
-	if (rc)
-		return rc;
-	if (!s || (t ? t->account : x->account) != ev->account)
-		return fail_set(why, REASON_NOT_FOUND, "no such person or token");
-	if (t && t->revoked)
-		return fail_set(why, REASON_WRONG_STATE, "the token is revoked");
-	if (micros < -1 || micros > MONEY_MAX)
-		return fail_set(why, REASON_INVALID, "a cap is not below 0, and can be counted");
-	s->capped = micros >= 0;
-	s->cap = s->capped ? micros : 0;
-	if (s->capped && (!s->cap || cap_spent(e, s) > s->cap))
-		cap_stop_buying(e, world_account(e, ev->account), s);
-	return 0;
 }

@@ -6,10 +6,11 @@
 #include "base/fail.h"
 #include "marketd/engine/live/world.h"
 
-int cap_set(struct engine *e, const struct event *ev, struct fail *why);
-
 /* The month in which what a token buys now counts for it; 0: it counts for nobody. */
 int64_t cap_counts(const struct engine *e, uint64_t token);
+
+/* Whether what a token buys counts there. */
+bool cap_is_of(const struct engine *e, uint64_t token, const struct spending *s);
 
 /* What a buy of that month by the token may still cost. */
 int64_t cap_left(const struct engine *e, uint64_t token, int64_t month);

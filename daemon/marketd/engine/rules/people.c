@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The people of an account, and invitations to become one. */
+/* The people of an account, invitations to become one, and what each may spend. */
 #include "marketd/engine/rules/account.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "market/reason.h"
+#include "marketd/engine/rules/cap.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
+#include "marketd/engine/rules/trade.h"
 
 static int people_check_roles(int32_t roles, struct fail *why)
 {
@@ -229,4 +231,41 @@ void invitation_forget(struct engine *e)
 		if (i->expires <= e->minute * 60)
 			invitation_drop(e, i);
 	}
+}
+
+/* ---- Caps -------------------------------------------------------------------------------- */
+
+/* What the resting buys hold that count for it comes back. */
+static void cap_stop_buying(struct engine *e, struct live_account *a, const struct spending *s)
+{
+	struct live_order *o;
+
+	for (uint64_t after = 0; (o = rank_after(&a->own[ORDERS], after));) {
+		after = o->pub.id;
+		if (o->pub.side == SIDE_BUY && o->pub.month && cap_is_of(e, o->pub.token, s))
+			trade_close(e, o, ORDER_CANCELLED, REASON_OVER_CAP);
+	}
+}
+
+int cap_set(struct engine *e, const struct event *ev, struct fail *why)
+{
+	struct token *t = world_token(e, ev->subject);
+	struct person *x = world_person(e, ev->subject);
+	int64_t micros = ev->u.cap.micros;
+	struct spending *s = t ? &t->spending : x ? &x->spending : NULL;
+	int rc = check_account(e, ev, why);
+
+	if (rc)
+		return rc;
+	if (!s || (t ? t->account : x->account) != ev->account)
+		return fail_set(why, REASON_NOT_FOUND, "no such person or token");
+	if (t && t->revoked)
+		return fail_set(why, REASON_WRONG_STATE, "the token is revoked");
+	if (micros < -1 || micros > MONEY_MAX)
+		return fail_set(why, REASON_INVALID, "a cap is not below 0, and can be counted");
+	s->capped = micros >= 0;
+	s->cap = s->capped ? micros : 0;
+	if (s->capped && (!s->cap || cap_spent(e, s) > s->cap))
+		cap_stop_buying(e, world_account(e, ev->account), s);
+	return 0;
 }

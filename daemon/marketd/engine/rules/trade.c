@@ -125,6 +125,22 @@ static int64_t count_on(int64_t sum, int64_t more)
 	return sum > INT64_MAX - more ? INT64_MAX : sum + more;
 }
 
+/* What both orders have filled. */
+static void trade_count(struct engine *e, struct live_order *buy, struct live_order *sell, const struct slice *s,
+	int64_t own, bool from_hold)
+{
+	int64_t minutes = s->end - s->start;
+
+	buy->pub.filled_minutes += minutes;
+	buy->pub.filled_cost += own;
+	if (from_hold)
+		buy->pub.hold -= sure_mul(buy->pub.price, minutes);
+	sell->pub.filled_minutes = count_on(sell->pub.filled_minutes, minutes);
+	sell->pub.filled_cost = count_on(sell->pub.filled_cost, sure_mul(s->price, minutes));
+	sell->pub.status = ORDER_PARTIALLY_FILLED;
+	live_order_touch(e, sell);
+}
+
 static void sell_slice(struct engine *e, struct live_order *buy, const struct slice *s, bool from_hold)
 {
 	struct live_order *sell = world_order(e, s->order);
@@ -179,14 +195,7 @@ static void sell_slice(struct engine *e, struct live_order *buy, const struct sl
 			.block = stays && order_block(&sell->pub),
 			.interruptible = stays,
 			.granted = made->pub.grant });
-	buy->pub.filled_minutes += s->end - s->start;
-	buy->pub.filled_cost += own;
-	if (from_hold)
-		buy->pub.hold -= sure_mul(buy->pub.price, s->end - s->start);
-	sell->pub.filled_minutes = count_on(sell->pub.filled_minutes, s->end - s->start);
-	sell->pub.filled_cost = count_on(sell->pub.filled_cost, cost);
-	sell->pub.status = ORDER_PARTIALLY_FILLED;
-	live_order_touch(e, sell);
+	trade_count(e, buy, sell, s, own, from_hold);
 	emit_trade(e, &made->pub, cost, own);
 }
 

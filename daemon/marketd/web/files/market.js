@@ -13,7 +13,8 @@ const REASONS = { no_capacity: 'not so many nodes are on sale in that time', pri
 	hosts_sold: 'the same machines are not for sale in that time', not_owned:
 		'the reservation does not own that much',
 	insufficient_funds: 'the balance does not cover it', over_max_total:
-		'it would cost more than the maximum total',
+		'it would cost more than the maximum total', over_cap:
+		'it costs more than may be spent in this month',
 	limit_reached: 'it exceeds a limit of the market', no_buyer: 'nobody buys it at that price', expired:
 		'its time is over',
 	no_room: 'the machine no longer holds what it has on sale', suspended: 'the account is suspended' };
