@@ -37,7 +37,7 @@ done
 like "$err" 'never' "says what is understood"
 run_is 2 "create without a name" token create
 run_is 2 "an action that is none" token make x
-like "$err" 'list, create and revoke|did you mean' "says which there are"
+like "$err" 'list, create, cap and revoke|did you mean' "says which there are"
 run_is 4 "no more than one has" token create x --scope admin
 is "$(asked POST /np/v1/tokens | head -n 1)" 4 "(what is wrong here is not asked there)"
 
