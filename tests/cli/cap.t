@@ -48,33 +48,48 @@ run_is 4 "the token itself" ci token cap ci none
 run_is 3 "no such token" np token cap nobody 5/month
 run_is 2 "below 0" np token cap ci -5/month
 
+# ---- A browser that signed in with the token ----
+as "$CI" POST /np/v1/session >/dev/null
+cookie=$(http_header Set-Cookie | sed -n 's/^\(__Host-nanopod=[^;]*\);.*/\1/p')
+pool=$(as "$CI" GET '/v2/pools?limit=50' | json '.data[0].id')
+page_order() {
+	http_call "$NANOPOD_URL" POST "$1" "{\"pool\":\"$pool\",\"side\":\"buy\",\"instance_sku\":\"$SKU\",\"limit_price_dollars_per_node_hour\":\"14.400000\",
+		\"allocation_schedule_delta\":[{\"start_at\":$((NOW + HOUR)),\"end_at\":$((NOW + HOUR + $2)),\"node_count\":1}]}" \
+		-H "Cookie: $cookie" -H 'Nanopod-Page: 1'
+}
+like "$(page_order /np/v1/quote 7200 | json .reason)" "over_cap" "hears the same before"
+page_order /v2/orders 7200 >"$TMP/refused"
+is "$(http_status) $(json .error.code <"$TMP/refused")" "402 over_cap" "and is refused the same" || diag "$(cat "$TMP/refused")"
+page_order /v2/orders 900 >/dev/null
+is "$(http_status) $(spent)" "201 39.600000 50.000000" "what it buys counts for the token"
+
 # ---- Killed, and started again ----
 marketd_kill
 marketd_start --test-clock=$NOW || exit 1
-is "$(spent)" "36.000000 50.000000" "the market knows it after kill -9"
+is "$(spent)" "39.600000 50.000000" "the market knows it after kill -9"
 run_is 7 "and refuses" buys 2h two
 
 # ---- A lower cap ----
 run_is 0 "a lower cap" np token cap ci 30/month --reason "too much"
-is "$(spent)" "28.800000 30.000000" "ends what rests, and its money comes back"
+is "$(spent)" "32.400000 30.000000" "ends what rests, and its money comes back"
 run_is 0 "the order" ci orders --all --status cancelled -o json
 like "$out" "over_cap" "says why"
 like "$(cat "$MARKETD_LOG")" "audit: token tok_[^ ]* of account 'acme' may spend .30.00 a month: too much, by token" "the audit log says who, and why"
 
 # ---- A procurement spends for the token that made it ----
-run_is 0 "none" np token cap ci 45/month
+run_is 0 "none" np token cap ci 48.60/month
 run_is 0 "a procurement" ci procurement create farm -t richmond -n 1 -p 1.80 -y
-is "$(spent)" "43.200000 45.000000" "buys its hour"
+is "$(spent)" "46.800000 48.600000" "buys its hour"
 clock $((NOW + 2 * HOUR))
-like "$(spent)" "^4[34][.][0-9]* 45.000000" "and later as much as the cap leaves"
+like "$(spent)" "^4[678][.][0-9]* 48.600000" "and later as much as the cap leaves"
 run_is 0 "it" np procurement show farm -o json
 like "$out" "may be spent in this month" "says why"
 
 # ---- The month turns ----
 clock 1801440000
-is "$(spent)" "0.000000 45.000000" "in a new month nothing is spent"
+is "$(spent)" "0.000000 48.600000" "in a new month nothing is spent"
 NOW=1801440000
 for i in $(as "$FOUNDRY" GET /np/v1/hosts | jq -r '.data[].id'); do offer "$i" 14.400000 >/dev/null; done
 run_is 0 "and it buys again" buys 1h three
-like "$(spent)" "^(14.4|28.8)00000 45" "which counts" # with the procurement's hour, if that was first
+like "$(spent)" "^(14.4|28.8)00000 48" "which counts" # with the procurement's hour, if that was first
 done_testing
