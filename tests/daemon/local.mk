@@ -38,14 +38,14 @@ tests_daemon_pin_LDADD = libmarket.la libbase.la $(JANSSON_LIBS)
 
 # What is kept: check, backup, restore, disks that are full; markets of earlier versions.
 TESTS += tests/daemon/monitoring.t tests/daemon/oplog.t tests/daemon/store.t tests/daemon/upgrade.t \
-	tests/daemon/upgradepay.t tests/daemon/upgradeprice.t
+	tests/daemon/upgradecap.t tests/daemon/upgradepay.t tests/daemon/upgradeprice.t
 tests/daemon/monitoring.log tests/daemon/oplog.log tests/daemon/store.log tests/daemon/upgrade.log \
-	tests/daemon/upgradepay.log tests/daemon/upgradeprice.log: $(market_programs)
+	tests/daemon/upgradecap.log tests/daemon/upgradepay.log tests/daemon/upgradeprice.log: $(market_programs)
 tests/daemon/upgrade.log tests/daemon/upgradepay.log tests/daemon/upgradeprice.log: tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += tests/daemon/monitoring.t tests/daemon/monitoring.yml tests/daemon/monitoring-slow.yml
 EXTRA_DIST += tests/daemon/oplog.t tests/daemon/store.t tests/daemon/upgrade.t tests/daemon/upgradepay.t \
 	tests/daemon/upgradeprice.t tests/fixtures/market/edition1.sql tests/fixtures/market/form6.sql \
-	tests/fixtures/market/form11.sql
+	tests/fixtures/market/form11.sql tests/fixtures/market/form12.sql tests/daemon/upgradecap.t
 
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t \
