@@ -592,8 +592,7 @@ struct model_token_new {
 	const char *name;                     /* NULL: none */
 	const char *const *scopes;
 	size_t scope_count;
-	int64_t seconds; /* of life; 0: the market's default; -1: no end */
-	int64_t cap;
+	int64_t seconds, cap;                 /* of life; 0: the default; -1: no end. cap: where capped */
 	bool capped;
 };
 
