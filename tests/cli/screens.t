@@ -82,6 +82,8 @@ at_all ledger "$NANOPOD" ledger
 np ledger verify >verified 2>&1 || diag "$(cat verified)"
 at_all ledger-verify "$NANOPOD" ledger verify
 at_all token "$NANOPOD" token list
+capped=$("$NANOPOD" token create ci --cap 20/month -q)
+shows overcap 80 env NANOPOD_TOKEN="$capped" "$NANOPOD" buy -t richmond -d 2h -p 2.10 -y --no-wait --no-instances --name over
 at_all events "$NANOPOD" events
 at_all overview env -u NANOPOD_TOKEN "NANOPOD_URL=unix:$MARKETD_SOCKET" "$NANOPOD" admin overview
 at_all failures "$NANOPOD" run -w '127.0.0.[1-3],127.0.1.[1-3,7],127.0.2.[5-9]' --port 1 -- true
