@@ -13,7 +13,8 @@ extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_releas
 	cmd_reservations, cmd_orders, cmd_show, cmd_wait;
 extern const struct command cmd_types, cmd_balance, cmd_topup, cmd_grants, cmd_burn, cmd_ledger, cmd_report,
 	cmd_statement, cmd_invoice, cmd_events, cmd_api;
-extern const struct command cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_token, cmd_audit;
+extern const struct command cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_personhood;
+extern const struct command cmd_token, cmd_audit;
 extern const struct command cmd_admin, cmd_host;
 extern const struct command cmd_provision, cmd_autoscale, cmd_kubeconfig;
 extern const struct command cmd_nodes, cmd_top, cmd_alerts, cmd_tunnel, cmd_console, cmd_replace, cmd_local;
@@ -42,6 +43,7 @@ static const struct command *const commands[] = {
 	&cmd_whoami,
 	&cmd_people,
 	&cmd_invite,
+	&cmd_personhood,
 	&cmd_token,
 	&cmd_audit,
 	&cmd_balance,

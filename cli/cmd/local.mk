@@ -63,6 +63,7 @@ nanopod_SOURCES += \
 	cli/cmd/people/login_person.h \
 	cli/cmd/people/logout.c \
 	cli/cmd/people/people.c \
+	cli/cmd/people/personhood.c \
 	cli/cmd/price.c \
 	cli/cmd/procurement/procurement.c \
 	cli/cmd/procurement/procurement.h \

@@ -26,8 +26,8 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/serve.h \
 	daemon/marketd/tables.c
 libmarketd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-libmarketd_la_LIBADD = libproxy.la libmarkethttp.la libapi.la liboidc.la libstripe.la libpassport.la liboutward.la libseries.la \
-	libpolicy.la libgateway.la \
+libmarketd_la_LIBADD = libproxy.la libmarkethttp.la libapi.la liboidc.la libstripe.la liboutward.la libseries.la \
+	libpassport.la libpolicy.la libgateway.la \
 	libstore.la libengine.la libmarket.la libconf.la libbase.la \
 	$(MICROHTTPD_LIBS) $(JANSSON_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS)
 

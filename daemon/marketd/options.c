@@ -46,6 +46,10 @@ enum opt {
 	OPT_STRIPE_KEY,
 	OPT_STRIPE_SECRET,
 	OPT_STRIPE_URL,
+	OPT_PASSPORT_KEY,
+	OPT_PASSPORT_SCORER,
+	OPT_PASSPORT_URL,
+	OPT_PUBLIC_URL,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -87,6 +91,10 @@ static const struct option rows[] = {
 	{ "stripe-key-file", required_argument, NULL, OPT_STRIPE_KEY },
 	{ "stripe-webhook-secret-file", required_argument, NULL, OPT_STRIPE_SECRET },
 	{ "stripe-url", required_argument, NULL, OPT_STRIPE_URL },
+	{ "passport-key-file", required_argument, NULL, OPT_PASSPORT_KEY },
+	{ "passport-scorer", required_argument, NULL, OPT_PASSPORT_SCORER },
+	{ "passport-url", required_argument, NULL, OPT_PASSPORT_URL },
+	{ "public-url", required_argument, NULL, OPT_PUBLIC_URL },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -141,6 +149,12 @@ static const char help[] =
 	"  --stripe-webhook-secret-file FILE\n"
 	"                      secrets of the webhook, one a line; SIGHUP reads both files again\n"
 	"  --stripe-url URL    ask this server instead of Stripe's (default: " CHECKOUT_STRIPE ")\n"
+	"  --passport-key-file FILE\n"
+	"                      ask Human Passport for scores of addresses; FILE has the market's key there\n"
+	"  --passport-scorer ID\n"
+	"                      the market's scorer there\n"
+	"  --passport-url URL  ask this server instead of Human Passport's (default: " PASSPORT_URL ")\n"
+	"  --public-url URL    where people reach the market (default: the first address of --listen)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
 	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
 	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
@@ -250,6 +264,35 @@ static int read_stripe(struct options *o, int opt, const char *text)
 	return -1;
 }
 
+static int read_passport(struct options *o, int opt, const char *text)
+{
+	if (opt == OPT_PASSPORT_KEY) {
+		o->passport.key_file = text;
+		return -1;
+	}
+	if (opt == OPT_PASSPORT_SCORER) {
+		o->passport.scorer = text;
+		return passport_scorer_valid(text)
+			? -1
+			: options_complain("passport-scorer", text, "the id of a scorer: letters, digits, '-' and '_'");
+	}
+	o->passport.url = text;
+	return stripe_url_valid(text)
+		? -1
+		: options_complain("passport-url", text, "https://…, or http://127.0.0.1… on this machine");
+}
+
+/* It stands in texts that people sign, so it has no more than a host and a path. */
+static int read_public_url(struct options *o, const char *text)
+{
+	size_t head = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+
+	o->public_url = text;
+	if (head && text[head] && text[head] != '/' && strlen(text) <= 200 && !strpbrk(text, " ?#@\"<>\\\t\r\n"))
+		return -1;
+	return options_complain("public-url", text, "https://HOST, as people type it");
+}
+
 static int read_number_option(struct options *o, int opt, const char *text)
 {
 	long n = 0;
@@ -330,6 +373,12 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_STRIPE_SECRET:
 	case OPT_STRIPE_URL:
 		return read_stripe(o, opt, text);
+	case OPT_PASSPORT_KEY:
+	case OPT_PASSPORT_SCORER:
+	case OPT_PASSPORT_URL:
+		return read_passport(o, opt, text);
+	case OPT_PUBLIC_URL:
+		return read_public_url(o, text);
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)
 			? -1
@@ -435,6 +484,10 @@ static int check_together(struct options *o)
 		fputs("nanopod-marketd: give both --stripe-key-file and --stripe-webhook-secret-file\n", stderr);
 		return USAGE;
 	}
+	if (!o->passport.key_file != !o->passport.scorer) {
+		fputs("nanopod-marketd: give both --passport-key-file and --passport-scorer\n", stderr);
+		return USAGE;
+	}
 	if (!*o->name || strlen(o->name) > 100) {
 		fputs("nanopod-marketd: --name needs 1 to 100 bytes\n", stderr);
 		return USAGE;
@@ -464,6 +517,7 @@ int options_read(struct options *o, int argc, char **argv)
 	o->level = LOG_INFO;
 	o->signin.life = SIGN_IN_DAYS * 86400;
 	o->stripe.url = CHECKOUT_STRIPE;
+	o->passport.url = PASSPORT_URL;
 	o->snapshot_every = -1;
 	while (rc < 0 && (opt = getopt_long(argc, argv, "", rows, NULL)) != -1)
 		rc = read_option(o, opt, optarg);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "marketd/api/may/quota.h"
 #include "marketd/oidc/issuer.h"
+#include "marketd/passport/passport.h"
 #include "marketd/stripe/checkout.h"
 
 enum { OPTIONS_LISTEN_MAX = 8, OPTIONS_PATH_MAX = 4096 };
@@ -32,6 +33,8 @@ struct options {
 	struct issuer_settings issuer; /* url NULL: none */
 	struct signin_settings signin;
 	struct stripe_settings stripe; /* no files: none */
+	struct passport_settings passport; /* no key: none */
+	const char *public_url;            /* NULL: what it listens on */
 	bool insecure, test_clock, private_book;
 	int64_t test_start;            /* --test-clock=UNIX: when a new market begins; 0: now */
 	long snapshot_every;           /* -1: the market's default */

@@ -22,6 +22,7 @@
 #include "marketd/oidc/codes.h"
 #include "marketd/oidc/issuer.h"
 #include "marketd/outward/outward.h"
+#include "marketd/passport/passport.h"
 #include "marketd/policy/opa.h"
 #include "marketd/policy/rules.h"
 #include "marketd/series/series.h"
@@ -166,7 +167,7 @@ static int open_market(struct server *s, struct fail *f)
 		.test_clock = s->o->test_clock,
 		.private_book = s->o->private_book,
 		.signin = &s->o->signin,
-		.listens = s->first,
+		.listens = s->o->public_url ? s->o->public_url : s->first,
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
@@ -219,6 +220,8 @@ static void serve_new_secrets(struct server *s)
 		log_at(s->log, LOG_ERROR, "keeping the old secrets of Stripe: %s", f.text);
 	else if (s->api.stripe)
 		log_at(s->log, LOG_INFO, "read the secrets of Stripe again");
+	if (s->api.passport && passport_reload(s->api.passport, &f) != 0)
+		log_at(s->log, LOG_ERROR, "keeping the old key of Human Passport: %s", f.text);
 }
 
 static void serve_take_keys(struct server *s, const struct certificate *c)
@@ -449,6 +452,8 @@ static void serve_turn(struct server *s)
 	outward_turn(s->api.outward);
 	if (s->api.issuer)
 		issuer_turn(s->api.issuer, clock_ms());
+	s->api.now_ms = clock_ms();
+	np_personhood_turn(&s->api);
 	s->api.errands_ended = outward_ended(s->api.outward);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {
@@ -474,6 +479,8 @@ static void close_all(struct server *s)
 	api_close(&s->api);
 	opa_free(s->api.opa);
 	codes_free(s->api.codes);
+	np_personhood_close(&s->api);
+	passport_free(s->api.passport);
 	stripe_free(s->api.stripe);
 	issuer_free(s->api.issuer);
 	outward_free(s->api.outward);
@@ -513,6 +520,8 @@ int serve(const struct options *o, const struct log *log)
 		rc = opa_new(&s.api.opa, o->opa, s.api.outward, log, &f);
 	if (rc == 0 && o->stripe.key_file)
 		rc = stripe_new(&s.api.stripe, &o->stripe, s.api.outward, log, &f);
+	if (rc == 0 && o->passport.key_file)
+		rc = passport_new(&s.api.passport, &o->passport, s.api.outward, &f);
 	rc = rc ? rc : open_series(&s, &f);
 	rc = rc ? rc : open_http(&s, &f);
 	if (rc == 0) {

@@ -45,6 +45,12 @@ int doc_show_at(const struct doc *d, long at, struct buf *out);
 const char *doc_text(const struct doc *d, const char *name);
 bool doc_number(const struct doc *d, const char *name, int64_t *out); /* false: it has no such whole number */
 
+/* GET /np/v1/personhood. */
+struct model_personhood {
+	const char *account, *state, *score, *passing, *address, *person, *checked_at, *problem;
+	int64_t end_at;
+};
+
 /* 0, or -EPROTO with a sentence that names the field; *out is untouched then. */
 int wire_sku(struct doc *d, long at, struct model_sku *out, struct fail *f);
 int wire_availability(struct doc *d, long at, struct model_availability *out, struct fail *f);
@@ -73,6 +79,7 @@ int wire_whoami(struct doc *d, long at, struct model_whoami *out, struct fail *f
 int wire_person(struct doc *d, long at, struct model_person *out, struct fail *f);
 int wire_invitation(struct doc *d, long at, struct model_invitation *out, struct fail *f);
 int wire_signed_in(struct doc *d, const char **token, struct fail *f); /* the token alone */
+int wire_personhood(struct doc *d, long at, struct model_personhood *out, struct fail *f);
 int wire_market(struct doc *d, long at, struct model_market *out, struct fail *f);
 int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f);
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f);

@@ -2,6 +2,7 @@
 /* People, invitations, and what a sign-in brings. */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "market/wire_part.h"
 
@@ -34,6 +35,32 @@ int wire_person(struct doc *d, long at, struct model_person *out, struct fail *f
 int wire_person_in(struct doc *d, struct json_t *o, struct model_person *out, struct fail *f)
 {
 	return o ? wire_fields(d, o, people, "a person", out, f) : 0;
+}
+
+int wire_personhood(struct doc *d, long at, struct model_personhood *out, struct fail *f)
+{
+	static const struct wire_field fields[] = {
+		FIELD(model_personhood, "account_name", TEXT, NEEDED, account),
+		FIELD(model_personhood, "state", TEXT, NEEDED, state),
+		FIELD(model_personhood, "score", TEXT, MAY, score),
+		FIELD(model_personhood, "address", TEXT, MAY, address),
+		FIELD(model_personhood, "person", TEXT, MAY, person),
+		FIELD(model_personhood, "checked_at", TEXT, MAY, checked_at),
+		FIELD(model_personhood, "problem", TEXT, MAY, problem),
+		FIELD(model_personhood, "end_at", INT, MAY, end_at),
+		{ 0 },
+	};
+	struct model_personhood made = { 0 };
+	struct json_t *o = wire_object(d, at, "a personhood", f);
+	int rc = o ? wire_fields(d, o, fields, "a personhood", &made, f) : -EPROTO;
+
+	if (rc)
+		return rc;
+	made.passing = wire_shown(d, o, "passing");
+	if (made.passing && strcmp(made.passing, "null") == 0)
+		made.passing = NULL;
+	*out = made;
+	return 0;
 }
 
 int wire_invitation(struct doc *d, long at, struct model_invitation *out, struct fail *f)

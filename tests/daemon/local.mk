@@ -52,6 +52,7 @@ daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t
 	tests/daemon/live.t tests/daemon/nptrade.t tests/daemon/overview.t tests/daemon/page.t tests/daemon/report.t \
 	tests/daemon/session.t tests/daemon/signin.t tests/daemon/signincap.t tests/daemon/signinpage.t \
 	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/promise.t tests/daemon/proof.t \
+	tests/daemon/personhood.t \
 	tests/daemon/sampled.t tests/daemon/sdk.t tests/daemon/series.t tests/daemon/stranger.t \
 	tests/daemon/stripe.t tests/daemon/undelivered.t tests/daemon/waiting.t \
 	tests/daemon/v0.t tests/daemon/v1.t
@@ -62,6 +63,7 @@ check_PROGRAMS += tests/daemon/answer
 tests_daemon_answer_SOURCES = tests/daemon/answer.c
 tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.mjs tests/daemon/person.mjs \
+	tests/daemon/personhood.mjs \
 	tests/daemon/stripe.mjs tests/daemon/waiting.py tests/daemon/waitingcodes.py \
 	tests/daemon/report.py tests/daemon/roles.mjs tests/daemon/sdk.mjs tests/fixtures/roles \
 	tests/lib/npagent.sh tests/lib/told.sh

@@ -68,6 +68,8 @@ struct issuer;
 struct nonces;
 struct opa;
 struct outward;
+struct passport;
+struct personhood;
 struct public_view;
 struct rules;
 struct series;
@@ -130,6 +132,8 @@ struct api {
 	struct outward *outward;       /* what the market asks of others; NULL: nothing */
 	uint64_t errands_ended;        /* how many of those have ended */
 	struct stripe *stripe;         /* who takes money from people; NULL: the operator alone */
+	struct passport *passport;     /* who scores addresses; NULL: nobody does */
+	struct personhood *personhood; /* who/personhood.c: what waits for a signature or a score; NULL: nothing */
 	const char *listens;           /* the market's own address, for a page that leads back; NULL */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */

@@ -101,6 +101,9 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_recheck.c \
 	daemon/marketd/api/who/np_caps.c \
 	daemon/marketd/api/who/np_people.c \
+	daemon/marketd/api/who/np_personhood.c \
+	daemon/marketd/api/who/personhood.c \
+	daemon/marketd/api/who/personhood.h \
 	daemon/marketd/api/np/np_report.c \
 	daemon/marketd/api/who/np_signin.c \
 	daemon/marketd/api/who/np_signin_page.c \

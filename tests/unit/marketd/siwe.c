@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose address signed: the vectors of EIP-55, signatures that the libraries ethers and viem made, and all that somebody
- * else may make of them; the text of EIP-4361; and scores as the service may write them, and as it may not.
+ * Whose address signed: the vectors of EIP-55, a signature that the libraries ethers and viem made, and all that
+ * somebody else may make of it; the text of EIP-4361; and scores as the service may write them, and as it may not.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -22,6 +22,7 @@ extern const struct route api_np_payment_routes[];  /* np_payments.c: money by a
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
 extern const struct route api_np_grant_routes[];    /* np_grants.c: grants, what is known of accounts */
+extern const struct route api_np_personhood_routes[]; /* who/np_personhood.c: addresses, their scores */
 extern const struct route api_np_audit_routes[];    /* np_audit.c: who did what */
 extern const struct route api_np_announce_routes[]; /* np_announce.c: what the operator says */
 extern const struct route api_np_drain_routes[];    /* np_drain.c: hosts that go out of service */
@@ -116,6 +117,16 @@ void np_tokens_end_sessions(struct api *api, const struct request *q, uint64_t a
 
 /* The invitation with this code; NULL: none is open. */
 const struct invitation *np_invitation_of(const struct engine *e, const char *code);
+
+/* ---- Facts ------------------------------------------------------------------------------- */
+
+/* Each given fact, {"value", "end_at"}, replaces the old one, null removes it, others stay. 0 or a reason. */
+int np_facts_change(struct api *api, const struct request *q, const struct account *a, const json_t *given,
+	struct fail *why);
+
+/* Call each turn, before requests are answered: asks for scores that are due, and takes what came. */
+void np_personhood_turn(struct api *api);
+void np_personhood_close(struct api *api); /* before api_close() */
 
 /* ---- Cursors ------------------------------------------------------------------------------- */
 
@@ -221,6 +232,7 @@ extern const struct schema schema_np_price[];
 extern const struct schema schema_np_payment[];
 extern const struct schema schema_np_announce[];
 extern const struct schema schema_np_grant[];
+extern const struct schema schema_np_personhood[];
 extern const struct schema schema_np_audit[];
 extern const struct schema schema_np_agent[];
 extern const struct schema schema_np_verify[];

@@ -122,54 +122,66 @@ static bool fact_fits(const json_t *fact)
 		(json_is_string(value) || json_is_number(value) || json_is_boolean(value) || json_is_array(value));
 }
 
-/* Each given fact replaces the old one, null removes it, others stay. */
+int np_facts_change(struct api *api, const struct request *q, const struct account *a, const json_t *given,
+	struct fail *why)
+{
+	struct event ev = { .kind = EVENT_ACCOUNT_FACTS, .account = a->id, .subject = a->id };
+	json_t *kept = a->facts ? json_loads(a->facts, 0, NULL) : json_object(), *fact;
+	const char *name;
+	char *text = NULL;
+	size_t count;
+	int rc = 0;
+
+	if (!kept)
+		return fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	json_object_foreach((json_t *)given, name, fact) if (json_is_null(fact)) json_object_del(kept, name);
+	else json_object_set(kept, name, fact);
+	count = json_object_size(kept);
+	if (count > FACTS_MOST)
+		rc = fail_set(why, REASON_LIMIT, "an account has up to %d facts", FACTS_MOST);
+	else if (count && !(text = json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS)))
+		rc = fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
+	json_decref(kept);
+	ev.text = text;
+	rc = rc ? rc : api_apply(api, q, &ev, NULL, why);
+	free(text);
+	return rc;
+}
+
+/* An address is only as good as the signature that proved it, so nobody writes one down. */
+static int facts_check(const struct request *q, struct reply *r, const char *name, const json_t *fact)
+{
+	if (!fact_name_fits(name))
+		return api_refuse(q, r, REASON_INVALID, "facts",
+			"a fact's name has 1 to 64 lower-case letters, digits and '_', and is not the market's own: "
+			"'%.80s'",
+			name);
+	if (!fact_fits(fact))
+		return api_refuse(q, r, REASON_INVALID, "facts",
+			"a fact is {\"value\": a text, a number, true, false or a list of texts, \"end_at\": Unix "
+			"seconds}, or null: '%.80s' is not",
+			name);
+	if (strcmp(name, "personhood_address") == 0 && !json_is_null(fact))
+		return api_refuse(q, r, REASON_INVALID, "facts",
+			"a signature alone proves an address: 'nanopod personhood prove' of the account does that");
+	if (strcmp(name, "personhood_held") == 0 && !json_is_null(fact))
+		return api_refuse(q, r, REASON_INVALID, "facts",
+			"the market itself holds addresses that were let go; null lets them serve others");
+	return 0;
+}
+
 static int patch_facts(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct account *a = np_find_account(market_engine(api->market), q->parts[0]);
-	json_t *kept, *fact, *given = json_object_get(q->body, "facts");
-	struct event ev = { .kind = EVENT_ACCOUNT_FACTS };
+	const json_t *given = json_object_get(q->body, "facts"), *fact;
 	struct fail why = { 0 };
 	const char *name;
-	char *text;
 	int rc;
 
 	if (!a)
 		return api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%s'", q->parts[0]);
-	kept = a->facts ? json_loads(a->facts, 0, NULL) : json_object();
-	if (!kept)
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
-	json_object_foreach(given, name, fact)
-	{
-		if (!fact_name_fits(name)) {
-			json_decref(kept);
-			return api_refuse(q, r, REASON_INVALID, "facts",
-				"a fact's name has 1 to 64 lower-case letters, digits and '_', and is not the market's "
-				"own: '%.80s'",
-				name);
-		}
-		if (!fact_fits(fact)) {
-			json_decref(kept);
-			return api_refuse(q, r, REASON_INVALID, "facts",
-				"a fact is {\"value\": a text, a number, true, false or a list of texts, \"end_at\": "
-				"Unix seconds}, or null: '%.80s' is not",
-				name);
-		}
-		if (json_is_null(fact))
-			json_object_del(kept, name);
-		else
-			json_object_set(kept, name, fact);
-	}
-	text = json_object_size(kept) ? json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	rc = json_object_size(kept) > FACTS_MOST
-		? fail_set(&why, REASON_LIMIT, "an account has up to %d facts", FACTS_MOST)
-		: 0;
-	if (!rc && json_object_size(kept) && !text)
-		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
-	json_decref(kept);
-	ev.account = ev.subject = a->id;
-	ev.text = text;
-	rc = rc ? rc : api_apply(api, q, &ev, NULL, &why);
-	free(text);
+	json_object_foreach((json_t *)given, name, fact) if (facts_check(q, r, name, fact)) return r->status;
+	rc = np_facts_change(api, q, a, given, &why);
 	return rc ? api_failed(q, r, rc, "facts", &why) : api_json(q, r, 200, facts_json(a));
 }
 
