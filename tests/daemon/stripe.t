@@ -178,8 +178,19 @@ like "$(cat "$MARKETD_LOG")" "audit: event evt_[0-9]* of Stripe is not counted: 
 
 session e 100 eur
 hook "$TMP/event" "$NOW" whsec_one
-is "$(http_status) $(available)" "422 100045.000000" "euros are not dollars"
+is "$(http_status) $(available)" "204 100045.000000" "euros are not dollars"
 like "$(cat "$MARKETD_LOG")" "audit: event evt_[0-9]* of Stripe is not counted: its currency is 'eur'" "and the log says so"
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(operator GET '/np/v1/payments?unclaimed=true' | jq -c '.data[] | [.reference, .amount_dollars, .account]')" \
+	'204 ["cs_e:100eur","0.000000",null]' "and the operator finds what came, once"
+waits() { operator GET "/np/v1/alerts$1" | jq -c '[.data[] | select(.rule | startswith("payment")) | [.rule, .subject.kind, .subject.name, .text, .next]]'; }
+is "$(waits '')" '[["payment_uncounted","payment","cs_e:100eur","Stripe moved 100eur (in the smallest unit), which this market does not count; look at Stripe","nanopod admin payment list"]]' \
+	"and is told of it"
+is "$(waits '?account=acme') $(as "$ACME" GET /np/v1/alerts | grep -c payment_)" "[] 0" "which is no account's matter"
+operator POST /np/v1/payments/cs_e:100eur/claim '{"account":"acme"}' >/dev/null
+is "$(http_status) $(available) $(waits '')" "200 100045.000000 []" "until it is claimed, which moves nothing"
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(available) $(waits '')" "204 100045.000000 []" "for good"
 event checkout.session.completed '{"id":"cs_u","mode":"payment","payment_status":"unpaid","amount_total":100,"currency":"usd","payment_intent":"pi_u"}'
 hook "$TMP/event" "$NOW" whsec_one
 event invoice.created '{"id":"in_1"}'
@@ -242,11 +253,13 @@ event charge.refunded '{"id":"ch_f","payment_intent":"pi_f","amount_refunded":77
 hook "$TMP/event" "$NOW" whsec_one
 is "$(http_status) $(operator GET '/np/v1/payments?unclaimed=true' | jq -r '.data[] | .reference + " " + .amount_dollars + " " + (.account | tostring)')" \
 	"204 pi_f 7.000000 null" "a payment of nobody known waits for the operator"
+is "$(waits '' | jq -c '.[0][:4]')" '["payment_unclaimed","payment","pi_f","Stripe moved $7.00 of a payment of which nobody knows whose it is; '"'payment claim'"' says it"]' \
+	"the operator is told of it"
 as "$ACME" POST /np/v1/payments/pi_f/claim '{"account":"acme"}' >/dev/null
 is "$(http_status)" 403 "an account cannot take it"
 before=$(available stranger)
 operator POST /np/v1/payments/pi_f/claim '{"account":"stranger"}' >/dev/null
-is "$(http_status) $before $(available stranger)" "200 100000.000000 100007.000000" "the operator says whose it is"
+is "$(http_status) $before $(available stranger) $(waits '')" "200 100000.000000 100007.000000 []" "the operator says whose it is"
 operator POST /np/v1/payments/pi_f/claim '{"account":"acme"}' >/dev/null
 is "$(http_status)" 409 "and cannot give it to two"
 

@@ -34,17 +34,17 @@ static const char *webhook_id(const json_t *o, const char *name)
 	return id;
 }
 
-static int webhook_cents(const json_t *o, const char *name, int64_t *cents, struct fail *why)
+static int webhook_cents(const json_t *o, const char *name, struct webhook_news *n, struct fail *why)
 {
-	const json_t *n = json_object_get(o, name);
-	const char *currency = webhook_text(o, "currency");
+	const json_t *x = json_object_get(o, name);
 
-	if (!json_is_integer(n) || json_integer_value(n) < 0 || json_integer_value(n) > CENTS_MAX)
+	n->currency = webhook_text(o, "currency");
+	if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) > CENTS_MAX)
 		return fail_set(why, -EINVAL, "it has no '%s' that can be counted", name);
-	*cents = json_integer_value(n);
-	if (!currency || strcmp(currency, "usd") != 0)
+	n->cents = json_integer_value(x);
+	if (!n->currency || strcmp(n->currency, "usd") != 0)
 		return fail_set(why, -EINVAL, "its currency is '%.20s', and this market counts US dollars",
-			currency ? currency : "?");
+			n->currency ? n->currency : "?");
 	return 0;
 }
 
@@ -52,17 +52,16 @@ static int webhook_cents(const json_t *o, const char *name, int64_t *cents, stru
 static int webhook_paid(const json_t *o, struct webhook_news *n, struct fail *why)
 {
 	const char *mode = webhook_text(o, "mode"), *status = webhook_text(o, "payment_status");
-	int64_t cents = 0;
 	int rc;
 
 	if ((mode && strcmp(mode, "payment") != 0) || !status || strcmp(status, "paid") != 0)
 		return 1;
-	rc = webhook_cents(o, "amount_total", &cents, why);
+	rc = webhook_cents(o, "amount_total", n, why);
 	n->part = webhook_id(o, "id");
 	n->payment = webhook_id(o, "payment_intent");
 	n->step = 1;
-	n->micros = cents * CENT;
-	return rc ? rc : cents ? 0 : 1;
+	n->micros = n->cents * CENT;
+	return rc ? rc : n->cents ? 0 : 1;
 }
 
 /* What became of one refund: where the bank sends it back, Stripe has the money again. */
@@ -70,25 +69,23 @@ static int webhook_refund(const json_t *o, struct webhook_news *n, struct fail *
 {
 	const char *status = webhook_text(o, "status");
 	bool back = status && (strcmp(status, "failed") == 0 || strcmp(status, "canceled") == 0);
-	int64_t cents = 0;
-	int rc = webhook_cents(o, "amount", &cents, why);
+	int rc = webhook_cents(o, "amount", n, why);
 
 	n->part = webhook_id(o, "id");
 	n->step = back ? 2 : 1;
-	n->micros = back ? 0 : -cents * CENT;
-	return rc ? rc : cents ? 0 : 1;
+	n->micros = back ? 0 : -n->cents * CENT;
+	return rc ? rc : n->cents ? 0 : 1;
 }
 
 /* All that was refunded of a charge so far; it does not say which of it failed. */
 static int webhook_refunded(const json_t *o, struct webhook_news *n, struct fail *why)
 {
-	int64_t cents = 0;
-	int rc = webhook_cents(o, "amount_refunded", &cents, why);
+	int rc = webhook_cents(o, "amount_refunded", n, why);
 
 	n->part = webhook_id(o, "id");
-	n->step = cents;
-	n->micros = -cents * CENT;
-	return rc ? rc : cents ? 0 : 1;
+	n->step = n->cents;
+	n->micros = -n->cents * CENT;
+	return rc ? rc : n->cents ? 0 : 1;
 }
 
 /* Stripe takes the money when a dispute opens, and gives it back where that is won; an inquiry takes none. */
@@ -96,16 +93,15 @@ static int webhook_disputed(const json_t *o, struct webhook_news *n, struct fail
 {
 	const char *status = webhook_text(o, "status");
 	bool won = status && strcmp(status, "won") == 0, lost = status && strcmp(status, "lost") == 0;
-	int64_t cents = 0;
 	int rc;
 
 	if (!status || str_starts(status, "warning_") || strcmp(status, "prevented") == 0)
 		return 1;
-	rc = webhook_cents(o, "amount", &cents, why);
+	rc = webhook_cents(o, "amount", n, why);
 	n->part = webhook_id(o, "id");
 	n->bare = true;
 	n->step = won || lost ? 2 : 1;
-	n->micros = won ? 0 : -cents * CENT;
+	n->micros = won ? 0 : -n->cents * CENT;
 	return rc;
 }
 

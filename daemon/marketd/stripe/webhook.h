@@ -32,6 +32,8 @@ struct webhook_news {
 	bool bare;                    /* Stripe copies no metadata into such a thing */
 	bool live;                    /* of Stripe's live mode */
 	int64_t step, micros;
+	int64_t cents;        /* of any currency, in its smallest unit; 0 where that cannot be read */
+	const char *currency; /* as Stripe says; NULL: it does not */
 };
 
 /* 0; 1: it moves no money; -EINVAL with a sentence: it cannot be counted, and what else can be read is set. */

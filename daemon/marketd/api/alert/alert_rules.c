@@ -15,6 +15,7 @@ enum { NAMES_BYTES = 64, FOR_MOST = 6 * 86400 /* samples are read seven days bac
 static const char *alert_rules_who(enum alert_of of)
 {
 	return of == ALERT_OF_ANNOUNCEMENT                      ? "all"
+		: of == ALERT_OF_PAYMENT                        ? "operator"
 		: of == ALERT_OF_MACHINE || of == ALERT_OF_HOST ? "provider"
 								: "customer";
 }
@@ -185,8 +186,9 @@ static const struct schema_field alert_rules_fields[] = {
 	{ "rule", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "such as node_gpu_hot" },
 	{ "severity", SCHEMA_ENUM, FIELD_REQUIRED, "critical|warning|info", 0, 0,
 		"of an announcement: as the operator says" },
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement", 0, 0, NULL },
-	{ "who", SCHEMA_ENUM, FIELD_REQUIRED, "customer|provider|all", 0, 0, "who sees it" },
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement|payment", 0, 0,
+		NULL },
+	{ "who", SCHEMA_ENUM, FIELD_REQUIRED, "customer|provider|operator|all", 0, 0, "who sees it" },
 	{ "threshold", SCHEMA_NUMBER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "null: a state, which has none" },
 	{ "unit", SCHEMA_ENUM, FIELD_REQUIRED, "none|celsius|ratio|count|seconds", 0, 0, "of the threshold" },
 	{ "for_seconds", SCHEMA_INTEGER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,

@@ -10,6 +10,7 @@
 #include "market/metric.h"
 #include "market/money.h"
 #include "market/when.h"
+#include "marketd/api/np/np.h"
 #include "marketd/api/render.h"
 #include "marketd/store/watch.h"
 
@@ -138,6 +139,28 @@ static bool alert_balance_blocked(const struct alert_rule *r, const struct alert
 {
 	(void)r;
 	return alert_owes(s, out, true);
+}
+
+/* Money that is nobody's; or what this market cannot count. */
+static bool alert_payment(const struct alert_subject *s, struct alert *out, bool uncounted)
+{
+	out->state = np_payment_uncounted(s->payment);
+	out->since = s->payment->created_at;
+	for (size_t i = 0; i < s->payment->part_count; i++)
+		out->money += s->payment->parts[i].micros;
+	return np_payment_waits(s->payment) && !out->state != uncounted;
+}
+
+static bool alert_payment_unclaimed(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
+{
+	(void)r;
+	return alert_payment(s, out, false);
+}
+
+static bool alert_payment_uncounted(const struct alert_rule *r, const struct alert_subject *s, struct alert *out)
+{
+	(void)r;
+	return alert_payment(s, out, true);
 }
 
 /* ---- Samples ----------------------------------------------------------------------------- */
@@ -269,6 +292,14 @@ const struct alert_rule alert_rules[] = {
 		"{gpus}: {value} of its memory is in use; {threshold} or more for {for}", "nanopod top {name} -g" },
 	{ "node_idle", ALERT_OF_NODE, ALERT_WARNING, ALERT_RATIO, 0.03, 3600, alert_node_idles, 60, 0, true,
 		"its GPUs have done less than {threshold} for {for}, at {money} an hour", "nanopod top {name} -g" },
+	{ "payment_unclaimed", ALERT_OF_PAYMENT, ALERT_WARNING, ALERT_NO_UNIT, NAN, ALERT_AT_ONCE,
+		alert_payment_unclaimed, 0, 0, false,
+		"Stripe moved {money} of a payment of which nobody knows whose it is; 'payment claim' says it",
+		"nanopod admin payment list" },
+	{ "payment_uncounted", ALERT_OF_PAYMENT, ALERT_WARNING, ALERT_NO_UNIT, NAN, ALERT_AT_ONCE,
+		alert_payment_uncounted, 0, 0, false,
+		"Stripe moved {state} (in the smallest unit), which this market does not count; look at Stripe",
+		"nanopod admin payment list" },
 	{ "announcement", ALERT_OF_ANNOUNCEMENT, ALERT_INFO, ALERT_NO_UNIT, NAN, 0, alert_announced, 0, 0, false,
 		"{said}", "nanopod alerts" },
 	GPU_RULES(GPU_ROWS){ 0 },
@@ -299,7 +330,8 @@ const char *alert_severity_word(enum alert_severity s)
 
 const char *alert_of_word(enum alert_of of)
 {
-	static const char *const words[] = { "account", "reservation", "machine", "host", "node", "announcement" };
+	static const char *const words[] = { "account", "reservation", "machine", "host", "node", "announcement",
+		"payment" };
 
 	return words[of];
 }
@@ -421,6 +453,9 @@ static json_t *alert_id(const struct alert_subject *s, const char **name)
 	case ALERT_OF_ANNOUNCEMENT:
 		*name = "operator";
 		return render_id(IDENT_ANNOUNCEMENT, s->said->id);
+	case ALERT_OF_PAYMENT:
+		*name = s->payment->reference;
+		return render_id(IDENT_PAYMENT, s->payment->id);
 	case ALERT_OF_NODE:
 		break;
 	}

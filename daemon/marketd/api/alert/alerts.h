@@ -15,7 +15,8 @@ enum alert_of {
 	ALERT_OF_MACHINE,
 	ALERT_OF_HOST,
 	ALERT_OF_NODE,
-	ALERT_OF_ANNOUNCEMENT
+	ALERT_OF_ANNOUNCEMENT,
+	ALERT_OF_PAYMENT
 };
 enum alert_severity { ALERT_CRITICAL, ALERT_WARNING, ALERT_INFO };
 enum alert_unit { ALERT_NO_UNIT, ALERT_CELSIUS, ALERT_RATIO, ALERT_COUNT, ALERT_SECONDS, ALERT_DOLLARS };
@@ -33,6 +34,7 @@ struct alert_subject {
 	const struct instance *node;
 	const struct pool *pool;
 	const struct announcement *said;
+	const struct payment *payment;
 	int64_t nodes, ends; /* ALERT_OF_RESERVATION: of its leases that end first: how many, when (a minute) */
 	int64_t begun;       /* ALERT_OF_RESERVATION: the last of those began (a minute) */
 	int64_t keeping;     /* ALERT_OF_ACCOUNT: micro-dollars that what runs costs for the threshold's time more */

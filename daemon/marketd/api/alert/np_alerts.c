@@ -329,6 +329,19 @@ static void np_alerts_said(struct np_alerts *l, const struct request *q)
 	}
 }
 
+/* What a payment service took or gave back, and no account has: the operator's, who looks at all accounts. */
+static void np_alerts_payments(struct np_alerts *l)
+{
+	const struct payment *p = engine_payment_after(l->e, 0, 0);
+
+	for (; p; p = engine_payment_after(l->e, 0, p->id)) {
+		struct alert_subject s = { .api = l->api, .of = ALERT_OF_PAYMENT, .payment = p };
+
+		if (np_payment_waits(p))
+			alert_look(l->rules, &s, l->data);
+	}
+}
+
 static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 {
 	bool owner = np_allowed(q) & SCOPE_HOST, buyer = np_allowed(q) & SCOPE_READ;
@@ -347,6 +360,8 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 	l.unjudged = json_array();
 	if (!l.last)
 		np_alerts_said(&l, q);
+	if ((np_allowed(q) & SCOPE_ADMIN) && !l.account && !l.last)
+		np_alerts_payments(&l);
 	if (buyer && !l.last)
 		rc = np_alerts_accounts(&l);
 	rc = rc ? rc : np_alerts_things(&l, owner, buyer);
@@ -369,8 +384,9 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 	}
 
 static const struct schema_field np_alerts_subject[] = {
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement", 0, 0, NULL },
-	ALERTS_TEXT("id", 0, "of the account, reservation, agent, host or node"),
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement|payment", 0, 0,
+		NULL },
+	ALERTS_TEXT("id", 0, "of the account, reservation, agent, host, node or payment"),
 	ALERTS_TEXT("name", FIELD_NULL, NULL),
 	ALERTS_TEXT("account", FIELD_NULL, "name of the account that it belongs to"),
 	{ 0 },

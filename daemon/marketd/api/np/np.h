@@ -75,6 +75,11 @@ json_t *np_verdict(const struct verdict *v, bool input);
 
 json_t *np_scopes(int32_t scopes);                   /* ["read", …] */
 int32_t np_scopes_read(const json_t *list);
+
+/* The operator has to look at it: nobody knows whose it is, and he did not dismiss it. */
+bool np_payment_waits(const struct payment *p);
+const char *np_payment_uncounted(const struct payment *p); /* such as "4200eur", which no market counts; NULL: money */
+
 int32_t np_allowed(const struct request *q);         /* what the caller may do; the operator may do all */
 /* For a route that needs two scopes: the table checks one, this the other. false: refused. */
 bool np_may(const struct request *q, struct reply *r, int32_t scope);

@@ -19,6 +19,24 @@
 #include "marketd/stripe/checkout.h"
 #include "marketd/stripe/webhook.h"
 
+/* ---- What waits for the operator --------------------------------------------------------- */
+
+/*
+ * What Stripe moved and no account can have, such as euros, is a payment with no money whose name says it:
+ * "cs_1:4200eur". Stripe's own ids have no colon.
+ */
+const char *np_payment_uncounted(const struct payment *p)
+{
+	const char *at = strchr(p->reference, ':');
+
+	return at && at[1 + strspn(at + 1, "0123456789")] ? at + 1 : NULL;
+}
+
+bool np_payment_waits(const struct payment *p)
+{
+	return !p->account;
+}
+
 /* ---- What is told ------------------------------------------------------------------------ */
 
 static json_t *payment_json(const struct engine *e, const struct payment *p)
@@ -71,7 +89,7 @@ static int list_payments(struct api *api, const struct request *q, struct reply 
 	data = json_array();
 	for (p = engine_payment_after(e, q->account, last); p && limit;
 		p = engine_payment_after(e, q->account, p->id)) {
-		if (unclaimed && p->account)
+		if (unclaimed && !np_payment_waits(p))
 			continue;
 		json_array_append_new(data, payment_json(e, p));
 		last = p->id;
@@ -150,8 +168,8 @@ static bool payment_ours(const struct engine *e, const struct webhook_news *n)
 }
 
 /*
- * A payment stays the account's that it was first, whatever the event says. An account that somebody wrote at Stripe may
- * not exist: then the operator has to look.
+ * A payment stays the account's that it was first, whatever the event says. An account that somebody wrote at Stripe
+ * may not exist: then the operator has to look.
  */
 static uint64_t payment_account(const struct engine *e, const struct webhook_news *n)
 {
@@ -167,10 +185,38 @@ static uint64_t payment_account(const struct engine *e, const struct webhook_new
 	return a ? a->id : 0;
 }
 
+/* What is refused but moved money is kept where the operator sees it, so that Stripe need not tell it again. */
+static bool payment_keep(struct api *api, const struct request *q, const struct webhook_news *n)
+{
+	struct event ev = { .kind = EVENT_PAYMENT };
+	char name[PAYMENT_NAME + 32], currency[4];
+	struct fail why = { 0 };
+	int rc;
+
+	if (!n->payment || !n->part)
+		return false;
+	snprintf(currency, sizeof currency, "%s", n->currency ? n->currency : "");
+	if (strlen(currency) != 3 || strspn(currency, "abcdefghijklmnopqrstuvwxyz") != 3)
+		snprintf(currency, sizeof currency, "xxx");
+	snprintf(name, sizeof name, "%.200s:%" PRId64 "%s", n->part, n->cents, currency);
+	ev.name = ev.text = name;
+	ev.u.payment.step = 1;
+	rc = payment_apply(api, q, &ev, &why);
+	return rc == 0 || rc == REASON_NAME_TAKEN;
+}
+
 static int payment_refuse(struct api *api, const struct request *q, struct reply *r, const char *id, const char *why)
 {
 	log_at(api->log, LOG_WARN, "audit: event %.100s of Stripe is not counted: %s", id ? id : "?", why);
 	return api_refuse(q, r, REASON_INVALID, NULL, "%s", why);
+}
+
+static int payment_uncounted(struct api *api, const struct request *q, struct reply *r, const struct webhook_news *n,
+	const char *why)
+{
+	int status = payment_refuse(api, q, r, n->id, why);
+
+	return payment_keep(api, q, n) ? api_nothing(r) : status;
 }
 
 /* Twice the same news is an answer like the first: Stripe repeats what got none. */
@@ -188,12 +234,12 @@ static int payment_take(struct api *api, const struct request *q, struct reply *
 		log_at(api->log, LOG_INFO, "event %.100s of Stripe is not of this market, so it does not count", n.id);
 		return api_nothing(r);
 	}
-	if (rc < 0)
-		return payment_refuse(api, q, r, n.id, why.text);
-	if (!stripe_in_mode(api->stripe, n.live))
+	if (n.payment && !stripe_in_mode(api->stripe, n.live))
 		return payment_refuse(api, q, r, n.id,
 			n.live ? "it is of Stripe's live mode, and the key in --stripe-key-file of its test mode"
 			       : "it is of Stripe's test mode, and the key in --stripe-key-file of its live mode");
+	if (rc < 0)
+		return payment_uncounted(api, q, r, &n, why.text);
 	ev.account = payment_account(e, &n);
 	ev.text = n.part;
 	ev.u.payment.step = n.step;
@@ -201,7 +247,7 @@ static int payment_take(struct api *api, const struct request *q, struct reply *
 	rc = payment_count(api, q, &ev, n.payment, &why);
 	if (rc == 0 || rc == REASON_NAME_TAKEN)
 		return api_nothing(r);
-	return rc == REASON_UNAVAILABLE ? api_failed(q, r, rc, NULL, &why) : payment_refuse(api, q, r, n.id, why.text);
+	return rc == REASON_UNAVAILABLE ? api_failed(q, r, rc, NULL, &why) : payment_uncounted(api, q, r, &n, why.text);
 }
 
 static int post_stripe(struct api *api, const struct request *q, struct reply *r)
