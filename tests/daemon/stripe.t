@@ -274,9 +274,15 @@ session g 5000 usd "$POOR_ID"
 hook "$TMP/event" "$NOW" whsec_one
 as "$POOR" POST /v2/orders "$(order buy "$poor_pool" 1 $((NOW + 60)) $((NOW + 60 + 2 * HOUR)) 12.00)" >"$TMP/bought"
 is "$(http_status) $(jq -r .status <"$TMP/bought")" "201 filled" "who has paid can buy" || diag "$(cat "$TMP/bought")"
+as "$POOR" POST /v2/orders "$(order buy "$poor_pool" 1 $((NOW + 5 * HOUR)) $((NOW + 6 * HOUR)) 9.00 ',"allow_standing":true')" >"$TMP/stands"
+is "$(http_status) $(jq -r .status <"$TMP/stands") $(available poor)" "201 standing 17.000000" "and has a buy that stands, which holds its money"
 event charge.dispute.created '{"id":"dp_g","charge":"ch_g","payment_intent":"pi_g","amount":5000,"currency":"usd","status":"needs_response"}'
 hook "$TMP/event" "$NOW" whsec_one
 is "$(http_status) $(available poor)" "204 -24.000000" "a dispute takes the money, below zero"
+is "$(as "$POOR" GET "/v2/orders/$(jq -r .id <"$TMP/stands")" | jq -r '.status + " " + .np_reason')" "cancelled insufficient_funds" \
+	"its buy that stood ends, and says why"
+is "$(as "$POOR" GET /np/v1/events | jq -c --arg id "$(jq -r .id <"$TMP/stands")" 'select(.order == $id) | [.type, .reason]' | tail -n 1)" \
+	'["order.closed","insufficient_funds"]' "who holds it hears so"
 as "$POOR" POST /v2/orders "$(order buy "$poor_pool" 1 $((NOW + 60 + 2 * HOUR)) $((NOW + 60 + 3 * HOUR)) 12.00)" >"$TMP/more"
 is "$(http_status) $(jq -r .error.code <"$TMP/more")" "402 insufficient_funds" "then nothing new is bought"
 v2_clock $((NOW + HOUR))
