@@ -74,6 +74,10 @@ run op admin payment claim pi_99 acme -o csv
 is "$status" 0 "and says whose it is" || diag "$err"
 run "$NANOPOD" balance -q
 is "$out" 37.000000 "who then has it"
+told acct_nobody 98 500
+run op admin payment dismiss pi_98 -o csv
+is "$status" 0 "or that it is no account's" || diag "$err"
+like "$out" "pi_98,,0.000000" "which then comes to nothing"
 run op admin payment claim pi_99 nobody
 is "$status" 3 "nobody's account has none"
 done_testing

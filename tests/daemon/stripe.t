@@ -253,7 +253,7 @@ event charge.refunded '{"id":"ch_f","payment_intent":"pi_f","amount_refunded":77
 hook "$TMP/event" "$NOW" whsec_one
 is "$(http_status) $(operator GET '/np/v1/payments?unclaimed=true' | jq -r '.data[] | .reference + " " + .amount_dollars + " " + (.account | tostring)')" \
 	"204 pi_f 7.000000 null" "a payment of nobody known waits for the operator"
-is "$(waits '' | jq -c '.[0][:4]')" '["payment_unclaimed","payment","pi_f","Stripe moved $7.00 of a payment of which nobody knows whose it is; '"'payment claim'"' says it"]' \
+is "$(waits '' | jq -c '.[0][:4]')" '["payment_unclaimed","payment","pi_f","Stripe moved $7.00 of a payment of which nobody knows whose it is; '"'payment claim' or 'payment dismiss'"' says it"]' \
 	"the operator is told of it"
 as "$ACME" POST /np/v1/payments/pi_f/claim '{"account":"acme"}' >/dev/null
 is "$(http_status)" 403 "an account cannot take it"
@@ -262,6 +262,17 @@ operator POST /np/v1/payments/pi_f/claim '{"account":"stranger"}' >/dev/null
 is "$(http_status) $before $(available stranger) $(waits '')" "200 100000.000000 100007.000000 []" "the operator says whose it is"
 operator POST /np/v1/payments/pi_f/claim '{"account":"acme"}' >/dev/null
 is "$(http_status)" 409 "and cannot give it to two"
+
+event charge.dispute.created '{"id":"dp_other","charge":"ch_other","payment_intent":"pi_other","amount":500,"currency":"usd","status":"needs_response"}'
+hook "$TMP/event" "$NOW" whsec_one
+is "$(waits '' | jq -c '.[0][:3]')" '["payment_unclaimed","payment","pi_other"]' "a dispute of what another market sold waits, too"
+operator POST /np/v1/payments/pi_other/dismiss >"$TMP/said"
+is "$(http_status) $(jq -r .amount_dollars <"$TMP/said") $(waits '') $(operator GET '/np/v1/payments?unclaimed=true' | jq -c .data)" "200 0.000000 [] []" \
+	"until the operator dismisses it"
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(waits '')" "204 []" "for good"
+operator POST /np/v1/payments/pi_a/dismiss >/dev/null
+is "$(http_status)" 409 "but not what an account has"
 
 # ---- Below zero ----
 marketd_account poor

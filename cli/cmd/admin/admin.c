@@ -412,6 +412,7 @@ static const struct action actions[] = {
 	{ "grant end", "ID...", 1, 100, admin_grant_end },
 	{ "payment list", "[--account ACCOUNT]", 0, 0, admin_payment_list },
 	{ "payment claim", "PAYMENT ACCOUNT", 2, 2, admin_payment_claim },
+	{ "payment dismiss", "PAYMENT", 1, 1, admin_payment_dismiss },
 	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
 	{ "reputation", "ACCOUNT... --commits SOURCE [--until TIME] [--dry-run]", 1, 1000, admin_reputation },
 	{ "meter check", "--to RECEIVER [--from TIME]", 0, 0, admin_meter_check },

@@ -31,6 +31,7 @@ int admin_grant_add(struct nanopod *np, const struct options *o, char **words);
 int admin_grant_end(struct nanopod *np, const struct options *o, char **words);
 int admin_payment_list(struct nanopod *np, const struct options *o, char **words);
 int admin_payment_claim(struct nanopod *np, const struct options *o, char **words);
+int admin_payment_dismiss(struct nanopod *np, const struct options *o, char **words);
 int admin_facts(struct nanopod *np, const struct options *o, char **words);
 int admin_reputation(struct nanopod *np, const struct options *o, char **words);
 int admin_meter(struct nanopod *np, const struct options *o, char **words);

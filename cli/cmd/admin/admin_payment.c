@@ -39,29 +39,45 @@ int admin_payment_list(struct nanopod *np, const struct options *o, char **words
 	return admin_list(np, o, "/np/v1/payments", payments);
 }
 
-int admin_payment_claim(struct nanopod *np, const struct options *o, char **words)
+/* Sends the body to what the market does with the payment, and shows what came of it. */
+static int admin_payment_post(struct nanopod *np, const struct options *o, char **words, const char *verb,
+	struct buf *body)
 {
 	struct market_link *m = NULL;
-	struct buf body, path;
+	struct buf path;
+	int rc;
+
+	buf_init(&path, PAYMENT_BODY);
+	if (buf_adds(&path, "/np/v1/payments/") || client_quote(&path, words[0]) || buf_addf(&path, "/%s", verb))
+		command_nomem();
+	rc = admin_begin(np, o, &m);
+	if (!rc)
+		rc = market_send(m, "POST", buf_text(&path), body, NULL)
+			? market_fail(m, "cannot %s the payment '%s'", verb, words[0])
+			: rows_one(m, o, payment_columns, payment_row, "the payment");
+	buf_release(&path);
+	market_sign_out(m);
+	return rc;
+}
+
+int admin_payment_claim(struct nanopod *np, const struct options *o, char **words)
+{
+	struct buf body;
 	struct json j;
 	int rc;
 
 	buf_init(&body, PAYMENT_BODY);
-	buf_init(&path, PAYMENT_BODY);
 	j = json_to(&body);
 	json_begin_object(&j, NULL);
 	json_text(&j, "account", words[1]);
 	json_end(&j);
-	if (buf_adds(&path, "/np/v1/payments/") || client_quote(&path, words[0]) || buf_adds(&path, "/claim"))
-		command_nomem();
-	rc = j.error ? print_fail(np, STATUS_USAGE, NULL, "cannot do that: the account's name is no valid text") : 0;
-	rc = rc ? rc : admin_begin(np, o, &m);
-	if (!rc)
-		rc = market_send(m, "POST", buf_text(&path), &body, NULL)
-			? market_fail(m, "cannot give the payment '%s' to '%s'", words[0], words[1])
-			: rows_one(m, o, payment_columns, payment_row, "the payment");
+	rc = j.error ? print_fail(np, STATUS_USAGE, NULL, "cannot do that: the account's name is no valid text")
+		     : admin_payment_post(np, o, words, "claim", &body);
 	buf_release(&body);
-	buf_release(&path);
-	market_sign_out(m);
 	return rc;
+}
+
+int admin_payment_dismiss(struct nanopod *np, const struct options *o, char **words)
+{
+	return admin_payment_post(np, o, words, "dismiss", NULL);
 }

@@ -294,7 +294,8 @@ const struct alert_rule alert_rules[] = {
 		"its GPUs have done less than {threshold} for {for}, at {money} an hour", "nanopod top {name} -g" },
 	{ "payment_unclaimed", ALERT_OF_PAYMENT, ALERT_WARNING, ALERT_NO_UNIT, NAN, ALERT_AT_ONCE,
 		alert_payment_unclaimed, 0, 0, false,
-		"Stripe moved {money} of a payment of which nobody knows whose it is; 'payment claim' says it",
+		"Stripe moved {money} of a payment of which nobody knows whose it is; 'payment claim' or 'payment "
+		"dismiss' says it",
 		"nanopod admin payment list" },
 	{ "payment_uncounted", ALERT_OF_PAYMENT, ALERT_WARNING, ALERT_NO_UNIT, NAN, ALERT_AT_ONCE,
 		alert_payment_uncounted, 0, 0, false,

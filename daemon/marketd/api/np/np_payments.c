@@ -34,7 +34,11 @@ const char *np_payment_uncounted(const struct payment *p)
 
 bool np_payment_waits(const struct payment *p)
 {
-	return !p->account;
+	bool dismissed = true;
+
+	for (size_t i = 0; i < p->part_count; i++)
+		dismissed &= p->parts[i].step == PAYMENT_MAX;
+	return !p->account && !dismissed;
 }
 
 /* ---- What is told ------------------------------------------------------------------------ */
@@ -274,23 +278,53 @@ static int post_stripe(struct api *api, const struct request *q, struct reply *r
 
 /* ---- Whose it is ------------------------------------------------------------------------- */
 
+static const struct payment *payment_named(const struct engine *e, const struct request *q, struct reply *r)
+{
+	const struct payment *p = engine_payment_known(e, q->parts[0]);
+	uint64_t id;
+
+	if (!p && ident_parse(IDENT_PAYMENT, q->parts[0], &id))
+		p = engine_payment(e, id);
+	if (!p)
+		api_refuse(q, r, REASON_NOT_FOUND, "payment", "no payment '%.255s'", q->parts[0]);
+	return p;
+}
+
+/* Such as one of another market's: each of its parts comes to nothing, at a step that nothing goes beyond. */
+static int post_dismiss(struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct payment *p = payment_named(e, q, r);
+	struct event ev = { .kind = EVENT_PAYMENT, .u.payment.step = PAYMENT_MAX };
+	struct fail why = { 0 };
+	int rc = 0;
+
+	if (!p)
+		return r->status;
+	if (p->account)
+		return api_refuse(q, r, REASON_WRONG_STATE, "payment", "the payment is an account's");
+	ev.name = p->reference;
+	for (size_t i = 0; i < p->part_count && !rc; i++) {
+		ev.text = p->parts[i].reference;
+		rc = p->parts[i].step == PAYMENT_MAX ? 0 : payment_apply(api, q, &ev, &why);
+	}
+	return rc ? api_failed(q, r, rc, "payment", &why) : api_json(q, r, 200, payment_json(e, p));
+}
+
 static int post_claim(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const char *to = body_text(q->body, "account");
 	const struct account *a = np_find_account(e, to);
-	const struct payment *p = engine_payment_known(e, q->parts[0]);
+	const struct payment *p = payment_named(e, q, r);
 	struct event ev = { .kind = EVENT_PAYMENT };
 	char name[PAYMENT_NAME];
 	const struct payment *more;
 	struct fail why = { 0 };
-	uint64_t id;
 	int rc;
 
-	if (!p && ident_parse(IDENT_PAYMENT, q->parts[0], &id))
-		p = engine_payment(e, id);
 	if (!p)
-		return api_refuse(q, r, REASON_NOT_FOUND, "payment", "no payment '%.255s'", q->parts[0]);
+		return r->status;
 	if (!a)
 		return api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%.255s'", to);
 	ev.account = a->id;
@@ -390,5 +424,7 @@ const struct route api_np_payment_routes[] = {
 		"unclaimed:boolean,limit:integer,starting_after:string", NULL, "np.PaymentList", 200 },
 	{ METHOD_POST, "/np/v1/payments/{payment}/claim", post_claim, SCOPE_ADMIN, 0,
 		"Say whose a payment is that nobody knew", NULL, "np.ClaimRequest", "np.Payment", 200 },
+	{ METHOD_POST, "/np/v1/payments/{payment}/dismiss", post_dismiss, SCOPE_ADMIN, 0,
+		"Say that a payment is of no account here", NULL, NULL, "np.Payment", 200 },
 	{ 0 },
 };
