@@ -24,6 +24,10 @@ at_exit server_stop
 wait_for 60 server_ready || { diag "$(cat "$TMP/server.log")"; skip_all "the stand-in does not start"; }
 
 printf 'key-of-the-market\n' >"$TMP/key"
+chmod 644 "$TMP/key"
+run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key" --passport-scorer 4711
+like "$status $err" "^1 .*other users can read '$TMP/key'" "a key that others can read is refused"
+chmod 600 "$TMP/key"
 run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key"
 is "$status" 2 "a key without a scorer is refused"
 run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key" --passport-scorer 'a/b'

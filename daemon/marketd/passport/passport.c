@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "marketd/outward/outward.h"
 
@@ -33,14 +34,9 @@ bool passport_scorer_valid(const char *text)
 static int passport_key(const char *path, char key[PASSPORT_KEY], struct fail *f)
 {
 	struct buf text;
-	size_t len;
-	int rc;
+	int rc = secret_read(&text, path, PASSPORT_KEY, f);
+	size_t len = strcspn(buf_text(&text), "\r\n");
 
-	buf_init(&text, PASSPORT_KEY);
-	rc = buf_read_file(&text, path);
-	len = strcspn(buf_text(&text), "\r\n");
-	if (rc)
-		rc = fail_errno(f, rc, -rc, "cannot read '%s'", path);
 	for (size_t i = 0; !rc && i < len; i++)
 		if (!isgraph((unsigned char)buf_text(&text)[i]))
 			rc = fail_set(f, -EINVAL, "'%s' has no key of Human Passport's in its first line", path);
@@ -50,9 +46,7 @@ static int passport_key(const char *path, char key[PASSPORT_KEY], struct fail *f
 		memset(key, 0, PASSPORT_KEY);
 		memcpy(key, buf_text(&text), len);
 	}
-	if (text.data)
-		explicit_bzero(text.data, text.cap);
-	buf_release(&text);
+	secret_wipe(&text);
 	return rc;
 }
 
