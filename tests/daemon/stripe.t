@@ -15,7 +15,7 @@ mkdir -p "$STRIPE_ROOT" "$HOME" && printf '{"private":true}\n' >"$STRIPE_ROOT/pa
 stripe() { node "$SRC/tests/daemon/stripe.mjs" "$@"; }
 
 server_ready() { sed -n 's/^ready //p' "$TMP/server.log" >"$TMP/server.url" && [ -s "$TMP/server.url" ]; }
-stripe server >"$TMP/server.log" 2>&1 </dev/null &
+node "$SRC/tests/daemon/stripe.mjs" server >"$TMP/server.log" 2>&1 </dev/null &
 server_pid=$!
 server_stop() { kill "$server_pid" 2>/dev/null; wait "$server_pid" 2>/dev/null; }
 at_exit server_stop
