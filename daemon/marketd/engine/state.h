@@ -186,7 +186,7 @@ struct procurement {
 	int64_t min_sell, max_buy;
 	bool enabled;
 	int32_t reason;            /* enum reason of its last try; 0: none */
-	uint64_t token;            /* which made or changed it last: what it buys counts for that; 0 */
+	uint64_t token;            /* the last that made or changed it: what it buys counts for that; 0 */
 	int64_t created_at, updated_at;
 };
 

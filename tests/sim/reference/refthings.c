@@ -394,7 +394,8 @@ static int th_procurement_change(struct reference *r, const struct event *ev)
 	if (draft.sku != p->sku || !draft.enabled)
 		ref_procurement_cancel(r, p, -1);
 	*p = draft;
-	p->token = r->rules > 2 ? ev->token : 0;
+	if (r->rules > 2 && ev->token)
+		p->token = ev->token;
 	if (ev->name) {
 		free(p->name);
 		p->name = ref_text(ev->name);

@@ -169,8 +169,44 @@ static void procurement_of_instances(void)
 	close_market();
 }
 
+/* What it buys counts for Ann, who may spend less than two nodes cost: also where the market itself changes it. */
+static void procurement_of_capped(bool removed)
+{
+	const struct procurement *q;
+	uint64_t ann, token;
+	int64_t p;
+
+	open_market(2);
+	apply(EVENT(RULES, .u.rules.edition = RULES_NEWEST));
+	offer(0, S | P, NOW + 1, NOW + 1000, 5);
+	offer(1, S | P, NOW + 1, NOW + 1000, 5);
+	ann = (uint64_t)make(
+		EVENT(PERSON, .account = alice, .name = "Ann", .text = "ann", .u.person.roles = ROLE_BUYER));
+	token = (uint64_t)make(
+		EVENT(TOKEN, .account = alice, .u.token = { .scopes = SCOPE_TRADE, .hash = { 7 }, .person = ann }));
+	is_int(apply(EVENT(CAP, .account = alice, .subject = ann, .u.cap.micros = 120)), 0, "a person with a cap");
+	p = make(EVENT(PROCUREMENT, .account = alice, .name = "p", .token = token,
+		.u.procurement = { .pool = alice_pool,
+			.sku = sku_id,
+			.target = 1,
+			.window = 10,
+			.max_buy = 5,
+			.enabled = true }));
+	q = engine_procurement(market, (uint64_t)p);
+	is_int(has(alice_pool, NOW + 5), 1, "buys for 95");
+	if (removed)
+		is_int(apply(EVENT(PERSON_REMOVE, .account = alice, .subject = ann)), 0, "the person is removed");
+	is_int(target(p, 2), 0, "changed by no token");
+	ok(has(alice_pool, NOW + 5) == 1 && q->reason == REASON_OVER_CAP, "it is still Ann's cap that counts");
+	for (int64_t at = NOW + 1; at <= NOW + 100; at++)
+		tick(at);
+	ok(engine_account(market, alice)->available >= 1000000 - 120 && q->reason == REASON_OVER_CAP, "and later, too");
+	close_market();
+}
+
 int main(void)
 {
+	procurement_of_capped(false);
 	instances();
 	sell_spares_instances();
 	procurements();

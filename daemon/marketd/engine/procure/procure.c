@@ -261,7 +261,7 @@ int procure_change(struct engine *e, const struct event *ev, struct fail *why)
 	}
 	e->enabled = e->enabled - p->enabled + now.enabled;
 	now.updated_at = ev->at;
-	now.token = e->rules >= 3 ? ev->token : 0;
+	now.token = e->rules >= 3 && ev->token ? ev->token : p->token;
 	*p = now;
 	if (ev->name)
 		world_name(e, PROCUREMENTS, p->account, p->name, p);
