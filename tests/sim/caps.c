@@ -96,6 +96,25 @@ static void caps_turn(struct caps *c)
 	c->month = month;
 }
 
+/* Each token of who is removed may spend what that person still might. */
+static void caps_leave(struct caps *c, uint64_t id)
+{
+	struct cap_row person = *caps_row(c, id);
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct cap_row *x = &c->by_id[i];
+
+		if (x->person != id)
+			continue;
+		x->person = 0;
+		if (!person.capped)
+			continue;
+		x->cap = x->capped && x->cap < person.cap ? x->cap : person.cap;
+		x->capped = true;
+		x->spent = person.spent;
+	}
+}
+
 const char *caps_look(struct caps *c, const struct event *ev, const struct effects *did)
 {
 	const char *wrong = NULL;
@@ -121,6 +140,8 @@ const char *caps_look(struct caps *c, const struct event *ev, const struct effec
 		caps_row(c, ev->subject)->capped = ev->u.cap.micros >= 0;
 		caps_row(c, ev->subject)->cap = ev->u.cap.micros;
 	}
+	if (ev->kind == EVENT_PERSON_REMOVE)
+		caps_leave(c, ev->subject);
 	return wrong;
 }
 

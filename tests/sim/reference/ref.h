@@ -282,6 +282,7 @@ void ref_payments_free(struct reference *r);
 int ref_cap(struct reference *r, const struct event *ev);
 int64_t ref_month(const struct reference *r, uint64_t token); /* for orders of now */
 void ref_spend(struct reference *r, uint64_t token, int64_t month, int64_t amount);
+void ref_caps_leave(struct reference *r, uint64_t person); /* who is removed */
 bool ref_may_spend(const struct reference *r, uint64_t token, int64_t month, wide amount);
 void ref_caps_dump(const struct reference *r, struct buf *out);
 bool ref_too_much(const struct reference *r, const struct raccount *but, wide more);

@@ -100,6 +100,32 @@ static void end_buys(struct reference *r, uint64_t account, uint64_t whom)
 	}
 }
 
+static void cap_put(struct reference *r, uint64_t whom, int64_t most)
+{
+	r->cap = ref_more(r->cap, r->caps + 1, sizeof *r->cap);
+	r->cap[r->caps++] = (struct rcap){ whom, most };
+}
+
+void ref_caps_leave(struct reference *r, uint64_t person)
+{
+	const struct rcap *c = cap_for(r, person);
+	int64_t most = c ? c->most : 0;
+	wide all = spent(r, person);
+
+	for (size_t i = 0; c && i < r->tokens.n; i++) {
+		const struct rtoken *t = r->tokens.at[i];
+		struct rcap *own = cap_for(r, t->id);
+
+		if (t->person != person)
+			continue;
+		if (own)
+			own->most = own->most < most ? own->most : most;
+		else
+			cap_put(r, t->id, most);
+		ref_spend(r, t->id, month_now(r), (int64_t)(all - spent(r, t->id)));
+	}
+}
+
 int ref_cap(struct reference *r, const struct event *ev)
 {
 	const struct rtoken *t = ref_list_find(&r->tokens, ev->subject);
@@ -117,8 +143,7 @@ int ref_cap(struct reference *r, const struct event *ev)
 		*c = r->cap[--r->caps];
 	if (most < 0)
 		return 0;
-	r->cap = ref_more(r->cap, r->caps + 1, sizeof *r->cap);
-	r->cap[r->caps++] = (struct rcap){ ev->subject, most };
+	cap_put(r, ev->subject, most);
 	if (most == 0 || spent(r, ev->subject) > most)
 		end_buys(r, ev->account, ev->subject);
 	return 0;

@@ -105,6 +105,7 @@ static int leave(struct reference *r, struct rperson *x)
 {
 	if ((x->roles & ROLE_OWNER) && owners(r, x->account) == 1)
 		return REASON_WRONG_STATE;
+	ref_caps_leave(r, x->id);
 	for (size_t i = 0; i < r->tokens.n; i++)
 		if (((struct rtoken *)r->tokens.at[i])->person == x->id)
 			((struct rtoken *)r->tokens.at[i])->revoked = true;

@@ -207,6 +207,7 @@ static void procurement_of_capped(bool removed)
 int main(void)
 {
 	procurement_of_capped(false);
+	procurement_of_capped(true);
 	instances();
 	sell_spares_instances();
 	procurements();

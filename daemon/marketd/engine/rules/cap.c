@@ -147,3 +147,15 @@ int cap_check(const struct engine *e, const struct order *o, int64_t need, struc
 		return 0;
 	return cap_refuse(e, t, need > cap_left_of(e, &t->spending) ? NULL : x, need, why);
 }
+
+void cap_inherit(struct token *t, const struct person *x)
+{
+	const struct spending *s = &x->spending;
+
+	if (!s->capped)
+		return;
+	t->spending = (struct spending){ .capped = true,
+		.cap = t->spending.capped && t->spending.cap < s->cap ? t->spending.cap : s->cap,
+		.month = s->month,
+		.spent = s->spent };
+}

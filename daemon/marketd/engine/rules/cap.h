@@ -19,6 +19,9 @@ int cap_check(const struct engine *e, const struct order *o, int64_t need, struc
 /* It cost so much more; came back, where the amount is below 0. Of earlier months nothing changes. */
 void cap_spend(struct engine *e, uint64_t token, int64_t month, int64_t amount);
 
+/* The person is removed: what still buys for the token goes on by that person's cap, and has spent as much. */
+void cap_inherit(struct token *t, const struct person *x);
+
 int64_t cap_spent(const struct engine *e, const struct spending *s); /* in this month */
 
 /* Months since the beginning of 1970, of which January is 1; the minute in which that month begins. */

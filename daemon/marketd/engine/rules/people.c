@@ -165,9 +165,13 @@ int person_remove(struct engine *e, const struct event *ev, struct fail *why)
 	if (rc)
 		return rc;
 	a = world_account(e, x->account);
-	for (size_t at = 0; (t = rank_next(&a->own[TOKENS], &at));)
-		if (t->person == x->id && !t->revoked)
+	for (size_t at = 0; (t = rank_next(&a->own[TOKENS], &at));) {
+		if (t->person != x->id)
+			continue;
+		cap_inherit(t, x);
+		if (!t->revoked)
 			token_end(e, t);
+	}
 	invitation_drop_made_by(e, x->id);
 	world_unname(e, PEOPLE, 0, x->identity);
 	world_forget(e, PEOPLE, x->id, x->account, x);
