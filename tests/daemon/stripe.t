@@ -246,6 +246,17 @@ is "$(http_status) $(back)" "200 80" "who gets the payment gets all of it"
 is "$(stripe refunds many 30)" 30 "and ten more come"
 is "$(back) $(operator GET '/np/v1/payments?unclaimed=true' | jq '.data | length')" "75 0" "which are the account's, too"
 
+before=$(available)
+refund_first() { # refund_first N CENTS: of a payment that nobody knows yet
+	event refund.created "{\"id\":\"re_$1\",\"object\":\"refund\",\"charge\":\"ch_$1\",\"payment_intent\":\"pi_$1\",\"amount\":$2,\"currency\":\"usd\",\"status\":\"succeeded\",\"metadata\":{}}"
+	sed -i 's/"object":"event"/&,"api_version":"2025-03-31.basil"/' "$TMP/event"
+	hook "$TMP/event" "$NOW" whsec_one
+}
+refund_first late 1000
+session late 5000
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(back)" "204 40" "a refund that is told before its payment counts, too"
+
 # ---- Nobody's ----
 session f 777 usd acct_nobody
 hook "$TMP/event" "$NOW" whsec_one

@@ -72,6 +72,7 @@ static int webhook_refund(const json_t *o, struct webhook_news *n, struct fail *
 	int rc = webhook_cents(o, "amount", n, why);
 
 	n->part = webhook_id(o, "id");
+	n->bare = true;
 	n->step = back ? 2 : 1;
 	n->micros = back ? 0 : -n->cents * CENT;
 	return rc ? rc : n->cents ? 0 : 1;
