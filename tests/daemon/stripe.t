@@ -256,6 +256,11 @@ refund_first late 1000
 session late 5000
 hook "$TMP/event" "$NOW" whsec_one
 is "$(http_status) $(back)" "204 40" "a refund that is told before its payment counts, too"
+is "$(stripe refunds tardy 20)" 20 "so do twenty"
+session tardy 5000
+hook "$TMP/event" "$NOW" whsec_one
+hook "$TMP/event" "$NOW" whsec_one
+is "$(http_status) $(back) $(operator GET '/np/v1/payments?unclaimed=true' | jq '.data | length')" "204 80 0" "with all that the payment goes on as"
 
 # ---- Nobody's ----
 session f 777 usd acct_nobody

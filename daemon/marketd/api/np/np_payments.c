@@ -158,6 +158,23 @@ static int payment_count(struct api *api, const struct request *q, struct event 
 	return rc;
 }
 
+/* What more there is of a payment and is nobody's becomes the account's. */
+static int payment_claim_all(struct api *api, const struct request *q, uint64_t account, const char *first,
+	struct fail *why)
+{
+	const struct payment *p;
+	char name[PAYMENT_NAME];
+	int rc = 0;
+
+	for (int n = 1; !rc && (p = engine_payment_known(market_engine(api->market), payment_name(first, n, name)));
+		n++) {
+		struct event ev = { .kind = EVENT_PAYMENT, .account = account, .name = name };
+
+		rc = p->account ? 0 : payment_apply(api, q, &ev, why);
+	}
+	return rc;
+}
+
 /*
  * Stripe tells every endpoint of its account everything. What bears no metadata is ours where we know the payment; a
  * payment that is not known yet may come later, so what went back of it waits.
@@ -249,6 +266,8 @@ static int payment_take(struct api *api, const struct request *q, struct reply *
 	ev.u.payment.step = n.step;
 	ev.u.payment.micros = n.micros;
 	rc = payment_count(api, q, &ev, n.payment, &why);
+	if ((rc == 0 || rc == REASON_NAME_TAKEN) && ev.account)
+		rc = payment_claim_all(api, q, ev.account, n.payment, &why);
 	if (rc == 0 || rc == REASON_NAME_TAKEN)
 		return api_nothing(r);
 	return rc == REASON_UNAVAILABLE ? api_failed(q, r, rc, NULL, &why) : payment_uncounted(api, q, r, &n, why.text);
@@ -318,8 +337,6 @@ static int post_claim(struct api *api, const struct request *q, struct reply *r)
 	const struct account *a = np_find_account(e, to);
 	const struct payment *p = payment_named(e, q, r);
 	struct event ev = { .kind = EVENT_PAYMENT };
-	char name[PAYMENT_NAME];
-	const struct payment *more;
 	struct fail why = { 0 };
 	int rc;
 
@@ -330,10 +347,7 @@ static int post_claim(struct api *api, const struct request *q, struct reply *r)
 	ev.account = a->id;
 	ev.name = p->reference;
 	rc = p->account == a->id ? 0 : payment_apply(api, q, &ev, &why);
-	for (int n = 2; !rc && (more = engine_payment_known(e, payment_name(p->reference, n, name))); n++) {
-		ev.name = more->reference;
-		rc = more->account ? 0 : payment_apply(api, q, &ev, &why);
-	}
+	rc = rc ? rc : payment_claim_all(api, q, a->id, p->reference, &why);
 	return rc ? api_failed(q, r, rc, "account", &why) : api_json(q, r, 200, payment_json(e, p));
 }
 
