@@ -2,4 +2,5 @@
 libcli_la_SOURCES += \
 	cli/autoscale/scale.c \
 	cli/autoscale/scale.h \
-	cli/autoscale/scalejobs.c
+	cli/autoscale/scalejobs.c \
+	cli/autoscale/scalerefused.c

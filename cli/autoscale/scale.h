@@ -11,9 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 
-enum { SCALE_TEXT = 200, SCALE_ID = 100, SCALE_NODES = 1024, SCALE_JOBS = 20000, SCALE_UNFIT = 8 };
+enum {
+	SCALE_TEXT = 200,
+	SCALE_ID = 100,
+	SCALE_NODES = 1024,
+	SCALE_JOBS = 20000,
+	SCALE_UNFIT = 8,
+	SCALE_REFUSALS = 256
+};
 
 /* What a node that can be bought has, as Slurm is told. */
 struct scale_shape {
@@ -56,6 +64,27 @@ bool scale_fits_shape(const struct scale_job *j, const struct scale_shape *shape
  */
 void scale_pack(const char *work, const struct scale_job *jobs, size_t count, const struct scale_shape *shape,
 	int64_t free, int64_t room, int64_t most, struct scale_need *out);
+
+/* Jobs of one kind that no node helps: they waited beside a free one. */
+struct scale_refusals {
+	struct scale_refusal {
+		char kind[SCALE_ID];
+		int64_t until;  /* of time(); then one more node is tried */
+		unsigned times; /* each lasts twice as long as the one before */
+	} list[SCALE_REFUSALS];
+	size_t count;
+};
+
+struct scale_world;
+
+/* Whether no node is bought for the job, which its manager would have started at once where it fits. now: time(). */
+bool scale_refuses(struct scale_refusals *r, const struct scale_world *w, const struct scale_shape *shape,
+	const struct scale_job *j, int64_t now);
+/* Those that have not been refused again for a day. */
+void scale_refusals_forget(struct scale_refusals *r, int64_t now);
+/* As lines, for the next loop. False: the line is none. */
+bool scale_refusals_read(struct scale_refusals *r, const char *line);
+int scale_refusals_write(const struct scale_refusals *r, struct buf *out);
 
 /* ---- Nodes --------------------------------------------------------------------------------- */
 

@@ -9,7 +9,6 @@ nanopod_SOURCES += \
 	cli/cmd/autoscale/autoscale_call.c \
 	cli/cmd/autoscale/autoscale_join.c \
 	cli/cmd/autoscale/autoscale_look.c \
-	cli/cmd/autoscale/autoscale_refused.c \
 	cli/cmd/autoscale/autoscale_seen.c \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/grants.c \

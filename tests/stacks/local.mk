@@ -8,7 +8,7 @@ EXTRA_DIST += $(stacks_tests) tests/stacks/step.sh tests/stacks/slurm-conf \
 	tests/stacks/clustermax.tsv
 
 # K3s: against a double of it (tests/lib/k3s-double), or against itself where NANOPOD_K3S_BUNDLE names a folder with it.
-k3s_tests = tests/stacks/k3s-conf.t
+k3s_tests = tests/stacks/k3s-conf.t tests/stacks/k3s-demand.t
 TESTS += $(k3s_tests)
 EXTRA_DIST += $(k3s_tests) tests/stacks/k3s.sh tests/stacks/k3s-conf tests/lib/k3s-double/k3s
 

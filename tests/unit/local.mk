@@ -62,6 +62,7 @@ unit_tests_cli = tests/unit/cli/buying tests/unit/cli/diff tests/unit/cli/fit te
 	tests/unit/cli/fold tests/unit/cli/hours tests/unit/cli/json tests/unit/cli/keystream tests/unit/cli/localsize \
 	tests/unit/cli/loglevel tests/unit/cli/logmerge tests/unit/cli/logsource tests/unit/cli/logtime \
 	tests/unit/cli/option tests/unit/cli/resume_file tests/unit/cli/progress tests/unit/cli/save \
+	tests/unit/cli/refused \
 	tests/unit/cli/scalejobs \
 	tests/unit/cli/settings tests/unit/cli/spark tests/unit/cli/treeplan tests/unit/cli/value \
 	tests/unit/cli/watchpage tests/unit/cli/window

@@ -17,7 +17,7 @@
 #include "cli/trade/sku_list.h"
 #include "cli/trade/spending.h"
 
-enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64, AUTOSCALE_CALL_MS = 45 * 60 * 1000, AUTOSCALE_REFUSED = 256 };
+enum { AUTOSCALE_PATH = 4096, AUTOSCALE_SAID = 64, AUTOSCALE_CALL_MS = 45 * 60 * 1000 };
 
 /* Who starts what waits on the cluster's nodes. */
 struct autoscale_manager {
@@ -67,8 +67,7 @@ struct autoscale {
 	struct scale_job *jobs;
 	size_t job_count;
 	int64_t others, others_free; /* workers that are not bought by it */
-	char refused[AUTOSCALE_REFUSED][SCALE_ID]; /* jobs that no node helps: they waited beside a free one */
-	size_t refused_count;
+	struct scale_refusals refused;
 	struct scale_plan plan;
 	struct scale_seen *seen;
 	size_t seen_count;
@@ -125,13 +124,6 @@ int autoscale_ask_price(struct autoscale *a);
 /* Whether it is the name of a node that this cluster bought. */
 bool autoscale_owns(const struct autoscale *a, const char *node);
 void autoscale_forget(struct autoscale *a);
-
-/* ---- autoscale_refused.c ----------------------------------------------------------------------- */
-
-/* Takes those jobs off the list that no node helps, and says so. After all is seen but what to buy. */
-void autoscale_refuse(struct autoscale *a);
-/* One that an earlier loop refused. */
-void autoscale_refused_add(struct autoscale *a, const char *id);
 
 /* ---- autoscale_seen.c -------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -244,10 +245,10 @@ static bool look_word(const char *text, const char *words)
 static void look_take_state(struct autoscale *a, char *line)
 {
 	const char *name = strsep(&line, "|"), *state = strsep(&line, "|");
-	bool serves = state && look_word(state, "idle|mixed|alloc|comp|plan|drain|drng|resv|maint") &&
-		!strchr(state, '*');
+	bool known = state && look_word(state, "idle|mixed|alloc|comp|plan|drain|drng|resv|maint");
+	bool serves = known && !strchr(state, '*'); /* it answers */
 	bool drained = serves && look_word(state, "drain|drng");
-	bool busy = serves && !look_word(state, "idle|drained|plan|maint|resv");
+	bool busy = known && !look_word(state, "idle|drained|plan|maint|resv");
 
 	for (size_t i = 0; i < a->w.count; i++) {
 		struct scale_node *n = &a->w.nodes[i];
@@ -493,6 +494,28 @@ static int look_money_now(struct autoscale *a)
 
 /* ---- All of it --------------------------------------------------------------------------------- */
 
+static void look_refuse(struct autoscale *a)
+{
+	int64_t now = (int64_t)time(NULL);
+	size_t kept = 0;
+
+	if (!a->manager->at_once)
+		return;
+	scale_refusals_forget(&a->refused, now);
+	for (size_t i = 0; i < a->job_count; i++) {
+		const struct scale_job *j = &a->jobs[i];
+
+		if (scale_refuses(&a->refused, &a->w, &a->shape, j, now))
+			autoscale_say(a, true,
+				"no node is bought for %s %s now: it waits, or one like it, though a node was free for "
+				"it",
+				a->w.work, j->id);
+		else
+			a->jobs[kept++] = *j;
+	}
+	a->job_count = kept;
+}
+
 static void look_pack(struct autoscale *a)
 {
 	struct scale_need *need = &a->w.need;
@@ -515,7 +538,7 @@ int autoscale_look(struct autoscale *a)
 		return status;
 	look_quiet(a);
 	look_since(a);
-	autoscale_refuse(a);
+	look_refuse(a);
 	look_pack(a);
 	return look_money_now(a);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For how long each node has been where it is, and idle, and which jobs no node helps: kept on disk, so that a loop
- * that was killed, or that a timer runs again and again, knows it. What nobody looked at for long is not known.
+ * that was killed, or that a timer runs again and again, knows it. Where a node was for long without a look is not known.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,8 +33,6 @@ static void seen_take(struct autoscale *a, const char *line, int64_t now)
 	int64_t here, quiet;
 	struct scale_seen *s;
 
-	if (strncmp(line, "refused ", 8) == 0)
-		autoscale_refused_add(a, line + 8);
 	if (sscanf(line, "%63s %u %" SCNd64 " %" SCNd64 " %u", id, &place, &here, &quiet, &failed) != 5 ||
 		place > SCALE_OVER || here < 0 || here > now || quiet > now || failed > 1000)
 		return;
@@ -57,8 +55,9 @@ void autoscale_seen_read(struct autoscale *a)
 		rest = b.data;
 		line = strsep(&rest, "\n");
 		gone = sscanf(line, "nanopod-autoscale 1 %" SCNd64, &at) == 1 ? (int64_t)time(NULL) - at : -1;
-		while (gone >= 0 && gone <= SEEN_GAP && (line = strsep(&rest, "\n")))
-			seen_take(a, line, clock_ms() - gone * 1000);
+		while (gone >= 0 && (line = strsep(&rest, "\n")))
+			if (!scale_refusals_read(&a->refused, line) && gone <= SEEN_GAP)
+				seen_take(a, line, clock_ms() - gone * 1000);
 	}
 	buf_release(&b);
 }
@@ -81,9 +80,8 @@ void autoscale_seen_write(const struct autoscale *a)
 				s->quiet_ms ? now - s->quiet_ms : -1, s->failed))
 			command_nomem();
 	}
-	for (size_t i = 0; i < a->refused_count; i++)
-		if (buf_addf(&b, "refused %s\n", a->refused[i]))
-			command_nomem();
+	if (scale_refusals_write(&a->refused, &b))
+		command_nomem();
 	(void)file_replace(path, b.data, b.len, 0600); /* else it counts anew */
 	buf_release(&b);
 }
