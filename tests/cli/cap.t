@@ -45,6 +45,14 @@ is "$(spent)" "36.000000 50.000000" "what it holds counts"
 
 # ---- Who may ----
 run_is 4 "the token itself" ci token cap ci none
+run_is 0 "one that may make tokens, with a cap" np token create agent --scope read,trade,tokens --cap 5/month -q
+CI_WAS=$CI CI=$out
+run_is 4 "does not lift it" ci token cap agent none
+like "$err" "a token with a cap makes no tokens and sets no caps" "is said"
+run_is 4 "nor makes a token without one" ci token create more --scope read,trade
+like "$err" "a token with a cap makes no tokens" "for the same reason"
+CI=$CI_WAS
+run_is 0 "an owner's other token does" np token cap agent 6/month
 run_is 3 "no such token" np token cap nobody 5/month
 run_is 2 "below 0" np token cap ci -5/month
 

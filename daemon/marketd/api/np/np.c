@@ -69,6 +69,19 @@ bool np_may(const struct request *q, struct reply *r, int32_t scope)
 	return false;
 }
 
+bool np_uncapped(const struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct token *t = engine_token(e, api_spender(e, q));
+
+	if (!t || !t->spending.capped)
+		return true;
+	api_refuse(q, r, REASON_FORBIDDEN, NULL,
+		"a token with a cap makes no tokens and sets no caps, nor does it invite: use another token of an "
+		"owner");
+	return false;
+}
+
 bool np_minute(const struct request *q, struct reply *r, const char *field, int64_t seconds, int64_t *minute)
 {
 	if (seconds < 0 || seconds / 60 > MINUTE_MAX || seconds % 60) {

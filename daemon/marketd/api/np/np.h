@@ -83,6 +83,8 @@ const char *np_payment_uncounted(const struct payment *p); /* such as "4200eur",
 int32_t np_allowed(const struct request *q);         /* what the caller may do; the operator may do all */
 /* For a route that needs two scopes: the table checks one, this the other. false: refused. */
 bool np_may(const struct request *q, struct reply *r, int32_t scope);
+/* Whether its token has no cap of its own, which it could get around; refused otherwise. */
+bool np_uncapped(const struct api *api, const struct request *q, struct reply *r);
 
 /* ---- Accounts ----------------------------------------------------------------------------- */
 

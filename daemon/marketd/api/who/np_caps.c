@@ -24,7 +24,7 @@ static int put_person_cap(struct api *api, const struct request *q, struct reply
 	int64_t micros;
 	int rc;
 
-	if (!x || !caps_read(q, r, &micros))
+	if (!x || !np_uncapped(api, q, r) || !caps_read(q, r, &micros))
 		return r->status;
 	rc = np_cap_apply(api, q, x->account, x->id, micros, &why);
 	return rc ? api_failed(q, r, rc, "cap_dollars", &why)
@@ -61,7 +61,7 @@ static int put_token_cap(struct api *api, const struct request *q, struct reply 
 	int64_t micros;
 	int rc;
 
-	if (!t || !caps_read(q, r, &micros))
+	if (!t || !np_uncapped(api, q, r) || !caps_read(q, r, &micros))
 		return r->status;
 	rc = np_cap_apply(api, q, t->account, t->id, micros, &why);
 	return rc ? api_failed(q, r, rc, "cap_dollars", &why)

@@ -143,7 +143,7 @@ static int post_invitation(struct api *api, const struct request *q, struct repl
 		return r->status;
 	ev.u.invitation.roles = people_roles_read(json_object_get(q->body, "roles"));
 	ev.u.invitation.expires = market_now(api->market) + body_int(q->body, "expires_in_seconds", INVITATION_LIFE);
-	if (!people_may(q, r, ev.u.invitation.roles))
+	if (!people_may(q, r, ev.u.invitation.roles) || !np_uncapped(api, q, r))
 		return r->status;
 	if (np_secret(INVITE_PREFIX, code) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL, "the kernel gave no random bytes");

@@ -165,7 +165,7 @@ int np_make_token(struct api *api, const struct request *q, struct reply *r, uin
 	if ((ev.u.token.scopes & SCOPE_JOIN) && ev.u.token.scopes != SCOPE_JOIN)
 		return api_refuse(q, r, REASON_INVALID, "scopes",
 			"a token with the scope join can have no other scope");
-	if (ev.u.token.scopes != SCOPE_JOIN && !np_may(q, r, SCOPE_TOKENS))
+	if (ev.u.token.scopes != SCOPE_JOIN && (!np_may(q, r, SCOPE_TOKENS) || !np_uncapped(api, q, r)))
 		return r->status;
 	if (ev.u.token.scopes == SCOPE_JOIN && !life)
 		life = JOIN_LIFE;
