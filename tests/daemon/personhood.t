@@ -60,6 +60,7 @@ code() { printf '%s %s' "$(http_status)" "$(jq -r '.error.code // .state' "$TMP/
 shown() { as "${1:-$ACME}" GET "/np/v1/personhood${2-?wait=true}" | jq -r '[.state, .score, .passing, .address] | map(tostring) | join(" ")'; }
 mode() { printf '%s\n' "$1" >"$TMP/mode"; }
 asked() { grep -c '^GET' "$TMP/server.log"; }
+events() { operator GET /metrics | sed -n 's/^nanopod_journal_seq //p'; }
 buys() { as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + $1 * HOUR)) $((NOW + ($1 + 1) * HOUR)) 20.000000)" >"$TMP/order"; http_status; }
 
 # ---- The text ----
@@ -126,9 +127,27 @@ is "$(code)" "409 wrong_state" "an account has one address"
 operator PATCH /np/v1/accounts/stranger/facts "{\"facts\":{\"personhood_address\":{\"value\":\"$WALLET\"}}}" >/dev/null
 is "$(http_status)" 422 "not even the operator writes one down"
 
-# ---- The edge, as time goes on; a market that ends in the middle ----
+# ---- One account takes no other's turn ----
 AT=$((NOW + 601))
 later() { AT=$((AT + $1)); v2_clock "$AT"; }
+challenge "$ACME" one
+before=$(events)
+prove "$ACME" "$(person sign one <"$TMP/text")"
+is "$(code) $(($(events) - before))" "200 scored 0" "who proves the own address again has it, and nothing is written"
+as "$ACME" DELETE /np/v1/personhood >/dev/null
+challenge "$ACME" one
+prove "$ACME" "$(person sign one <"$TMP/text")"
+is "$(code) $(shown)" "200 asking asking null null $WALLET" "who lets it go and proves it again waits"
+challenge "$STRANGER" four
+prove "$STRANGER" "$(person sign four <"$TMP/text")"
+is "$(shown "$STRANGER" | cut -d' ' -f1) $(asked)" "scored 2" "another account is asked for at once, that one not again"
+as "$STRANGER" DELETE /np/v1/personhood >/dev/null
+later 599
+is "$(shown) $(asked)" "asking null null $WALLET 2" "for 10 minutes"
+later 1
+is "$(shown) $(asked)" "scored 33.53800 true $WALLET 3" "then it is"
+
+# ---- The edge, as time goes on; a market that ends in the middle ----
 mode "score 20.00000"
 later 72000
 is "$(shown) $(buys 30)" "scored 20.00000 true $WALLET 403" "20.00000 is not above 20, though Human Passport passes it"
@@ -222,6 +241,7 @@ is "$(code)" "200 asking" "until the operator says otherwise; a file's last line
 as "$ACME" DELETE /np/v1/personhood >/dev/null
 as "$ACME" DELETE /np/v1/personhood >/dev/null
 is "$(http_status)" 404 "what was let go is gone"
+later 600
 
 # ---- The command, at a terminal and in a script ----
 cli() { NANOPOD_TOKEN=$ACME "$NANOPOD" personhood "$@"; }
@@ -271,6 +291,7 @@ cli release </dev/null 2>/dev/null
 
 # ---- A service that hangs: the market goes on ----
 mode hang
+later 600
 challenge "$ACME" three
 prove "$ACME" "$(person sign three <"$TMP/text")"
 is "$(code)" "200 asking" "a service that hangs"

@@ -89,7 +89,7 @@ static int get_personhood(struct api *api, const struct request *q, struct reply
 	if (!api_whose(q, r, &account) || !api_query_bool(q, r, "wait", false, &wait))
 		return r->status;
 	personhood_look(api, account, &s);
-	if (wait && s.asking && !q->last_ask) {
+	if (wait && s.soon && !q->last_ask) {
 		r->wait = r->away = true;
 		r->wait_ms = PASSPORT_WAIT_MS;
 		return r->status = 200;
@@ -178,9 +178,9 @@ static const char *personhood_checked(struct api *api, const struct request *q, 
 	return given->address;
 }
 
-/* 0: nobody else has it, and the account no other. */
+/* 0: nobody else has it, and the account no other. *has: the account has this one. */
 static int personhood_free(struct api *api, const struct request *q, struct reply *r, uint64_t account,
-	const char *address)
+	const char *address, bool *has)
 {
 	const struct account *a = engine_account(market_engine(api->market), account);
 	uint64_t whose = personhood_whose(api, address);
@@ -188,40 +188,50 @@ static int personhood_free(struct api *api, const struct request *q, struct repl
 	const char *own = json_string_value(json_object_get(facts, PERSONHOOD_ADDRESS));
 	int rc = 0;
 
+	*has = own && strcmp(own, address) == 0;
 	if (whose && whose != account)
 		rc = api_refuse(q, r, REASON_WRONG_STATE, "message",
 			"this address serves another account, or did until lately");
-	else if (own && strcmp(own, address) != 0)
+	else if (own && !*has)
 		rc = api_refuse(q, r, REASON_WRONG_STATE, "message",
 			"the account has the address '%.60s'; let it go first: 'nanopod personhood release'", own);
 	json_decref(facts);
 	return rc;
 }
 
+/* Writes down that the account has the address, and has its score asked for. */
+static int personhood_take_on(struct api *api, const struct request *q, struct reply *r, uint64_t account,
+	const char *address)
+{
+	json_t *given = json_pack("{s:{s:s}, s:o}", PERSONHOOD_ADDRESS, "value", address, PERSONHOOD_PERSON,
+		q->person ? json_pack("{s:o}", "value", render_id(IDENT_PERSON, q->person)) : json_null());
+	struct fail why = { 0 };
+	int rc;
+
+	if (!given)
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
+	rc = np_facts_change(api, q, engine_account(market_engine(api->market), account), given, &why);
+	json_decref(given);
+	if (rc)
+		return api_failed(q, r, rc, NULL, &why);
+	personhood_proven(api, account);
+	return 0;
+}
+
 static int post_personhood(struct api *api, const struct request *q, struct reply *r)
 {
-	const struct engine *e = market_engine(api->market);
 	const char *address;
-	struct fail why = { 0 };
 	uint64_t account;
-	json_t *given;
-	int rc;
+	bool has;
 
 	if (!api_whose(q, r, &account))
 		return r->status;
 	address = personhood_checked(api, q, r, account);
-	if (!address || personhood_free(api, q, r, account, address))
+	if (!address || personhood_free(api, q, r, account, address, &has))
 		return r->status;
-	given = json_pack("{s:{s:s}, s:o}", PERSONHOOD_ADDRESS, "value", address, PERSONHOOD_PERSON,
-		q->person ? json_pack("{s:o}", "value", render_id(IDENT_PERSON, q->person)) : json_null());
-	if (!given)
-		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
-	rc = np_facts_change(api, q, engine_account(e, account), given, &why);
-	json_decref(given);
-	if (rc)
-		return api_failed(q, r, rc, NULL, &why);
+	if (!has && personhood_take_on(api, q, r, account, address))
+		return r->status;
 	personhood_used(api, account);
-	personhood_proven(api, account);
 	return personhood_answer(api, q, r, account, 200);
 }
 

@@ -16,7 +16,14 @@
 #include "marketd/passport/passport.h"
 
 /* Human Passport takes 125 requests in 15 minutes: 25 at once, and one each 9 s. */
-enum { ASKS_MOST = 25, ASK_MS = 9000, JITTER = 7200, RETRY = 60, RETRY_MOST = 3600 };
+enum {
+	ASKS_MOST = 25,
+	ASK_MS = 9000,
+	JITTER = 7200,
+	RETRY = 60,
+	RETRY_MOST = 3600,
+	AGAIN = 600, /* seconds until a new proof of an account asks again: else one account could take all requests */
+};
 
 struct personhood_given {
 	uint64_t account, person;
@@ -25,8 +32,10 @@ struct personhood_given {
 
 struct personhood_due {
 	uint64_t account;
-	int64_t due; /* Unix seconds */
-	int tries;   /* that failed since its last score */
+	int64_t due;   /* Unix seconds; who waits longest is first */
+	int64_t asked; /* the last time; 0: not since the market started */
+	bool proven;   /* and no answer came yet */
+	int tries;     /* that failed since its last score */
 	char why[PERSONHOOD_WHY];
 };
 
@@ -195,8 +204,10 @@ static struct personhood_due *personhood_add(struct personhood *p, uint64_t acco
 		p->list = more;
 		p->cap = p->cap ? 2 * p->cap : 16;
 	}
-	x = x ? x : &p->list[p->count++];
-	*x = (struct personhood_due){ .account = account };
+	if (!x) {
+		x = &p->list[p->count++];
+		*x = (struct personhood_due){ .account = account };
+	}
 	return x;
 }
 
@@ -225,7 +236,7 @@ static void personhood_scan(struct api *api, struct personhood *p)
 		end = json_integer_value(json_object_get(json_object_get(kept, PERSONHOOD_CHECKED), "end_at"));
 		x = personhood_add(p, a->id);
 		if (x)
-			x->due = end > now ? personhood_next(now, end) : 0;
+			x->due = end > now ? personhood_next(now, end) : now;
 		json_decref(kept);
 	}
 	p->scanned = true;
@@ -233,8 +244,16 @@ static void personhood_scan(struct api *api, struct personhood *p)
 
 void personhood_proven(struct api *api, uint64_t account)
 {
-	if (api->passport && personhood_own(api))
-		personhood_add(api->personhood, account);
+	struct personhood *p = api->passport ? personhood_own(api) : NULL;
+	struct personhood_due *x = p ? personhood_add(p, account) : NULL;
+	int64_t now = market_now(api->market);
+
+	if (!x)
+		return;
+	x->due = x->asked && x->asked + AGAIN > now ? x->asked + AGAIN : now;
+	x->proven = true;
+	x->tries = 0;
+	x->why[0] = '\0';
 }
 
 void personhood_look(struct api *api, uint64_t account, struct personhood_state *out)
@@ -245,7 +264,8 @@ void personhood_look(struct api *api, uint64_t account, struct personhood_state 
 	*out = (struct personhood_state){ .asking = false };
 	if (!api->passport || !x)
 		return;
-	out->asking = p->asking == account || (x->due <= market_now(api->market) && !x->tries);
+	out->soon = p->asking == account || (x->due <= market_now(api->market) && !x->tries);
+	out->asking = out->soon || x->proven;
 	snprintf(out->failed, sizeof out->failed, "%s", x->why);
 }
 
@@ -260,11 +280,12 @@ static void personhood_address(const struct api *api, uint64_t account, char *ro
 	json_decref(facts);
 }
 
-static void personhood_drop(struct personhood *p, uint64_t account)
+/* It has no address now. When it was asked for stays known as long as that matters. */
+static void personhood_drop(struct personhood *p, struct personhood_due *x, int64_t now)
 {
-	struct personhood_due *x = personhood_due(p, account);
-
-	if (x)
+	if (x->asked && x->asked + AGAIN > now)
+		x->due = x->asked + AGAIN;
+	else
 		*x = p->list[--p->count];
 }
 
@@ -282,6 +303,7 @@ static void personhood_failed(struct api *api, uint64_t account, const char *why
 		return;
 	later = x->tries < 6 ? (int64_t)RETRY << x->tries : RETRY_MOST;
 	x->tries++;
+	x->proven = false;
 	x->due = market_now(api->market) + later;
 	snprintf(x->why, sizeof x->why, "%s", why);
 }
@@ -315,6 +337,7 @@ static void personhood_scored(struct api *api, uint64_t account, const struct sc
 	} else if (x) {
 		x->due = personhood_next(now, end);
 		x->tries = 0;
+		x->proven = false;
 		x->why[0] = '\0';
 	}
 	json_decref(given);
@@ -367,7 +390,8 @@ static bool personhood_may_ask(struct personhood *p, int64_t now_ms)
 
 static void personhood_ask(struct api *api, struct personhood *p)
 {
-	struct personhood_due *x = personhood_first(p, market_now(api->market));
+	int64_t now = market_now(api->market);
+	struct personhood_due *x = personhood_first(p, now);
 	struct fail why = { 0 };
 	uint64_t account;
 
@@ -376,10 +400,11 @@ static void personhood_ask(struct api *api, struct personhood *p)
 	account = x->account;
 	personhood_address(api, account, p->address, sizeof p->address);
 	if (!*p->address) {
-		personhood_drop(p, account);
+		personhood_drop(p, x, now);
 		return;
 	}
 	p->asks--;
+	x->asked = now;
 	if (passport_ask(api->passport, p->address, &why) == 0)
 		p->asking = account;
 	else

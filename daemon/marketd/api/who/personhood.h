@@ -26,7 +26,8 @@ enum {
 
 /* What the market asks about an account's address. */
 struct personhood_state {
-	bool asking;                 /* an answer is awaited, or is about to be asked for */
+	bool asking;                 /* an answer is awaited */
+	bool soon;                   /* and was asked for, or is about to be */
 	char failed[PERSONHOOD_WHY]; /* why the last try failed; "" */
 };
 
@@ -40,6 +41,6 @@ void personhood_used(struct api *api, uint64_t account); /* its text is void */
 uint64_t personhood_whose(struct api *api, const char *address);
 
 void personhood_look(struct api *api, uint64_t account, struct personhood_state *out);
-void personhood_proven(struct api *api, uint64_t account); /* its score is asked for next */
+void personhood_proven(struct api *api, uint64_t account); /* its score is asked for in its turn */
 
 #endif
