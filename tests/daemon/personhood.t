@@ -126,6 +126,9 @@ prove "$ACME" "$(person sign two <"$TMP/text")"
 is "$(code)" "409 wrong_state" "an account has one address"
 operator PATCH /np/v1/accounts/stranger/facts "{\"facts\":{\"personhood_address\":{\"value\":\"$WALLET\"}}}" >/dev/null
 is "$(http_status)" 422 "not even the operator writes one down"
+operator PATCH /np/v1/accounts/acme/facts '{"facts":{"personhood_address":null}}' >"$TMP/said"
+is "$(http_status) $(shown)" "422 scored 33.53800 true $WALLET" "or takes it away from its score"
+like "$(jq -r .error.message "$TMP/said")" "'nanopod personhood release --account acct_" "but is told what to type"
 
 # ---- One account takes no other's turn ----
 AT=$((NOW + 601))
@@ -209,11 +212,17 @@ later 3601
 is "$(shown | cut -d' ' -f1-2)" "failed null" "ends then"
 
 # ---- Letting it go ----
+facts() { operator PATCH /np/v1/accounts/acme/facts "{\"facts\":$1}" >"$TMP/said"; http_status; }
+text() { head -c "$1" /dev/zero | tr '\0' x; }
+is "$(facts "$(jq -n '[range(63) | {"f\(.)": {value: 1}}] | add')")" 200 "the operator writes down much"
+is "$(facts "{\"big\":{\"value\":\"$(text 1700)\"}}") $(facts '{"more":{"value":1}}')" "200 422" "64 facts"
+is "$(facts "{\"big\":{\"value\":\"$(text 2000)\"}}") $(jq -r .error.code "$TMP/said")" "422 limit_reached" "of 3072 bytes"
 mode "score 40"
 later 90000
 is "$(shown)" "scored 40 true $WALLET" "a score again"
 as "$ACME" DELETE /np/v1/personhood >/dev/null
-is "$(http_status) $(shown)" "204 none null null null" "who lets the address go loses the score"
+is "$(http_status) $(shown)" "204 none null null null" "who lets the address go loses the score, however much else is written down"
+is "$(facts "$(jq -n '[range(63) | {"f\(.)": null}] | add + {big: null}')")" 200 "which goes"
 is "$(buys 1000)" 403 "and buys no more"
 marketd_account other
 OTHER=$(marketd_token other)
@@ -228,8 +237,8 @@ later 120
 challenge "$OTHER" one
 prove "$OTHER" "$(person sign one <"$TMP/text")"
 is "$(code)" "200 asking" "then it is free"
-operator DELETE '/np/v1/personhood?account=other' >/dev/null
-is "$(http_status)" 204 "the operator lets it go"
+NANOPOD_URL=unix:$MARKETD_SOCKET run "$NANOPOD" personhood release --account other
+is "$status" 0 "the operator lets it go" || diag "$err"
 challenge "$ACME" one
 prove "$ACME" "$(person sign one <"$TMP/text")"
 is "$(code)" "409 wrong_state" "which is held, too"

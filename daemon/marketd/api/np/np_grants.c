@@ -13,7 +13,7 @@
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
-enum { FACTS_MOST = 64 };
+enum { FACTS_MOST = 64, FACTS_OWN = 6, FACTS_OWN_BYTES = 1024 }; /* the market's own, of addresses, go beside them */
 
 /* ---- Grants ------------------------------------------------------------------------------ */
 
@@ -137,7 +137,7 @@ int np_facts_change(struct api *api, const struct request *q, const struct accou
 	json_object_foreach((json_t *)given, name, fact) if (json_is_null(fact)) json_object_del(kept, name);
 	else json_object_set(kept, name, fact);
 	count = json_object_size(kept);
-	if (count > FACTS_MOST)
+	if (count > FACTS_MOST + FACTS_OWN)
 		rc = fail_set(why, REASON_LIMIT, "an account has up to %d facts", FACTS_MOST);
 	else if (count && !(text = json_dumps(kept, JSON_COMPACT | JSON_SORT_KEYS)))
 		rc = fail_set(why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
@@ -148,9 +148,15 @@ int np_facts_change(struct api *api, const struct request *q, const struct accou
 	return rc;
 }
 
-/* An address is only as good as the signature that proved it, so nobody writes one down. */
-static int facts_check(const struct request *q, struct reply *r, const char *name, const json_t *fact)
+/*
+ * An address is only as good as the signature that proved it, so nobody writes one down. Nor takes it away alone: its
+ * score would go on, and another account could prove it at once.
+ */
+static int facts_check(const struct request *q, struct reply *r, const struct account *a, const char *name,
+	const json_t *fact)
 {
+	char id[IDENT_TEXT];
+
 	if (!fact_name_fits(name))
 		return api_refuse(q, r, REASON_INVALID, "facts",
 			"a fact's name has 1 to 64 lower-case letters, digits and '_', and is not the market's own: "
@@ -164,10 +170,42 @@ static int facts_check(const struct request *q, struct reply *r, const char *nam
 	if (strcmp(name, "personhood_address") == 0 && !json_is_null(fact))
 		return api_refuse(q, r, REASON_INVALID, "facts",
 			"a signature alone proves an address: 'nanopod personhood prove' of the account does that");
+	if (strcmp(name, "personhood_address") == 0)
+		return api_refuse(q, r, REASON_INVALID, "facts",
+			"the address goes with its score: 'nanopod personhood release --account %s', or DELETE "
+			"/np/v1/personhood?account=%s",
+			ident_text(IDENT_ACCOUNT, a->id, id), id);
 	if (strcmp(name, "personhood_held") == 0 && !json_is_null(fact))
 		return api_refuse(q, r, REASON_INVALID, "facts",
 			"the market itself holds addresses that were let go; null lets them serve others");
 	return 0;
+}
+
+/* What the market itself writes down has room beside these, so that an account can always let its address go. */
+static int facts_room(const struct request *q, struct reply *r, const struct account *a, const json_t *given)
+{
+	json_t *kept = a->facts ? json_loads(a->facts, 0, NULL) : json_object(), *fact;
+	bool more = false, fits;
+	const char *name;
+	void *next;
+
+	json_object_foreach((json_t *)given, name, fact)
+	{
+		more = more || !json_is_null(fact);
+		json_object_set(kept, name, fact);
+	}
+	json_object_foreach_safe(kept, next, name, fact)
+	{
+		if (json_is_null(fact) || strncmp(name, "personhood_", 11) == 0)
+			json_object_del(kept, name);
+	}
+	fits = json_object_size(kept) <= FACTS_MOST &&
+		json_dumpb(kept, NULL, 0, JSON_COMPACT) <= FACTS_BYTES - FACTS_OWN_BYTES;
+	json_decref(kept);
+	return fits || !more
+		? 0
+		: api_refuse(q, r, REASON_LIMIT, "facts", "an account has up to %d facts, of %d bytes in all",
+			  FACTS_MOST, FACTS_BYTES - FACTS_OWN_BYTES);
 }
 
 static int patch_facts(struct api *api, const struct request *q, struct reply *r)
@@ -180,7 +218,9 @@ static int patch_facts(struct api *api, const struct request *q, struct reply *r
 
 	if (!a)
 		return api_refuse(q, r, REASON_NOT_FOUND, "account", "no account '%s'", q->parts[0]);
-	json_object_foreach((json_t *)given, name, fact) if (facts_check(q, r, name, fact)) return r->status;
+	json_object_foreach((json_t *)given, name, fact) if (facts_check(q, r, a, name, fact)) return r->status;
+	if (facts_room(q, r, a, given))
+		return r->status;
 	rc = np_facts_change(api, q, a, given, &why);
 	return rc ? api_failed(q, r, rc, "facts", &why) : api_json(q, r, 200, facts_json(a));
 }

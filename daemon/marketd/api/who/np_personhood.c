@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "market/ident.h"
 #include "market/reason.h"
@@ -183,16 +184,16 @@ static int personhood_free(struct api *api, const struct request *q, struct repl
 	const char *address, bool *has)
 {
 	const struct account *a = engine_account(market_engine(api->market), account);
-	uint64_t whose = personhood_whose(api, address);
+	uint64_t whose = personhood_whose(api, address, account);
 	json_t *facts = decide_facts(a, market_now(api->market));
 	const char *own = json_string_value(json_object_get(facts, PERSONHOOD_ADDRESS));
 	int rc = 0;
 
-	*has = own && strcmp(own, address) == 0;
-	if (whose && whose != account)
+	*has = own && strcmp(own, address) == 0; /* one that is written in lower case gets its checksum */
+	if (whose)
 		rc = api_refuse(q, r, REASON_WRONG_STATE, "message",
 			"this address serves another account, or did until lately");
-	else if (own && !*has)
+	else if (own && strcasecmp(own, address) != 0)
 		rc = api_refuse(q, r, REASON_WRONG_STATE, "message",
 			"the account has the address '%.60s'; let it go first: 'nanopod personhood release'", own);
 	json_decref(facts);
@@ -237,15 +238,19 @@ static int post_personhood(struct api *api, const struct request *q, struct repl
 
 /* ---- Letting it go ------------------------------------------------------------------------ */
 
+/* NULL: out of memory. */
 static json_t *personhood_hold(const json_t *facts, const char *address, int64_t until)
 {
 	const json_t *held = json_object_get(facts, PERSONHOOD_HELD);
-	json_t *list = held ? json_copy((json_t *)held) : json_array();
+	json_t *list = json_is_array(held) ? json_copy((json_t *)held) : json_array();
 
 	for (size_t i = json_array_size(list); i-- > 0;)
-		if (strcmp(json_string_value(json_array_get(list, i)), address) == 0)
+		if (strcasecmp(json_string_value(json_array_get(list, i)), address) == 0)
 			json_array_remove(list, i);
-	json_array_append_new(list, json_string(address));
+	if (json_array_append_new(list, json_string(address))) {
+		json_decref(list);
+		return NULL;
+	}
 	return json_pack("{s:o, s:I}", "value", list, "end_at", (json_int_t)until);
 }
 
@@ -262,17 +267,21 @@ static int delete_personhood(struct api *api, const struct request *q, struct re
 		return r->status;
 	a = engine_account(market_engine(api->market), account);
 	facts = decide_facts(a, market_now(api->market));
+	if (!facts)
+		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	address = json_string_value(json_object_get(facts, PERSONHOOD_ADDRESS));
 	if (!address) {
 		json_decref(facts);
 		return api_refuse(q, r, REASON_NOT_FOUND, NULL, "the account has no address");
 	}
-	if (json_array_size(json_object_get(facts, PERSONHOOD_HELD)) >= PERSONHOOD_HELD_MOST)
-		rc = fail_set(&why, REASON_LIMIT, "the account let go of %d addresses lately; ask the operator",
-			PERSONHOOD_HELD_MOST);
 	given = json_pack("{s:n, s:n, s:n, s:n, s:n, s:o}", PERSONHOOD_ADDRESS, PERSONHOOD_PERSON, PERSONHOOD_SCORE,
 		PERSONHOOD_PASSING, PERSONHOOD_CHECKED, PERSONHOOD_HELD,
 		personhood_hold(facts, address, market_now(api->market) + PERSONHOOD_HOLD));
+	if (json_array_size(json_object_get(facts, PERSONHOOD_HELD)) >= PERSONHOOD_HELD_MOST)
+		rc = fail_set(&why, REASON_LIMIT, "the account let go of %d addresses lately; ask the operator",
+			PERSONHOOD_HELD_MOST);
+	else if (!given)
+		rc = fail_set(&why, REASON_UNAVAILABLE, "the market is out of memory; nothing was done");
 	rc = rc ? rc : np_facts_change(api, q, a, given, &why);
 	json_decref(given);
 	json_decref(facts);

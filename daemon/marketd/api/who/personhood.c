@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/str.h"
 #include "market/ident.h"
@@ -159,13 +160,13 @@ static bool personhood_has(const json_t *facts, const char *address)
 	const char *own = json_string_value(json_object_get(facts, PERSONHOOD_ADDRESS));
 	size_t i;
 
-	if (own && strcmp(own, address) == 0)
+	if (own && strcasecmp(own, address) == 0)
 		return true;
-	json_array_foreach(held, i, one) if (strcmp(json_string_value(one), address) == 0) return true;
+	json_array_foreach(held, i, one) if (strcasecmp(json_string_value(one), address) == 0) return true;
 	return false;
 }
 
-uint64_t personhood_whose(struct api *api, const char *address)
+uint64_t personhood_whose(struct api *api, const char *address, uint64_t but)
 {
 	const struct engine *e = market_engine(api->market);
 	uint64_t whose = 0;
@@ -173,7 +174,7 @@ uint64_t personhood_whose(struct api *api, const char *address)
 	for (const struct account *a = engine_account_after(e, 0); a && !whose; a = engine_account_after(e, a->id)) {
 		json_t *facts;
 
-		if (!a->facts || !strstr(a->facts, address))
+		if (a->id == but || !a->facts || !strcasestr(a->facts, address))
 			continue;
 		facts = decide_facts(a, market_now(api->market));
 		if (!facts || personhood_has(facts, address))

@@ -37,8 +37,8 @@ int personhood_text(struct api *api, const struct request *q, uint64_t account, 
 const struct siwe *personhood_given(struct api *api, uint64_t account, uint64_t person, const char *nonce);
 void personhood_used(struct api *api, uint64_t account); /* its text is void */
 
-/* The account that the address serves, or served until lately; 0: none. */
-uint64_t personhood_whose(struct api *api, const char *address);
+/* The account, but for this one, that the address serves, or served until lately; 0: none. Case does not matter. */
+uint64_t personhood_whose(struct api *api, const char *address, uint64_t but);
 
 void personhood_look(struct api *api, uint64_t account, struct personhood_state *out);
 void personhood_proven(struct api *api, uint64_t account); /* its score is asked for in its turn */
