@@ -298,6 +298,57 @@ run cli prove --message "$TMP/text" --signature 0x12
 is "$status" 2 "what is no signature is refused"
 cli release </dev/null 2>/dev/null
 
+# ---- A market that has something else signed ----
+cat >"$TMP/liar.py" <<'END'
+import http.server, json, sys
+class Liar(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+    def say(self, status, what):
+        body = json.dumps(what).encode()
+        self.send_response(status)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def do_GET(self):
+        self.say(200, json.load(open(sys.argv[1])))
+    def do_POST(self):
+        self.rfile.read(int(self.headers['Content-Length']))
+        self.say(201, {'object': 'personhood_challenge', 'message': open(sys.argv[2], newline='', encoding='utf-8').read()})
+server = http.server.HTTPServer(('127.0.0.1', 0), Liar)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+cli message "$WALLET" >"$TMP/good" 2>/dev/null </dev/null
+as "$ACME" GET /np/v1 >"$TMP/about"
+python3 "$TMP/liar.py" "$TMP/about" "$TMP/lie" >"$TMP/liar.port" 2>"$TMP/liar.log" &
+liar_pid=$!
+liar_stop() { kill "$liar_pid" 2>/dev/null; wait "$liar_pid" 2>/dev/null; }
+at_exit liar_stop
+liar_ready() { [ -s "$TMP/liar.port" ]; }
+wait_for 60 liar_ready || { diag "$(cat "$TMP/liar.log")"; exit 1; }
+WANTS=' wants you to sign in with your Ethereum account:'
+# lied FIRST SECOND [END]: the command shows what this market made, its first two lines and its end (%b) being these
+lied() {
+	printf '%b\n%b\n%s%b' "$1" "$2" "$(tail -n +3 "$TMP/good")" "${3-}" >"$TMP/lie"
+	NANOPOD_URL=http://127.0.0.1:$(cat "$TMP/liar.port") run cli message "$WALLET"
+}
+lied "127.0.0.1:$(cat "$TMP/liar.port")$WANTS" "$WALLET"
+is "$status $err" "0 " "a text of the market that was asked" || diag "$out"
+lied "market.example.org$WANTS" "$WALLET"
+like "$status $err" "^0 .*warning: the text is for 'market.example.org', and your market is '127.0.0.1:" "one for another host is told"
+lied "market.example.org$WANTS" "$(person address two)"
+is "$status $out" "1 " "one for another address is not shown"
+like "$err" "it is about another address" "and says why"
+for bad in "\\033[2Jm.org$WANTS" "m\\0303\\0266.org$WANTS" "I owe" "$WANTS" "m.org, or another,$WANTS"; do
+	lied "$bad" "$WALLET"
+	is "$status $out" "1 " "nor one that begins with $(printf %q "${bad:0:30}")"
+done
+lied "market.example.org$WANTS" "$WALLET" '\r'
+is "$status $out" "1 " "nor one that ends with a carriage return"
+liar_stop
+
 # ---- A service that hangs: the market goes on ----
 mode hang
 later 600

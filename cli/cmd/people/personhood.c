@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/frame/action.h"
 #include "cli/frame/cell.h"
@@ -60,6 +61,34 @@ static int personhood_show(struct nanopod *np, const struct options *o, char **w
 	return rc;
 }
 
+#define WANTS " wants you to sign in with your Ethereum account:"
+
+/* Texts of two other lines may make a wallet sign for somebody else; other bytes may hide that. */
+static int personhood_check(struct market_link *m, const char *address, const char *text)
+{
+	const char *line = strchr(text, '\n'), *host = strstr(m->url, "://");
+	size_t first = line ? (size_t)(line - text) : 0, tail = strlen(WANTS),
+	       second = line ? strcspn(++line, "\n") : 0;
+	const char *bad = NULL;
+
+	for (const char *p = text; *p && !bad; p++)
+		if (*p != '\n' && (*p < ' ' || *p > '~'))
+			bad = "it has bytes that a terminal may not show";
+	if (!bad &&
+		(first <= tail || strncmp(text + first - tail, WANTS, tail) != 0 || memchr(text, ' ', first - tail)))
+		bad = "its first line is not 'HOST" WANTS "'";
+	if (!bad && (second != strlen(address) || strncasecmp(line, address, second) != 0))
+		bad = "it is about another address";
+	if (bad)
+		return print_fail(m->np, STATUS_FAILURE, "sign nothing of this market, and ask its operator",
+			"the market's text is none that proves '%.60s': %s", address, bad);
+	host = host ? host + 3 : NULL;
+	if (host && (strcspn(host, "/") != first - tail || strncasecmp(host, text, first - tail) != 0))
+		print_warn(m->np, "the text is for '%.*s', and your market is '%.*s': sign it only if both are one",
+			(int)(first - tail), text, (int)strcspn(host, "/"), host);
+	return 0;
+}
+
 /* The text for an address to sign, as the market made it. */
 static int personhood_text(struct market_link *m, const char *address, struct buf *text)
 {
@@ -80,6 +109,8 @@ static int personhood_text(struct market_link *m, const char *address, struct bu
 			: 0;
 	if (!rc && m->doc && (!doc_text(m->doc, "message") || buf_adds(text, doc_text(m->doc, "message"))))
 		rc = print_fail(m->np, STATUS_FAILURE, NULL, "the market's answer has no text to sign");
+	if (!rc && text->len)
+		rc = personhood_check(m, address, buf_text(text));
 	buf_release(&body);
 	return rc;
 }
