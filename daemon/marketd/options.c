@@ -286,9 +286,12 @@ static int read_passport(struct options *o, int opt, const char *text)
 static int read_public_url(struct options *o, const char *text)
 {
 	size_t head = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+	bool fits = head && text[head] && text[head] != '/' && strlen(text) <= 200 && !strpbrk(text, "?#@\"<>\\");
 
+	for (const char *p = text; *p; p++)
+		fits = fits && *p > ' ' && *p <= '~';
 	o->public_url = text;
-	if (head && text[head] && text[head] != '/' && strlen(text) <= 200 && !strpbrk(text, " ?#@\"<>\\\t\r\n"))
+	if (fits)
 		return -1;
 	return options_complain("public-url", text, "https://HOST, as people type it");
 }
@@ -486,6 +489,12 @@ static int check_together(struct options *o)
 	}
 	if (!o->passport.key_file != !o->passport.scorer) {
 		fputs("nanopod-marketd: give both --passport-key-file and --passport-scorer\n", stderr);
+		return USAGE;
+	}
+	if (o->passport.key_file && !o->public_url) {
+		fputs("nanopod-marketd: --passport-key-file needs --public-url URL: the market's name in what people "
+		      "sign\n",
+			stderr);
 		return USAGE;
 	}
 	if (!*o->name || strlen(o->name) > 100) {

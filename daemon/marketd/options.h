@@ -34,7 +34,7 @@ struct options {
 	struct signin_settings signin;
 	struct stripe_settings stripe; /* no files: none */
 	struct passport_settings passport; /* no key: none */
-	const char *public_url;            /* NULL: what it listens on */
+	const char *public_url;            /* NULL: what it listens on, and nobody proves an address */
 	bool insecure, test_clock, private_book;
 	int64_t test_start;            /* --test-clock=UNIX: when a new market begins; 0: now */
 	long snapshot_every;           /* -1: the market's default */

@@ -168,6 +168,7 @@ static int open_market(struct server *s, struct fail *f)
 		.private_book = s->o->private_book,
 		.signin = &s->o->signin,
 		.listens = s->o->public_url ? s->o->public_url : s->first,
+		.public_url = s->o->public_url,
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();

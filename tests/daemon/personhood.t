@@ -26,6 +26,8 @@ wait_for 60 server_ready || { diag "$(cat "$TMP/server.log")"; skip_all "the sta
 printf 'key-of-the-market\n' >"$TMP/key"
 chmod 644 "$TMP/key"
 run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key" --passport-scorer 4711
+is "$status" 2 "scores without --public-url are refused: a text for 127.0.0.1 would be one of any market"
+run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key" --passport-scorer 4711 --public-url https://market.example.org
 like "$status $err" "^1 .*other users can read '$TMP/key'" "a key that others can read is refused"
 chmod 600 "$TMP/key"
 run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key"
@@ -34,6 +36,10 @@ run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key" --passport-scor
 is "$status" 2 "and a scorer that is no word"
 run "$MARKETD" --data "$TMP/none" --passport-url http://passport.example.org
 is "$status" 2 "and scores that others could change on their way"
+for bad in "https://m$(printf '\303\266').org" "https://m$(printf '\033').org" "https://m$(printf '\177').org" "https://m .org" "https://a@b" https:///x ftp://b; do
+	run "$MARKETD" --data "$TMP/none" --public-url "$bad"
+	is "$status" 2 "nor is a public URL $(printf %q "$bad")"
+done
 cat >"$TMP/policy.yaml" <<'END'
 rules:
   - name: person
@@ -71,7 +77,7 @@ challenge "$ACME" one
 is "$(http_status)" 201 "a text is made"
 is "$(person read <"$TMP/text")" "market.example.org $WALLET https://market.example.org 1 1 $(sed -n 's/^Nonce: //p' "$TMP/text") 2027-01-15T08:00:00Z 2027-01-15T08:10:00Z" \
 	"another reader of EIP-4361 reads it the same"
-like "$(cat "$TMP/text")" "This address is of account $(operator GET /np/v1/accounts/acme | json .id) of this market" "it says whose the address will be"
+like "$(cat "$TMP/text")" "This address is of account $(operator GET /np/v1/accounts/acme | json .id) of the market $(operator GET /np/v1 | json .id), and" "it says whose the address will be"
 for bad in '"0x12"' '"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed"' '""' 7; do
 	as "$ACME" POST /np/v1/personhood/challenge "{\"address\":$bad}" >/dev/null
 	is "$(http_status)" 422 "no text for $bad"
@@ -349,7 +355,7 @@ lied "market.example.org$WANTS" "$WALLET" '\r'
 is "$status $out" "1 " "nor one that ends with a carriage return"
 liar_stop
 
-# ---- A service that hangs: the market goes on ----
+# ---- A service that hangs: the market goes on; one without a name of its own ----
 mode hang
 later 600
 challenge "$ACME" three
@@ -359,6 +365,10 @@ like "$(as "$STRANGER" GET /np/v1/whoami | jq -r .object)" "whoami" "keeps nobod
 grep -q 'key-of-the-market' "$MARKETD_LOG" && fail "the key is in the log"
 marketd_stop
 is "$marketd_status" 0 "and does not keep the market from ending"
+marketd_start --test-clock
+as "$ACME" POST /np/v1/personhood/challenge "{\"address\":\"$WALLET\"}" >"$TMP/said"
+is "$(http_status) $(jq -r .error.code "$TMP/said")" "501 not_implemented" "no text where the market would be 127.0.0.1"
+marketd_stop
 run "$MARKETD" check --data "$MARKETD_DATA"
 is "$status" 0 "the market's books are right"
 done_testing

@@ -135,6 +135,7 @@ struct api {
 	struct passport *passport;     /* who scores addresses; NULL: nobody does */
 	struct personhood *personhood; /* who/personhood.c: what waits for a signature or a score; NULL: nothing */
 	const char *listens;           /* the market's own address, for a page that leads back; NULL */
+	const char *public_url;        /* the same where the operator gave it, for texts that people sign; NULL */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
 	const struct log *log;         /* for what auditlog.c keeps; NULL: nothing */

@@ -115,6 +115,9 @@ static int post_challenge(struct api *api, const struct request *q, struct reply
 	if (!eth_address_read(given, bytes))
 		return api_refuse(q, r, REASON_INVALID, "address",
 			"'%.60s' is no address: 0x and 40 digits, whose upper and lower case is a checksum", given);
+	if (!api->public_url)
+		return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL,
+			"this market proves no addresses: its operator starts it with --public-url URL");
 	if (personhood_text(api, q, account, eth_address_text(bytes, address), &text))
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
 	buf_init(&b, SIWE_TEXT_MAX);

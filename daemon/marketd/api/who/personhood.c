@@ -12,6 +12,7 @@
 #include "market/when.h"
 #include "marketd/api/may/decide.h"
 #include "marketd/api/nonces.h"
+#include "marketd/api/np/market_id.h"
 #include "marketd/api/np/np.h"
 #include "marketd/api/render.h"
 #include "marketd/passport/passport.h"
@@ -113,8 +114,8 @@ static struct personhood_given *personhood_room(struct api *api, uint64_t accoun
 int personhood_text(struct api *api, const struct request *q, uint64_t account, const char *address, struct siwe *out)
 {
 	struct personhood_given *room = personhood_room(api, account);
-	const char *url = api->listens ? api->listens : "http://localhost/", *host = strstr(url, "://");
-	char id[IDENT_TEXT];
+	const char *url = api->public_url, *host = strstr(url, "://");
+	char id[IDENT_TEXT], market[MARKET_TEXT];
 	int rc;
 
 	if (!room)
@@ -127,8 +128,8 @@ int personhood_text(struct api *api, const struct request *q, uint64_t account, 
 	snprintf(room->text.domain, sizeof room->text.domain, "%.*s", (int)strcspn(host, "/"), host);
 	snprintf(room->text.address, sizeof room->text.address, "%s", address);
 	snprintf(room->text.statement, sizeof room->text.statement,
-		"This address is of account %s of this market, and of no other. Signing costs nothing.",
-		ident_text(IDENT_ACCOUNT, account, id));
+		"This address is of account %s of the market %s, and of no other. Signing costs nothing.",
+		ident_text(IDENT_ACCOUNT, account, id), market_id(market_engine(api->market), market));
 	snprintf(room->text.uri, sizeof room->text.uri, "%s", url);
 	room->text.chain = 1;
 	room->text.issued = market_now(api->market);
