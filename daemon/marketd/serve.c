@@ -395,8 +395,10 @@ static void keep_time(struct server *s)
 	s->next_retry = now_ms + RETRY_MS;
 	if (watch_time(s->api.watch, s->market, now_ms, clock_of(s), &f) != 0)
 		log_at(s->log, LOG_ERROR, "%s", f.text);
-	if (!was && market_ready(s->market))
+	if (!was && market_ready(s->market)) {
 		log_at(s->log, LOG_WARN, "the store is writable again");
+		np_personhood_again(&s->api);
+	}
 }
 
 /* Takes down the hosts of silent agents and of nodes that do not start. */

@@ -36,20 +36,31 @@ function answer(mode, address) {
 	return JSON.stringify(body)
 }
 
+function give(mode, address, reply) {
+	const status = mode.startsWith('status') ? Number(mode.split(' ')[1]) : 200
+	const rest = { 'Retry-After': mode.split(' ')[2] ?? '1' }
+	reply.writeHead(status, { 'Content-Type': 'application/json', ...(status === 429 ? rest : {}) })
+	if (status !== 200) reply.end('{"detail":"no"}')
+	else if (mode === 'text') reply.end('<html>99</html>')
+	else if (mode === 'cut') reply.end(answer('score 99', address).slice(0, 60))
+	else reply.end(answer(mode, address))
+}
+
 function serve() {
+	const mode = () => readFileSync(process.env.PERSON_MODE, 'utf8').trim()
+	const held = [] // what waits until the mode is another one
 	const server = createServer((request, reply) => {
-		const mode = readFileSync(process.env.PERSON_MODE, 'utf8').trim()
+		const now = mode()
 		const address = request.url.split('/').pop()
-		console.log(`${request.method} ${request.url} ${request.headers['x-api-key']} ${mode}`)
-		if (mode === 'hang') return
-		if (mode === 'drop') return request.socket.destroy()
-		const status = mode.startsWith('status') ? Number(mode.split(' ')[1]) : 200
-		reply.writeHead(status, { 'Content-Type': 'application/json', ...(status === 429 ? { 'Retry-After': '1' } : {}) })
-		if (status !== 200) reply.end('{"detail":"no"}')
-		else if (mode === 'text') reply.end('<html>99</html>')
-		else if (mode === 'cut') reply.end(answer('score 99', address).slice(0, 60))
-		else reply.end(answer(mode, address))
+		console.log(`${request.method} ${request.url} ${request.headers['x-api-key']} ${now}`)
+		if (now === 'hang') return
+		if (now === 'drop') request.socket.destroy()
+		else if (now === 'wait') held.push([address, reply])
+		else give(now, address, reply)
 	})
+	setInterval(() => {
+		while (held.length && mode() !== 'wait') give(mode(), ...held.pop())
+	}, 50)
 	server.listen(0, '127.0.0.1', () => console.log(`ready http://127.0.0.1:${server.address().port}`))
 }
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/told.sh"
-need node npm jq python3
+need node npm jq prlimit python3
 
 export PERSON_ROOT=$TMP/npm HOME=$TMP/home PERSON_MODE=$TMP/mode
 mkdir -p "$PERSON_ROOT" "$HOME" && printf '{"private":true}\n' >"$PERSON_ROOT/package.json"
@@ -199,6 +199,9 @@ for bad in "status 500" "status 401" drop text "status 429" cut "score 1e999" "s
 	is "$(cat "$TMP/.shown") $(shown)" "scored 21 true $WALLET scored 21 true $WALLET" "after '$bad' the old score counts"
 	later 14400
 	is "$(shown)" "failed null null $WALLET" "until its end, after '$bad'"
+	why=$(as "$ACME" GET /np/v1/personhood | jq -r .problem)
+	like "$why" '^[a-zA-Z0-9 ()]*$' "which says why, and not whom the market asks"
+	[ "$bad" != drop ] || is "$why" "it gave no answer" "so does one without an answer"
 done
 is "$(buys 1000)" 403 "and nobody buys by it"
 
@@ -303,6 +306,40 @@ is "$status" 0 "in a script the signature is a line of standard input" || diag "
 run cli prove --message "$TMP/text" --signature 0x12
 is "$status" 2 "what is no signature is refused"
 cli release </dev/null 2>/dev/null
+
+# ---- A score that the disk did not take; a service that wants a rest ----
+figure() { operator GET /metrics | sed -n "s/^nanopod_$1 //p"; }
+lost() { [ "$(figure commits_failed_total)" -gt 0 ]; }
+ready() { [ "$(figure ready)" = 1 ]; }
+later 600
+mode wait
+challenge "$ACME" one
+prove "$ACME" "$(person sign one <"$TMP/text")"
+is "$(code)" "200 asking" "a score that takes its time"
+before=$(asked)
+asked_again() { [ "$(asked)" -gt "$before" ]; }
+prlimit --pid "$MARKETD_PID" --fsize=1:unlimited
+mode "score 30"
+wait_for 60 lost || fail "no commit failed"
+prlimit --pid "$MARKETD_PID" --fsize=unlimited:unlimited
+wait_for 60 ready || fail "the market cannot write again"
+later 60
+is "$(shown)" "scored 30 true $WALLET" "one that the disk did not take is asked for again"
+as "$ACME" DELETE /np/v1/personhood >/dev/null
+later 600
+mode "status 429 3"
+challenge "$ACME" one
+prove "$ACME" "$(person sign one <"$TMP/text")"
+is "$(shown)" "failed null null $WALLET" "a service that wants a rest"
+before=$(asked)
+mode "score 30"
+challenge "$STRANGER" two
+prove "$STRANGER" "$(person sign two <"$TMP/text")"
+is "$(code)" "200 asking" "gets one"
+wait_for 60 asked_again && pass "and is asked as soon as that is over, though nobody asks the market" || fail "nobody wakes the market"
+like "$(shown "$STRANGER")" "^scored 30 " "with success"
+as "$ACME" DELETE /np/v1/personhood >/dev/null
+later 600
 
 # ---- A market that has something else signed ----
 cat >"$TMP/liar.py" <<'END'

@@ -124,7 +124,7 @@ int passport_take(struct passport *p, struct score *out, int *rest_s, struct fai
 	if (a->state == ERRAND_RUNNING)
 		return -EAGAIN;
 	if (a->state != ERRAND_DONE) {
-		rc = fail_set(why, -EIO, "%s", a->why);
+		rc = fail_set(why, -ENODATA, "%s", a->why);
 	} else if (a->status == 429) {
 		*rest_s = passport_rest(a);
 		rc = fail_set(why, -EBUSY, "it was asked too often (status 429)");

@@ -31,7 +31,8 @@ int passport_reload(struct passport *p, struct fail *f); /* reads the key again.
 int passport_ask(struct passport *p, const char *address, struct fail *why);
 
 /*
- * What came of it, once. 0; -EAGAIN: it is under way; -EBUSY: ask nothing for *rest_s seconds; another code: it failed.
+ * What came of it, once. 0; -EAGAIN: it is under way; -EBUSY: ask nothing for *rest_s seconds; -ENODATA: it gave no
+ * answer, and `why` names the URL, which is the operator's; another code: it failed.
  */
 int passport_take(struct passport *p, struct score *out, int *rest_s, struct fail *why);
 

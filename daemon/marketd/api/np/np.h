@@ -133,6 +133,7 @@ int np_facts_change(struct api *api, const struct request *q, const struct accou
 
 /* Call each turn, before requests are answered: asks for scores that are due, and takes what came. */
 void np_personhood_turn(struct api *api);
+void np_personhood_again(struct api *api); /* the store lost what was not committed */
 void np_personhood_close(struct api *api); /* before api_close() */
 
 /* ---- Cursors ------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@ enum {
 	JITTER = 7200,
 	RETRY = 60,
 	RETRY_MOST = 3600,
+	FRESH_MOST = 7000, /* addresses of which each is asked for at 3/4 of a day less the jitter, one each 9 s */
 	AGAIN = 600, /* seconds until a new proof of an account asks again: else one account could take all requests */
 };
 
@@ -48,6 +49,7 @@ struct personhood {
 	struct personhood_due *list;
 	size_t count, cap;
 	bool scanned;    /* the list has all accounts with an address */
+	int64_t soonest; /* nothing in the list is due before */
 	uint64_t asking; /* about the address of this account; 0: nothing is under way */
 	char address[64];
 	int asks; /* that may be sent now */
@@ -195,7 +197,7 @@ static struct personhood_due *personhood_due(struct personhood *p, uint64_t acco
 	return NULL;
 }
 
-static struct personhood_due *personhood_add(struct personhood *p, uint64_t account)
+static struct personhood_due *personhood_add(struct api *api, struct personhood *p, uint64_t account)
 {
 	struct personhood_due *x = personhood_due(p, account), *more;
 
@@ -209,6 +211,11 @@ static struct personhood_due *personhood_add(struct personhood *p, uint64_t acco
 	if (!x) {
 		x = &p->list[p->count++];
 		*x = (struct personhood_due){ .account = account };
+		if (p->count == FRESH_MOST + 1)
+			log_at(api->log, LOG_WARN,
+				"more than %d addresses are proven: Human Passport takes too few requests to keep all "
+				"their scores fresh",
+				FRESH_MOST);
 	}
 	return x;
 }
@@ -221,7 +228,7 @@ static int64_t personhood_next(int64_t now, int64_t end)
 	return due < now + RETRY ? now + RETRY : due;
 }
 
-/* After a start: a score that came before counts as long as it would have. */
+/* After a start, or where the store lost some: a score that is kept counts as long as it would have. */
 static void personhood_scan(struct api *api, struct personhood *p)
 {
 	const struct engine *e = market_engine(api->market);
@@ -236,24 +243,28 @@ static void personhood_scan(struct api *api, struct personhood *p)
 			continue;
 		kept = json_loads(a->facts, 0, NULL);
 		end = json_integer_value(json_object_get(json_object_get(kept, PERSONHOOD_CHECKED), "end_at"));
-		x = personhood_add(p, a->id);
-		if (x)
-			x->due = end > now ? personhood_next(now, end) : now;
+		x = personhood_add(api, p, a->id);
+		if (x && end > now)
+			x->due = personhood_next(now, end);
+		else if (x && !x->tries)
+			x->due = x->asked && x->asked + RETRY > now ? x->asked + RETRY : now;
 		json_decref(kept);
 	}
 	p->scanned = true;
+	p->soonest = 0;
 }
 
 void personhood_proven(struct api *api, uint64_t account)
 {
 	struct personhood *p = api->passport ? personhood_own(api) : NULL;
-	struct personhood_due *x = p ? personhood_add(p, account) : NULL;
+	struct personhood_due *x = p ? personhood_add(api, p, account) : NULL;
 	int64_t now = market_now(api->market);
 
 	if (!x)
 		return;
 	x->due = x->asked && x->asked + AGAIN > now ? x->asked + AGAIN : now;
 	x->proven = true;
+	p->soonest = x->due < p->soonest ? x->due : p->soonest;
 	x->tries = 0;
 	x->why[0] = '\0';
 }
@@ -293,7 +304,8 @@ static void personhood_drop(struct personhood *p, struct personhood_due *x, int6
 
 /* ---- What came of it ---------------------------------------------------------------------- */
 
-static void personhood_failed(struct api *api, uint64_t account, const char *why)
+/* shown: to the account, which need not know whom the market asks, and how. */
+static void personhood_failed(struct api *api, uint64_t account, const char *why, const char *shown)
 {
 	struct personhood_due *x = personhood_due(api->personhood, account);
 	char id[IDENT_TEXT];
@@ -307,7 +319,7 @@ static void personhood_failed(struct api *api, uint64_t account, const char *why
 	x->tries++;
 	x->proven = false;
 	x->due = market_now(api->market) + later;
-	snprintf(x->why, sizeof x->why, "%s", why);
+	snprintf(x->why, sizeof x->why, "%s", shown);
 }
 
 static json_t *personhood_fact(json_t *value, int64_t end)
@@ -335,7 +347,7 @@ static void personhood_scored(struct api *api, uint64_t account, const struct sc
 		none ? json_null() : personhood_fact(json_boolean(s->passing), end), PERSONHOOD_CHECKED,
 		personhood_fact(json_string(when_iso(now, when)), end));
 	if (!given || np_facts_change(api, &own, a, given, &why) != 0) {
-		personhood_failed(api, account, why.text);
+		personhood_failed(api, account, why.text, "the market cannot write its score down");
 	} else if (x) {
 		x->due = personhood_next(now, end);
 		x->tries = 0;
@@ -362,7 +374,7 @@ static void personhood_take(struct api *api, struct personhood *p)
 	if (strcmp(address, p->address) != 0) /* it was let go meanwhile; another one is asked for in its turn */
 		return;
 	if (rc)
-		personhood_failed(api, account, why.text);
+		personhood_failed(api, account, why.text, rc == -ENODATA ? "it gave no answer" : why.text);
 	else
 		personhood_scored(api, account, &score);
 }
@@ -373,10 +385,13 @@ static struct personhood_due *personhood_first(struct personhood *p, int64_t now
 {
 	struct personhood_due *first = NULL;
 
+	if (p->soonest > now)
+		return NULL;
 	for (size_t i = 0; i < p->count; i++)
-		if (p->list[i].due <= now && (!first || p->list[i].due < first->due))
+		if (!first || p->list[i].due < first->due)
 			first = &p->list[i];
-	return first;
+	p->soonest = first ? first->due : INT64_MAX;
+	return p->soonest <= now ? first : NULL;
 }
 
 static bool personhood_may_ask(struct personhood *p, int64_t now_ms)
@@ -393,11 +408,11 @@ static bool personhood_may_ask(struct personhood *p, int64_t now_ms)
 static void personhood_ask(struct api *api, struct personhood *p)
 {
 	int64_t now = market_now(api->market);
-	struct personhood_due *x = personhood_first(p, now);
+	struct personhood_due *x = personhood_may_ask(p, api->now_ms) ? personhood_first(p, now) : NULL;
 	struct fail why = { 0 };
 	uint64_t account;
 
-	if (!x || !personhood_may_ask(p, api->now_ms))
+	if (!x)
 		return;
 	account = x->account;
 	personhood_address(api, account, p->address, sizeof p->address);
@@ -410,7 +425,7 @@ static void personhood_ask(struct api *api, struct personhood *p)
 	if (passport_ask(api->passport, p->address, &why) == 0)
 		p->asking = account;
 	else
-		personhood_failed(api, account, why.text);
+		personhood_failed(api, account, why.text, "it was not asked");
 }
 
 void np_personhood_turn(struct api *api)
@@ -425,4 +440,10 @@ void np_personhood_turn(struct api *api)
 		personhood_take(api, p);
 	if (!p->asking)
 		personhood_ask(api, p);
+}
+
+void np_personhood_again(struct api *api)
+{
+	if (api->personhood)
+		api->personhood->scanned = false;
 }
