@@ -31,7 +31,10 @@ struct personhood_state {
 	char failed[PERSONHOOD_WHY]; /* why the last try failed; "" */
 };
 
-/* A text for the account to sign, with a new nonce; its earlier one is void. api->public_url: not NULL. 0 or -ENOMEM, -EIO. */
+/*
+ * A text for the account to sign, with a new nonce; its earlier one is void. api->public_url is not NULL. 0 or -ENOMEM,
+ * -EIO.
+ */
 int personhood_text(struct api *api, const struct request *q, uint64_t account, const char *address, struct siwe *out);
 /* The text that this account was given with the nonce; NULL: none, or it is over. */
 const struct siwe *personhood_given(struct api *api, uint64_t account, uint64_t person, const char *nonce);
