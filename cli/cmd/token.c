@@ -143,7 +143,8 @@ const struct command cmd_token = {
 		"trade and use nodes. With -q only the token is printed, with -o json everything about "
 		"it.\n\nA cap is for a calendar month (UTC): what the token orders counts, what it costs and what "
 		"a standing buy holds, also where a procurement goes on buying for it; what comes back in that "
-		"month comes off again. Who may make tokens sets caps, by a token that has none.\n\nWhere the connection is lost before the "
+		"month comes off again. Who may make tokens sets caps, by a token that has none.\n\n"
+		"Where the connection is lost before the "
 		"answer, nobody knows the new token: 'token "
 		"list' shows whether it was created, and 'token revoke' revokes it.",
 	.options = options,

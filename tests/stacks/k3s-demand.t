@@ -22,14 +22,16 @@ GPU='[{"effect":"NoSchedule","key":"nvidia.com/gpu","operator":"Exists"}]' ANY='
 waits() { printf 'pod|%s||Pending|||Unschedulable|%s|%s|%s|%s|%s|%s|%s\n' "$1" "$2" "${3-}" "${4-}" "${5-}" "${6-}" "${7-}" "${8-0/1 nodes are available: 1 Insufficient cpu.}"; }
 runs() { printf 'pod|%s|%s|Running||%s||,,,;||||||\n' "$1" "$2" "${3-}"; }
 
-cat >"$TMP/nodes" <<'END'
-node|k1|True||amd64| 
-node|k2|Unknown||amd64|node.kubernetes.io/unreachable node.kubernetes.io/unreachable
-node|k3|Unknown||amd64| 
-node|k4|True|true|amd64|node.kubernetes.io/unschedulable 
-node|k5|True||amd64|mine 
-node|k6|True||amd64|nvidia.com/gpu 
-END
+# has NAME READY [UNSCHEDULABLE] [KEYS OF TAINTS]
+has() { printf 'node|%s|%s|%s|amd64|%s \n' "$1" "$2" "${3-}" "${4-}"; }
+{
+	has k1 True
+	has k2 Unknown '' 'node.kubernetes.io/unreachable node.kubernetes.io/unreachable'
+	has k3 Unknown
+	has k4 True true node.kubernetes.io/unschedulable
+	has k5 True '' mine
+	has k6 True '' nvidia.com/gpu
+} >"$TMP/nodes"
 {
 	runs default/web k1
 	runs default/mine k2

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * For how long each node has been where it is, and idle, and which jobs no node helps: kept on disk, so that a loop
- * that was killed, or that a timer runs again and again, knows it. Where a node was for long without a look is not known.
+ * that was killed, or that a timer runs again and again, knows it. Where a node was for long without a look is not
+ * known.
  */
 #include <inttypes.h>
 #include <stdlib.h>
