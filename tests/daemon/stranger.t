@@ -130,6 +130,9 @@ body_of() {
 	'POST /np/v1/prices') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
 	'PUT /np/v1/floors') echo "{\"hosts\":[\"$HOST\"],\"price_dollars_per_node_hour\":\"0.06\"}" ;;
 	'PATCH /np/v1/people/'*) echo '{"roles":["owner"]}' ;;
+	'PUT /np/v1/people/'*/cap|'PUT /np/v1/tokens/'*/cap) echo '{"cap_dollars":"1.00"}' ;;
+	'POST /np/v1/personhood') echo '{"message":"stolen","signature":"0x00"}' ;;
+	'POST /np/v1/personhood/challenge') echo '{"address":"0x8ba1f109551bD432803012645Ac136ddd64DBA72"}' ;;
 	'POST /np/v1/invitations') echo '{"roles":["owner"]}' ;;
 	'POST /np/v1/signin') echo '{"id_token":"e30.e30.e30"}' ;;
 	'POST /np/v1/signin/page') echo '{"code":"c","code_verifier":"0123456789012345678901234567890123456789012","nonce":"0123456789012345678901","redirect_uri":"https://x/"}' ;;
