@@ -262,7 +262,9 @@ static int spool_page(struct meter_spool *s, const struct spool_files *x, const 
 	rc = rc ? rc : spool_take(s, file, at, chunk, len, limit, used, f);
 	if (rc || !*used)
 		return rc;
-	rc = spool_tail(file, at + (off_t)*used, &tail);
+	if (!file->mark) /* its first line came after it was opened */
+		rc = turned_mark(file->fd, &file->mark);
+	rc = rc ? rc : spool_tail(file, at + (off_t)*used, &tail);
 	if (rc)
 		return fail_errno(f, rc, -rc, "cannot read '%s'", file->path);
 	snprintf(cursor, METER_CURSOR, "%016" PRIx64 "-%" PRId64 "-%016" PRIx64, file->mark,

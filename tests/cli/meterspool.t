@@ -137,7 +137,7 @@ while [ "$(lago | jq .count.faults)" -lt "$want" ] && [ $all -lt 20000 ]; do
 		"$NANOPOD" admin meter --from-file use/spool --to "$TO" --state lago.book --watch --every 1ms --batch 2 2>>watch.err </dev/null & pid=$!
 		echo $pid >pid.new && mv pid.new pid
 		finished() { grep -q "^events $all$" lago.book 2>/dev/null || ! kill -0 $pid 2>/dev/null; }
-		wait_for 300 finished || { fail "(it goes on)"; break 2; }
+		wait_for 300 finished || { kill $pid; diag "$(tail -n 3 watch.err)"; fail "(it goes on)"; break 2; }
 		kill $pid 2>/dev/null
 		wait $pid
 	done
