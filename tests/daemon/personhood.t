@@ -17,7 +17,7 @@ person() { node "$SRC/tests/daemon/personhood.mjs" "$@"; }
 
 printf 'score 33.53800\n' >"$TMP/mode"
 server_ready() { sed -n 's/^ready //p' "$TMP/server.log" >"$TMP/server.url" && [ -s "$TMP/server.url" ]; }
-person serve >"$TMP/server.log" 2>&1 </dev/null &
+node "$SRC/tests/daemon/personhood.mjs" serve >"$TMP/server.log" 2>&1 </dev/null &
 server_pid=$!
 server_stop() { kill "$server_pid" 2>/dev/null; wait "$server_pid" 2>/dev/null; }
 at_exit server_stop
