@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "market/money.h"
 #include "cli/trade/scopes.h"
 
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "cli/frame/print.h"
 #include "cli/frame/rows.h"
 #include "cli/frame/value.h"
+#include "market/money.h"
 #include "market/when.h"
 
 #define WORDS "read|trade|nodes|tokens|host|admin"
