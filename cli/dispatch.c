@@ -12,6 +12,7 @@
 #include "cli/frame/command.h"
 #include "cli/inventory/hostbook.h"
 #include "cli/nodes/node.h"
+#include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/frame/reshape.h"
 #include "cli/frame/settings.h"
@@ -89,6 +90,7 @@ static const struct habit habits[] = {
 	{ "buy", "--count", "'-n N' is the number of nodes" },
 	{ "buy", "--gpus", "'-n N' is the number of nodes; 'nanopod types' shows the GPUs of each" },
 	{ "run", "--sudo", "'--become' runs the command with sudo" },
+	{ "logs", "--tail", "'-n N' prints the last N lines" },
 	{ NULL, "-g", "'-w @GROUP' or '-r RESERVATION' chooses a group of hosts" },
 	{ NULL, "-u", "'-l NAME' chooses the user, '--timeout 30s' limits a command" },
 	{ NULL, "-L", "options are listed by '--help'; 'nanopod tunnel HOST HERE:HOST:PORT' forwards a port" },
@@ -320,6 +322,13 @@ static bool dispatch_has_json(const struct command *cmd)
 	return !(cmd->flags & COMMAND_STREAM) && value_enum("json", cmd->formats, &at, &why) == 0;
 }
 
+static int dispatch_run(struct nanopod *np, const struct command *cmd, const struct options *o)
+{
+	int rc = cmd->run(np, o);
+
+	return rc == PLAN_SHOWN ? STATUS_OK : rc;
+}
+
 /* Runs it; for -o yaml and --template with its JSON, which is printed in that form. */
 static int run_shaped(struct nanopod *np, const struct command *cmd, const struct options *before,
 	const struct options *o)
@@ -337,15 +346,15 @@ static int run_shaped(struct nanopod *np, const struct command *cmd, const struc
 	if (!template && np->format == FORMAT_YAML && cmd->flags & COMMAND_ROWS && option_given(o, "quiet"))
 		np->format = FORMAT_NAME;
 	if (!template && np->format != FORMAT_YAML)
-		return cmd->run(np, o);
+		return dispatch_run(np, cmd, o);
 	np->format = dispatch_has_json(cmd) ? FORMAT_JSON : FORMAT_JSONL;
 	if (np->shape) /* of the command that runs this one */
-		return cmd->run(np, o);
+		return dispatch_run(np, cmd, o);
 	shape = reshape_begin(np, template, np->format == FORMAT_JSONL);
 	if (!shape)
 		return STATUS_USAGE;
 	np->template = template;
-	rc = cmd->run(np, o);
+	rc = dispatch_run(np, cmd, o);
 	np->template = NULL;
 	return reshape_end(shape, rc);
 }

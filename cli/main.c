@@ -11,8 +11,9 @@
 
 extern const struct command cmd_price, cmd_buy, cmd_extend, cmd_sell, cmd_release, cmd_cancel, cmd_procurement,
 	cmd_reservations, cmd_orders, cmd_show, cmd_wait;
-extern const struct command cmd_types, cmd_balance, cmd_topup, cmd_grants, cmd_burn, cmd_ledger, cmd_report,
-	cmd_statement, cmd_invoice, cmd_events, cmd_api;
+extern const struct command cmd_volume;
+extern const struct command cmd_types, cmd_balance, cmd_topup, cmd_plan, cmd_payout, cmd_grants, cmd_burn, cmd_ledger,
+	cmd_report, cmd_statement, cmd_invoice, cmd_events, cmd_api;
 extern const struct command cmd_login, cmd_logout, cmd_whoami, cmd_people, cmd_invite, cmd_personhood;
 extern const struct command cmd_token, cmd_audit;
 extern const struct command cmd_admin, cmd_host;
@@ -35,6 +36,7 @@ static const struct command *const commands[] = {
 	&cmd_orders,
 	&cmd_show,
 	&cmd_wait,
+	&cmd_volume,
 	&cmd_types,
 	&cmd_events,
 	&cmd_api,
@@ -48,6 +50,8 @@ static const struct command *const commands[] = {
 	&cmd_audit,
 	&cmd_balance,
 	&cmd_topup,
+	&cmd_plan,
+	&cmd_payout,
 	&cmd_grants,
 	&cmd_burn,
 	&cmd_ledger,

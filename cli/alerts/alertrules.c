@@ -91,7 +91,7 @@ int alertrules_query(const struct settings *s, struct buf *out, struct fail *f)
 static const struct column alertrules_columns[] = {
 	{ "rule", COLUMN_ID, "its name, for --threshold, --for and --silence" },
 	{ "severity", COLUMN_STATE, "critical, warning or info" },
-	{ "about", 0, "account, reservation, machine, host, node, announcement or payment" },
+	{ "about", 0, "account, reservation, machine, host, node, announcement, payment or volume" },
 	{ "who", 0, "who sees it: customer, provider or all" },
 	{ "threshold", 0, "from which value on it tells, as --threshold takes it; empty: it has none" },
 	{ "for", 0, "for how long it has to be so" },

@@ -9,7 +9,15 @@
 #include "market/money.h"
 #include "market/when.h"
 
-enum { JOINS_MOST = 3, LEAVES = 90 /* seconds */ };
+enum {
+	JOINS_MOST = 3,
+	LEAD_MOST = 600,             /* seconds */
+	LEAVES = 90,                 /* seconds */
+	BLIND_MOST_MS = 3600 * 1000, /* then its end is its end */
+	LOST_MOST = 3,
+	LOST_WAIT = 600, /* seconds; each further one doubles it */
+	LOST_WAIT_MOST = 2 * 3600,
+};
 
 const char *scale_verb(enum scale_verb verb)
 {
@@ -72,11 +80,18 @@ static int64_t scale_stay(const struct scale_world *w)
 	return n;
 }
 
+/* It does not start, or does not take jobs, for longer than it may. */
+static bool scale_is_broken(const struct scale_world *w, const struct scale_node *n)
+{
+	if (n->place == SCALE_STARTING)
+		return n->here_ms > w->limits.patience_ms;
+	return n->place == SCALE_UP && (n->failed >= JOINS_MOST || n->joined_ms > w->limits.patience_ms);
+}
+
 static bool scale_is_free(const struct scale_world *w, const struct scale_node *n)
 {
-	if (n->place == SCALE_OVER || scale_leaves(w, n) || n->drained || n->failed >= JOINS_MOST || n->busy)
-		return false;
-	return n->place == SCALE_SERVES || n->place == SCALE_UP || n->here_ms <= w->limits.patience_ms;
+	return n->place != SCALE_OVER && !scale_leaves(w, n) && !n->drained && !n->busy && !n->moves &&
+		!scale_is_broken(w, n);
 }
 
 int64_t scale_free(const struct scale_world *w)
@@ -86,6 +101,25 @@ int64_t scale_free(const struct scale_world *w)
 	for (size_t i = 0; i < w->count; i++)
 		n += scale_is_free(w, &w->nodes[i]);
 	return n;
+}
+
+static int64_t scale_lead_of(int64_t ahead, int64_t looks)
+{
+	int64_t lead = ahead / 4 < LEAD_MOST ? ahead / 4 : LEAD_MOST;
+
+	if (looks && lead < looks + LEAVES)
+		lead = looks + LEAVES;
+	return lead < ahead / 4 * 3 ? lead : ahead / 4 * 3;
+}
+
+int64_t scale_lead(int64_t ahead, int64_t every)
+{
+	return scale_lead_of(ahead, 2 * every);
+}
+
+int64_t scale_join_lead(int64_t ahead, int64_t every)
+{
+	return scale_lead_of(ahead, every);
 }
 
 int64_t scale_wants(const struct scale_world *w)
@@ -140,6 +174,33 @@ struct scale_seen *scale_seen(struct scale_seen *list, size_t *count, const stru
 	return &list[at];
 }
 
+/* ---- Nodes that never take jobs ------------------------------------------------------------ */
+
+int64_t scale_lost_wait(unsigned lost)
+{
+	int64_t wait = LOST_WAIT;
+
+	if (lost < LOST_MOST)
+		return 0;
+	for (; lost > LOST_MOST && wait < LOST_WAIT_MOST; lost--)
+		wait *= 2;
+	return wait < LOST_WAIT_MOST ? wait : LOST_WAIT_MOST;
+}
+
+void scale_count_lost(struct scale_lost *l, struct scale_seen *s, const struct scale_world *w,
+	const struct scale_node *n, int64_t now)
+{
+	if (n->place == SCALE_SERVES && !s->served)
+		*l = (struct scale_lost){ .count = 0 };
+	s->served |= n->place == SCALE_SERVES;
+	s->lost &= n->place != SCALE_SERVES;
+	if (s->lost || !scale_is_broken(w, n))
+		return;
+	s->lost = true;
+	l->count += l->count < 1000;
+	l->until = now + scale_lost_wait(l->count);
+}
+
 /* ---- Buying -------------------------------------------------------------------------------- */
 
 static bool scale_affords(const struct scale_world *w, const struct scale_plan *p, int64_t nodes)
@@ -158,6 +219,21 @@ static void scale_over_budget(const struct scale_world *w, const char *what, cha
 		money_cents(w->price.cost, cost), money_cents(w->spent, spent), money_cents(w->limits.budget, budget));
 }
 
+/* After several that never took jobs: one alone, after a while, and the next when it is known what became of it. */
+static int64_t scale_next_try(const struct scale_world *w, struct scale_plan *p)
+{
+	char wait[WHEN_TEXT];
+
+	if (w->waits)
+		snprintf(p->blocked, sizeof p->blocked,
+			"%u nodes one after the other did not take %ss; %s after the last one, one more is tried",
+			w->lost, w->work, when_span(scale_lost_wait(w->lost), wait));
+	for (size_t i = 0; i < w->count; i++)
+		if (w->nodes[i].place != SCALE_SERVES && scale_is_free(w, &w->nodes[i]))
+			return 0;
+	return !w->waits;
+}
+
 static void scale_buy(const struct scale_world *w, struct scale_plan *p)
 {
 	int64_t wants = scale_wants(w), n = wants;
@@ -173,6 +249,8 @@ static void scale_buy(const struct scale_world *w, struct scale_plan *p)
 		n--;
 	if (n < wants)
 		scale_over_budget(w, "a node", p->blocked);
+	if (n > 0 && w->lost >= LOST_MOST)
+		n = scale_next_try(w, p);
 	if (n <= 0)
 		return;
 	if (w->need.more)
@@ -192,6 +270,8 @@ static int64_t scale_spare(const struct scale_world *w)
 {
 	int64_t spare = scale_free(w) - w->need.taken, above = scale_stay(w) - w->limits.min;
 
+	for (size_t i = 0; i < w->count; i++)
+		spare += w->nodes[i].moves && !w->nodes[i].drained;
 	return spare < above ? spare : above;
 }
 
@@ -229,7 +309,10 @@ static void scale_at_end(const struct scale_world *w, size_t i, int64_t *spare, 
 	char when[WHEN_TEXT], why[SCALE_TEXT];
 
 	when_span(n->end > w->now ? n->end - w->now : 1, when);
-	if (!wanted) {
+	if (n->blind && !n->busy && n->blind_ms >= BLIND_MOST_MS) {
+		scale_add(p, SCALE_LET_END, i, "it has not said for more than %s who uses it, and no %s runs on it",
+			scale_time(BLIND_MOST_MS, when), w->work);
+	} else if (!wanted) {
 		scale_add(p, SCALE_GIVE_BACK, i, "its time ends in %s, and nobody needs it", when);
 		--*spare;
 	} else if (scale_can_go_on(w, p)) {
@@ -262,23 +345,59 @@ static void scale_serves(const struct scale_world *w, size_t i, int64_t *spare, 
 static void scale_comes(const struct scale_world *w, size_t i, int64_t *spare, struct scale_plan *p)
 {
 	const struct scale_node *n = &w->nodes[i];
-	bool late = n->here_ms > w->limits.patience_ms;
+	bool broken = scale_is_broken(w, n), joins = n->place == SCALE_UP && !broken;
+	int64_t lead = joins && !n->busy ? w->limits.join_lead : w->limits.lead;
 	char when[WHEN_TEXT], why[SCALE_TEXT];
 
-	scale_time(n->here_ms, when);
-	if (n->place == SCALE_STARTING && late)
-		scale_add(p, SCALE_GIVE_BACK, i, "it did not start within %s", when);
-	else if (n->place == SCALE_UP && n->failed >= JOINS_MOST && (n->blind || !scale_in_use(n)))
+	if (broken && n->place == SCALE_STARTING)
+		scale_add(p, SCALE_GIVE_BACK, i, "it did not start within %s", scale_time(n->here_ms, when));
+	else if (broken && n->failed >= JOINS_MOST && (n->blind || !scale_in_use(n)))
 		scale_add(p, SCALE_GIVE_BACK, i, "it did not join the cluster in %u tries", n->failed);
+	else if (broken && (n->blind || !scale_in_use(n)))
+		scale_add(p, SCALE_GIVE_BACK, i, "it joined the cluster, and %s has had no answer from it for %s",
+			w->manager, scale_time(n->joined_ms, when));
 	else if (n->place == SCALE_UP && *spare > 0 && !scale_in_use(n) && n->quiet_ms >= w->limits.idle_ms) {
 		scale_add(p, SCALE_GIVE_BACK, i, "no %s needs it any more", w->work);
 		--*spare;
-	} else if (scale_ends(w, n) && *spare <= 0 && n->failed < JOINS_MOST && scale_can_go_on(w, p)) {
-		snprintf(why, sizeof why, "%ss wait for it, though it has not joined yet", w->work);
+		return;
+	}
+	if (broken)
+		return;
+	if (n->end - w->now <= lead && (n->busy || *spare <= 0) && scale_can_go_on(w, p)) {
+		snprintf(why, sizeof why, n->busy ? "a %s runs on it" : "%ss wait for it, though it has not joined yet",
+			w->work);
 		scale_go_on(w, p, i, why);
-	} else if (n->place == SCALE_UP && n->failed < JOINS_MOST) {
+	}
+	if (joins) {
 		snprintf(why, sizeof why, "%s does not get an answer from it", w->manager);
 		scale_add(p, SCALE_JOIN, i, "%s", n->member ? why : "it runs");
+	}
+}
+
+/* ---- Nobody says what runs ------------------------------------------------------------------ */
+
+/* It is extended once; while the silence is short, again. */
+static bool scale_trusts(const struct scale_node *n)
+{
+	return n->was_used && (!n->prolonged || n->silent_ms < BLIND_MOST_MS);
+}
+
+/* All that end together, as the market would choose which. */
+static void scale_silent(const struct scale_world *w, struct scale_plan *p)
+{
+	char why[SCALE_TEXT];
+
+	snprintf(why, sizeof why, "it, or one that ends with it, was in use when %s last answered", w->manager);
+	for (size_t i = 0; i < w->count; i++) {
+		const struct scale_node *n = &w->nodes[i];
+		bool used = false;
+
+		if (n->place == SCALE_OVER || !scale_ends(w, n) || scale_leaves(w, n))
+			continue;
+		for (size_t k = 0; k < w->count && !used; k++)
+			used = w->nodes[k].end == n->end && scale_trusts(&w->nodes[k]);
+		if (used && scale_can_go_on(w, p))
+			scale_go_on(w, p, i, why);
 	}
 }
 
@@ -294,7 +413,7 @@ int64_t scale_extension(const struct scale_world *w, const struct scale_plan *p,
 		const struct scale_step *s = &p->steps[i];
 
 		extended += s->verb == SCALE_EXTEND && w->nodes[s->node].end == end;
-		back += s->verb == SCALE_GIVE_BACK && w->nodes[s->node].end == end;
+		back += (s->verb == SCALE_GIVE_BACK || s->verb == SCALE_LET_END) && w->nodes[s->node].end == end;
 	}
 	if (back && end - w->now >= w->limits.lead / 2)
 		return -1;
@@ -305,7 +424,8 @@ bool scale_at_once(const struct scale_world *w, const struct scale_plan *p, size
 {
 	const struct scale_step *s = &p->steps[i];
 
-	return s->verb == SCALE_GIVE_BACK && w->nodes[s->node].end == end && w->nodes[s->node].place != SCALE_OVER;
+	return (s->verb == SCALE_GIVE_BACK || s->verb == SCALE_LET_END) && w->nodes[s->node].end == end &&
+		w->nodes[s->node].place != SCALE_OVER;
 }
 
 bool scale_hurries(const struct scale_world *w, const struct scale_plan *p)
@@ -337,6 +457,10 @@ void scale_decide(const struct scale_world *w, struct scale_plan *out)
 	out->count = 0;
 	out->paid = 0;
 	out->blocked[0] = '\0';
+	if (w->silent) {
+		scale_silent(w, out);
+		return;
+	}
 	for (size_t i = 0; i < w->count; i++) {
 		const struct scale_node *n = &w->nodes[i];
 

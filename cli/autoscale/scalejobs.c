@@ -115,6 +115,16 @@ int scale_job(char *line, struct scale_job *out)
 	return 0;
 }
 
+void scale_room(const char *text, struct scale_shape *out)
+{
+	const char *cpus = scale_word(text, "cpu", ","), *memory = scale_word(text, "mem", ","),
+		   *gpus = scale_word(text, "gpu", ",");
+
+	*out = (struct scale_shape){ .cpus = cpus ? scale_cpus(cpus) : 0,
+		.memory_mb = memory ? scale_memory(memory) : 0,
+		.gpus = gpus ? scale_number(gpus) : 0 };
+}
+
 /* ---- Packing ------------------------------------------------------------------------------- */
 
 struct scale_bin {

@@ -25,26 +25,28 @@ static void refused_kind(const struct scale_job *j, char kind[SCALE_ID])
 		(int)strcspn(j->id, "/"), j->id);
 }
 
-bool scale_refusals_read(struct scale_refusals *r, const char *line)
+bool scale_refusals_read(struct scale_refusals *r, const char *word, const char *line)
 {
 	struct scale_refusal x = { .times = 0 };
+	size_t len = strlen(word);
 	int at = 0;
 
-	if (sscanf(line, "refused %" SCNd64 " %u %n", &x.until, &x.times, &at) != 2 || !at)
+	if (strncmp(line, word, len) != 0 || sscanf(line + len, " %" SCNd64 " %u %n", &x.until, &x.times, &at) != 2 ||
+		!at)
 		return false;
-	snprintf(x.kind, sizeof x.kind, "%s", line + at);
+	snprintf(x.kind, sizeof x.kind, "%s", line + len + at);
 	if (r->count < SCALE_REFUSALS && x.times <= REFUSED_TIMES)
 		r->list[r->count++] = x;
 	return true;
 }
 
-int scale_refusals_write(const struct scale_refusals *r, struct buf *out)
+int scale_refusals_write(const struct scale_refusals *r, const char *word, struct buf *out)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < r->count; i++)
 		rc = rc ? rc
-			: buf_addf(out, "refused %" PRId64 " %u %s\n", r->list[i].until, r->list[i].times,
+			: buf_addf(out, "%s %" PRId64 " %u %s\n", word, r->list[i].until, r->list[i].times,
 				  r->list[i].kind);
 	return rc;
 }
@@ -68,6 +70,34 @@ void scale_refusals_forget(struct scale_refusals *r, int64_t now)
 	r->count = kept;
 }
 
+bool scale_refusals_has(struct scale_refusals *r, const struct scale_job *j, int64_t now)
+{
+	const struct scale_refusal *x;
+	char kind[SCALE_ID];
+
+	refused_kind(j, kind);
+	x = refused_find(r, kind);
+	return x && now < x->until;
+}
+
+void scale_refusals_add(struct scale_refusals *r, const struct scale_job *j, int64_t now)
+{
+	struct scale_refusal *x;
+	char kind[SCALE_ID];
+
+	refused_kind(j, kind);
+	x = refused_find(r, kind);
+	if (!x && r->count < SCALE_REFUSALS) {
+		x = &r->list[r->count++];
+		*x = (struct scale_refusal){ .times = 0 };
+		memcpy(x->kind, kind, sizeof kind);
+	}
+	if (x) {
+		x->until = now + ((int64_t)REFUSED_S << x->times);
+		x->times += x->times < REFUSED_TIMES;
+	}
+}
+
 /* Whether a bought node could have taken the job for a while. */
 static bool refused_beside(const struct scale_world *w, const struct scale_shape *shape, const struct scale_job *j)
 {
@@ -86,23 +116,14 @@ static bool refused_beside(const struct scale_world *w, const struct scale_shape
 bool scale_refuses(struct scale_refusals *r, const struct scale_world *w, const struct scale_shape *shape,
 	const struct scale_job *j, int64_t now)
 {
-	struct scale_refusal *x;
 	char kind[SCALE_ID];
 
-	refused_kind(j, kind);
-	x = refused_find(r, kind);
-	if (x && now < x->until)
+	if (scale_refusals_has(r, j, now))
 		return true;
-	if (!refused_beside(w, shape, j))
-		return !x && r->count == SCALE_REFUSALS;
-	if (!x && r->count < SCALE_REFUSALS) {
-		x = &r->list[r->count++];
-		*x = (struct scale_refusal){ .times = 0 };
-		memcpy(x->kind, kind, sizeof kind);
+	if (!refused_beside(w, shape, j)) {
+		refused_kind(j, kind);
+		return r->count == SCALE_REFUSALS && !refused_find(r, kind);
 	}
-	if (x) {
-		x->until = now + ((int64_t)REFUSED_S << x->times);
-		x->times += x->times < REFUSED_TIMES;
-	}
+	scale_refusals_add(r, j, now);
 	return true;
 }

@@ -19,7 +19,7 @@ enum { NOTE_BYTES = 2000, EVERY_LEAST_MS = 100 };
 static const struct column columns[] = {
 	{ "severity", COLUMN_STATE, "critical, warning or info" },
 	{ "rule", COLUMN_MINOR, "which rule tells it" },
-	{ "kind", 0, "what it is about: account, reservation, machine, host, node, announcement or payment" },
+	{ "kind", 0, "what it is about: account, reservation, machine, host, node, announcement, payment or volume" },
 	{ "name", COLUMN_ID, "its name" },
 	{ "account", COLUMN_WIDE, "whose it is" },
 	{ "since", 0, "since when; empty: not known" },

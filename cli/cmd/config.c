@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod config: shows which value is in force and why, and writes the person's settings file. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/file.h"
@@ -210,22 +206,6 @@ static int config_get(struct nanopod *np, const struct options *o)
 
 /* ---- Changing -------------------------------------------------------------------------- */
 
-/* The target of a link, so that writing keeps the link. */
-static int replace_file(const char *path, const struct buf *text, mode_t mode)
-{
-	char real[PATH_MAX];
-	int rc = file_folders(path);
-
-	if (rc)
-		return rc;
-	if (!realpath(path, real)) {
-		if (errno != ENOENT)
-			return -errno;
-		snprintf(real, sizeof real, "%s", path);
-	}
-	return file_replace(real, text->data, text->len, mode);
-}
-
 /* Unknown groups may be defined later; only a group that contains itself is surely wrong. */
 static int resolve_nothing(void *own, const char *group, struct pssh_list *into)
 {
@@ -316,7 +296,8 @@ static int config_change(struct nanopod *np, const struct options *o, const char
 				"cannot remove '%s': '%s' does not set it", typed, path);
 		else if (rc)
 			rc = print_fail(np, STATUS_FAILURE, NULL, "%s", f.text);
-		else if ((rc = replace_file(path, &changed, directory ? 0644 : 0600)))
+		else if ((rc = file_folders(path)) ||
+			(rc = file_put(path, changed.data, changed.len, directory ? 0644 : 0600)))
 			rc = print_fail(np, STATUS_FAILURE, NULL, "cannot write '%s': %s", path, strerror(-rc));
 	}
 	buf_release(&text);

@@ -125,7 +125,7 @@ static const char *event_names_of(struct event_names *n, const struct doc *d, co
 
 /*
  * %o: the order's reservation; %c: the lease's, in quotes; %n: the node; %h, %p, %a: ids of host, procurement, agent;
- * %g: the grant's name; $: money.
+ * %g, %l, %v: names of grant, plan, volume; $: money.
  */
 static const struct event_text {
 	const char *type, *text;
@@ -142,6 +142,7 @@ static const struct event_text {
 	{ "lease.shortened", "%c ends early: its host goes out of service; $ refunded" },
 	{ "account.credited", "$ credited" },
 	{ "account.state", "the account is %s" },
+	{ "account.dunning", "debt: the account is %s" },
 	{ "instance.created", "node %n created" },
 	{ "instance.status", "node %n is %s" },
 	{ "host.state", "host %h is %s" },
@@ -154,6 +155,14 @@ static const struct event_text {
 	{ "announcement.ended", "an announcement of the operator ended" },
 	{ "grant.made", "grant '%g' pays up to $ of what you buy" },
 	{ "grant.ended", "grant '%g' ended; it paid $" },
+	{ "plan.paid", "plan '%l': $ paid" },
+	{ "plan.next", "plan '%l' begins with the next month and costs $" },
+	{ "plan.cancelled", "plan '%l' cancelled; it ends with the month" },
+	{ "plan.ended", "plan '%l' ended" },
+	{ "plan.lapsed", "plan '%l' ended, its fee of $ was not paid: %s" },
+	{ "volume.state", "volume '%v': %s" },
+	{ "volume.paid", "volume '%v': $ paid" },
+	{ "payout", "payout of $: %s" },
 	{ "host.floor", "host %h is never on sale below $ per node-hour" },
 };
 
@@ -199,8 +208,10 @@ static void event_put_part(FILE *out, const struct doc *d, struct event_names *n
 		event_put_word(out, d);
 		return;
 	}
-	if (part == 'g')
-		name = doc_text(d, "grant_name");
+	if (part == 'g' || part == 'l')
+		name = doc_text(d, part == 'g' ? "grant_name" : "plan_name");
+	if (part == 'v' && !(name = doc_text(d, "volume_name")))
+		name = doc_text(d, "volume"); /* it is deleted */
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
 		if (members[i].letter == part)
 			name = event_names_of(n, d, members[i].member);

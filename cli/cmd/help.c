@@ -88,7 +88,7 @@ const struct command cmd_help = {
 	.positional =
 		"COMMAND  whose page to show\nTOPIC    commands, options, connection, output, exit-codes or drop-ins",
 	.options = options,
-	.flags = COMMAND_NO_SETTINGS,
+	.flags = COMMAND_NO_SETTINGS | COMMAND_MORE,
 	.max_args = 1,
 	.complete_first = COMPLETE_COMMAND,
 	.first_values = "commands|options|connection|output|exit-codes",

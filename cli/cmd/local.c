@@ -470,7 +470,7 @@ static int local_stop(struct nanopod *np, const struct options *o, char **words)
 static int local_agree(struct local *l)
 {
 	struct plan p;
-	int rc = option_given(l->o, "yes") || option_given(l->o, "dry-run") ? 0 : plan_is_heard(l->np);
+	int rc = plan_can_ask(l->np, l->o);
 
 	if (rc)
 		return rc;
@@ -479,8 +479,6 @@ static int local_agree(struct local *l)
 	plan_add(&p, "stays", "%s, the images of nodes", l->s.images);
 	plan_show(l->np, &p);
 	plan_release(&p);
-	if (option_given(l->o, "dry-run"))
-		return 0;
 	return plan_agree(l->np, l->o, "Remove it?");
 }
 
@@ -500,7 +498,7 @@ static int local_reset(struct nanopod *np, const struct options *o, char **words
 		return rc == 1 ? STATUS_OK : rc;
 	}
 	rc = local_agree(&l);
-	if (!rc && !option_given(o, "dry-run")) {
+	if (!rc) {
 		rc = local_end_all(&l, true);
 		if (!rc && localstate_wipe(&l.s, &f))
 			rc = local_failed(&l, &f, "remove it");

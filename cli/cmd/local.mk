@@ -9,12 +9,21 @@ nanopod_SOURCES += \
 	cli/cmd/autoscale/autoscale_call.c \
 	cli/cmd/autoscale/autoscale_join.c \
 	cli/cmd/autoscale/autoscale_look.c \
+	cli/cmd/autoscale/autoscale_money.c \
 	cli/cmd/autoscale/autoscale_seen.c \
 	cli/cmd/money/balance.c \
 	cli/cmd/money/grants.c \
 	cli/cmd/money/topup.c \
+	cli/cmd/volume.c \
+	cli/cmd/host/host_volumes.c \
+	cli/cmd/money/subscribe.c \
+	cli/cmd/money/subscribe.h \
+	cli/cmd/admin/admin_plan.c \
+	cli/cmd/admin/admin_policy.c \
 	cli/cmd/money/grant_rows.c \
 	cli/cmd/money/grant_rows.h \
+	cli/cmd/money/debt.c \
+	cli/cmd/money/debt.h \
 	cli/cmd/money/burn.c \
 	cli/cmd/buy/buy.c \
 	cli/cmd/buy/buy_name.c \
@@ -70,8 +79,14 @@ nanopod_SOURCES += \
 	cli/cmd/procurement/procurement_show.c \
 	cli/cmd/release.c \
 	cli/cmd/replace.c \
+	cli/cmd/money/payout.c \
+	cli/cmd/money/payout.h \
 	cli/cmd/money/paper.c \
 	cli/cmd/money/paper.h \
+	cli/cmd/money/pdf.c \
+	cli/cmd/money/pdf.h \
+	cli/cmd/money/sheet.c \
+	cli/cmd/money/sheet.h \
 	cli/cmd/money/report.c \
 	cli/cmd/money/report.h \
 	cli/cmd/money/report_focus.c \
@@ -99,6 +114,7 @@ nanopod_SOURCES += \
 	cli/cmd/admin/admin_announce.c \
 	cli/cmd/admin/admin_grant.c \
 	cli/cmd/admin/admin_payment.c \
+	cli/cmd/admin/admin_payout.c \
 	cli/cmd/admin/admin_reputation.c \
 	cli/cmd/admin/commits.c \
 	cli/cmd/admin/commits.h \

@@ -326,9 +326,9 @@ static int release_trade(struct releasing *r, const char *match)
 	if (rc)
 		return rc;
 	release_show_plan(r);
-	if (option_given(r->o, "dry-run"))
+	rc = plan_agree(r->np, r->o, "Give it back?");
+	if (rc == PLAN_SHOWN)
 		return release_print(r);
-	rc = r->explain ? 0 : plan_agree(r->np, r->o, "Give it back?");
 	rc = rc ? rc : release_begin(r, match);
 	return rc ? rc : release_carry_out(r);
 }

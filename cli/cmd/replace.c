@@ -236,9 +236,7 @@ static int replace_fresh(struct replacing *r, const char *match)
 	if (rc)
 		return rc;
 	replace_show_plan(r);
-	if (option_given(r->o, "dry-run"))
-		return STATUS_OK;
-	rc = r->explain ? 0 : plan_agree(r->np, r->o, "Replace it?");
+	rc = plan_agree(r->np, r->o, "Replace it?");
 	if (rc)
 		return rc;
 	if (!r->explain && replace_begin(r, match))

@@ -240,9 +240,7 @@ static int sell_fresh(struct sell *s)
 
 	rc = rc ? rc : check_owned(s);
 	rc = rc ? rc : sell_show_plan(s);
-	if (rc || option_given(s->d.o, "dry-run"))
-		return rc;
-	rc = s->d.explain ? 0 : plan_agree(s->d.np, s->d.o, "Sell it?");
+	rc = rc ? rc : plan_agree(s->d.np, s->d.o, "Sell it?");
 	if (!rc && window_move(&args->window, market_clock_now(&args->clock)))
 		rc = check_owned(s);
 	if (rc)

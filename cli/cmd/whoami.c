@@ -2,6 +2,7 @@
 /* nanopod whoami: shows whose token is in use, where it comes from, and what it may do. */
 #include <string.h>
 
+#include "cli/cmd/money/debt.h"
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/print.h"
@@ -24,6 +25,7 @@ static const struct column columns[] = {
 	{ "roles", COLUMN_WIDE, "what that person may do" },
 	{ "issuer", COLUMN_WIDE, "who knows that person" },
 	{ "user", COLUMN_HIDDEN, "the person, on markets of others" },
+	DEBT_COLUMNS(COLUMN_HIDDEN),
 	{ 0 },
 };
 
@@ -40,6 +42,8 @@ static void whoami_cap(const struct model_whoami *w, int64_t *cap, int64_t *spen
 static int whoami_command(struct nanopod *np, const struct options *o)
 {
 	const struct model_whoami *w;
+	struct model_debt debt;
+	struct debt_cells owed;
 	struct market_link *m;
 	struct buf scopes, source, roles;
 	struct rows *r;
@@ -52,12 +56,13 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 	rc = market_sign_in(np, o, 0, &m);
 	if (rc)
 		return rc;
-	if (market_whoami(m)) {
+	if (market_whoami(m) || wire_debt(m->who_doc, WIRE_WHOLE, &debt, &m->fail)) {
 		rc = market_fail(m, "cannot find out who you are");
 		market_sign_out(m);
 		return rc;
 	}
 	w = &m->who;
+	debt_fill(np, &debt, &owed);
 	whoami_cap(w, &cap_now, &spent_now);
 	buf_init(&scopes, 4096);
 	if (w->local)
@@ -82,8 +87,10 @@ static int whoami_command(struct nanopod *np, const struct options *o)
 						    : NULL,
 				m->url, w->has_person ? w->person.name : NULL,
 				w->has_token ? cell_money(np, spent_now, spent) : NULL, cell_money(np, cap_now, cap),
-				roles.len ? buf_text(&roles) : NULL, w->person.issuer, w->user });
+				roles.len ? buf_text(&roles) : NULL, w->person.issuer, w->user, owed.at[0], owed.at[1],
+				owed.at[2], owed.at[3] });
 		rc = rows_end(r);
+		debt_say(np, &debt);
 	}
 	buf_release(&scopes);
 	buf_release(&source);

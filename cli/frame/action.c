@@ -67,7 +67,7 @@ const char *action_missing(const char *usage, int n, char room[ACTION_MISSING])
 	int depth = 0;
 
 	*room = '\0';
-	for (const char *s = usage; *s && !*room; s += strspn(s, " ")) {
+	for (const char *s = usage ? usage : ""; *s && !*room; s += strspn(s, " ")) {
 		size_t len = strcspn(s, " ");
 
 		for (size_t i = 0; i < len; i++)

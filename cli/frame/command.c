@@ -174,9 +174,10 @@ const struct command *command_nearest(const struct nanopod *np, const char *name
 
 char *command_usage(const struct command *cmd)
 {
+	const char *args = cmd->args ? cmd->args : "";
 	char *line;
 
-	if (asprintf(&line, "nanopod %s [options]%s%s", cmd->name, *cmd->args ? " " : "", cmd->args) < 0)
+	if (asprintf(&line, "nanopod %s [options]%s%s", cmd->name, *args ? " " : "", args) < 0)
 		command_nomem();
 	return line;
 }

@@ -77,6 +77,7 @@ struct nanopod {
 	bool settings_loaded;                  /* files and environment are in it */
 	struct fail settings_fail;             /* only with COMMAND_LENIENT; code 0 where all is well */
 	FILE *out, *err;                       /* data; messages. command_run() flushes and checks out after run() */
+	int out_failed; /* errno of what could not be written, where a message came after it; 0: none */
 	bool tty_in, tty_out, tty_err;
 	bool color_out, color_err;             /* each for itself; "cli/frame/print.h" has the colours */
 	enum format format;                    /* from -o, NANOPOD_OUTPUT or a file; one that the command has */
@@ -131,7 +132,7 @@ struct completion {
 struct command {
 	const char *name;
 	const char *const *aliases;        /* ends with NULL; NULL where there are none */
-	const char *args; /* what follows "nanopod NAME [options] " in the usage line; "" for nothing */
+	const char *args; /* what follows "nanopod NAME [options] " in the usage line; NULL, "": nothing */
 	const char *summary;               /* one line with a verb, no full stop: "List nodes" */
 	const struct example *examples;    /* ends with { 0 }; help leads with them */
 	const char *description;           /* paragraphs separated by an empty line; help fills the lines */

@@ -71,28 +71,38 @@ static void fit_shrink(struct fit *c, size_t count, size_t cells, enum fit_step 
 	}
 }
 
-/* Drops the rightmost of the columns that may go until the others have room. */
-static void fit_drop(struct fit *c, size_t count, size_t cells, bool minor)
+/* Drops the rightmost of the columns with any of these flags until the others have room. */
+static void fit_drop(struct fit *c, size_t count, size_t cells, unsigned flags)
 {
 	for (size_t i = count; i-- > 0 && fit_over(c, count, cells);)
-		if (!(c[i].flags & (COLUMN_ID | COLUMN_STATE)) &&
-			(!minor || c[i].flags & (COLUMN_MINOR | COLUMN_UNDER)))
+		if (!(c[i].flags & (COLUMN_ID | COLUMN_STATE)) && (!flags || c[i].flags & flags))
 			c[i].dropped = true;
+}
+
+static void fit_all(struct fit *c, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		c[i].width = c[i].want;
+		c[i].dropped = false;
+	}
+}
+
+void fit_under(struct fit *c, size_t count, size_t cells)
+{
+	fit_all(c, count);
+	fit_drop(c, count, cells, COLUMN_UNDER);
 }
 
 void fit_columns(struct fit *c, size_t count, size_t cells)
 {
 	size_t sum;
 
-	for (size_t i = 0; i < count; i++) {
-		c[i].width = c[i].want;
-		c[i].dropped = false;
-	}
+	fit_all(c, count);
 	fit_shrink(c, count, cells, FIT_WORDS);
-	fit_drop(c, count, cells, true);
+	fit_drop(c, count, cells, COLUMN_MINOR | COLUMN_UNDER);
 	fit_shrink(c, count, cells, FIT_TEXTS);
 	fit_shrink(c, count, cells, FIT_NAMES);
-	fit_drop(c, count, cells, false);
+	fit_drop(c, count, cells, 0);
 	fit_shrink(c, count, cells, FIT_LAST);
 	sum = fit_sum(c, count);
 	/* What a dropped column left goes to those that became narrower. */

@@ -23,4 +23,7 @@ struct fit {
  */
 void fit_columns(struct fit *columns, size_t count, size_t cells);
 
+/* What may have lines of its own under its row gets them where there is no room for all; all else stays as it is. */
+void fit_under(struct fit *columns, size_t count, size_t cells);
+
 #endif

@@ -133,7 +133,7 @@ static const char *option_next_word(const struct option *row, int left, char **n
 {
 	if (left == 0)
 		return row->may_lack ? "" : NULL;
-	if (row->may_lack && next[0][0] == '-' && next[0][1])
+	if (row->may_lack && ((next[0][0] == '-' && next[0][1]) || (row->not_arg && row->not_arg(next[0]))))
 		return "";
 	return next[0];
 }

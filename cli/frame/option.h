@@ -59,6 +59,7 @@ struct option {
 	long min, max;          /* OPTION_INT */
 	bool may_none;          /* OPTION_DURATION, OPTION_INT: "none" is 0 */
 	bool may_lack;          /* the argument may be missing at the end or before another option: "" (--fields) */
+	bool (*not_arg)(const char *word); /* may_lack: the word after it is no argument; NULL: options alone */
 	const char *setting;    /* the setting that it overrides; the command reads the setting, not the option */
 	const char *implied;    /* with a setting: what the option means without an argument (--no-color: "never") */
 	const char *section;    /* heading in help; NULL: "Options" */

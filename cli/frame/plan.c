@@ -116,10 +116,21 @@ void plan_show(struct nanopod *np, const struct plan *p)
 	fflush(np->err);
 }
 
+/* Also where the command has no such option. */
+static bool plan_option(const struct options *o, const char *name)
+{
+	const struct option *row;
+	const char *text;
+
+	for (size_t i = 0; option_typed(o, i, &row, &text); i++)
+		if (strcmp(row->name, name) == 0)
+			return true;
+	return false;
+}
+
 int plan_can_ask(struct nanopod *np, const struct options *o)
 {
-	return option_given(o, "yes") || option_given(o, "dry-run") || option_given(o, "explain") ? 0
-												  : plan_is_heard(np);
+	return plan_option(o, "yes") || plan_option(o, "dry-run") || plan_option(o, "explain") ? 0 : plan_is_heard(np);
 }
 
 int plan_is_heard(struct nanopod *np)
@@ -144,7 +155,9 @@ int plan_agree(struct nanopod *np, const struct options *o, const char *question
 	bool yes;
 	char *line;
 
-	if (option_given(o, "yes"))
+	if (plan_option(o, "dry-run"))
+		return PLAN_SHOWN;
+	if (plan_option(o, "yes") || plan_option(o, "explain"))
 		return 0;
 	if (prompt_new(np, &p) || signals_begin() || asprintf(&line, "%s [yes/no] ", question) < 0)
 		command_nomem();

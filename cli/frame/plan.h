@@ -33,7 +33,10 @@ int plan_can_ask(struct nanopod *np, const struct options *o);
 /* 0, or an exit status that names -y where there is no terminal to ask on. */
 int plan_is_heard(struct nanopod *np);
 
-/* 0: yes, or -y. Else an exit status, after saying that nothing was changed. */
+/* No exit status: the plan was all that --dry-run asks for. The command returns it, and run ends with STATUS_OK. */
+enum { PLAN_SHOWN = -1000 };
+
+/* 0: yes, -y or --explain. Else PLAN_SHOWN, or an exit status, after saying that nothing was changed. */
 int plan_agree(struct nanopod *np, const struct options *o, const char *question);
 
 /* "$2.10 per GPU-hour"; gpus 0: "$16.80 per node-hour". */

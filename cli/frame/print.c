@@ -151,11 +151,18 @@ static char *print_sentence(const char *fmt, va_list ap)
 	return text;
 }
 
+/* Both may go to one file: what was printed before a message comes first there, too. */
+static void print_before(struct nanopod *np)
+{
+	if (fflush(np->out) != 0 && !np->out_failed)
+		np->out_failed = errno;
+}
+
 static int frame_print_problem(struct nanopod *np, const struct print_problem *p, const char *fmt, va_list ap)
 {
 	char *message = print_sentence(fmt, ap), *whole;
 
-	fflush(np->out);
+	print_before(np);
 	if (np->errors_json) {
 		put_error(np, p, message);
 	} else {
@@ -250,6 +257,7 @@ void print_note(struct nanopod *np, const char *fmt, ...)
 	va_start(ap, fmt);
 	message = print_sentence(fmt, ap);
 	va_end(ap);
+	print_before(np);
 	fputs("nanopod: ", np->err);
 	put_sentence(np, message, strlen("nanopod: "));
 	fflush(np->err);
@@ -399,12 +407,13 @@ static bool reader_is_gone(FILE *stream)
 int print_finish(struct nanopod *np, int status)
 {
 	bool failed = ferror(np->out);
-	int why = 0;
+	int why = np->out_failed;
 
 	if (fflush(np->out) != 0) {
-		why = errno;
+		why = why ? why : errno;
 		failed = true;
 	}
+	np->out_failed = 0;
 	if (!failed)
 		return status;
 	__fpurge(np->out); /* say it only once */

@@ -27,6 +27,7 @@ struct rows {
 	size_t shown[COLUMNS_MAX], count; /* the columns to show, in this order */
 	enum format format;
 	bool fits;        /* a table that keeps within the terminal */
+	bool whole;       /* each row is one line, however wide */
 	bool cut;         /* a cell lost its end */
 	struct row *rows; /* kept only where widths must be known first */
 	size_t row_count, seen;
@@ -192,7 +193,8 @@ struct rows *rows_new(struct nanopod *np, const struct options *o, const struct 
 	for (size_t i = 0; i < r->all && !(fields && r->format != FORMAT_NAME); i++)
 		if (rows_wanted(&columns[i], r->format))
 			r->shown[r->count++] = i;
-	r->fits = np->tty_out && r->format != FORMAT_WIDE && !fields;
+	r->whole = r->format == FORMAT_WIDE || fields;
+	r->fits = np->tty_out && !r->whole;
 	if (r->format == FORMAT_CSV)
 		put_csv(r, NULL);
 	return r;
@@ -445,7 +447,10 @@ static void put_table(struct rows *r)
 		for (size_t k = 0; k < r->row_count; k++)
 			measure_cell(r->rows[k].cells[i], &fit[i]);
 	}
-	fit_columns(fit, r->count, r->fits ? print_columns(r->np->out) : SIZE_MAX);
+	if (r->fits)
+		fit_columns(fit, r->count, print_columns(r->np->out));
+	else /* a file has any width, but who reads sentences there is a person, too */
+		fit_under(fit, r->count, r->whole ? SIZE_MAX : print_columns(r->np->out));
 	rows_put_line(r, heading_cells, fit, print_color(r->np, r->np->out, COLOR_BOLD));
 	for (size_t k = 0; k < r->row_count; k++) {
 		rows_put_line(r, r->rows[k].cells, fit, "");

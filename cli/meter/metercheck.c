@@ -34,12 +34,12 @@ struct meter_sums {
 
 static const struct column meter_columns[] = {
 	{ "account", COLUMN_ID, "whose usage" },
-	{ "tier", 0, "reserved or spot" },
+	{ "tier", 0, "reserved, spot, storage or plan" },
 	{ "metric", 0, "what is counted" },
 	{ "state", COLUMN_STATE, "same, or differs" },
 	{ "events", COLUMN_RIGHT, "of the ledger that were accepted" },
 	{ "counted", COLUMN_RIGHT, "events that the receiver counted" },
-	{ "units", COLUMN_RIGHT, "GPU-seconds or node-minutes of the ledger" },
+	{ "units", COLUMN_RIGHT, "GPU-seconds, node-minutes or micro-dollars of the ledger" },
 	{ "counted_units", COLUMN_RIGHT, "the same as the receiver counted it" },
 	{ "amount", COLUMN_RIGHT, "money of the ledger" },
 	{ "amount_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
@@ -96,7 +96,7 @@ static void meter_sums_add(struct meter_sums *s, const struct meter *x, const st
 	}
 	sum = meter_sum_of(s, u);
 	sum->events++;
-	sum->units += strcmp(u->metric, "gpu_active_time") == 0 ? u->gpu_seconds : u->node_minutes;
+	sum->units += strcmp(u->metric, "gpu_active_time") == 0 ? u->gpu_seconds : u->sku ? u->node_minutes : u->amount;
 	sum->micros += u->amount;
 }
 

@@ -26,6 +26,8 @@ static const struct lago_metric {
 	{ "gpu_active_time", "GPU time", "gpu_seconds" },
 	{ "node_time", "Node time", "node_minutes" },
 	{ "batch_tokens", "Tokens", "total_tokens" },
+	{ "storage_fee", "Volumes", "amount_micros" },
+	{ "plan_fee", "Plans", "amount_micros" },
 };
 /* What stands for a tier: its metrics are those from `first` on. */
 static const struct lago_tier {
@@ -36,6 +38,8 @@ static const struct lago_tier {
 	{ "reserved", "Reserved nodes", 0, 2, "dynamic", { "type", "kind" } },
 	{ "spot", "Spot nodes", 0, 2, "dynamic", { "type", "kind" } },
 	{ "tokens", "Tokens", 2, 1, "standard", { "model", "estimated" } },
+	{ "storage", "Volumes", 3, 1, "dynamic", { "tier", "kind" } },
+	{ "plan", "Plans", 4, 1, "dynamic", { "tier", "kind" } },
 };
 enum { LAGO_METRICS = sizeof lago_metrics / sizeof *lago_metrics, LAGO_TIERS = sizeof lago_tiers / sizeof *lago_tiers };
 
@@ -394,6 +398,16 @@ static void lago_put_lease(struct json *j, const struct model_usage *u)
 	json_text(j, "lease", u->lease ? u->lease : "");
 }
 
+/* Of a volume or a plan, whose unit is money. */
+static void lago_put_fee(struct json *j, const struct model_usage *u)
+{
+	lago_number(j, "amount_micros", u->amount);
+	json_text(j, "tier", u->tier);
+	json_text(j, "kind", u->kind);
+	json_text(j, "volume", u->volume ? u->volume : "");
+	json_text(j, "grant", u->grant ? u->grant : "");
+}
+
 static void lago_put_tokens(struct json *j, const struct model_usage *u)
 {
 	lago_number(j, "prompt_tokens", u->prompt_tokens);
@@ -420,6 +434,8 @@ static void lago_put_event(struct json *j, const struct model_usage *u)
 	json_begin_object(j, "properties");
 	if (u->model)
 		lago_put_tokens(j, u);
+	else if (!u->sku)
+		lago_put_fee(j, u);
 	else
 		lago_put_lease(j, u);
 	json_end(j);

@@ -38,6 +38,8 @@ libcli_la_SOURCES += \
 	cli/provision/model/stack_value.h \
 	cli/provision/rollout/remote.c \
 	cli/provision/rollout/remote.h \
+	cli/provision/rollout/remote_contact.c \
+	cli/provision/rollout/remote_contact.h \
 	cli/provision/rollout/remote_job.c \
 	cli/provision/rollout/remote_job.h \
 	cli/provision/rollout/remote_wire.c \

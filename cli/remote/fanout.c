@@ -179,7 +179,7 @@ int fanout_start(struct fanout *f)
 	if (status)
 		return status;
 	f->ended = f->count;
-	f->running = f->telling = false;
+	f->running = f->telling = f->passed = false;
 	f->input.full = false;
 	for (size_t i = 0; i < f->count; i++)
 		f->ended -= f->hosts[i].state == OUTCOME_WAITING;
@@ -388,12 +388,29 @@ static bool fanout_notice(struct fanout *f, const struct pssh_event *ev, struct 
 	case PSSH_EV_EXIT:
 	case PSSH_EV_SIGNAL:
 	case PSSH_EV_ERROR:
-		if (o)
+		if (o && !outcome_ended(o))
 			end_of_host(f, o, ev);
 		return !o || !o->ask;
 	default:
 		return true;
 	}
+}
+
+void fanout_pass(struct fanout *f, struct outcome *o)
+{
+	end_of_host(f, o, &(struct pssh_event){ .type = PSSH_EV_EXIT });
+	f->passed = true;
+}
+
+/* Where sessions stay open, the library does not say that all hosts have ended. */
+static bool fanout_passed(const struct fanout *f)
+{
+	if (!f->passed || f->telling)
+		return false;
+	for (size_t i = 0; i < f->count; i++)
+		if (!outcome_ended(&f->hosts[i]) && !f->hosts[i].ask)
+			return false;
+	return true;
 }
 
 static int fanout_shorter(int a, int b)
@@ -486,6 +503,10 @@ enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **out, st
 			turn = fanout_batch(f, host);
 			if (turn == FANOUT_DONE || *host)
 				return turn;
+		}
+		if (fanout_passed(f)) {
+			f->telling = !ask_about_keys(f);
+			continue;
 		}
 		feed_step(f);
 		/* Hosts that print without pause must not keep us from noticing Ctrl-C. */

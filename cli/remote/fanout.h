@@ -48,6 +48,7 @@ struct fanout {
 	int unheard;           /* events since signals and descriptors were looked at */
 	int watch_fd;          /* the command's own, -1: none */
 	bool others;           /* passes on events of tasks that are not its own, without a host */
+	bool passed;           /* sessions of hosts that have ended for it are still open */
 	bool telling;          /* reports the hosts whose keys were not accepted, then ends or begins a batch */
 	struct pssh_event made;
 
@@ -77,6 +78,9 @@ enum fanout_turn { FANOUT_DONE, FANOUT_EVENT, FANOUT_WATCH, FANOUT_SIGNAL };
  * terminal's size changed.
  */
 enum fanout_turn fanout_next(struct fanout *f, const struct pssh_event **ev, struct outcome **o);
+
+/* The host has done what it should, and its session stays open for the command, which takes the task in the end. */
+void fanout_pass(struct fanout *f, struct outcome *o);
 
 /* Stops like Ctrl-C: the first call sends a signal, the second stops at once. */
 void fanout_cancel(struct fanout *f);

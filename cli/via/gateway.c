@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/frame/command.h"
+#include "cli/frame/print.h"
 #include "cli/via/viahelper.h"
 #include "cli/via/viabinary.h"
 
@@ -17,6 +18,9 @@ static int gateway_command(struct nanopod *np, const struct options *o)
 
 	if (wanted)
 		return strcmp(wanted, viabinary_version()) == 0 ? STATUS_OK : STATUS_CHECK;
+	if (np->tty_in)
+		return print_fail(np, STATUS_USAGE, "'nanopod run --via HOSTS -w HOSTS -- COMMAND' starts it",
+			"'nanopod gateway' reads what 'nanopod run --via' sends, not a terminal");
 	return viahelper_run(np);
 }
 

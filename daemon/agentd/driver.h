@@ -15,6 +15,7 @@
 
 struct opening; /* agentd/os/opening.h */
 struct node_devices;
+struct kept_volume; /* agentd/os/kept_volumes.h */
 
 /* Of this agent; the same for all its nodes. */
 struct driver_setup {
@@ -29,6 +30,8 @@ struct driver_setup {
 	size_t open_count;
 	bool for_good;          /* no node will come: what waits for one goes, too */
 	const char *sysfs_root; /* in front of /sys, /proc, /dev; "" or NULL: this machine's */
+	const struct kept_volume *volumes; /* all of the market's last word; NULL: it has not spoken yet */
+	size_t volume_count;
 };
 
 /* One node. The caller owns the texts. */
@@ -113,7 +116,7 @@ struct driver {
 	 * -ENOENT: it has none, or does not run. NULL: nobody can tell from outside.
 	 */
 	int (*disk_use)(const struct node_spec *n, int64_t *used, int64_t *size);
-	/* Binds a node, running or not, to the spec's cores. NULL: they count from its next start. */
+	/* Binds a node, running or not, to the spec's cores, and its account's volumes. NULL: at its next start. */
 	int (*rebind)(const struct node_spec *n, struct fail *f);
 	/* Ends all that runs of it: asks first, kills after grace_ms. 0 also if nothing runs. Its files stay. */
 	int (*stop)(const struct node_spec *n, int64_t grace_ms, struct fail *f);

@@ -87,6 +87,7 @@ int node_become(struct node *n, enum life to, enum cause cause, int64_t now)
 	}
 	n->life = to;
 	n->cause = cause;
+	n->ran = n->ran || to == LIFE_RUNNING;
 	return 0;
 }
 
@@ -184,6 +185,8 @@ static json_t *node_encode(const struct node *n)
 		good = json_object_set_new(j, "network", json_string(n->network)) == 0;
 	if (good && n->script)
 		good = json_object_set_new(j, "script", json_true()) == 0;
+	if (good && n->ran)
+		good = json_object_set_new(j, "ran", json_true()) == 0;
 	buf_init(&data, STATEFILE_MAX / 2);
 	if (good && n->user_data)
 		good = buf_add_base64(&data, n->user_data, n->user_data_len) == 0 &&
@@ -260,6 +263,7 @@ static int node_decode(const json_t *j, struct node *n)
 	if (n->port > 65535 || !resources_read(json_object_get(j, "contract"), &n->contract))
 		return -EINVAL;
 	n->script = statefile_bool(j, "script");
+	n->ran = statefile_bool(j, "ran") || n->life == LIFE_RUNNING; /* journals of before have only that */
 	n->console.next = statefile_int(console, "next", 1);
 	n->console.offset = statefile_int(console, "offset", 0);
 	n->console.inode = statefile_int(console, "inode", 0);

@@ -78,10 +78,12 @@ struct node {
 	char *user_data;
 	size_t user_data_len;
 	bool script; /* its buyer once sent a script: what the node does to itself is the buyer's doing */
+	bool ran;    /* so its disk holds what its buyer wrote */
 	uint64_t keys_in;                         /* hash of the user data whose keys are in the node; 0: none */
 	struct console_at console;
 	/* Not in the journal. */
 	bool wanted, market_running, wrong;       /* as the market last said; wrong: its entry cannot be used */
+	unsigned waits;                           /* starts that its volumes kept from it: no tries */
 	bool is_known, told;                      /* told: the market knows this life from this session */
 	enum node_is is;
 	int64_t due_ms, drain_ms, ssh_ms, ship_ms, remove_ms, up_ms, touched_ms;

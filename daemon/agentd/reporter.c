@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "market/client.h"
 
-enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_SAMPLES, TAG_CONSOLE };
+enum { TAG_REPORT = 1, TAG_INVENTORY, TAG_STATUS, TAG_SAMPLES, TAG_CONSOLE, TAG_VOLUME };
 enum { HOSTS_MOST = 1024 }; /* in one status */
 enum { STATUS_MS = 30000, LOOK_MS = 500, SAVE_BYTES = 256 * 1024 + 4096, PUB_MAX = 16 * 1024, STATUS_WORDS = 250 };
 
@@ -430,6 +430,21 @@ static void reporter_samples_sent(struct reporter *p, const struct link_event *e
 	sampler_sent(p->samples, !link_later(e->rc) && e->status != 401);
 }
 
+/* ---- Volumes that are gone ---------------------------------------------------------------- */
+
+static bool reporter_volume_next(struct reporter *p)
+{
+	const char *id = volumes_gone(p->volumes);
+	char path[128];
+
+	if (!id)
+		return false;
+	memcpy(p->id, id, sizeof p->id);
+	snprintf(path, sizeof path, "/np/v1/agent/volumes/%s/gone", id);
+	link_send(p->link, TAG_VOLUME, "POST", path, NULL);
+	return true;
+}
+
 /* ---- All of it ---------------------------------------------------------------------------- */
 
 void reporter_opened(struct reporter *p)
@@ -458,6 +473,10 @@ void reporter_sent(struct reporter *p, const struct link_event *e)
 	case TAG_SAMPLES:
 		reporter_samples_sent(p, e);
 		break;
+	case TAG_VOLUME:
+		if (!link_later(e->rc) && e->status != 401)
+			volumes_told(p->volumes, p->id);
+		break;
 	case TAG_INVENTORY:
 		p->check->inventory_new = link_later(e->rc);
 		/* fall through */
@@ -471,19 +490,23 @@ void reporter_sent(struct reporter *p, const struct link_event *e)
 int64_t reporter_turn(struct reporter *p)
 {
 	bool any = p->workers->roster->count > 0;
+	int64_t idle;
 
 	if (any && p->look_due_ms <= clock_ms()) {
 		reporter_look_at_consoles(p);
 		p->look_due_ms = clock_ms() + LOOK_MS;
 	}
 	if (link_can_send(p->link) &&
-		(reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p) || reporter_samples_next(p)))
+		(reporter_next(p) || reporter_inventory_next(p) || reporter_status_next(p) || reporter_volume_next(p) ||
+			reporter_samples_next(p)))
 		return any ? p->look_due_ms : INT64_MAX;
 	if (link_can_send(p->link) && any)
 		reporter_console_next(p);
 	if (!link_can_send(p->link))
 		return any ? p->look_due_ms : INT64_MAX;
-	return any && p->look_due_ms < p->status_due_ms ? p->look_due_ms : p->status_due_ms;
+	idle = volumes_due(p->volumes);
+	idle = idle < p->status_due_ms ? idle : p->status_due_ms;
+	return any && p->look_due_ms < idle ? p->look_due_ms : idle;
 }
 
 void reporter_end(struct reporter *p)

@@ -12,6 +12,7 @@
 #include "agentd/powercheck.h"
 #include "agentd/sampler.h"
 #include "agentd/sharecheck.h"
+#include "agentd/market/volume_ends.h"
 #include "agentd/workers.h"
 #include "agentd/market/link.h"
 
@@ -22,6 +23,7 @@ struct reporter {
 	struct powercheck *power; /* NULL: nothing is known of power */
 	struct sharecheck *shares;
 	struct sampler *samples;
+	struct volumes *volumes;
 	struct link *link;
 	const char *address;         /* what buyers dial */
 	/* Under way. */

@@ -359,6 +359,12 @@ void room_take(struct room *r, const struct work *w, bool (*has)(const void *arg
 	size_t before = r->count;
 
 	capacity_read(r->sysfs_root, r->data, &r->capacity);
+	for (size_t i = 0; i < w->volume_count; i++) {
+		int64_t size = disk_file_size(w->volumes[i].bytes, 0);
+
+		r->capacity.disk_files -= r->capacity.disk_files > size ? size : r->capacity.disk_files;
+		r->capacity.disk -= r->capacity.disk > size ? size : r->capacity.disk;
+	}
 	for (size_t i = r->count; i-- > 0;)
 		if (!room_wanted(w, r->hosts[i].id) && !has(arg, r->hosts[i].id))
 			room_drop(r, &r->hosts[i]);

@@ -52,6 +52,7 @@ struct agent {
 	struct sharecheck shares;
 	struct sampler samples;
 	struct reporter reporter;
+	struct volumes volumes;
 	struct verifier verifier;
 	size_t lives; /* nodes, when last looked */
 	struct link *link;
@@ -172,6 +173,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 		.power = &a->power,
 		.shares = &a->shares,
 		.samples = &a->samples,
+		.volumes = &a->volumes,
 		.link = a->link,
 		.address = a->o->address };
 	a->verifier = (struct verifier){ .loop = a->loop,
@@ -188,6 +190,7 @@ static int run_begin(struct agent *a, drivers all, struct fail *f)
 		opening_text(&a->o->open[i], text);
 		log_at(a->log, LOG_INFO, "nodes may reach %s (--allow-net)", text);
 	}
+	volumes_begin(&a->volumes, &a->id);
 	log_at(a->log, LOG_INFO, "ready %s driver %s", a->id.agent, a->workers.driver->name);
 	return 0;
 }
@@ -255,11 +258,12 @@ static void run_on_work(struct agent *a, const struct link_event *e)
 	bool kept;
 	int rc = work_parse(buf_text(&e->body), e->body.len, &w, &f);
 
-	if (!rc && strcmp(w->agent, a->id.agent) != 0) {
+	if (!rc && strcmp(w->agent, a->id.agent) != 0)
 		rc = fail_set(&f, -EPROTO, "the market's work document is for '%s'", w->agent);
-		work_free(w);
-	}
+	else if (!rc && volumes_take(&a->volumes, w) != 0) /* before nodes start that see them */
+		rc = fail_set(&f, -ENOMEM, "out of memory");
 	if (rc) {
+		work_free(w);
 		log_at(a->log, LOG_ERROR, "%s; nothing changes", f.text);
 		link_unusable(a->link);
 		return;
@@ -267,8 +271,12 @@ static void run_on_work(struct agent *a, const struct link_event *e)
 	memcpy(version, w->version, sizeof version);
 	wallclock_learn(&a->clock, w->now, w->test_clock);
 	kept = link_keys(a->link, w->keys);
+	a->place.setup.volumes = a->volumes.all;
+	a->place.setup.volume_count = a->volumes.count;
 	run_share_out(a, w);
 	workers_take(&a->workers, w);
+	if (a->volumes.fresh)
+		a->workers.look_due_ms = 0; /* a look gives them to nodes that run */
 	if (kept)
 		link_have(a->link, version);
 	else
@@ -399,6 +407,7 @@ static void run_end(struct agent *a)
 		sharecheck_release(&a->shares);
 		sampler_release(&a->samples);
 	}
+	volumes_release(&a->volumes);
 	roster_release(&a->roster);
 	room_release(&a->room);
 	if (a->signals >= 0)
@@ -411,7 +420,7 @@ static void run_end(struct agent *a)
 
 int run(const struct flags *o, drivers all, const struct log *log)
 {
-	struct agent a = { .o = o, .log = log, .lock = -1, .signals = -1 };
+	struct agent a = { .o = o, .log = log, .lock = -1, .signals = -1, .volumes = { .data = o->data, .log = log } };
 	struct fail f = { 0 };
 	int status = 1;
 

@@ -301,7 +301,7 @@ static void workers_after_destroy(struct workers *c, struct node *n)
 
 static void workers_step_done(struct workers *c, struct node *n, enum step step)
 {
-	n->due_ms = 0;
+	n->due_ms = n->waits = 0;
 	switch (step) {
 	case STEP_CREATE:
 		workers_after_create(c, n);
@@ -317,9 +317,8 @@ static void workers_step_done(struct workers *c, struct node *n, enum step step)
 		workers_after_ssh(c, n);
 		break;
 	case STEP_RETRY:
-		n->tries++;
 		n->ssh_ms = 0;
-		n->due_ms = workers_pause_after(n->tries);
+		n->due_ms = workers_pause_after(++n->tries);
 		workers_set_is(n, NODE_STOPPED);
 		roster_save(c->roster, n);
 		break;
@@ -359,10 +358,12 @@ static bool workers_other_port(struct workers *c, struct node *n)
 
 static void workers_step_failed(struct workers *c, struct node *n, enum step step, const struct fail *f)
 {
+	/* A node that ran waits for its volume: failing, it would lose its disk. */
+	unsigned *times = f->code == -EAGAIN && (n->market_running || n->ran) ? &n->waits : &n->tries;
+
 	if (step == STEP_TRY_SSH) { /* most likely still booting */
 		n->due_ms = clock_ms() + workers_ssh_pause(c, n);
-		if (!n->ssh_ms)
-			n->ssh_ms = workers_ssh_until(c, n);
+		n->ssh_ms = n->ssh_ms ? n->ssh_ms : workers_ssh_until(c, n);
 		if (!*n->message || n->ssh_said) {
 			n->ssh_said = true;
 			node_say(n, "%s", f->text);
@@ -371,12 +372,13 @@ static void workers_step_failed(struct workers *c, struct node *n, enum step ste
 	}
 	if (f->code == -EADDRINUSE && step == STEP_START && workers_other_port(c, n))
 		return;
-	n->tries++;
-	n->due_ms = workers_pause_after(n->tries);
+	n->due_ms = workers_pause_after(++*times);
 	n->is_known = false;
 	c->look_due_ms = 0;
 	node_say(n, "%s: %s", step_word(step), f->text);
-	log_at(c->log, LOG_WARN, "%s: %s failed (%u): %s", n->id, step_word(step), n->tries, f->text);
+	if (*times == 1)
+		workers_say(c, n, n->message);
+	log_at(c->log, LOG_WARN, "%s: %s failed (%u): %s", n->id, step_word(step), *times, f->text);
 	roster_save(c->roster, n);
 	c->changed = true;
 }
@@ -439,8 +441,7 @@ static void workers_forget(struct workers *c, struct node *n)
 	int rc;
 
 	memcpy(id, n->id, sizeof id);
-	rc = roster_forget(c->roster, n);
-	if (rc) {
+	if ((rc = roster_forget(c->roster, n)) != 0) {
 		log_at(c->log, LOG_ERROR, "%s: cannot remove its folder (%s); asking its driver again", id,
 			strerror(-rc));
 		n->due_ms = clock_ms() + PAUSE_MAX_MS;
@@ -540,8 +541,7 @@ int64_t workers_turn(struct workers *c)
 
 		if (!stays)
 			continue;
-		if (n->end_at != INT64_MAX)
-			waits = true;
+		waits = waits || n->end_at != INT64_MAX;
 		i++;
 	}
 	if (!c->look.job.pid &&

@@ -22,6 +22,7 @@ libmarketd_la_SOURCES = \
 	daemon/marketd/notify.h \
 	daemon/marketd/options.c \
 	daemon/marketd/options.h \
+	daemon/marketd/options_text.c \
 	daemon/marketd/serve.c \
 	daemon/marketd/serve.h \
 	daemon/marketd/tables.c

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	if (o.verb && strcmp(o.verb, "gateway") == 0 && strcmp(o.action, "serve") == 0)
 		return proxy_run(o.path, &log);
 	if (o.verb && strcmp(o.verb, "gateway") == 0) {
-		struct gateway_job how = { o.action, o.path, o.out, stdout, stderr };
+		struct gateway_job how = { o.action, o.path, o.out, o.watch, stdout, &log };
 
 		return gateway_run(&how);
 	}

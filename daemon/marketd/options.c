@@ -27,12 +27,16 @@ enum opt {
 	OPT_NODE_WAIT,
 	OPT_CONNECTIONS,
 	OPT_PER_ADDRESS,
+	OPT_TRUSTED,
 	OPT_RATE,
 	OPT_QUOTA,
 	OPT_POLICY,
 	OPT_OPA,
+	OPT_OPA_TOKEN,
+	OPT_OPA_BUNDLE,
 	OPT_JSON,
 	OPT_OUT,
+	OPT_WATCH,
 	OPT_ISSUER,
 	OPT_CLIENT,
 	OPT_PAGE_CLIENT,
@@ -46,10 +50,13 @@ enum opt {
 	OPT_STRIPE_KEY,
 	OPT_STRIPE_SECRET,
 	OPT_STRIPE_URL,
+	OPT_STRIPE_PAYOUTS,
 	OPT_PASSPORT_KEY,
 	OPT_PASSPORT_SCORER,
 	OPT_PASSPORT_URL,
 	OPT_PUBLIC_URL,
+	OPT_PAYOUT_HOLD,
+	OPT_DUNNING,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -72,12 +79,16 @@ static const struct option rows[] = {
 	{ "node-wait", required_argument, NULL, OPT_NODE_WAIT },
 	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "connections-per-address", required_argument, NULL, OPT_PER_ADDRESS },
+	{ "trusted-proxy", required_argument, NULL, OPT_TRUSTED },
 	{ "rate", required_argument, NULL, OPT_RATE },
 	{ "quota", required_argument, NULL, OPT_QUOTA },
 	{ "policy", required_argument, NULL, OPT_POLICY },
 	{ "opa", required_argument, NULL, OPT_OPA },
+	{ "opa-token-file", required_argument, NULL, OPT_OPA_TOKEN },
+	{ "opa-bundle", required_argument, NULL, OPT_OPA_BUNDLE },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "out", required_argument, NULL, OPT_OUT },
+	{ "watch", no_argument, NULL, OPT_WATCH },
 	{ "oidc-issuer", required_argument, NULL, OPT_ISSUER },
 	{ "oidc-client-id", required_argument, NULL, OPT_CLIENT },
 	{ "oidc-page-client-id", required_argument, NULL, OPT_PAGE_CLIENT },
@@ -90,10 +101,13 @@ static const struct option rows[] = {
 	{ "sign-in-days", required_argument, NULL, OPT_LIFE },
 	{ "stripe-key-file", required_argument, NULL, OPT_STRIPE_KEY },
 	{ "stripe-webhook-secret-file", required_argument, NULL, OPT_STRIPE_SECRET },
+	{ "stripe-payouts", no_argument, NULL, OPT_STRIPE_PAYOUTS },
 	{ "stripe-url", required_argument, NULL, OPT_STRIPE_URL },
 	{ "passport-key-file", required_argument, NULL, OPT_PASSPORT_KEY },
 	{ "passport-scorer", required_argument, NULL, OPT_PASSPORT_SCORER },
 	{ "passport-url", required_argument, NULL, OPT_PASSPORT_URL },
+	{ "payout-hold", required_argument, NULL, OPT_PAYOUT_HOLD },
+	{ "dunning", required_argument, NULL, OPT_DUNNING },
 	{ "public-url", required_argument, NULL, OPT_PUBLIC_URL },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "help", no_argument, NULL, OPT_HELP },
@@ -107,7 +121,7 @@ static const char help[] =
 	"       nanopod-marketd migrate [--data DIR]\n"
 	"       nanopod-marketd backup|restore [--data DIR] [--force] FILE\n"
 	"       nanopod-marketd policy check|test [--policy RULES] [--json] FILE\n"
-	"       nanopod-marketd gateway nginx|apisix [--out CONF] FILE\n"
+	"       nanopod-marketd gateway nginx|apisix [--out CONF] [--watch] FILE\n"
 	"       nanopod-marketd gateway serve FILE\n"
 	"\n"
 	"Run a market in the foreground: SF Compute's API and nanopod's own, over HTTP.\n"
@@ -124,11 +138,16 @@ static const char help[] =
 	"  --connections N     up to N connections (default: 4096)\n"
 	"  --connections-per-address N\n"
 	"                      up to N of them from one address, without agents (default: 256)\n"
+	"  --trusted-proxy ADDR[/BITS]\n"
+	"                      a proxy whose X-Forwarded-For says who its clients are; repeatable\n"
 	"  --rate N            requests per second and account; 0: no limit (default: 1000)\n"
 	"  --quota [ACCOUNT:]NAME=N\n"
 	"                      how much one account may take; repeatable; 0: no limit; the manual has the names\n"
 	"  --policy RULES      rules that say who may buy at what price; SIGHUP reads them again (default: none)\n"
 	"  --opa URL|unix:PATH Open Policy Agent that decides instead; where it fails, the market denies\n"
+	"  --opa-token-file FILE\n"
+	"                      the token that the market and the agent show each other\n"
+	"  --opa-bundle DIR    rules in Rego that the agent fetches from here; SIGHUP reads both again\n"
 	"  --agent-silent N    seconds until a host with a silent agent is down (default: 45)\n"
 	"  --node-wait N       seconds until a host whose node does not run is down (default: 180)\n"
 	"  --oidc-issuer URL   people sign in with this issuer of identities, by OpenID Connect\n"
@@ -148,18 +167,23 @@ static const char help[] =
 	"                      people pay for their accounts by Stripe; FILE has the market's secret key there\n"
 	"  --stripe-webhook-secret-file FILE\n"
 	"                      secrets of the webhook, one a line; SIGHUP reads both files again\n"
+	"  --stripe-payouts    send payouts to sellers by Stripe Connect\n"
 	"  --stripe-url URL    ask this server instead of Stripe's (default: " CHECKOUT_STRIPE ")\n"
 	"  --passport-key-file FILE\n"
 	"                      ask Human Passport for scores of addresses; FILE has the market's key there\n"
 	"  --passport-scorer ID\n"
 	"                      the market's scorer there\n"
 	"  --passport-url URL  ask this server instead of Human Passport's (default: " PASSPORT_URL ")\n"
+	"  --payout-hold HOURS sellers are paid out what they earned so long ago; 0: at once (default: 168)\n"
+	"  --dunning DAYS,DAYS,DAYS\n"
+	"                      days of debt until a reminder, the last one, a suspension (default: never)\n"
 	"  --public-url URL    where people reach the market (default: the first address of --listen)\n"
 	"  --snapshot-every N  a snapshot every N events; 0: only at the end (default: 100000)\n"
 	"  --test-clock[=UNIX] for tests: the clock stands still until it is set\n"
 	"  --log-level LEVEL   error, warn, info or debug (default: info)\n"
 	"  --json              policy test: print each vector as a line of JSON\n"
 	"  --out CONF          gateway: replace this file (default: print it)\n"
+	"  --watch             gateway: replace it again as nodes of reservations come and go\n"
 	"  --force             restore: replace an existing market\n"
 	"  --help, --version\n"
 	"\n"
@@ -176,8 +200,10 @@ static int options_complain(const char *name, const char *value, const char *for
 
 static int options_read_number(const char *name, const char *text, long min, long max, long *out)
 {
-	return str_to_long(text, min, max, out) == 0 ? -1
-						     : options_complain(name, text, "a whole number within its limits");
+	char forms[80];
+
+	snprintf(forms, sizeof forms, "a whole number from %ld to %ld", min, max);
+	return str_to_long(text, min, max, out) == 0 ? -1 : options_complain(name, text, forms);
 }
 
 static int read_listen(struct options *o, const char *text)
@@ -185,6 +211,16 @@ static int read_listen(struct options *o, const char *text)
 	if (o->listen_count == OPTIONS_LISTEN_MAX)
 		return options_complain("listen", text, "up to eight addresses");
 	o->listen[o->listen_count++] = text;
+	return -1;
+}
+
+static int read_trusted(struct options *o, const char *text)
+{
+	if (o->trusted.count == TRUSTED_MAX)
+		return options_complain("trusted-proxy", text, "up to 16 of them");
+	if (!trusted_read(text, &o->trusted.nets[o->trusted.count]))
+		return options_complain("trusted-proxy", text, "an address or a network, e.g. 10.0.0.1 or 10.0.0.0/24");
+	o->trusted.count++;
 	return -1;
 }
 
@@ -196,19 +232,6 @@ static int read_quota(struct options *o, const char *text)
 		return options_complain("quota", text, "[ACCOUNT:]NAME=N, e.g. pools=5000 or acme:text=1024");
 	o->quota_count++;
 	return -1;
-}
-
-/* Every word of "group=role,…" names a role. */
-static bool options_roles_valid(const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, ","), equals = strcspn(text, "=");
-
-		if (equals == 0 || equals >= len || !role_read(text + equals + 1, len - equals - 1))
-			return false;
-		text += len + (text[len] == ',');
-	}
-	return true;
 }
 
 static int read_oidc(struct options *o, int opt, const char *text)
@@ -282,20 +305,6 @@ static int read_passport(struct options *o, int opt, const char *text)
 		: options_complain("passport-url", text, "https://…, or http://127.0.0.1… on this machine");
 }
 
-/* It stands in texts that people sign, so it has no more than a host and a path. */
-static int read_public_url(struct options *o, const char *text)
-{
-	size_t head = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
-	bool fits = head && text[head] && text[head] != '/' && strlen(text) <= 200 && !strpbrk(text, "?#@\"<>\\");
-
-	for (const char *p = text; *p; p++)
-		fits = fits && *p > ' ' && *p <= '~';
-	o->public_url = text;
-	if (fits)
-		return -1;
-	return options_complain("public-url", text, "https://HOST, as people type it");
-}
-
 static int read_number_option(struct options *o, int opt, const char *text)
 {
 	long n = 0;
@@ -306,6 +315,13 @@ static int read_number_option(struct options *o, int opt, const char *text)
 		return options_read_number("snapshot-every", text, 0, 1000000000, &o->snapshot_every);
 	case OPT_AGENT_SILENT:
 		return options_read_number("agent-silent", text, 1, 86400, &o->agent_silent);
+	case OPT_PAYOUT_HOLD:
+		return options_read_number("payout-hold", text, 0, PAYOUT_HOLD_MAX, &o->payout_hold);
+	case OPT_DUNNING:
+		return options_dunning_read(text, o->dunning)
+			? -1
+			: options_complain("dunning", text,
+				  "three numbers of days, each above the one before: 7,14,30");
 	case OPT_NODE_WAIT:
 		return options_read_number("node-wait", text, 1, 86400, &o->node_wait);
 	case OPT_CONNECTIONS:
@@ -331,37 +347,71 @@ static int read_number_option(struct options *o, int opt, const char *text)
 	}
 }
 
+static int read_path(struct options *o, int opt, const char *text)
+{
+	switch (opt) {
+	case OPT_KEY:
+		o->tls_key = text;
+		break;
+	case OPT_NEXT_KEY:
+		o->tls_next = text;
+		break;
+	case OPT_POLICY:
+		o->policy = text;
+		break;
+	case OPT_OPA:
+		o->opa.where = text;
+		break;
+	case OPT_OPA_TOKEN:
+		o->opa.token_file = text;
+		break;
+	case OPT_OPA_BUNDLE:
+		o->opa.bundle = text;
+		break;
+	default:
+		o->out = text;
+	}
+	return -1;
+}
+
+static int options_flag(struct options *o, int opt)
+{
+	*(opt == OPT_INSECURE                       ? &o->insecure
+			: opt == OPT_PRIVATE        ? &o->private_book
+			: opt == OPT_FORCE          ? &o->force
+			: opt == OPT_STRIPE_PAYOUTS ? &o->stripe.payouts
+			: opt == OPT_WATCH          ? &o->watch
+						    : &o->json) = true;
+	return -1;
+}
+
 static int read_option(struct options *o, int opt, const char *text)
 {
 	switch (opt) {
 	case OPT_DATA: o->data = text; return -1;
 	case OPT_LISTEN: return read_listen(o, text);
-	case OPT_QUOTA:
-		return read_quota(o, text);
+	case OPT_TRUSTED: return read_trusted(o, text);
+	case OPT_QUOTA: return read_quota(o, text);
 	case OPT_SOCKET: o->socket = text; return -1;
-	case OPT_CERT: o->tls_cert = text; return -1;
-	case OPT_KEY: o->tls_key = text; return -1;
-	case OPT_NEXT_KEY:
-		o->tls_next = text;
+	case OPT_CERT:
+		o->tls_cert = text;
 		return -1;
 	case OPT_NAME: o->name = text; return -1;
-	case OPT_INSECURE: o->insecure = true; return -1;
+	case OPT_INSECURE:
 	case OPT_PRIVATE:
-		o->private_book = true;
-		return -1;
-	case OPT_FORCE: o->force = true; return -1;
-	case OPT_POLICY:
-		o->policy = text;
-		return -1;
+	case OPT_FORCE:
+	case OPT_STRIPE_PAYOUTS:
 	case OPT_JSON:
-		o->json = true;
-		return -1;
+	case OPT_WATCH:
+		return options_flag(o, opt);
+	case OPT_KEY:
+	case OPT_NEXT_KEY:
+	case OPT_POLICY:
 	case OPT_OPA:
-		o->opa = text;
-		return -1;
+	case OPT_OPA_TOKEN:
+	case OPT_OPA_BUNDLE:
 	case OPT_OUT:
-		o->out = text;
-		return -1;
+		return read_path(o, opt, text);
 	case OPT_ISSUER:
 	case OPT_CLIENT:
 	case OPT_PAGE_CLIENT:
@@ -381,7 +431,10 @@ static int read_option(struct options *o, int opt, const char *text)
 	case OPT_PASSPORT_URL:
 		return read_passport(o, opt, text);
 	case OPT_PUBLIC_URL:
-		return read_public_url(o, text);
+		o->public_url = text;
+		return options_url_valid(text)
+			? -1
+			: options_complain("public-url", text, "https://HOST, as people type it");
 	case OPT_LEVEL:
 		return log_level_read(text, &o->level)
 			? -1
@@ -460,47 +513,37 @@ static int options_read_words(struct options *o, int argc, char **argv)
 	return -1;
 }
 
+static int options_refuse(const char *why)
+{
+	fprintf(stderr, "nanopod-marketd: %s\n", why);
+	return USAGE;
+}
+
 static int check_together(struct options *o)
 {
-	if (!o->tls_cert != !o->tls_key) {
-		fputs("nanopod-marketd: give both --tls-cert and --tls-key\n", stderr);
-		return USAGE;
-	}
-	if (o->opa && o->policy) {
-		fputs("nanopod-marketd: give --policy or --opa, not both\n", stderr);
-		return USAGE;
-	}
-	if (o->tls_next && !o->tls_cert) {
-		fputs("nanopod-marketd: --tls-next-key needs --tls-cert and --tls-key\n", stderr);
-		return USAGE;
-	}
+	if (!o->tls_cert != !o->tls_key)
+		return options_refuse("give both --tls-cert and --tls-key");
+	if (o->watch && !o->out)
+		return options_refuse("--watch needs --out CONF, the file to replace");
+	if (o->opa.where && o->policy)
+		return options_refuse("give --policy or --opa, not both");
+	if (o->opa.token_file && !o->opa.where && !o->opa.bundle)
+		return options_refuse("--opa-token-file needs --opa or --opa-bundle");
+	if (o->tls_next && !o->tls_cert)
+		return options_refuse("--tls-next-key needs --tls-cert and --tls-key");
 	if (!o->issuer.url != !o->issuer.client ||
-		(!o->issuer.url && (o->issuer.ca || o->issuer.page || o->issuer.secret || o->signin.accounts))) {
-		fputs("nanopod-marketd: give both --oidc-issuer and --oidc-client-id\n", stderr);
-		return USAGE;
-	}
-	if (!o->signin.groups != !(o->signin.roles || o->signin.admin)) {
-		fputs("nanopod-marketd: give --oidc-groups together with --oidc-roles or --oidc-admin-group\n", stderr);
-		return USAGE;
-	}
-	if (!o->stripe.key_file != !o->stripe.secret_file) {
-		fputs("nanopod-marketd: give both --stripe-key-file and --stripe-webhook-secret-file\n", stderr);
-		return USAGE;
-	}
-	if (!o->passport.key_file != !o->passport.scorer) {
-		fputs("nanopod-marketd: give both --passport-key-file and --passport-scorer\n", stderr);
-		return USAGE;
-	}
-	if (o->passport.key_file && !o->public_url) {
-		fputs("nanopod-marketd: --passport-key-file needs --public-url URL: the market's name in what people "
-		      "sign\n",
-			stderr);
-		return USAGE;
-	}
-	if (!*o->name || strlen(o->name) > 100) {
-		fputs("nanopod-marketd: --name needs 1 to 100 bytes\n", stderr);
-		return USAGE;
-	}
+		(!o->issuer.url && (o->issuer.ca || o->issuer.page || o->issuer.secret || o->signin.accounts)))
+		return options_refuse("give both --oidc-issuer and --oidc-client-id");
+	if (!o->signin.groups != !(o->signin.roles || o->signin.admin))
+		return options_refuse("give --oidc-groups together with --oidc-roles or --oidc-admin-group");
+	if (!o->stripe.key_file != !o->stripe.secret_file || (o->stripe.payouts && !o->stripe.key_file))
+		return options_refuse("give both --stripe-key-file and --stripe-webhook-secret-file");
+	if (!o->passport.key_file != !o->passport.scorer)
+		return options_refuse("give both --passport-key-file and --passport-scorer");
+	if (o->passport.key_file && !o->public_url)
+		return options_refuse("--passport-key-file needs --public-url URL, which people sign");
+	if (!*o->name || strlen(o->name) > 100)
+		return options_refuse("--name needs 1 to 100 bytes");
 	if (strlen(o->data) + 32 > sizeof o->database) {
 		fputs("nanopod-marketd: the path of --data is too long\n", stderr);
 		return USAGE;
@@ -508,6 +551,8 @@ static int check_together(struct options *o)
 	snprintf(o->database, sizeof o->database, "%s/market.db", o->data);
 	snprintf(o->issuer_kept, sizeof o->issuer_kept, "%s/issuer.json", o->data);
 	o->issuer.kept = o->issuer_kept;
+	snprintf(o->decisions, sizeof o->decisions, "%s/decisions.jsonl", o->data);
+	o->opa.decisions = o->decisions;
 	snprintf(o->socket_room, sizeof o->socket_room, "%s/socket", o->data);
 	if (!o->socket)
 		o->socket = o->socket_room;
@@ -525,12 +570,12 @@ int options_read(struct options *o, int argc, char **argv)
 	o->name = "nanopod";
 	o->level = LOG_INFO;
 	o->signin.life = SIGN_IN_DAYS * 86400;
+	o->payout_hold = 168; /* a week */
 	o->stripe.url = CHECKOUT_STRIPE;
 	o->passport.url = PASSPORT_URL;
 	o->snapshot_every = -1;
 	while (rc < 0 && (opt = getopt_long(argc, argv, "", rows, NULL)) != -1)
 		rc = read_option(o, opt, optarg);
-	if (rc < 0)
-		rc = options_read_words(o, argc, argv);
+	rc = rc < 0 ? options_read_words(o, argc, argv) : rc;
 	return rc < 0 ? check_together(o) : rc;
 }

@@ -24,6 +24,7 @@
 #include "marketd/outward/outward.h"
 #include "marketd/passport/passport.h"
 #include "marketd/policy/opa.h"
+#include "marketd/policy/opadoor.h"
 #include "marketd/policy/rules.h"
 #include "marketd/series/series.h"
 #include "marketd/store/watch.h"
@@ -169,6 +170,9 @@ static int open_market(struct server *s, struct fail *f)
 		.signin = &s->o->signin,
 		.listens = s->o->public_url ? s->o->public_url : s->first,
 		.public_url = s->o->public_url,
+		.sends_payouts = s->o->stripe.payouts,
+		.payout_hold = (int32_t)s->o->payout_hold,
+		.dunning = { s->o->dunning[0], s->o->dunning[1], s->o->dunning[2] },
 		.metrics = s->metrics };
 	s->metrics->database = s->o->database;
 	s->api.now_ms = clock_ms();
@@ -223,6 +227,10 @@ static void serve_new_secrets(struct server *s)
 		log_at(s->log, LOG_INFO, "read the secrets of Stripe again");
 	if (s->api.passport && passport_reload(s->api.passport, &f) != 0)
 		log_at(s->log, LOG_ERROR, "keeping the old key of Human Passport: %s", f.text);
+	if (s->api.opa && opa_reload(s->api.opa, &f) != 0)
+		log_at(s->log, LOG_ERROR, "keeping the old token of the policy server: %s", f.text);
+	if (s->api.opadoor && opadoor_reload(s->api.opadoor, &f) != 0)
+		log_at(s->log, LOG_ERROR, "keeping the old rules for the policy server: %s", f.text);
 }
 
 static void serve_take_keys(struct server *s, const struct certificate *c)
@@ -240,6 +248,7 @@ static int open_http(struct server *s, struct fail *f)
 		.connections = (int)s->o->connections,
 		.connections_per_address = (int)s->o->connections_per_address,
 		.rate = s->o->rate,
+		.trusted = s->o->trusted,
 		.no_pages = s->o->private_book,
 	};
 	const char *cert = NULL, *key = NULL;
@@ -398,6 +407,7 @@ static void keep_time(struct server *s)
 	if (!was && market_ready(s->market)) {
 		log_at(s->log, LOG_WARN, "the store is writable again");
 		np_personhood_again(&s->api);
+		s->api.payees_changed = true;
 	}
 }
 
@@ -427,6 +437,7 @@ static void keep_promises(struct server *s)
 	if (old_minute(&s->api, &f) != 0)
 		log_at(s->log, LOG_WARN, "cannot make the nodes of an order yet: %s", f.text);
 	np_recheck_minute(&s->api);
+	np_dunning_minute(&s->api);
 	if (minute % SWEEP_MINUTES == 0)
 		series_sweep(s->api.series, time(NULL));
 }
@@ -440,6 +451,8 @@ static void serve_turn(struct server *s)
 	uint32_t ready;
 
 	ms = min_timeout(ms, outward_timeout(s->api.outward));
+	s->api.now_ms = clock_ms();
+	ms = min_timeout(ms, np_transfers_timeout(&s->api));
 	if (!market_ready(s->market))
 		ms = min_timeout(ms, RETRY_MS);
 	loop_wait(s->loop, ms);
@@ -456,7 +469,9 @@ static void serve_turn(struct server *s)
 	if (s->api.issuer)
 		issuer_turn(s->api.issuer, clock_ms());
 	s->api.now_ms = clock_ms();
+	np_transfers_turn(&s->api);
 	np_personhood_turn(&s->api);
+	np_regroup_turn(&s->api);
 	s->api.errands_ended = outward_ended(s->api.outward);
 	http_turn(s->http, clock_ms());
 	if (market_lost(s->market) && !s->ending) {
@@ -481,9 +496,12 @@ static void close_all(struct server *s)
 	np_public_close(&s->api);
 	api_close(&s->api);
 	opa_free(s->api.opa);
+	opadoor_free(s->api.opadoor);
+	np_regroup_close(&s->api);
 	codes_free(s->api.codes);
 	np_personhood_close(&s->api);
 	passport_free(s->api.passport);
+	np_transfers_close(&s->api);
 	stripe_free(s->api.stripe);
 	issuer_free(s->api.issuer);
 	outward_free(s->api.outward);
@@ -519,8 +537,10 @@ int serve(const struct options *o, const struct log *log)
 	rc = rc ? rc : serve_open_signals(&s, &f);
 	rc = rc ? rc : open_market(&s, &f);
 	rc = rc ? rc : serve_read_policy(&s, &f);
-	if (rc == 0 && o->opa)
-		rc = opa_new(&s.api.opa, o->opa, s.api.outward, log, &f);
+	if (rc == 0 && o->opa.where)
+		rc = opa_new(&s.api.opa, &o->opa, s.api.outward, log, &f);
+	if (rc == 0 && (o->opa.where || o->opa.bundle))
+		rc = opadoor_new(&s.api.opadoor, &o->opa, &f);
 	if (rc == 0 && o->stripe.key_file)
 		rc = stripe_new(&s.api.stripe, &o->stripe, s.api.outward, log, &f);
 	if (rc == 0 && o->passport.key_file)

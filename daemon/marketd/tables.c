@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All routes and all schemas of this market: it serves nothing else. */
+#include "marketd/api/may/opa_routes.h"
 #include "marketd/api/np/np.h"
 #include "marketd/api/v2/v2.h"
 #include "marketd/api/builtin.h"
@@ -21,16 +22,20 @@ const struct route *const api_tables[] = {
 	api_np_token_routes,
 	api_np_session_routes,
 	api_np_authz_routes,
+	api_opa_routes,
 	api_np_cap_routes,
 	api_np_people_routes,
 	api_np_signin_routes,
 	api_np_signin_page_routes,
 	api_np_account_routes,
 	api_np_payment_routes,
+	api_np_payout_routes,
 	api_np_host_routes,
 	api_np_drain_routes,
 	api_np_price_routes,
 	api_np_announce_routes,
+	api_np_volume_routes,
+	api_np_plan_routes,
 	api_np_grant_routes,
 	api_np_personhood_routes,
 	api_np_audit_routes,
@@ -70,7 +75,11 @@ const struct schema *const schema_tables[] = {
 	schema_np,
 	schema_np_price,
 	schema_np_payment,
+	schema_np_payout,
+	schema_np_debt,
 	schema_np_announce,
+	schema_np_volume,
+	schema_np_plans,
 	schema_np_grant,
 	schema_np_personhood,
 	schema_np_audit,
@@ -86,6 +95,7 @@ const struct schema *const schema_tables[] = {
 	schema_np_public,
 	schema_np_session,
 	schema_np_authz,
+	schema_opa,
 	schema_np_caps,
 	schema_np_people,
 	schema_np_signin,

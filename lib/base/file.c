@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/str.h"
+
 int file_folders(const char *path)
 {
 	char folder[PATH_MAX];
@@ -58,6 +60,39 @@ int file_replace(const char *path, const void *data, size_t len, mode_t mode)
 	if (rc)
 		unlink(temporary);
 	return rc;
+}
+
+/* Into what is there, after what it has; makes the target of a link. */
+static int file_append(const char *path, const void *data, size_t len, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, mode), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = file_write(fd, data, len);
+	return close(fd) < 0 && !rc ? -errno : rc;
+}
+
+int file_put(const char *path, const void *data, size_t len, mode_t mode)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	bool there = lstat(path, &st) == 0, link = there && S_ISLNK(st.st_mode);
+	mode_t mask = umask(077);
+
+	umask(mask);
+	mode &= ~mask;
+	if (!there)
+		return file_replace(path, data, len, mode);
+	/* Links in /dev lead to what this process has open: there is no name to replace. */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || str_starts(path, "/dev/"))
+		return file_append(path, data, len, mode);
+	if (st.st_uid == geteuid())
+		mode = st.st_mode & 07777;
+	if (link && !realpath(path, real))
+		return -errno;
+	/* What was no link is not followed, should it be one by now. */
+	return file_replace(link ? real : path, data, len, mode);
 }
 
 int file_sync_folder(const char *path)

@@ -18,6 +18,12 @@ int file_write(int fd, const void *data, size_t len);
  */
 int file_replace(const char *path, const void *data, size_t len, mode_t mode);
 
+/*
+ * As file_replace, for a path that a person typed. What is no regular file (a pipe, a device, /dev/stdout) is written
+ * to; a link stays, and its target is replaced; an existing file keeps its mode, the umask limits that of a new one.
+ */
+int file_put(const char *path, const void *data, size_t len, mode_t mode);
+
 /* Syncs the folder that path is in: a crash could lose the name of a file whose contents are safe. 0 or -errno. */
 int file_sync_folder(const char *path);
 

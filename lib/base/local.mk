@@ -16,5 +16,6 @@ libbase_la_SOURCES = \
 	lib/base/arena.c lib/base/arena.h \
 	lib/base/str.c lib/base/str.h \
 	lib/base/table.c lib/base/table.h \
+	lib/base/tar.c lib/base/tar.h \
 	lib/base/turned.c lib/base/turned.h \
 	lib/base/utf8.c lib/base/utf8.h

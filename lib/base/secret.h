@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that holds a secret: it counts only where other users cannot read it, and no copy of it stays in memory. */
+/*
+ * A file that holds a secret: it counts only where other users cannot read it (but by a group, as root says of
+ * a file of root's), and no copy of it stays in memory.
+ */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H
 

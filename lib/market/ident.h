@@ -28,7 +28,10 @@
 	X(GRANT, "grant", NULL) \
 	X(PERSON, "pers", NULL) \
 	X(INVITATION, "invt", NULL) \
-	X(PAYMENT, "pay", NULL)
+	X(PAYMENT, "pay", NULL) \
+	X(VOLUME, "vol", NULL) \
+	X(PLAN, "plan", NULL) \
+	X(PAYOUT, "po", NULL)
 
 enum ident {
 #define IDENT_X(name, prefix, legacy) IDENT_##name,

@@ -306,7 +306,7 @@ struct model_release {
 };
 
 struct model_balance {
-	int64_t available, held, escrow, unsettled, floor; /* MODEL_NONE: unknown */
+	int64_t available, held, payouts, escrow, unsettled, floor; /* MODEL_NONE: unknown; payouts: of held */
 	int64_t burn;                         /* micro-dollars an hour */
 };
 
@@ -341,7 +341,7 @@ struct model_whoami {
 };
 
 struct model_policy {
-	int64_t fee_bps, release_bps, settle_minutes, notice_minutes, drain_notice_minutes;
+	int64_t fee_bps, release_bps, settle_minutes, notice_minutes, drain_notice_minutes, volume_grace_minutes;
 };
 
 /* GET /np/v1: is this a nanopod market, and what can it do? */
@@ -459,7 +459,7 @@ struct model_posting {
 /* A row of GET /np/v1/report: money and node time of one day that are for the same. */
 struct model_report_row {
 	const char *kind, *account, *account_name, *reason;
-	const char *sku, *type, *pool, *reservation, *host, *host_name; /* NULL: it is for none */
+	const char *sku, *type, *pool, *reservation, *host, *host_name, *volume, *volume_name; /* NULL: none */
 	int64_t at, amount, gross, fee, seconds, gpus, transfers;
 };
 
@@ -470,12 +470,12 @@ struct model_report_books {
 	int64_t before[MODEL_BOOKS], after[MODEL_BOOKS];
 };
 
-/* A settlement of a lease: GET /np/v1/usage. Or an answer of a gateway, which has a model, and no lease or money. */
+/* What was paid: GET /np/v1/usage. Or an answer of a gateway, which has a model, and no lease or money. */
 struct model_usage {
-	const char *id, *metric; /* metric: "gpu_active_time", "node_time" or "batch_tokens" */
+	const char *id, *metric, *volume, *grant; /* metric: "gpu_active_time", "plan_fee" …; of a lease, or of these */
 	const char *account, *account_name, *kind, *lease, *sku, *type, *reservation, *tier;
 	int64_t at, node_minutes, gpu_seconds, amount, granted, refunded;
-	const char *model, *counted; /* NULL: of a lease; counted: "backend" or "estimated" */
+	const char *model, *counted; /* NULL: it was paid; counted: "backend" or "estimated" */
 	int64_t prompt_tokens, completion_tokens, total_tokens;
 };
 

@@ -85,8 +85,38 @@ int wire_policy(struct doc *d, long at, struct model_policy *out, struct fail *f
 int wire_account(struct doc *d, long at, struct model_account *out, struct fail *f);
 int wire_host(struct doc *d, long at, struct model_host *out, struct fail *f);
 int wire_grant(struct doc *d, long at, struct model_grant *out, struct fail *f);
+
+/* What an account pays a month, and what that pays for. */
+struct model_plan {
+	const char *name, *seller, *type, *state; /* type NULL: all */
+	int64_t fee, included, rates, now, begin; /* now: what is left of this month would cost */
+};
+/* The account's: name NULL: it has none; next NULL: none from `end` on; lapses: why that is not paid; NULL. */
+struct model_subscription {
+	const char *name, *next, *type, *lapses;
+	int64_t fee, next_fee, included, used, left, rates_left, end;
+};
+int wire_plan(struct doc *d, long at, struct model_plan *out, struct fail *f);
+int wire_subscription(struct doc *d, long at, struct model_subscription *out, struct fail *f);
 int wire_topup(struct doc *d, struct model_topup *out, struct fail *f);
 int wire_payment(struct doc *d, long at, struct model_payment *out, struct fail *f);
+/* What an account owes, and since when; owed 0: nothing. suspends 0: it is not suspended for that. */
+struct model_debt {
+	int64_t owed, since, suspends;
+	const char *step; /* "suspended": it is, by the market's rule */
+};
+int wire_debt(struct doc *d, long at, struct model_debt *out, struct fail *f); /* of an account, balance, whoami */
+/* What an account earned by selling, and what of that is paid out. */
+struct model_income {
+	int64_t earned, paid, payable, hold; /* hold: hours */
+};
+struct model_payout {
+	const char *id, *account, *state, *reference, *why, *waits; /* the last three: NULL: none */
+	int64_t amount, back, balance, created_at;
+};
+int wire_payout_setup(struct doc *d, struct model_topup *out, struct fail *f); /* id, url, expires */
+int wire_income(struct doc *d, struct model_income *out, struct fail *f);
+int wire_payout(struct doc *d, long at, struct model_payout *out, struct fail *f);
 int wire_facts(struct doc *d, struct model_fact **out, size_t *count, struct fail *f);
 int wire_commit(struct doc *d, struct model_commit *out, struct fail *f);
 int wire_announcement(struct doc *d, long at, struct model_announcement *out, struct fail *f);
@@ -103,6 +133,17 @@ int wire_usage(struct doc *d, long at, struct model_usage *out, struct fail *f);
 int wire_overview(struct doc *d, struct model_overview *out, struct fail *f);
 int wire_event(struct doc *d, long at, struct model_event *out, struct fail *f);
 int wire_audit(struct doc *d, long at, struct model_audit *out, struct fail *f);
+
+/* Room of a machine that outlives nodes; or, of an offer, what a machine lets: `id` and `free` are there alone. */
+struct model_volume {
+	const char *id, *name, *agent, *state;
+	const char *const *types; /* of the nodes that its machine sells */
+	size_t type_count;
+	int64_t gib, free, month, hour;            /* month: micro-dollars per GiB */
+	int64_t created_at, paid_until, delete_at; /* delete_at 0: it is not to be deleted */
+	bool here, up;                             /* of an offer: nodes of the reservation are there; it is up */
+};
+int wire_volume(struct doc *d, long at, struct model_volume *out, struct fail *f);
 
 /* ---- Lago's answers ------------------------------------------------------------------------ */
 

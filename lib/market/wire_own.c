@@ -11,6 +11,7 @@
 static const struct wire_field balances[] = {
 	FIELD(model_balance, "available_dollars", MONEY, NEEDED, available),
 	FIELD(model_balance, "held_dollars", MONEY, MAY, held),
+	FIELD(model_balance, "held_payouts_dollars", MONEY, MAY, payouts),
 	FIELD(model_balance, "escrow_dollars", MONEY, MAY, escrow),
 	FIELD(model_balance, "unsettled_dollars", MONEY, MAY, unsettled),
 	FIELD(model_balance, "floor_dollars", MONEY, MAY, floor),
@@ -18,7 +19,10 @@ static const struct wire_field balances[] = {
 	{ 0 },
 };
 
-#define NO_BALANCE { MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE }
+#define NO_BALANCE \
+	{ \
+		MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE, MODEL_NONE \
+	}
 
 /* SF Compute's balance has two numbers, in cents. */
 static int read_cents(struct doc *d, struct json_t *o, struct model_balance *made, struct fail *f)
@@ -142,6 +146,7 @@ static const struct wire_field policies[] = {
 	FIELD(model_policy, "settle_minutes", INT, MAY, settle_minutes),
 	FIELD(model_policy, "notice_minutes", INT, MAY, notice_minutes),
 	FIELD(model_policy, "drain_notice_minutes", INT, MAY, drain_notice_minutes),
+	FIELD(model_policy, "volume_grace_minutes", INT, MAY, volume_grace_minutes),
 	{ 0 },
 };
 

@@ -19,6 +19,8 @@ int wire_report_row(struct doc *d, long at, struct model_report_row *out, struct
 		FIELD(model_report_row, "reservation", TEXT, MAY, reservation),
 		FIELD(model_report_row, "host", TEXT, MAY, host),
 		FIELD(model_report_row, "host_name", TEXT, MAY, host_name),
+		FIELD(model_report_row, "volume", TEXT, MAY, volume),
+		FIELD(model_report_row, "volume_name", TEXT, MAY, volume_name),
 		FIELD(model_report_row, "amount_micros", INT, NEEDED, amount),
 		FIELD(model_report_row, "gross_micros", INT, NEEDED, gross),
 		FIELD(model_report_row, "fee_micros", INT, NEEDED, fee),

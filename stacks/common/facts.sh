@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints facts of a node as "KEY=VALUE" lines. Runs as the signed-in user, not as root; never fails, changes nothing.
-# NP_PACKAGES: the packages whose versions to report. A key with an unknown value is left out.
+# NP_PACKAGES: the packages whose versions to report. NP_GATES: the gates that stacks ask for; unset: all. A key with an unknown value is left out.
 #
 # hostname machine_id os_id os_version os_codename arch kernel   boot_id (one of all nodes that share a kernel)
 # init systemd|sysv|none   ssh_port   hostkey (sshd's, ed25519)
@@ -12,7 +12,7 @@
 # dpkg free|held|broken   dpkg_holder "PID NAME"   candidate_PKG installed_PKG (with _ for what is no letter or digit)
 # gpu_count (on PCI)   gpu_N "VENDOR MODEL PCI DRIVER"   gpu_usable (with a device node of their driver)   nouveau yes|no
 # rdma_count   rdma_N "DEVICE PORT STATE RATE LINK"   secure_boot yes|no|unknown   headers yes|no
-# nfs_server nfs_client yes|no: the kernel can serve and mount NFS
+# nfs_server nfs_client fuse yes|no: the kernel can serve and mount NFS; programs can be file systems (of NP_GATES alone)
 # shared (the id of the file system at /shared)
 # steps "STACK.STEP STACK.STEP …" begun or done here for NP_CLUSTER   cluster: another cluster with steps here
 # other_slurm other_k3s other_kubernetes: found, but not installed by nanopod   k3s_server etcd
@@ -24,7 +24,8 @@ unset LANG LANGUAGE
 say() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$2"; }
 # first FILE: reads its first line into $text.
 first() { text=; { IFS= read -r text <"$1"; } 2>/dev/null; }
-yes_no() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
+# ask KEY COMMAND…: says whether the command succeeds.
+ask() { asked=$1; shift; if "$@" >/dev/null 2>&1; then say "$asked" yes; else say "$asked" no; fi; }
 may() { if [ "$user" = 0 ]; then "$@"; elif [ "$root" = sudo ]; then sudo -k -n "$@"; else return 1; fi; }
 
 facts_system() {
@@ -37,17 +38,16 @@ facts_system() {
 		say os_id "${ID-}"; say os_version "${VERSION_ID-}"; say os_codename "${VERSION_CODENAME-}"
 	) 2>/dev/null
 	first /proc/sys/kernel/osrelease; say kernel "$text"
-	say headers "$(yes_no test -d "/lib/modules/$text/build")"
-	say arch "$(uname -m)"
+	ask headers test -d "/lib/modules/$text/build"
+	first /proc/sys/kernel/arch; say arch "${text:-$(uname -m)}"
 	if [ -d /run/systemd/system ]; then say init systemd
 	elif [ -x /sbin/init ] && [ -d /etc/rc2.d ] && first /proc/1/comm && [ "$text" = init ]; then say init sysv
 	else say init none
 	fi
-	say secure_boot "$(facts_secure_boot)"
+	if [ -d /sys/firmware/efi ]; then say secure_boot "$(facts_secure_boot)"; else say secure_boot no; fi
 }
 
 facts_secure_boot() {
-	[ -d /sys/firmware/efi ] || { echo no; return; }
 	for file in /sys/firmware/efi/efivars/SecureBoot-*; do
 		[ -r "$file" ] || continue
 		case $(od -An -tu1 -j4 -N1 "$file" 2>/dev/null) in *1) echo yes ;; *) echo no ;; esac
@@ -86,13 +86,11 @@ facts_cgroup() {
 	[ -n "$at" ] || return 0
 	# The kernel takes programs that deny devices from the machine's root alone.
 	case $inside in yes) say cgroup_devices no ;; *) say cgroup_devices yes ;; esac
-	if [ "$user" = 0 ]; then say cgroup_write "$(yes_no facts_group)"; else say cgroup_write "$(yes_no may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$")"; fi
+	if [ "$user" = 0 ]; then ask cgroup_write facts_group; else ask cgroup_write may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$"; fi
 }
 
 # Reads the kernel's tables with one program: processors, memory, disks, and holders of dpkg's locks (it takes no lock itself).
 facts_machine() {
-	# A container sees all processors even if it may use only some.
-	allowed=$(nproc 2>/dev/null)
 	# The host of a node tells what was sold, whatever the kernel shows of the machine below.
 	sold_cpus=0 sold_memory=0
 	first /proc/sys/kernel/random/boot_id; boot=$text
@@ -105,13 +103,18 @@ facts_machine() {
 		esac
 	done 2>/dev/null <"${NP_RESOURCES:-/etc/nanopod/resources}"
 	say boot_id "$boot"
-	[ "$sold_cpus" -le 0 ] || { [ -n "$allowed" ] && [ "$allowed" -le "$sold_cpus" ]; } || allowed=$sold_cpus
-	locks=$(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
-	set -- /proc/cpuinfo /proc/meminfo
+	# shellcheck disable=SC2046
+	set -- $(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
+	locks=$*
+	set -- /proc/self/status /proc/cpuinfo /proc/meminfo
 	[ ! -r /proc/locks ] || set -- "$@" /proc/locks
-	# shellcheck disable=SC2086
-	df -Pk / /var /usr/local 2>/dev/null | awk -v allowed="${allowed:-0}" -v sold="$sold_memory" -v locks="$(echo $locks)" '
+	df -Pk / /var /usr/local 2>/dev/null | awk -v sold_cpus="$sold_cpus" -v sold="$sold_memory" -v locks="$locks" '
 		BEGIN { split(locks, word, " "); for (i in word) lock[word[i]] = 1 }
+		# A container sees all processors even if it may use only some.
+		FILENAME == "/proc/self/status" {
+			if (/^Cpus_allowed_list:/) for (i = split($2, range, ","); i > 0; i--) { split(range[i], end, "-"); allowed += (end[2] == "" ? end[1] : end[2]) - end[1] + 1 }
+			next
+		}
 		FILENAME == "/proc/cpuinfo" {
 			n = index($0, ":"); value = substr($0, n + 2)
 			if (/^processor/) cpus++
@@ -127,6 +130,7 @@ facts_machine() {
 		FILENAME == "/proc/locks" { n = split($6, at, ":"); if (at[n] in lock && $5 > 0) holder = $5; next }
 		FNR > 1 && (!disks++ || $4 < least) { least = $4 }
 		END {
+			if (sold_cpus > 0 && (!allowed || allowed > sold_cpus)) allowed = sold_cpus
 			if (!sockets) sockets = 1
 			if (!cores) cores = cpus
 			if (allowed > 0 && allowed < cpus) { cpus = cores = allowed; sockets = 1 }
@@ -140,7 +144,8 @@ facts_machine() {
 # The source address of the default route; without one, that of this connection. The device is the address' own.
 facts_network() {
 	[ -z "${SSH_CONNECTION-}" ] || { set -- $SSH_CONNECTION; ssh_address=$3; say ssh_port "$4"; }
-	address='' device='' route=$(ip -o route show default 2>/dev/null)
+	address='' device=''
+	facts_default
 	[ -n "$route" ] || route=$(ip -o -6 route show default 2>/dev/null)
 	if [ -n "$route" ]; then
 		say route yes
@@ -154,15 +159,23 @@ facts_network() {
 	say address "$address"
 	[ -n "$device" ] || device=$(ip -o addr show 2>/dev/null | awk -v a="$address" '{ b = $4; sub("/.*", "", b) } b == a { print $2; exit }')
 	[ -z "$device" ] || { first "/sys/class/net/${device%@*}/mtu"; say mtu "$text"; }
-	say resolves "$(facts_resolves)"
+	facts_resolves
 }
+# Sets $route to the device of a default route of IPv4, from the kernel's table: ip(8) is a program more to start.
+facts_default() {
+	while read -r route text gateway flags more; do
+		set -- $more
+		case $text:${4-}:$flags in 00000000:00000000:00*) return ;; esac
+	done </proc/net/route
+	route=$(ip -o route show default)
+} 2>/dev/null
 # /etc/hosts usually knows the name. A dead name server would take too long, so then the value stays unknown.
 facts_resolves() {
 	{ while read -r text more; do
-		case "$text ${more%%#*} " in '#'*) ;; *[[:space:]]"$name"[[:space:]]*) echo yes; return ;; esac
+		case "$text ${more%%#*} " in '#'*) ;; *[[:space:]]"$name"[[:space:]]*) say resolves yes; return ;; esac
 	done </etc/hosts; } 2>/dev/null
 	timeout 3 getent hosts "$name" >/dev/null 2>&1
-	case $? in 0) echo yes ;; 124) ;; *) echo no ;; esac
+	case $? in 0) say resolves yes ;; 124) ;; *) say resolves no ;; esac
 }
 facts_way() {
 	# shellcheck disable=SC2086
@@ -239,7 +252,7 @@ facts_gpu() {
 	done
 	say gpu_count $count
 	[ $count = 0 ] || say gpu_usable $usable
-	say nouveau "$(yes_no test -d "$sys/module/nouveau")"
+	ask nouveau test -d "$sys/module/nouveau"
 }
 
 facts_rdma() {
@@ -257,30 +270,37 @@ facts_rdma() {
 }
 
 # A kernel has a file system already, or its modules are here to load.
-facts_filesystem() { grep -qw "$1" "${NP_FILESYSTEMS-/proc/filesystems}" || ! command -v modprobe >/dev/null || modprobe -n -q "$2"; }
-facts_nfs() {
-	say nfs_server "$(yes_no facts_filesystem nfsd nfsd)"
-	say nfs_client "$(yes_no facts_filesystem nfs4 nfs)"
-	! mountpoint -q /shared 2>/dev/null || say shared "$(stat -f -c %i /shared 2>/dev/null)"
+facts_filesystem() {
+	case $filesystems in *" $1 "*) return ;; esac
+	! command -v modprobe >/dev/null || modprobe -n -q "$2"
+}
+# A container may have the device without being allowed to open it.
+facts_fuse() { if [ -e "${NP_DEV-/dev}/fuse" ]; then (: <>"${NP_DEV-/dev}/fuse"); else facts_filesystem fuse fuse; fi; }
+facts_mounts() {
+	filesystems=' '
+	{ while read -r text more; do filesystems="$filesystems$text $more "; done <"${NP_FILESYSTEMS-/proc/filesystems}"; } 2>/dev/null
+	case " ${NP_GATES-nfs fuse} " in *" nfs "*)
+		ask nfs_server facts_filesystem nfsd nfsd
+		ask nfs_client facts_filesystem nfs4 nfs ;;
+	esac
+	case " ${NP_GATES-nfs fuse} " in *" fuse "*) ask fuse facts_fuse ;; esac
+	[ ! -d /shared ] || ! mountpoint -q /shared 2>/dev/null || say shared "$(stat -f -c %i /shared 2>/dev/null)"
 }
 
 # Markers of steps: "done TIME CLUSTER", "begun CLUSTER".
 facts_steps() {
-	# Skip unreadable files, because awk stops at the first file that it cannot open.
-	set --
+	names='' other=''
 	for file in /var/lib/nanopod/steps/*.*; do
-		case $file in *.owed|*.set|*.table|*.new) ;; *) [ ! -r "$file" ] || set -- "$@" "$file" ;; esac
+		case $file in *.owed|*.set|*.table|*.took|*.new) continue ;; esac
+		[ ! -r "$file" ] || first "$file"
+		[ -r "$file" ] && [ -n "$text" ] || continue
+		case ${NP_CLUSTER:-${text##* }} in
+		"${text##* }") [ ${#names} -gt 3900 ] || names="$names ${file##*/}" ;;
+		*) other=${text##* } ;;
+		esac
 	done
-	[ $# -gt 0 ] || return 0
-	awk -v ours="${NP_CLUSTER-}" '
-		FNR > 1 { next }
-		ours == "" || $NF == ours { name = FILENAME; sub(/.*\//, "", name); names = names (names == "" ? "" : " ") name; next }
-		{ other = $NF }
-		END {
-			if (length(names) > 4000) { names = substr(names, 1, 4000); sub(/ [^ ]*$/, "", names) }
-			if (names != "") print "steps=" names
-			if (other != "") print "cluster=" other
-		}' "$@" 2>/dev/null
+	say steps "${names# }"
+	say cluster "$other"
 }
 
 # Files named in the undo ledgers, which belong to root, are ours; all others are somebody else's.
@@ -314,7 +334,7 @@ facts_dpkg
 facts_packages
 facts_gpu
 facts_rdma
-facts_nfs
+facts_mounts
 facts_steps
 facts_others
 exit 0

@@ -8,7 +8,7 @@
 #     np_take <<'.'            if the step takes a file: base64
 #     .
 #     include files, the step's script
-#     np_work check            or apply, verify, undo, or another function and its words
+#     np_work check            or apply, verify, undo, guess, or another function and its words
 #     ) </dev/null
 #     np_end
 #
@@ -27,7 +27,8 @@
 # $NP_STATE/undo/STACK is the undo ledger: a line "STEP KIND WORD…" (tabs) is written before its change.
 # $NP_STATE/steps/STACK.STEP is "begun CLUSTER" or "done TIME CLUSTER". STACK.STEP.owed exists from a change until its step
 # succeeds: a restart is due. STACK.STEP.set has $NP_SETTINGS, the S_…= and NP_ROLES= of its last apply,
-# which np_was_set reads before an undo. STACK.STEP.table has the table of one that asks for more facts ($NP_OWN_TABLE).
+# which np_was_set reads before an undo. STACK.STEP.table has the table of one that asks for more facts ($NP_OWN_TABLE),
+# STACK.STEP.took the checksum of the file that its last apply took: "guess" is a check with that one, before it is known again.
 
 exec 3>&1 1>&2
 umask 022
@@ -36,7 +37,7 @@ export LC_ALL DEBIAN_FRONTEND PATH
 unset LANG LANGUAGE LD_PRELOAD
 NP_STATE=/var/lib/nanopod NP_RUN=/run NP_CLUSTER='' NP_LEAVING='' NP_USES='' NP_MODE='' NP_STACK='' NP_STEP='' NP_ROLES='' NP_TABLE='' NP_OWN_TABLE='' NP_UNKNOWN='' NP_TAKEN='' NP_TAKEN_HASH=''
 np_rs=$(printf '\036NP') np_tab='	' np_newline='
-' np_changed='' np_failed='' np_locked='' np_room=''
+' np_changed='' np_failed='' np_locked='' np_room='' np_looked='' np_terse=''
 
 # ---- Records -----------------------------------------------------------------------------------------------------
 np_encode() {
@@ -88,7 +89,7 @@ np_has_changed() { [ -n "$np_changed" ] || [ -e "$np_room/changed" ]; }
 np_has_failed() { [ -n "$np_failed" ] || [ -e "$np_room/failed" ]; }
 
 # ---- Works -------------------------------------------------------------------------------------------------------
-np_defined() { case $(command -v "$1") in "$1") return 0 ;; *) return 1 ;; esac; }
+np_defined() { PATH=/dev/null command -v "$1" >/dev/null; }   # a function: where nothing else is found
 np_changing() { [ "$NP_MODE" != check ] && [ "$NP_MODE" != verify ]; }
 
 # np_work FUNCTION [WORD…]: call it once in a subshell; it ends with the record "done".
@@ -96,7 +97,7 @@ np_work() {
 	np_record work "$NP_STACK" "$NP_STEP" "$1"
 	np_marker=$NP_STATE/steps/$NP_STACK.$NP_STEP
 	np_room=$NP_RUN/nanopod.$$.$NP_STACK.$NP_STEP
-	case $1 in check|apply|verify|undo) NP_MODE=$1 ;; at_work) NP_MODE=verify ;; *) NP_MODE=call ;; esac
+	case $1 in check|apply|verify|undo) NP_MODE=$1 ;; guess) NP_MODE=check ;; at_work) NP_MODE=verify ;; *) NP_MODE=call ;; esac
 	trap 'np_done $?' EXIT
 	trap 'exit 143' TERM HUP
 	trap 'exit 130' INT
@@ -110,6 +111,11 @@ np_work() {
 		[ ! -e "$np_word" ] || [ "$np_word" = "$np_room" ] || rm -rf "$np_word"
 	done
 	[ ! -e "$np_marker.owed" ] || np_note_change
+	if [ "$1" = guess ]; then
+		{ IFS= read -r NP_TAKEN_HASH <"$np_marker.took"; } 2>/dev/null || exit
+		np_record took "$NP_TAKEN_HASH"
+		set -- check
+	fi
 	# Without descriptor 9: processes that a step starts must not keep the lock.
 	np_run "$@" </dev/null 9>&-
 	exit
@@ -119,7 +125,12 @@ np_work() {
 np_turn() {
 	np_turns=$NP_RUN/nanopod-lock/step.lock
 	# A folder of root's own, because whoever can hold the lock can stop all steps.
-	{ mkdir -p "$NP_RUN" && (umask 077; mkdir -p "$NP_RUN/nanopod-lock") && [ ! -L "$NP_RUN/nanopod-lock" ] && exec 9>>"$np_turns"; } || return
+	{ [ -d "$NP_RUN/nanopod-lock" ] || { mkdir -p "$NP_RUN" && (umask 077; mkdir -p "$NP_RUN/nanopod-lock"); }; } && [ ! -L "$NP_RUN/nanopod-lock" ] && exec 9>>"$np_turns" || return
+	flock -n 9 || np_turn_wait || return
+	printf '%s\t%s\t%s\t%s\n' "${np_watch:--}" "${NP_TOKEN:--}" "step $NP_STACK/$NP_STEP of ${NP_OWNER:-another nanopod}" "$(date '+%F %T')" >"$np_turns"
+}
+
+np_turn_wait() {
 	np_until=$(($(date +%s) + 600))
 	until flock -n 9; do
 		np_word=$(cut -f 3- "$np_turns" | sed "s/$np_tab/ since /")
@@ -127,7 +138,6 @@ np_turn() {
 		! flock -w 20 9 || break
 		[ "$(date +%s)" -lt $np_until ] || { np_fail "still waiting for ${np_word:-another step on this node}"; return 1; }
 	done
-	printf '%s\t%s\t%s\t%s\n' "${np_watch:--}" "${NP_TOKEN:--}" "step $NP_STACK/$NP_STEP of ${NP_OWNER:-another nanopod}" "$(date '+%F %T')" >"$np_turns"
 }
 
 np_run() {
@@ -150,12 +160,17 @@ np_run() {
 	fi
 	! np_has_failed || return 1
 	case $NP_MODE in
-	apply) np_keep_rows && np_mark "done $(date +%s) $NP_CLUSTER" && rm -f "$np_marker.owed" ;;
-	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" "$np_marker.table" && rm -f "$np_marker" && np_tidy ;;
+	apply) np_keep_rows && np_keep_taken && np_mark "done $(date +%s) $NP_CLUSTER" && rm -f "$np_marker.owed" ;;
+	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" "$np_marker.table" "$np_marker.took" && rm -f "$np_marker" && np_tidy ;;
 	esac
 }
 # Keeps the settings of this apply, because the undo needs them, not later ones.
 np_keep_settings() { [ -z "${NP_SETTINGS-}" ] || { (umask 077; printf '%s\n' "$NP_SETTINGS" >"$np_marker.set.new") && mv -f "$np_marker.set.new" "$np_marker.set"; } || np_fail "cannot write '$np_marker.set'$(np_disk "$NP_STATE")"; }
+np_keep_taken() {
+	if [ -n "$NP_TAKEN_HASH" ]; then (umask 077; printf '%s\n' "$NP_TAKEN_HASH" >"$np_marker.took.new") && mv -f "$np_marker.took.new" "$np_marker.took" || np_fail "cannot write '$np_marker.took'$(np_disk "$NP_STATE")"
+	elif [ -e "$np_marker.took" ]; then rm -f "$np_marker.took"
+	fi
+}
 # shellcheck disable=SC1090
 np_was_set() { [ ! -f "$NP_STATE/steps/$NP_STACK.$NP_STEP.set" ] || . "$NP_STATE/steps/$NP_STACK.$NP_STEP.set"; }
 np_mark() { { printf '%s\n' "$1" >"$np_marker.new" && mv -f "$np_marker.new" "$np_marker"; } || np_fail "cannot write '$np_marker'$(np_disk "$NP_STATE")"; }
@@ -226,7 +241,7 @@ np_ledger() {
 	np_line=$NP_STEP
 	for np_word; do np_line=$np_line$np_tab$np_word; done
 	np_state || return 1
-	grep -qxF -e "$np_line" "$(np_book)" 2>/dev/null && return
+	[ -e "$NP_STATE/undo/$NP_STACK" ] && grep -qxF -e "$np_line" "$NP_STATE/undo/$NP_STACK" 2>/dev/null && return
 	np_append "$(np_book)" "$np_line"
 }
 # np_append FILE LINE: all or nothing, because with a line that a full disk cut off undo would remove the wrong thing.
@@ -235,7 +250,7 @@ np_append() {
 	rm -f "$1.new"
 	np_fail "cannot write '$1'$(np_disk "$NP_STATE")"
 }
-np_ledger_has() { grep -qF -e "$NP_STEP$np_tab$1$np_tab$2$np_tab" "$(np_book)" 2>/dev/null; }
+np_ledger_has() { [ -e "$NP_STATE/undo/$NP_STACK" ] && grep -qF -e "$NP_STEP$np_tab$1$np_tab$2$np_tab" "$NP_STATE/undo/$NP_STACK" 2>/dev/null; }
 
 # np_save PATH: saves its state before this step changes it for the first time.
 np_save() {
@@ -243,7 +258,7 @@ np_save() {
 	np_state || return 1
 	if [ -e "$1" ] || [ -L "$1" ]; then
 		np_folder=$(np_book).d
-		(umask 077; mkdir -p "$np_folder") && np_copy=$(mktemp "$np_folder/$(np_number).XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot save a copy of '$1'$(np_disk "$NP_STATE")" || return 1
+		{ [ -d "$np_folder" ] || (umask 077; mkdir -p "$np_folder"); } && np_copy=$(mktemp "$np_folder/$(np_number).XXXXXX") && cp -a "$1" "$np_copy" || np_fail "cannot save a copy of '$1'$(np_disk "$NP_STATE")" || return 1
 		np_ledger file "$1" "$np_copy"
 	else
 		np_ledger file "$1" absent
@@ -383,7 +398,7 @@ np_undo_group() { np_locks_clear; ! getent group "$1" >/dev/null || { groupdel "
 # np_beside PATH: a new file in the same folder, so that one rename makes the change; what a killed run left there goes.
 # Under an unpredictable name: in a folder of another user, a link could wait under a known one.
 np_beside() { np_beside_clear "$1" && mktemp "$1.nanopod.XXXXXX"; }
-np_beside_clear() { rm -f "$1".nanopod.??????; }
+np_beside_clear() { set -- "$1".nanopod.??????; { [ ! -e "$1" ] && [ ! -L "$1" ]; } || rm -f "$@"; }
 
 # np_replace NEW PATH: keeps mode and owner; writes in place if the file is a mount, as in containers.
 np_replace() {
@@ -392,11 +407,28 @@ np_replace() {
 }
 
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
+# For a script that changes nothing: one program says mode and owner of all that steps made here, for np_as_said.
+np_look() {
+	set --
+	for np_word in "$NP_STATE"/undo/*; do [ ! -f "$np_word" ] || set -- "$@" "$np_word"; done
+	[ $# -gt 0 ] || return 0
+	np_word=$(awk -F '\t' '$2 == "file" || $2 == "dir" || $2 == "data" || $2 == "owner" { print $3 }' "$@")
+	set -f
+	IFS=$np_newline
+	# shellcheck disable=SC2086
+	[ -z "$np_word" ] || np_looked=$np_newline$(stat -c "%n$np_tab%a %U %u %G %g" $np_word 2>/dev/null)$np_newline
+	set +f
+	unset IFS
+}
 # np_as_said PATH MODE OWNER: whether it has that mode and owner, who may be named or numbered, without a user or a group.
 np_as_said() {
-	np_owner=$3
-	# shellcheck disable=SC2046
-	set -- "$(printf '%o' "0$2")" $(stat -c '%a %U %u %G %g' "$1" 2>/dev/null)
+	np_owner=$3 np_word=${2#"${2%%[!0]*}"}
+	case $np_looked in
+	*"$np_newline$1$np_tab"*) np_line=${np_looked#*"$np_newline$1$np_tab"} np_line=${np_line%%"$np_newline"*} ;;
+	*) np_line=$(stat -c '%a %U %u %G %g' "$1" 2>/dev/null) ;;
+	esac
+	# shellcheck disable=SC2086
+	set -- "${np_word:-0}" $np_line
 	[ "$1" = "${2-}" ] || return 1
 	case $np_owner in :*|"$3":*|"$4":*|"$3"|"$4") ;; *) return 1 ;; esac
 	case $np_owner in *:|*:"$5"|*:"$6") ;; *:*) return 1 ;; esac
@@ -417,8 +449,9 @@ np_file() {
 	np_uses "$1"
 	[ -n "${3-}" ] || set -- "$1" "${2:-0644}" "$(np_self)" "${4-}"
 	! np_has_failed && np_octal "$2" "cannot write '$1'" 0644 || return 1
+	if ! np_changing; then np_file_check "$@"; return; fi
 	np_rooms || return 1
-	np_new=$np_room/new np_why=''
+	np_new=$np_room/new
 	(umask 077; cat >"$np_new") || { np_fail "cannot write '$np_new'"; return 1; }
 	if [ ! -e "$1" ]; then np_why="write $1"
 	elif ! cmp -s "$np_new" "$1"; then np_why="change $1"
@@ -426,22 +459,6 @@ np_file() {
 	else return 0
 	fi
 	np_note_change
-	# Show no diff of a file that not everybody may read.
-	np_diff=${4-}
-	case $2 in *[4567]) ;; *) np_diff=secret ;; esac
-	case $(stat -c %a "$1" 2>/dev/null || echo 4) in *[4567]) ;; *) np_diff=secret ;; esac
-	if [ "$np_diff" != secret ]; then
-		np_old=$1
-		[ -e "$1" ] || np_old=/dev/null
-		np_diff=$(diff -u --label "$1" --label "$1" "$np_old" "$np_new" | head -n 400)
-	else
-		np_diff=''
-	fi
-	if ! np_changing; then
-		np_differs "$np_why"
-		[ -z "$np_diff" ] || np_record diff "$np_diff"
-		return 0
-	fi
 	np_parents "${1%/*}" && np_save "$1" && np_owe || return 1
 	np_tmp=$(np_beside "$1") && cp "$np_new" "$np_tmp" && chown -h "$3" "$np_tmp" && chmod "$2" "$np_tmp" && { mv -f "$np_tmp" "$1" 2>/dev/null || { cat "$np_tmp" >"$1" && rm -f "$np_tmp"; }; }
 	if [ $? != 0 ]; then
@@ -452,6 +469,34 @@ np_file() {
 	fi
 	np_did "$np_why"
 }
+# One program tells whether a file differs and how: most checks find no difference. With $np_terse nobody reads how.
+np_file_check() {
+	# Show no diff of a file that not everybody may read.
+	np_diff=${4-}
+	[ -z "$np_terse" ] || np_diff=secret
+	case $2 in *[4567]) ;; *) np_diff=secret ;; esac
+	if [ ! -e "$1" ]; then
+		np_why="write $1"
+		if [ "$np_diff" = secret ]; then np_diff=''; cat >/dev/null; else np_diff=$(np_compare "$1" /dev/null); fi
+	elif if [ "$np_diff" = secret ]; then cmp -s - "$1"; else np_diff=$(np_compare "$1" "$1"); fi; then
+		! np_as_said "$1" "$2" "$3" || return 0
+		np_why="make $1 $2 $3" np_diff=''
+	else
+		np_why="change $1"
+		[ "$np_diff" = secret ] || case $(stat -c %a "$1" 2>/dev/null || echo 4) in *[4567]) ;; *) np_diff=secret ;; esac
+		[ "$np_diff" != secret ] || np_diff=''
+	fi
+	np_note_change
+	np_differs "$np_why"
+	[ -z "$np_diff" ] || np_show
+}
+# Records the difference, or the first lines of a long one.
+np_show() {
+	[ ${#np_diff} -lt 10000 ] || np_diff=$(printf '%s\n' "$np_diff" | head -n 400)
+	np_record diff "$np_diff"
+}
+# np_compare PATH OLD <NEW: prints how they differ; fails if they do.
+np_compare() { diff -u --label "$1" --label "$1" "$2" - 2>/dev/null; }
 np_owe() { np_state && { [ -e "$np_marker.owed" ] || : >"$np_marker.owed"; }; }
 np_parents() {
 	[ -n "$1" ] && [ ! -d "$1" ] || return 0
@@ -470,26 +515,30 @@ np_absent() {
 
 np_unblocked() { awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" '$0 == b { skip = 1 } !skip { print } $0 == e { skip = 0 }' "$1"; }
 
+# np_blocked PATH NAME <LINES: prints the file with those lines as its marked part, at its end.
+np_blocked() {
+	[ -e "$1" ] || set -- /dev/null "$2"
+	awk -v b="# nanopod $2 begin" -v e="# nanopod $2 end" 'new && !begun++ { print b } new { print; next }
+		$0 == b { skip = 1 } !skip { print } $0 == e { skip = 0 } END { if (!begun) print b; print e }' "$1" new=1 -
+}
+
 # np_block PATH NAME <LINES: writes a marked part of somebody else's file.
 np_block() {
 	np_uses "$1" "$1 $2"
 	! np_has_failed || return 1
-	np_rooms || return 1
-	{
-		[ ! -e "$1" ] || np_unblocked "$1" "$2"
-		printf '# nanopod %s begin\n' "$2"
-		cat
-		printf '# nanopod %s end\n' "$2"
-	} >"$np_room/block"
-	! cmp -s "$np_room/block" "$1" || return 0
-	np_note_change
-	np_old=$1
-	[ -e "$1" ] || np_old=/dev/null
 	if ! np_changing; then
+		np_old=$1
+		[ -e "$1" ] || np_old=/dev/null
+		! np_diff=$(np_blocked "$1" "$2" | np_compare "$1" "$np_old") || return 0
+		np_note_change
 		np_differs "change $1"
-		np_record diff "$(diff -u --label "$1" --label "$1" "$np_old" "$np_room/block" | head -n 400)"
+		[ -n "$np_terse" ] || np_show
 		return 0
 	fi
+	np_rooms || return 1
+	np_blocked "$1" "$2" >"$np_room/block"
+	! cmp -s "$np_room/block" "$1" || return 0
+	np_note_change
 	if [ ! -e "$1" ]; then np_ledger file "$1" absent; else np_ledger block "$1" "$2"; fi
 	np_owe && np_replace "$np_room/block" "$1" || { np_fail "cannot write '$1'$(np_disk "${1%/*}")"; return 1; }
 	np_did "change $1"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian has no Grafana, so the user must give its package. The password is generated here and never leaves the node.
+# Debian has no Grafana, so the user must give its makers' package or archive (grafana-archive.sh). The password is generated here and never leaves the node.
 GRAFANA_PASSWORD=/etc/grafana/nanopod-password
 GRAFANA_DIR=/etc/grafana/provisioning
 
-grafana_wanted() { [ -n "${S_grafana_deb-}" ] && ! addon_on_k3s; }
+grafana_wanted() { [ -n "${S_grafana_deb-}${S_grafana-}" ] && ! addon_on_k3s; }
 grafana_there() { dpkg-query -W -f '${db:Status-Status}' grafana 2>/dev/null | grep -qx installed; }
 
 grafana_package() {
+	[ -n "${S_grafana_deb-}" ] || return 0
 	if [ "$NP_MODE" = check ]; then
 		grafana_there || np_differs "install the package 'grafana'"
 		return 0

@@ -9,9 +9,11 @@ program() {
 # Programs in /etc/nanopod-health.d are checks of your own: one that fails says why in its first line.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 why='' job=${SLURM_JOB_ID-} node=${SLURMD_NODENAME:-$(hostname)}
-gpus=/run/nanopod-healthcheck.gpus failed=/var/lib/nanopod/slurm-health.failed said=/run/nanopod-healthcheck.$$
+run=/run/nanopod-healthcheck failed=/var/lib/nanopod/slurm-health.failed gpus=$run/gpus said=$run/$$
 limit=20 # seconds for the GPUs, and for all checks of your own: slurmd ends this program after 60
 trap 'rm -f "$said"' EXIT
+trap 'exit 1' TERM INT HUP # of slurmd, which ends; what SIGKILL leaves is in that folder
+mkdir -p $run || exit 1
 bad() { why="${why:+$why, }$*"; }
 tell() { timeout -s KILL 7 scontrol update "NodeName=$node" "$@"; }
 # within SECONDS COMMAND…: what it says is in $said. Whoever waits for a broken device may outlive even SIGKILL: he is left behind.
@@ -73,7 +75,7 @@ esac
 }
 
 want() {
-	np_trace /run/nanopod-healthcheck.gpus "$NP_STATE/slurm-health.failed"
+	np_trace /run/nanopod-healthcheck "$NP_STATE/slurm-health.failed"
 	program | np_file /usr/local/sbin/nanopod-healthcheck 0755 root:root
 }
 

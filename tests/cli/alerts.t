@@ -142,6 +142,10 @@ for columns in 40 80; do
 	done
 	ok "and no word of an owner controls the terminal" sh -c '! grep -q "31mred" screen || ! grep -q "$(printf "\\033")\[31mred" screen'
 done
+alerts >piped 2>/dev/null
+ok "nor wider than 80 in a file or a mail" [ "$(LC_ALL=C.UTF-8 wc -L <piped)" -le 80 ]
+ok "which has what to type next" grep -q '^  next: nanopod replace train-1' piped
+ok "-o wide has a line an alert" [ "$(alerts -o wide 2>/dev/null | wc -l)" -eq $(($(alerts -q 2>/dev/null | wc -l) + 1)) ]
 [ -z "${SHOW-}" ] || for columns in 40 80 120; do seen $columns; sed 's/^/# /' screen; done
 
 # Whose.

@@ -37,6 +37,11 @@ buy() { timeout -k 5 120 "$NANOPOD" buy --stack toy -t h100 -p 1.80 -d 4h --ssh-
 # In the background, as this shell's own child: $pid.
 # shellcheck disable=SC2086
 buy_begin() { "$NANOPOD" buy --stack toy -t h100 -p 1.80 -d 4h --ssh-key "$KEY.pub" $skip "$@" </dev/null >out 2>err & pid=$!; }
+# The shell's child ignores Ctrl-C until it is the program and hears it.
+hears() {
+	case $(readlink /proc/$pid/exe) in */nanopod) ;; *) return 1 ;; esac
+	[ $((0x$(sed -n 's/^SigCgt:[^0-9a-f]*//p' /proc/$pid/status) & 2)) -ne 0 ]
+}
 buy_end() { status=0; wait $pid || status=$?; out=$(cat out) err=$(cat err); }
 state() { ls "$TMP/$1/state" | grep -v '^np$' | tr '\n' ' '; }
 forget() { rm -rf a/state/* b/state/*; }
@@ -75,6 +80,10 @@ like "$err" "toy +a step of each kind" "the plan says what would be installed"
 like "$err" "head: toys-0; work: toys-1" "where"
 like "$err" "settings +toy.word=x" "and how"
 like "$err" "total +\\\$115.20" "beside the price"
+run_is 0 "roles as they are typed" buy -n 3 --name toys --role head=toys-2 --dry-run
+like "$err" "head: toys-2; work: toys-\[0-1\]" "are those of the plan"
+run_is 2 "a role of a node that is not bought" buy -n 2 --name toys --role head=toys-2 --dry-run
+like "$err" "'toys-2'" "is refused"
 run buy -n 2 --dry-run
 like "$err" "head: 1 node; work: 1 node" "without a name it has numbers"
 printf 'expect Buy and install it\nsend no\\r\n' >no
@@ -130,6 +139,7 @@ kill -KILL $pid
 wait $pid 2>/dev/null
 rm -f b/state/applying
 buy_begin -n 2 --name tops -y
+wait_for 60 hears
 kill -INT $pid
 buy_end
 is "$status" 130 "kill -9, and Ctrl-C at once" || diag "$err"

@@ -70,6 +70,8 @@ page_order /v2/orders 7200 >"$TMP/refused"
 is "$(http_status) $(json .error.code <"$TMP/refused")" "402 over_cap" "and is refused the same" || diag "$(cat "$TMP/refused")"
 page_order /v2/orders 900 >/dev/null
 is "$(http_status) $(spent)" "201 39.600000 50.000000" "what it buys counts for the token"
+run_is 5 "its session has no cap of its own" np token cap "$(np token list -o json | jq -r '.[] | select(.name | startswith("browser")) | .id')" 5/month
+like "$err" "counts for the token that signed it in; set the cap of that: nanopod token cap tok_" "and whose counts is said"
 
 # ---- Killed, and started again ----
 marketd_kill

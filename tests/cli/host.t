@@ -167,6 +167,11 @@ operator POST /np/v1/skus '{"alias":"h100-1","gpus":1,"properties":{"accelerator
 NANOPOD_JOIN_TOKEN=$token run_is 5 "a machine without a GPU as h100" np join "$MARKET" --type h100-1 -y
 like "$err" "room for 0 nodes of type 'h100-1' \(1 h100 GPU\)" "is refused"
 echo '{"object":"inventory","sold_as":"0x none","accelerator":"none","gpus":[]}' >"$AGENT/inventory.json"
+run_is 2 "what the agent does is no request to print" np leave -y --explain
+like "$err" "cannot explain 'host leave': .*'--dry-run' only shows the plan" "says so"
+unlike "$(calls)" leave "and does nothing"
+run_is 0 "a plan of leaving" np leave --dry-run
+unlike "$(calls)" leave "does nothing either"
 run_is 0 "leave" np leave -y
 like "$err|$(calls)" "forgotten" "after a plan"
 is "$(calls)" leave "is the agent's"

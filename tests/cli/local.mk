@@ -24,10 +24,10 @@ $(cli_hosts_tests:.t=.log): $(bin_PROGRAMS) tests/lib/pty$(EXEEXT)
 
 # Asking the market: tests/lib/marketd.sh runs a real one.
 cli_market_tests = tests/cli/account.t tests/cli/admin.t tests/cli/alerts.t tests/cli/announce.t \
-	tests/cli/api.t tests/cli/audit.t tests/cli/balance.t tests/cli/cap.t \
+	tests/cli/api.t tests/cli/audit.t tests/cli/balance.t tests/cli/cap.t tests/cli/plan.t \
 	tests/cli/topup.t tests/cli/alertsend.t tests/cli/burn.t \
 	tests/cli/events.t tests/cli/ledger.t tests/cli/login.t \
-	tests/cli/meter.t tests/cli/meterspool.t tests/cli/overview.t tests/cli/token.t
+	tests/cli/meter.t tests/cli/meterspool.t tests/cli/overview.t tests/cli/token.t tests/cli/volume.t
 TESTS += $(cli_market_tests)
 EXTRA_DIST += $(cli_market_tests) tests/cli/alertsink.py tests/lib/lago.py
 $(cli_market_tests:.t=.log): $(market_programs) tests/lib/between$(EXEEXT)
@@ -44,6 +44,7 @@ cli_buying_tests = tests/cli/autoends.t tests/cli/autoextend.t tests/cli/budget.
 	tests/cli/buystack.t tests/cli/decided.t tests/cli/extend.t tests/cli/formats.t tests/cli/had.t \
 	tests/cli/hate.t tests/cli/idempotency.t tests/cli/invoice.t tests/cli/monthturn.t \
 	tests/cli/orders.t tests/cli/other.t \
+	tests/cli/papers.t \
 	tests/cli/procurement.t tests/cli/refund.t tests/cli/reputation.t tests/cli/release.t tests/cli/report.t \
 	tests/cli/screens.t tests/cli/sell.t tests/cli/silent.t tests/cli/unverified.t
 TESTS += $(cli_buying_tests)

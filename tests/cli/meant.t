@@ -133,7 +133,7 @@ done
 # ---- Habits ----
 for habit in "ps=nanopod nodes" "list=nanopod reservations" "rm x=nanopod release" "exec a b=nanopod ssh" "scp a b:=nanopod cp" \
 	"run -g web x=-w @GROUP" "run -u 5 x=--timeout" "ssh -L 1:h:2 n=nanopod tunnel" "cp -L x=nanopod tunnel" \
-	"up=nanopod buy" "stop x=nanopod release" "status=nanopod nodes"; do
+	"up=nanopod buy" "stop x=nanopod release" "status=nanopod nodes" "logs --tail 3 x=-n N"; do
 	# shellcheck disable=SC2086
 	run_is 2 "'${habit%%=*}'" "$NANOPOD" ${habit%%=*}
 	like "$err" "; .*${habit#*=}" "names what does it here"

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
+. "$(dirname "$0")/../lib/npagent.sh"
 need python3 jq
 cd "$TMP" || exit 99
 cat >policy.yaml <<'END'
@@ -33,6 +34,20 @@ for sku in "$GPU" "$GPU" "$CPU" "$CPU" "$GPU"; do
 	v2_offer "$(cat h$i)" "$(awk "BEGIN { printf \"%.6f\", $i * 1.23456 }")" 2520000 >offer$i
 done
 [ "$(cut -c1-5 offer5)" = ordr_ ] || { diag "$(cat offer5 h5)"; fail "(hosts on sale)"; done_testing; exit; }
+# A volume of acme's, and plans of stranger's and miser's.
+key rack
+AGENT=$(join "$(join_token)" rack rack rack | json .id)
+S=$(session "$AGENT" rack 1 rack | json .token)
+as "$S" PUT /np/v1/agent/inventory "$(capacity 8 $((1 << 36)) $((200 << 30)) | jq -c '.capacity.shared_storage = true')" >inventory
+as "$S" POST /np/v1/agent/hosts '{"name":"r1","instance_sku":"cpu"}' >rack
+NANOPOD_TOKEN=$FOUNDRY "$NANOPOD" host volumes rack --max 10G -p 123.45 >lets 2>&1 </dev/null
+NANOPOD_TOKEN=$ACME "$NANOPOD" volume create data -s 7G --machine "$AGENT" -y >volume 2>&1 </dev/null ||
+	{ diag "$(cat inventory rack lets volume)"; fail "(a volume)"; done_testing; exit; }
+operator POST /np/v1/plans '{"name":"pro","seller":"uni","fee_dollars":"123.456789","included_dollars":"7.654321"}' >pro
+for token in "$STRANGER" "$(marketd_token miser)"; do
+	as "$token" PUT /np/v1/plan '{"plan":"pro"}' >plan
+	[ "$(http_status)" = 200 ] || { diag "$(cat pro plan)"; fail "(a plan)"; done_testing; exit; }
+done
 # buys TOKEN POOL SKU HOURS [MORE]: one node from in two minutes on.
 buys() { SKU=$3 && as "$1" POST /v2/orders "$(order buy "$2" 1 $((at + 120)) $((at + 120 + $4 * 3600)) 90.000000 "${5-}")" >>bought; echo >>bought; }
 at=$NOW
@@ -67,14 +82,15 @@ export NANOPOD_METER_KEY=l4g0
 meter() { NANOPOD_URL=unix:$MARKETD_SOCKET timeout -k 5 100 "$NANOPOD" admin meter "$@" </dev/null; }
 
 # ---- A receiver that works -----------------------------------------------------------------------------------------
-run_is 0 "nothing was used yet" meter --to "$TO" --state lago.book
-like "$err" "0 events accepted" "and nothing is sent"
+run_is 0 "what was paid so far" meter --to "$TO" --state lago.book
+like "$err" "3 events accepted" "is a volume's hour and two fees"
+rm lago.book
 is "$(operator GET "/np/v1/usage?from=1900000000" | jq -r .cursor)" "" "who read nothing has no place in the ledger"
 month 4
 all=$(ledger)
 [ "$all" -gt 500 ] || { diag "$all events; $(cat bought)"; fail "(there is usage)"; done_testing; exit; }
 is "$(jq -r '[.type, .data.kind, .data.tier] | join(" ")' ledger | sort -u | tr '\n' ,)" \
-	"gpu_active_time refund reserved,gpu_active_time sponsored reserved,gpu_active_time usage reserved,gpu_active_time usage spot,node_time forfeit reserved,node_time sponsored reserved,node_time usage reserved," \
+	"gpu_active_time refund reserved,gpu_active_time sponsored reserved,gpu_active_time sponsored spot,gpu_active_time usage reserved,gpu_active_time usage spot,node_time forfeit reserved,node_time sponsored reserved,node_time usage reserved,plan_fee fee plan,storage_fee usage storage," \
 	"of all kinds"
 NANOPOD_METER_KEY=wrong run_is 8 "a key that is wrong" meter --to "$TO" --state lago.book
 like "$err" "it does not accept the key .401." "is told"
@@ -91,9 +107,9 @@ run_is 0 "all of it" meter --to "$TO" --state lago.book
 like "$err" "$all events accepted, $all in all" "is accepted"
 lago >state
 is "$(jq '.events | length' state)" "$all" "once"
-is "$(jq -r '[.metrics[].code] + [.plans[].code] | sort | join(" ")' state)" "gpu_active_time nanopod_reserved nanopod_spot node_time" \
+is "$(jq -r '[.metrics[].code] + [.plans[].code] | sort | join(" ")' state)" "gpu_active_time nanopod_plan nanopod_reserved nanopod_spot nanopod_storage node_time plan_fee storage_fee" \
 	"by metrics and plans that it made"
-is "$(jq -r '[.subscriptions[] | .external_id | sub("acct_[^:]*"; "x")] | sort | join(" ")' state)" "x:reserved x:reserved x:reserved x:spot" \
+is "$(jq -r '[.subscriptions[] | .external_id | sub("acct_[^:]*"; "x")] | sort | join(" ")' state)" "x:plan x:plan x:reserved x:reserved x:reserved x:spot x:spot x:storage" \
 	"for customers with a subscription for each tier"
 is "$(jq -r '[.events[] | (.external_subscription_id as $s | .code as $c | select(($s | in($all)) and ($c | in($m)) | not))] | length' \
 	--argjson all "$(jq .subscriptions state)" --argjson m "$(jq .metrics state)" state)" 0 "which are there for every event"
@@ -165,7 +181,7 @@ ok "and kills" [ "$(jq .count.kills state)" -ge $((want / 1000)) ]
 is "$(grep -c 'trying again' watch.err | awk '{ print ($1 > 100) }')" 1 "it said why it waits"
 unlike "$(cat watch.err)" "l4g0" "and never the key"
 is "$(jq -r '.events[].transaction_id' state | sort | uniq -d)" "" "no event was accepted twice"
-is "$(jq -r '.events[] | "\(.transaction_id) \(.timestamp) \(.code) \(.properties.node_minutes) \(.properties.gpu_seconds) \(.precise_total_amount_cents | sub("[.]"; "") | tonumber)"' state)" \
+is "$(jq -r '.events[] | "\(.transaction_id) \(.timestamp) \(.code) \(.properties.node_minutes // 0) \(.properties.gpu_seconds // 0) \(.precise_total_amount_cents | sub("[.]"; "") | tonumber)"' state)" \
 	"$(jq -r '"\(.id) \(.data.at) \(.type) \(.data.node_minutes) \(.data.gpu_seconds) \(.data.amount_micros)"' ledger)" \
 	"what it accepted is the ledger, in its order, to the micro-dollar"
 run_is 0 "compared" meter check --to "$TO" --state lago.book

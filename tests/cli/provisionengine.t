@@ -7,6 +7,8 @@
 
 need jq
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
+nl='
+'
 cd "$TMP" || exit 99
 NANOPOD_STACKS=$TMP/stacks XDG_STATE_HOME=$TMP/kept
 export NANOPOD_STACKS XDG_STATE_HOME
@@ -16,11 +18,12 @@ sed 's|/var/lib/nanopod|$NANOPOD_STATE/np|g; s|NP_RUN=/run|NP_RUN=$NANOPOD_RUN|'
 # shellcheck disable=SC2016
 sed 's|/var/lib/nanopod|$NANOPOD_STATE/np|g; s|"$1" ] .. return 0|"$1" ] \|\| return 0|' "$SRC/stacks/common/facts.sh" >stacks/common/facts.sh
 
-# A node a1, b1 …, with the shell that its commands are given found in $TMP/X/bin first.
+# A node a1, b1 …, with the shell that its commands are given found in $TMP/X/bin first. f1 and g1 permit few sessions.
 : >config
-for x in a b c; do
+for x in a b c f g; do
 	mkdir -p "$x/state" "$x/run" "$x/bin"
 	SSHD_EXTRA="SetEnv SHLVL=3 NANOPOD_STATE=$TMP/$x/state NANOPOD_RUN=$TMP/$x/run NANOPOD_UPLOADS=$TMP/$x/uploads PATH=$TMP/$x/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+	case $x in f) SSHD_EXTRA="MaxSessions 1$nl$SSHD_EXTRA" ;; g) SSHD_EXTRA="MaxSessions 2$nl$SSHD_EXTRA" ;; esac
 	sshd_up 1 "$x" || { fail "sshd is up"; done_testing; }
 	sed "s/^Host \*/Host ${x}1/" "$SSHD_CONFIG" >>config
 	eval "${x}_pids=\$SSHD_PIDS ${x}_dir=\$SSHD_DIR ${x}_net=\$SSHD_NET ${x}_port=\$SSHD_PORT"
@@ -66,6 +69,35 @@ is "$status" 0 "again"
 like "$out$err" "nothing to do" "nothing to do"
 diag "a repeat for three nodes took $took ms"
 is "$(wc -l <b/state/applied)" 1 "and nothing was done"
+# Each begins with its watch.
+watches() { cat "$TMP/b/watches" 2>/dev/null | wc -l; }
+printf '#!/bin/sh\necho >>%s/b/watches\nexec %s "$@"\n' "$TMP" "$(command -v bash)" >b/bin/bash && chmod +x b/bin/bash
+run p plan toys.yaml
+is "$status $(watches)" "0 2" "a taker is asked in one session for its facts, and in one whether anything differs: it knows what it took last"
+echo OTHER >a/state/key
+run p plan toys.yaml
+like "$(tr -d '\n' <<<"$out") $(watches)" "b1,c1 +toy/take +take the key.*2 changes.* 5\$" "where another key is given, both takers would take it, asked once more" || diag "$out"
+cp a/state/key b/state/key && cp a/state/key c/state/key
+run p plan toys.yaml
+like "$out$err" "nothing to do" "those that have it already would not, whatever they took last" || diag "$out"
+rm -f b/bin/bash
+
+# ---- Sessions: a shell that has run a script waits for the next one ----
+shells() { cat "$TMP/b/shells" 2>/dev/null | wc -l; }
+printf '#!/bin/sh\necho >>%s/b/shells\nexec /bin/sh "$@"\n' "$TMP" >b/bin/sh && chmod +x b/bin/sh
+run p plan toys.yaml
+is "$status $(shells)" "0 1" "one session asks a node for its facts, whether anything differs, and of a taker once more"
+rm -f b/shells
+mkdir -p "$HOME/.config/nanopod" && echo 'fanout: 1' >"$HOME/.config/nanopod/config.yaml" && chmod 600 "$HOME/.config/nanopod/config.yaml"
+run p plan toys.yaml
+is "$status $(shells)" "0 3" "where few hosts may be connected at once, none stays open, which would keep others out"
+rm -f "$HOME/.config/nanopod/config.yaml"
+rm -f b/shells b/state/key
+run p apply -y toys.yaml
+is "$status $(shells) $(cat b/state/key)" "0 2 $(cat a/state/key)" "and one does all steps, beside the one that keeps the lock" || diag "$out$err"
+ok "and leaves nothing" wait_for 20 alone || diag "$(ours)"
+rm -f b/bin/sh
+printf SECRETa1 >a/state/key && cp a/state/key b/state/key && cp a/state/key c/state/key
 run_is 0 "verify" p verify toys.yaml
 rm c/state/slow
 run_is 11 "verify, where something is not as it should be" p verify toys.yaml
@@ -79,6 +111,58 @@ run_is 0 "where a taker lost what it took" p apply -y toys.yaml
 is "$(cat c/state/key)" SECRETa1 "it is given again"
 run_is 0 "remove" p remove -y toys
 is "$(ls a/state b/state c/state a/uploads b/uploads c/uploads 2>/dev/null | grep -v :)" "" "leaves nothing"
+
+# ---- Servers that permit few sessions ----
+# The shells of these "nodes" end late, as on a node that has much to do.
+for x in f g; do
+	printf '#!/bin/bash\n/bin/sh "$@"\nend=$?\nsleep 0.3\nexit $end\n' >$x/bin/sh && chmod +x $x/bin/sh
+	printf "cluster: few%s\nnodes: {hosts: '%s1'}\nroles: {head: %s1, work: %s1}\nstacks: {toy: {}}\n" $x $x $x $x >few$x.yaml
+done
+echo 'fanout: 1' >"$HOME/.config/nanopod/config.yaml" && chmod 600 "$HOME/.config/nanopod/config.yaml"
+run p plan fewf.yaml
+is "$status" 0 "MaxSessions 1: a session that begins as another ends is asked for again" || diag "$out$err"
+rm -f "$HOME/.config/nanopod/config.yaml"
+run p apply -y fewf.yaml
+is "$status" 10 "to apply needs two"
+like "$err" "MaxSessions in its sshd_config" "which is said" || diag "$out$err"
+run p apply -y --set toy.file="$TMP/folder" fewg.yaml
+is "$status $(cat g/state/file/sub/file)" "0 hello" "MaxSessions 2 is enough, also to bring files" || diag "$out$err"
+run p verify fewg.yaml
+is "$status" 0 "and to verify" || diag "$out$err"
+rm -f f/bin/sh g/bin/sh
+
+# ---- Ends that are hard to tell ----
+forget
+cp -r stacks kept.stacks
+# What the step `slow` does first on b1.
+does() {
+	printf 'early() {\n\t[ "$NP_NODE" = b1 ] || return 0\n\t%s\n}\n' "$1" >stacks/toy/slow.sh
+	sed 's/^apply() {/&\n\tearly/' kept.stacks/toy/slow.sh >>stacks/toy/slow.sh
+}
+said() { cat "$XDG_STATE_HOME"/nanopod/clusters/toys/logs/toy.slow.b1.log; }
+does "printf 'half a line' >&3; sh -c 'kill -9 \$PPID'"
+run p apply -y toys.yaml
+is "$status" 10 "a step that is killed in the middle of a line" || diag "$out$err"
+like "$err" "b1.*toy/slow.*it ended with status 1" "is told" || diag "$out$err"
+like "$(said)" "^half a line$" "without what follows in that line"
+does "printf '\\036NP\\tdid\\thalf a record' >&3; sh -c 'kill -9 \$PPID'"
+run p apply -y toys.yaml
+is "$status" 10 "in the middle of a record" || diag "$out$err"
+like "$err" "b1.*toy/slow.*cannot understand the node" "is told" || diag "$out$err"
+does 'printf "half a line" >&3; [ -e "$NANOPOD_STATE/killed" ] || { : >"$NANOPOD_STATE/killed"; kill -9 $$; }'
+run p apply -y toys.yaml
+is "$status" 0 "a script whose shell is killed starts again" || diag "$out$err"
+like "$err" "b1.*toy/slow.*waiting up to 3 minutes" "which is said at once" || diag "$out$err"
+rm b/state/slow
+does 'printf "one\036NP\tend\t1 two\n" >&3; for i in 1 2 3 4 5 6 7 8 9; do printf "three\036NP\tend\t$i four\n" >&2; done; printf "five\036NP\tend\t99\n" >&2'
+run p apply -y toys.yaml
+is "$status $(said | tr -d '\036\t?' | grep -cE "^oneNPend1 two|^threeNPend[1-9] four|^fiveNPend99")" "0 11" "the words of an end within a line are none" || diag "$out$err" "$(said | cat -v)"
+rm b/state/slow
+does 'head -c 6000000 /dev/zero | tr "\0" x >&3; echo >&3; yes "a line that is not short" | head -c 6000000'
+run p apply -y toys.yaml
+is "$status" 0 "nor is one lost among much that a step says" || diag "$out$err"
+rm b/state/slow
+rm -rf stacks && mv kept.stacks stacks
 
 # ---- Failures ----
 forget

@@ -32,10 +32,18 @@ run_is 0 "report usage" "$NANOPOD" report usage
 is "$out" "TYPE      NODE HOURS  GPU HOURS
 richmond        20.0      160.0" "node time that has passed, and that of its GPUs"
 like "$err" 'from 2027-01-01 to 2027-01-16 \(UTC\): 20\.0 node-hours in all' "in this month so far"
+run_is 0 "report spend" "$NANOPOD" report spend
+spend=$out
+run_is 0 "report alone" "$NANOPOD" report
+is "$out" "$spend" "is report spend"
+like "$err" "this is 'nanopod report spend'; there are also: usage, earnings, fleet" "and says which others there are"
+like "$("$NANOPOD" report 2>&1 | head -n 1)" '^TYPE ' "what is said of a table comes after it, also in one file"
+run_is 0 "for a program" "$NANOPOD" report -o json
+is "$err" "" "it says no such thing"
 run_is 0 "report spend by day" "$NANOPOD" report spend --by reservation,day -o csv
-is "$out" "reservation,day,node_hours,used,forfeited,total,refunded
-train,2027-01-15,18.0000,259.200000,144.000000,403.200000,144.000000
-train,2027-01-16,2.0000,28.800000,0.000000,28.800000,0.000000" "each with its parts"
+is "$out" "reservation,day,node_hours,used,forfeited,total,refunded,storage,plan,included
+train,2027-01-15,18.0000,259.200000,144.000000,403.200000,144.000000,0.000000,0.000000,0.000000
+train,2027-01-16,2.0000,28.800000,0.000000,28.800000,0.000000,0.000000,0.000000,0.000000" "each with its parts"
 run_is 0 "from the second day" "$NANOPOD" report spend --from 2027-01-16 --by day --fields total_micros -o csv
 is "$out" "total_micros
 28800000" "has it alone"

@@ -119,4 +119,9 @@ unlike "$(NO_COLOR=1 narrow "$NANOPOD" ls | tr '\033' '^')" '\^\[' "NO_COLOR: no
 unlike "$(narrow "$NANOPOD" ls --no-color | tr '\033' '^')" '\^\[' "--no-color: none"
 unlike "$(TERM=dumb narrow "$NANOPOD" ls | tr '\033' '^')" '\^\[' "a dumb terminal: none"
 unlike "$(narrow sh -c '"$1" ls | cat' sh "$NANOPOD" | tr '\033' '^')" '\^\[' "none where a program reads it"
+
+# Money is what an operator looks for: names may be long, and ids and floors go first.
+marketd_account the-research-department-of-the-university-of-examples 99999999.99
+screen 80 env NANOPOD_URL="unix:$MARKETD_SOCKET" NANOPOD_TOKEN= "$NANOPOD" admin account list
+like "$(cat screen)" ' [$]99,999,999[.]99 ' "accounts at 80 columns: what they have is there"
 done_testing

@@ -314,4 +314,97 @@ for bad in limit=0 limit=251 starting_after=train-0 severity=critical; do
 	look "$ACME" "$bad" >/dev/null
 	is "$(http_status)" 422 "refused: $bad"
 done
+
+# ---- Volumes and plans ---------------------------------------------------------------------------------------------------
+# A GiB is a cent an hour. A volume that is unpaid is told of until it is paid, and when it is deleted; a plan that will lapse
+# from five days before the month ends on, one that lapsed for a week.
+AGENT=$(session "$AGT" one 4 m1 | json .token)
+as "$AGENT" PUT /np/v1/agent/inventory "$(capacity 416 4398046511104 91572651155456 '16 h100' | jq -c '.capacity.shared_storage = true')" >/dev/null
+as "$FOUNDRY" PUT "/np/v1/agents/$AGT/volumes" '{"max_gib":2,"gib_month_dollars":"7.30"}' >/dev/null
+V=$((C + 1260)) FEBRUARY=1801440000
+v2_clock $V
+marketd_account keeper 0.02
+KEEPER=$(marketd_token keeper)
+gives() { operator POST /np/v1/accounts/keeper/credits "{\"amount_dollars\":\"$1\",\"reason\":\"test\"}" >/dev/null; }
+BEGIN=$V
+is "$(as "$KEEPER" POST /np/v1/volumes "{\"name\":\"data\",\"gib\":1,\"agent\":\"$AGT\",\"max_gib_month_dollars\":\"7.30\"}" | json .state)" paid "(a volume)"
+v2_clock $((V + 2 * HOUR - 60))
+is "$(alerts "$KEEPER")" '[]' "a volume that is paid, with nothing left for another hour"
+v2_clock $((V + 2 * HOUR))
+is "$(alerts "$KEEPER")" "[[\"volume_unpaid\",\"data\",$((2 * HOUR))]]" "one that is not"
+told np.AlertList "$(look "$KEEPER")" "an alert of a volume, as documented"
+is "$(one "$KEEPER" volume_unpaid '[.severity, .value, .unit, .text, .next, .subject.kind, .subject.id[0:4]]')" \
+	"[\"critical\",604800,\"seconds\",\"\$0.01 is missing to pay it; it is kept until $(date -u -d @$((V + 2 * HOUR + 604800)) +%FT%TZ) (for 7d), then deleted\",\"nanopod topup 0.50\",\"volume\",\"vol_\"]" \
+	"until when it is kept, what is missing, and what to type"
+v2_clock $((V + 4 * HOUR + 60))
+like "$(one "$KEEPER" volume_unpaid .text)" '^"[$]0.03 is missing .*[(]for 6d 2[0-9]h' "each hour it owes more"
+is "$(look "$FOUNDRY" | jq -c '[.data[] | select(.rule == "volume_unpaid")]')" '[]' "not its machine's owner's"
+gives 30.03
+v2_clock $((V + 4 * HOUR + 120))
+is "$(alerts "$KEEPER")$(as "$KEEPER" GET /np/v1/volumes/data | json .state)" '[]paid' "and none when it is paid"
+as "$KEEPER" DELETE /np/v1/volumes/data >/dev/null
+
+operator POST /np/v1/plans '{"name":"pro","seller":"foundry","fee_dollars":"31.00","included_dollars":"50.00"}' >/dev/null
+as "$KEEPER" PUT /np/v1/plan '{"plan":"pro"}' >/dev/null
+is "$(http_status)" 200 "(a plan)"
+gives "$(echo "30.50 - $(as "$KEEPER" GET /np/v1/balance | json .available_dollars)" | bc)"
+v2_clock $((FEBRUARY - 5 * 86400))
+is "$(alerts "$KEEPER")" '[]' "five days before the month ends nothing is said of the next fee"
+v2_clock $((FEBRUARY - 5 * 86400 + 60))
+is "$(one "$KEEPER" plan_lapses '[.severity, .value, .threshold, .text, .next, .subject.kind, .subject.name]')" \
+	'["warning",431940,432000,"plan pro ends in 4d 23h 59m: $0.50 is missing for its next fee","nanopod topup 0.50","account","keeper"]' \
+	"later it is, where the balance is below it"
+fee_is() { operator PATCH "/np/v1/plans/$1" "{\"fee_dollars\":\"$2\"}" >/dev/null; }
+fee_is pro 40.00
+like "$(one "$KEEPER" plan_lapses .text)" '[$]0[.]50 is missing' "as agreed, though the plan costs more by now"
+fee_is pro 31.00
+operator POST /np/v1/plans '{"name":"mini","seller":"foundry","fee_dollars":"5.00"}' >/dev/null
+as "$KEEPER" PUT /np/v1/plan '{"plan":"mini"}' >/dev/null
+is "$(alerts "$KEEPER")" '[]' "the next month has a plan that the balance pays"
+fee_is mini 6.00
+is "$(one "$KEEPER" plan_lapses '[.text, .next]')" \
+	'["plan mini ends in 4d 23h 59m: its fee was raised to $6.00 after you chose it","nanopod plan subscribe mini"]' \
+	"but not one that was raised since it was chosen"
+as "$KEEPER" PUT /np/v1/plan '{"plan":"mini"}' >/dev/null
+is "$(alerts "$KEEPER")" '[]' "until that is agreed to"
+as "$KEEPER" PUT /np/v1/plan '{"plan":"pro"}' >/dev/null
+is "$(set_to "$KEEPER" 'threshold=plan_lapses%3D86400')" '[]' "by a threshold of one's own"
+gives 0.50
+is "$(alerts "$KEEPER")" '[]' "and not where the balance pays it"
+gives -0.01
+as "$KEEPER" PUT /np/v1/plan '{"plan":null}' >/dev/null
+is "$(alerts "$KEEPER")" '[]' "nor where the plan was cancelled"
+as "$KEEPER" PUT /np/v1/plan '{"plan":"pro"}' >/dev/null
+is "$(alerts "$KEEPER" | jq -c '.[0][0]')" '"plan_lapses"' "(it goes on after all)"
+marketd_account quits 100.00
+QUITS=$(marketd_token quits)
+as "$QUITS" PUT /np/v1/plan '{"plan":"pro"}' >/dev/null
+as "$QUITS" PUT /np/v1/plan '{"plan":null}' >/dev/null
+BEGIN=$FEBRUARY
+v2_clock $FEBRUARY
+is "$(alerts "$KEEPER")" '[["plan_lapsed","keeper",0]]' "one that lapsed"
+is "$(one "$KEEPER" plan_lapsed '[.severity, .text, .next]')" \
+	'["warning","plan pro ended with its month, as its next fee could not be paid","nanopod plan subscribe pro"]' "says which, and what to type"
+is "$(alerts "$QUITS")" '[]' "one that was cancelled is no matter"
+marketd_kill
+marketd_start --test-clock=$((FEBRUARY + 7 * 86400)) --rate 0 --agent-silent 86400 || exit 1
+v2_clock $((FEBRUARY + 7 * 86400))
+is "$(alerts "$KEEPER")" '[["plan_lapsed","keeper",0]]' "for a week, also after a restart"
+v2_clock $((FEBRUARY + 7 * 86400 + 60))
+is "$(alerts "$KEEPER")" '[]' "and no longer"
+gives 31.00
+as "$KEEPER" PUT /np/v1/plan '{"plan":"pro"}' >/dev/null
+as "$QUITS" PUT /np/v1/plan '{"plan":"pro"}' >/dev/null
+as "$QUITS" PUT /np/v1/plan '{"plan":"mini"}' >/dev/null
+is "$(http_status)" 200 "(plans of February, one for the next month)"
+gives "-$(as "$KEEPER" GET /np/v1/balance | json .available_dollars)"
+fee_is mini 7.00
+APRIL=$((FEBRUARY + (28 + 31) * 86400))
+v2_clock $((APRIL + 60)) # for which March is over as its turn comes
+is "$(one "$KEEPER" plan_lapsed .text)" '"plan pro ended with its month, as its next fee could not be paid"' \
+	"a plan lapsed though a month was skipped"
+is "$(one "$QUITS" plan_lapsed '[.text, .next]')" \
+	'["plan mini ended with its month, as its fee was raised after you chose it","nanopod plan subscribe mini"]' "the alert says why"
+v2_clock $((APRIL + 7 * 86400 + 60))
+is "$(alerts "$KEEPER")$(alerts "$QUITS")" '[][]' "for a week"
 done_testing

@@ -7,7 +7,8 @@
 PATH=$PATH:/usr/sbin
 need nginx jq flock
 . "$(dirname "$0")/../lib/ports.sh"
-front=$PORTS back=$((PORTS + 1)) second=$((PORTS + 2)) market=$((PORTS + 3))
+. "$(dirname "$0")/../lib/nginx.sh"
+front=$PORTS back=$((PORTS + 1)) second=$((PORTS + 2)) market=$((PORTS + 3)) ends=$((PORTS + 4)) nobody=$((PORTS + 5))
 
 # The market keeps its port, as nginx remembers it.
 market_start() { marketd_start --listen "127.0.0.1:$market" "$@"; }
@@ -67,33 +68,29 @@ cat >"$TMP/gateway.yaml" <<-END
 	    key-file: $TMP/key
 	  - path: /bare/
 	    backends: ["127.0.0.1:$back"]
+	  - path: /ends/
+	    backends: [{address: "127.0.0.1:$ends", weight: 100}, "127.0.0.1:$back"]
+	  - path: /gone/
+	    backends: [{address: "127.0.0.1:$nobody", weight: 100}, "127.0.0.1:$back"]
 END
-cat >"$TMP/nginx.conf" <<-END
-	daemon off;
-	pid $TMP/nginx.pid;
-	error_log $TMP/nginx.log error;
-	events { worker_connections 512; }
-	http {
-		access_log off;
-		client_body_temp_path $TMP/nginx-body;
-		proxy_temp_path $TMP/nginx-proxy;
-		fastcgi_temp_path $TMP/nginx-fastcgi;
-		uwsgi_temp_path $TMP/nginx-uwsgi;
-		scgi_temp_path $TMP/nginx-scgi;
-		keepalive_requests 100000;
-		include $TMP/gateway.conf;
-		server {
-			listen 127.0.0.1:$back;
-			location /v1/broken { return 500 "backend"; }
-			location / { return 200 "\$http_x_nanopod_account|\$http_x_nanopod_plan|\$http_x_nanopod_rate|\$http_authorization|\$request_uri"; }
-		}
+nginx_conf >"$TMP/nginx.conf" <<-END
+	keepalive_requests 100000;
+	include $TMP/gateway.conf;
+	server {
+		listen 127.0.0.1:$back;
+		location /v1/broken { return 500 "backend"; }
+		access_log $TMP/back.asked;
+		location / { return 200 "\$http_x_nanopod_account|\$http_x_nanopod_plan|\$http_x_nanopod_rate|\$http_authorization|\$request_uri"; }
 	}
+	server { listen 127.0.0.1:$ends; access_log $TMP/ends.asked; return 444; } # it reads a request and closes
 END
 printf 'old\n' >"$TMP/gateway.conf"
 run_is 0 "nginx: the file is written" gateway nginx --out "$TMP/gateway.conf" "$TMP/gateway.yaml"
 is "$(stat -c %a "$TMP/gateway.conf")" 600 "as it has a key, for its owner alone"
 is "$(ls "$TMP" | grep -c 'gateway.conf')" 1 "nothing is left beside it"
 ok "nginx takes it" nginx -t -c "$TMP/nginx.conf"
+is "$(sed -n '/^upstream nanopod_1 /,/^}/p' "$TMP/gateway.conf" | grep keepalive_t)" "	keepalive_timeout 4s;" \
+	"it gives idle connections up before backends do"
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout "$TMP/tls.key" -out "$TMP/tls.crt" 2>/dev/null
 printf 'market: https://localhost:%s\nlisten: 127.0.0.1:%s\ntls-cert: %s\ntls-key: %s\nroutes: [{path: /, backends: ["[::1]:80"]}]\n' \
 	"$market" "$front" "$TMP/tls.crt" "$TMP/tls.key" >"$TMP/tls.yaml"
@@ -111,9 +108,15 @@ if have python3 && python3 -c 'import yaml' 2>/dev/null; then
 	is "$(printf '%s\n' "$out" | python3 -c 'import json, sys, yaml
 r = yaml.safe_load(sys.stdin)["routes"]
 a = r[0]["plugins"]["forward-auth"]
-print(json.dumps([len(r), r[0]["uri"], a["uri"], a["request_headers"], a["upstream_headers"][-1], a["allow_degradation"], r[0]["upstream"]["nodes"], r[0]["plugins"]["proxy-rewrite"], "proxy-rewrite" in r[1]["plugins"]]))')" \
-		"[2, \"/v1/*\", \"http://127.0.0.1:$market/np/v1/authz\", [\"Authorization\"], \"Authorization\", false, {\"127.0.0.1:$back\": 2, \"127.0.0.1:$second\": 1}, {\"headers\": {\"set\": {\"Authorization\": \"Bearer backend-key\"}}}, false]" \
+print(json.dumps([len(r), r[0]["uri"], a["uri"], a["request_headers"], a["upstream_headers"][-1], a["allow_degradation"], r[0]["upstream"]["nodes"], [len(x["plugins"]) for x in r]]))')" \
+		"[4, \"/v1/*\", \"http://127.0.0.1:$market/np/v1/authz\", [\"Authorization\"], \"Authorization\", false, {\"127.0.0.1:$back\": 2, \"127.0.0.1:$second\": 1}, [2, 1, 1, 1]]" \
 		"it is YAML, and says who asks whom"
+	# APISIX runs the phase 'rewrite' of all plugins first, so what sets a key there shows it to the market.
+	is "$(printf '%s\n' "$out" | python3 -c 'import sys, yaml
+p = yaml.safe_load(sys.stdin)["routes"][0]["plugins"]["serverless-post-function"]
+print(p["phase"], *p["functions"])')" \
+		'access return function(conf, ctx) require("apisix.core").request.set_header(ctx, "Authorization", "Bearer backend-key") end' \
+		"and sets the backend's key once the market has said yes"
 else
 	skip "no python3-yaml"
 fi
@@ -138,6 +141,19 @@ slip 'market: http://x:1
 routes: [{path: /, backends: [x:1, x:1]}]' "two backends have the address 'x:1'"
 slip 'market: http://x:1
 routes: [{path: /, backends: [{address: x:1, weight: 0}]}]' "'weight' must be a whole number from 1 to 100"
+slip 'market: http://x:1
+routes: [{path: /, backends: [{reservation: serve, port: 8000}]}]' "need 'token-file'.*nanopod token create gateway --scope read"
+slip 'market: http://x:1
+routes: [{path: /, backends: [{reservation: serve}]}]' "a reservation needs the port of its nodes"
+slip 'market: http://x:1
+routes: [{path: /, backends: [{reservation: serve, port: 1, address: x:1}]}]' "give 'address' or 'reservation', not both"
+slip 'market: http://x:1
+reload: ""
+routes: [{path: /, backends: [x:1]}]' "'reload' must be a command"
+run_is 2 "--watch without a file to replace" gateway nginx --watch "$TMP/gateway.yaml"
+like "$err" "needs --out CONF" "says so"
+run_is 1 "--watch without a reservation" gateway nginx --watch --out "$TMP/none" "$TMP/gateway.yaml"
+like "$err" "has no backends of a reservation" "says so, too"
 slip 'market: http://x:1
 tls-cert: /a
 routes: [{path: /, backends: [x:1]}]' "give both 'tls-cert' and 'tls-key'"
@@ -175,6 +191,16 @@ is "$(through "$good" /v1/x -X POST -H 'Content-Type: application/json' -d '{"a"
 is "$(status "$good" /v1/admin/x)" 403 "the policy is asked with the client's path"
 is "$(status "$good" /v1/admin/x -H 'X-Original-URI: /v1/x')" 403 "and not with what the client says of it"
 is "$(status "$good" /v1/broken)" 500 "an error of the backend is passed on"
+
+# ---- A node that ends ------------------------------------------------------------------------------------
+asked() { cat "$TMP/$1.asked" 2>/dev/null | grep -c "$2"; }
+is "$(status "$good" /ends/1 -d x) $(asked ends 'POST /ends/1') $(asked back 'POST /ends/1')" "502 1 0" \
+	"what a node got and did not answer no other node gets: it may have done it"
+is "$(status "$good" /gone/1 -d x) $(asked back 'POST /gone/1')" "200 1" "a node that cannot be reached got nothing, so another one does"
+read_through() { [ "$(status "$good" /ends/2)" = 200 ] || echo no >>"$TMP/lost"; [ "$(asked ends 'GET /ends/2')" -gt 0 ]; }
+ok "the node that ends is asked again, now with a GET" wait_for 60 read_through
+is "$(cat "$TMP/lost" 2>/dev/null)" "" "which another one answers, whatever the first one got"
+
 is "$(status "$good" /_nanopod_authz)" 404 "nobody asks the market directly"
 is "$(status '' /v1/x)" 401 "no token"
 is "$(http_header WWW-Authenticate)" Bearer "says what is missing"

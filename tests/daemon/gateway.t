@@ -34,7 +34,7 @@ cat >"$TMP/gateway.yaml" <<-END
 	market: $market
 	listen: 127.0.0.1:0
 	spool: $spool
-	timeout: 2
+	timeout: 4
 	models:
 	  - name: llama
 	    aliases: [gpt-4o, org/small]

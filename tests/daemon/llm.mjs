@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A backend with OpenAI's API, for tests of the gateway: its answers and its faults are in what it is asked. Each answer's
 // usage is in its log before the answer's end leaves.
-//   LOG=FILE [NAME=a] [KEY=k] [FAULT=500|429|refuse] [PORT=n] node llm.mjs
+//   LOG=FILE [NAME=a] [KEY=k] [FAULT=500|429|refuse] [HOST=address] [PORT=n] node llm.mjs
 // A message is words: "n=5" tokens of answer; "wait=MS" before each, "pad=5" longer by so much; "die=3": cuts the connection after so many;
 // "nousage", "negative", "junk", "huge", "endless", "nodone", "html", "error", "hang", "400", "500", "lonely" (a stream that
 // nobody asked for), "hold" (begins, and ends after SIGUSR2).
 import fs from "node:fs";
 import http from "node:http";
 
-const { LOG, NAME = "a", KEY = "", FAULT = "", PORT = 0 } = process.env;
+const { LOG, NAME = "a", KEY = "", FAULT = "", PORT = 0, HOST = "127.0.0.1" } = process.env;
 const log = (entry) => fs.appendFileSync(LOG, JSON.stringify({ name: NAME, ...entry }) + "\n");
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -131,4 +131,4 @@ const server = http.createServer(async (req, res) => {
 		await whole(req, res, body, w, usage);
 });
 server.keepAliveTimeout = 60000;
-server.listen(Number(PORT), "127.0.0.1", () => console.log(`ready ${server.address().port}`));
+server.listen(Number(PORT), HOST, () => console.log(`ready ${server.address().port}`));

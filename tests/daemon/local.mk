@@ -50,11 +50,14 @@ EXTRA_DIST += tests/daemon/oplog.t tests/daemon/store.t tests/daemon/upgrade.t t
 # Ours (/np/v1) and the older generations.
 daemon_tests_np = tests/daemon/alerts.t tests/daemon/np.t tests/daemon/npagent.t tests/daemon/npevents.t \
 	tests/daemon/live.t tests/daemon/nptrade.t tests/daemon/overview.t tests/daemon/page.t tests/daemon/report.t \
+	tests/daemon/plan.t \
 	tests/daemon/session.t tests/daemon/signin.t tests/daemon/signincap.t tests/daemon/signinpage.t \
 	tests/daemon/operations.t tests/daemon/quotaagent.t tests/daemon/promise.t tests/daemon/proof.t \
-	tests/daemon/personhood.t \
+	tests/daemon/personhood.t tests/daemon/regroup.t \
 	tests/daemon/sampled.t tests/daemon/sdk.t tests/daemon/series.t tests/daemon/stranger.t \
-	tests/daemon/stripe.t tests/daemon/undelivered.t tests/daemon/waiting.t \
+	tests/daemon/stripe.t tests/daemon/payout.t tests/daemon/connect.t \
+	tests/daemon/dunning.t \
+	tests/daemon/undelivered.t tests/daemon/waiting.t \
 	tests/daemon/v0.t tests/daemon/v1.t
 TESTS += $(daemon_tests_np)
 $(daemon_tests_np:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
@@ -64,25 +67,29 @@ tests_daemon_answer_SOURCES = tests/daemon/answer.c
 tests_daemon_answer_LDADD = libmarket.la libbase.la $(CRYPTO_LIBS)
 EXTRA_DIST += $(daemon_tests_np) tests/daemon/issuer.mjs tests/daemon/pagetext.mjs tests/daemon/person.mjs \
 	tests/daemon/personhood.mjs \
-	tests/daemon/stripe.mjs tests/daemon/waiting.py tests/daemon/waitingcodes.py \
+	tests/daemon/stripe.mjs tests/daemon/connect.mjs tests/daemon/waiting.py tests/daemon/waitingcodes.py \
 	tests/daemon/report.py tests/daemon/roles.mjs tests/daemon/sdk.mjs tests/fixtures/roles \
 	tests/lib/npagent.sh tests/lib/told.sh
 
 # The page in Chromium.
-daemon_tests_browser = tests/daemon/browser.t tests/daemon/browserheap.t tests/daemon/browserhostile.t
+daemon_tests_browser = tests/daemon/browser.t tests/daemon/browserheap.t tests/daemon/browserhostile.t \
+	tests/daemon/browserperson.t
 TESTS += $(daemon_tests_browser)
 $(daemon_tests_browser:.t=.log): $(market_programs) $(node_programs) tests/daemon/fits$(EXEEXT)
-EXTRA_DIST += $(daemon_tests_browser) $(daemon_tests_browser:.t=.mjs) tests/lib/browser.mjs tests/lib/browser.sh
+EXTRA_DIST += $(daemon_tests_browser) $(daemon_tests_browser:.t=.mjs) tests/lib/browser.mjs tests/lib/browser.sh \
+	tests/lib/scores.sh
 
 # The policy, and the same by the real Open Policy Agent; gateways.
-daemon_tests_policy = tests/daemon/door.t tests/daemon/gateway.t tests/daemon/gatewaysdk.t \
+daemon_tests_policy = tests/daemon/door.t tests/daemon/trustedproxy.t tests/daemon/uploadroom.t \
+	tests/daemon/gatelimits.t tests/daemon/gateway.t tests/daemon/gatewaynodes.t \
+	tests/daemon/gatewaysdk.t tests/daemon/gatewaywatch.t \
 	tests/daemon/opa.t tests/daemon/opabuy.t \
-	tests/daemon/opafault.t \
+	tests/daemon/catalog.t tests/daemon/opadoor.t tests/daemon/opafault.t \
 	tests/daemon/policy.t
 TESTS += $(daemon_tests_policy)
-$(daemon_tests_policy:.t=.log): $(market_programs) tests/daemon/fits$(EXEEXT)
+$(daemon_tests_policy:.t=.log): $(market_programs) $(node_programs) tests/daemon/fits$(EXEEXT)
 EXTRA_DIST += $(daemon_tests_policy) tests/daemon/gatewaycrowd.mjs tests/daemon/gatewaysdk.mjs tests/daemon/llm.mjs \
-	tests/daemon/policyserver.py \
+	tests/daemon/catalog.mjs tests/daemon/policyserver.py tests/daemon/uploadroom.py \
 	tests/lib/gateway.sh \
 	tests/lib/policyserver.sh \
 	$(wildcard $(srcdir)/tests/fixtures/policy/*)
@@ -142,6 +149,7 @@ daemon_tests_life = tests/daemon/cutoff.t tests/daemon/gpulease-ns.t \
 	tests/daemon/lease-ns.t tests/daemon/mainjob.t \
 	tests/daemon/mainjob-ns.t tests/daemon/mainjob-user.t tests/daemon/reach.t tests/daemon/reach-ns.t \
 	tests/daemon/secrets-ns.t tests/daemon/secrets.t tests/daemon/shared-ns.t tests/daemon/sizes-ns.t \
+	tests/daemon/volumes-ns.t \
 	tests/daemon/walls-ns.t
 TESTS += $(daemon_tests_life)
 $(daemon_tests_life:.t=.log): $(node_programs)

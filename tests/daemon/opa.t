@@ -129,4 +129,41 @@ wait "$opa_pid" 2>/dev/null
 is "$(door)" "$away" "a killed agent: denied"
 agent_start
 ok "one that is there again decides again" wait_for 30 again
+
+# ---- It fetches its rules from the market, and says what it decided ------------------------------------------
+marketd_stop
+kill "$opa_pid"
+wait "$opa_pid" 2>/dev/null
+printf 'sesame' >"$TMP/token" && chmod 600 "$TMP/token"
+mkdir "$TMP/rules"
+cp "$SRC/examples/policy.rego" "$TMP/rules/"
+printf '{"roots":["nanopod"]}' >"$TMP/rules/.manifest"
+# Who comes with the market's token may ask, as opa run --authentication=token has it.
+cat >"$TMP/authz.rego" <<-'END'
+	package system.authz
+	default allow := false
+	allow if input.identity == "sesame"
+	allow if input.path == ["health"]
+END
+marketd_start --rate 0 --opa "unix:$TMP/opa.sock" --opa-token-file "$TMP/token" --opa-bundle "$TMP/rules" || done_testing
+token=$(marketd_token acme)
+cat >"$TMP/opa.yaml" <<-END
+	services: {market: {url: "${NANOPOD_URL%/}/opa", credentials: {bearer: {token: sesame}}}}
+	bundles: {nanopod: {service: market, resource: bundles/nanopod.tar.gz, polling: {min_delay_seconds: 1, max_delay_seconds: 1}}}
+	decision_logs: {service: market, resource: logs, reporting: {min_delay_seconds: 1, max_delay_seconds: 1}}
+END
+rm -f "$TMP/opa.sock"
+"$opa" run --server --addr "unix://$TMP/opa.sock" --log-level error --authentication token --authorization basic \
+	--config-file "$TMP/opa.yaml" "$TMP/authz.rego" 2>"$TMP/opa.log" &
+opa_pid=$!
+loaded() { [ "$(door)" = "200 default 1" ]; }
+ok "the agent fetches the rules from the market, and knows it by its token" wait_for 60 loaded || diag "$(cat "$TMP/opa.log" "$TMP/answer")"
+is "$(ask -o /dev/null -w '%{http_code}' -X POST -d '{}' http://localhost/v1/data/nanopod/decision)" 401 "nobody else may ask"
+kept() { [ -s "$MARKETD_DATA/decisions.jsonl" ] && jq -e 'select(.path == "nanopod/decision" and .allow == true)' "$MARKETD_DATA/decisions.jsonl" >"$TMP/kept"; }
+ok "and says what it decided" wait_for 60 kept || diag "$(cat "$TMP/opa.log")"
+like "$(jq -r .revision "$TMP/kept" | head -n 1)" '^[0-9a-f]{64}$' "by which rules"
+sed 's/"default"/"newer"/' "$SRC/examples/policy.rego" >"$TMP/rules/policy.rego"
+kill -HUP "$MARKETD_PID"
+newer() { [ "$(door)" = "200 newer 1" ]; }
+ok "new rules reach it" wait_for 60 newer
 done_testing

@@ -92,6 +92,28 @@ wait_for 20 is_asked
 marketd_stop
 is "$marketd_status" 0 "and with a question under way"
 wait "$waiting"
+
+# A server that wants a token.
+policy_mode 'token sesame'
+printf 'sesame\n' >"$TMP/token" && chmod 644 "$TMP/token"
+run_is 1 "a token that others can read" "$MARKETD" --data "$TMP/other" --listen 127.0.0.1:0 --opa "unix:$TMP/opa.sock" --opa-token-file "$TMP/token"
+like "$err" "other users can read '$TMP/token'" "says so"
+chmod 600 "$TMP/token"
+marketd_start --opa "unix:$TMP/opa.sock" --opa-token-file "$TMP/token"
+is "$(door)" "200 none 1" "the market shows its token"
+policy_mode 'token rolled'
+is "$(door)" "$away" "a server that wants another one: denied"
+printf 'rolled' >"$TMP/token"
+kill -HUP "$MARKETD_PID"
+rolled() { [ "$(door)" = "200 none 1" ]; }
+ok "SIGHUP reads the new one" wait_for 30 rolled
+: >"$TMP/token"
+kill -HUP "$MARKETD_PID"
+ok "a file without a token is told" wait_for 20 said "keeping the old token of the policy server: '$TMP/token' has no token in its first line"
+is "$(door)" "200 none 1" "and the old one stays"
+ok "no log line has a token" test "$(grep -c -e sesame -e rolled "$MARKETD_LOG")" = 0
+marketd_stop
+run_is 2 "a token without a server" "$MARKETD" --opa-token-file "$TMP/token"
 run_is 2 "rules and a policy server" "$MARKETD" --policy x --opa unix:/x
 run_is 1 "no URL" "$MARKETD" --data "$TMP/other" --listen 127.0.0.1:0 --opa localhost:8181
 like "$err" "invalid --opa 'localhost:8181'; give http://HOST:PORT or unix:/PATH" "says what to give"

@@ -60,8 +60,8 @@ is "$(http_status) $(http_header Content-Type) $(jq -r .error.code "$TMP/.body")
 # What it loads.
 assets=$(grep -o '"/assets/[^"]*"' "$TMP/index.html" | tr -d '"' | sort)
 is "$(printf '%s\n' $assets | sed 's/-[0-9a-f]*\././' | sort | tr '\n' ' ')" \
-	"/assets/alerts.js /assets/frame.js /assets/icon.svg /assets/machines.js /assets/market.js /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js /assets/signin.js " \
-	"it names ten files"
+	"/assets/alerts.js /assets/frame.js /assets/icon.svg /assets/machines.js /assets/market.js /assets/money.js /assets/nodes.js /assets/page.css /assets/page.js /assets/personhood.js /assets/signin.js " \
+	"it names eleven files"
 all=0 first=0
 for path in / $assets; do
 	stranger "$path"

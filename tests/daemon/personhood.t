@@ -7,23 +7,10 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/told.sh"
-need node npm jq prlimit python3
+. "$(dirname "$0")/../lib/scores.sh"
+need jq prlimit python3
 
-export PERSON_ROOT=$TMP/npm HOME=$TMP/home PERSON_MODE=$TMP/mode
-mkdir -p "$PERSON_ROOT" "$HOME" && printf '{"private":true}\n' >"$PERSON_ROOT/package.json"
-(cd "$PERSON_ROOT" && timeout 120 npm install --no-save --no-audit --no-fund --ignore-scripts ethers@6.17.0 siwe@3.0.0 >"$TMP/npm.log" 2>&1) ||
-	skip_all "ethers and siwe cannot be fetched: $(grep -i error "$TMP/npm.log" | head -n 1 | tr -d '#')"
-person() { node "$SRC/tests/daemon/personhood.mjs" "$@"; }
-
-printf 'score 33.53800\n' >"$TMP/mode"
-server_ready() { sed -n 's/^ready //p' "$TMP/server.log" >"$TMP/server.url" && [ -s "$TMP/server.url" ]; }
-node "$SRC/tests/daemon/personhood.mjs" serve >"$TMP/server.log" 2>&1 </dev/null &
-server_pid=$!
-server_stop() { kill "$server_pid" 2>/dev/null; wait "$server_pid" 2>/dev/null; }
-at_exit server_stop
-wait_for 60 server_ready || { diag "$(cat "$TMP/server.log")"; skip_all "the stand-in does not start"; }
-
-printf 'key-of-the-market\n' >"$TMP/key"
+scores_start
 chmod 644 "$TMP/key"
 run "$MARKETD" --data "$TMP/none" --passport-key-file "$TMP/key" --passport-scorer 4711
 is "$status" 2 "scores without --public-url are refused: a text for 127.0.0.1 would be one of any market"
@@ -47,7 +34,7 @@ rules:
     allow: true
 default: {deny: buyers are people}
 END
-START=(--policy "$TMP/policy.yaml" --passport-key-file "$TMP/key" --passport-scorer 4711 --passport-url "$(cat "$TMP/server.url")"
+START=(--policy "$TMP/policy.yaml" --passport-key-file "$TMP/key" --passport-scorer 4711 --passport-url "$SCORES_URL"
 	--public-url https://market.example.org)
 v2_start "${START[@]}"
 v2_offer "$(v2_host h1 "$SKU")" 12.000000 >"$TMP/.offer"

@@ -33,7 +33,10 @@ class Handler(BaseHTTPRequestHandler):
             out.write(self.path + " " + json.dumps(asked) + "\n")
         with open(mode) as how:
             how = how.read().strip()
-        if how == "hang":
+        if how.startswith("token "):  # OPA with --authentication=token, where its system.authz knows one
+            good = self.headers["Authorization"] == "Bearer " + how.split()[1]
+            self.reply(200 if good else 401, '{"result":{"allow":true}}' if good else '{"code":"unauthorized"}')
+        elif how == "hang":
             time.sleep(3600)
         elif how == "slow":
             time.sleep(0.3)

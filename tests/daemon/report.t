@@ -32,7 +32,7 @@ for month in 2027-01 2027-02 2027-03; do
 	run "$NANOPOD" report spend --by day --from $month --to $month --account ann -o json
 	spent=$(printf '%s' "$out" | jq '[.[].total_micros] | add // 0')
 	run "$NANOPOD" statement $month --account ann -o json
-	is "$(printf '%s' "$out" | jq '0 - (.sums.usage_micros + .sums.forfeit_micros)')" "$spent" "and 'report spend' says the same"
+	is "$(printf '%s' "$out" | jq '.sums | 0 - ([.usage_micros, .forfeit_micros, .storage_micros, .plan_micros] | map(. // 0) | add)')" "$spent" "and 'report spend' says the same"
 done
 # Invoices of all accounts and months that are over: the statement's charges, the fees of the report, to the micro-dollar.
 for account in ann bob cat sue tom idle; do

@@ -182,6 +182,8 @@ node "$SRC/tests/daemon/roles.mjs" "$NANOPOD_URL" stranger= viewer="$(token_of v
 [ "${ROLES:-}" != write ] || cp "$TMP/roles" "$SRC/tests/fixtures/roles"
 ok "every route is for whom the list says" diff "$SRC/tests/fixtures/roles" "$TMP/roles"
 is "$(grep -v '^GET' "$TMP/roles" | grep -E ' (viewer|billing) ' | grep -v stranger | sed 's/:.*//' | tr -s ' ')" "$(cat <<'READS'
+POST /np/v1/payouts
+POST /np/v1/payouts/{payout}/cancel
 POST /np/v1/pools/{pool}/extend
 POST /np/v1/pools/{pool}/release
 POST /np/v1/quote
@@ -191,7 +193,14 @@ POST /np/v1/topups
 POST /v2/feature_flags/{feature_flag}
 POST /v2/order_preview
 READS
-)" "who only reads may only ask what else would cost, sign a browser in, and pay"
+)" "who only reads may only ask what else would cost, sign a browser in, and pay (payout.t: the market looks at who asks for a payout)"
+# Who does the bills asks for payouts by the sign-in, not by a token that only reads.
+who=$(as "$TMP/billing" whoami -o json | jq -r '.[0].person')
+run as "$TMP/ann" people set "$who" --role owner,billing
+reads=$(as "$TMP/billing" token create reads --scope read -q)
+run as "$TMP/ann" people set "$who" --role billing
+asks() { http_call "$NANOPOD_URL" POST /np/v1/payouts '{"amount_dollars":"5.00"}' -H "Authorization: Bearer $1" | jq -r .error.code; }
+is "$(asks "$reads") $(asks "$(token_of billing)")" "forbidden insufficient_funds" "a billing person's token that only reads asks for no payout"
 is "$(awk '/ provider/ && !/ buyer/ && / \/v2\/orders/' "$TMP/roles")" "" "orders are a buyer's"
 
 # The keys roll.

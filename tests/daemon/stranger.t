@@ -102,7 +102,14 @@ body_of() {
 	case "$1 $2" in
 	'POST /v2/orders') order buy "$POOL" 1 $((NOW + 7 * HOUR)) $((NOW + 8 * HOUR)) 20.0 ;;
 	'POST /v2/order_preview') echo "{\"side\":\"sell\",\"pool\":\"$POOL\",\"requirements\":{},\"start_at\":$((NOW + 600)),\"duration_seconds\":3600,\"node_count\":1}" ;;
+	'POST /np/v1/volumes') echo '{"name":"stolen","gib":1,"agent":"agt_0","max_gib_month_dollars":"1.00"}' ;;
+	'PATCH /np/v1/volumes/'*) echo '{"gib":2,"max_gib_month_dollars":"1.00"}' ;;
+	'PUT /np/v1/agents/'*/volumes) echo '{"max_gib":0,"gib_month_dollars":"1.00"}' ;;
 	'POST /np/v1/topups') echo '{"amount_dollars":"5.00"}' ;;
+	'POST /np/v1/payouts') echo '{"amount_dollars":"0.000001"}' ;;
+	'POST /np/v1/payouts/'*/cancel) echo '{}' ;;
+	'POST /np/v1/payouts/'*/paid) echo '{"reference":"x"}' ;;
+	'POST /np/v1/payouts/'*) echo '{"reason":"x"}' ;;
 	'POST /np/v1/payments/'*) echo '{"account":"stranger"}' ;;
 	'POST /np/v1/quote') order sell "$POOL" 1 $((NOW + HOUR)) $((NOW + 2 * HOUR)) 1.0 ;;
 	'POST /v2/pools'|'POST /v2/capacities') echo '{"name":"secret-pool","workspace":"sfc:workspace:secretcorp:default"}' ;;
@@ -136,6 +143,9 @@ body_of() {
 	'POST /np/v1/invitations') echo '{"roles":["owner"]}' ;;
 	'POST /np/v1/signin') echo '{"id_token":"e30.e30.e30"}' ;;
 	'POST /np/v1/signin/page') echo '{"code":"c","code_verifier":"0123456789012345678901234567890123456789012","nonce":"0123456789012345678901","redirect_uri":"https://x/"}' ;;
+	'POST /np/v1/plans') echo '{"name":"stolen","seller":"secretcorp","fee_dollars":"1"}' ;;
+	'PATCH /np/v1/plans/{plan}') echo '{"fee_dollars":"0"}' ;;
+	'PUT /np/v1/plan') echo '{"plan":"secretplan"}' ;;
 	'POST /np/v1/grants') echo '{"account":"secretcorp","sponsor":"secretcorp","name":"stolen","max_dollars":"1"}' ;;
 	'POST /np/v1/announcements') echo '{"text":"stolen"}' ;;
 	'POST /np/v1/hosts/'*/drain) echo '{"reason":"stolen"}' ;;

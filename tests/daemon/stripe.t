@@ -82,7 +82,7 @@ done
 wait_for 60 asked 4
 as "$ACME" POST /np/v1/topups '{"amount_dollars":"888.00"}' >"$TMP/said"
 is "$(http_status) $(jq -r '.error.code + ": " + .error.message' <"$TMP/said")" \
-	"429 rate_limited: the market asks for 4 pages to pay for this account already; try again in 20 seconds" \
+	"429 rate_limited: the market asks Stripe for 4 pages for this account already; try again in 20 seconds" \
 	"an account whose pages do not come gets no fifth"
 as "$STRANGER" POST /np/v1/topups '{"amount_dollars":"889.00"}' >/dev/null
 is "$(http_status)" 201 "while another account gets its page"

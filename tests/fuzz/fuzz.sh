@@ -20,7 +20,7 @@ version=$(sed -n 's/^AC_INIT(\[nanopod\], \[\([^]]*\)\].*/\1/p' configure.ac)
 # shellcheck disable=SC2046,SC2086
 ${FUZZ_CC:-clang} -std=gnu17 -g -O1 -D_GNU_SOURCE "-DPACKAGE_VERSION=\"$version\"" '-DPACKAGE_NAME="nanopod"' '-DPKGLIBEXECDIR="/nonexistent"' -I. -Ilib -Idaemon "-I$build" \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	$(pkg-config --cflags libssh2 libcrypto yaml-0.1 readline jansson libcurl sqlite3 libmicrohttpd libsecp256k1) \
+	$(pkg-config --cflags libssh2 libcrypto yaml-0.1 readline jansson libcurl sqlite3 libmicrohttpd libsecp256k1 zlib) \
 	-o "$out/$name" "tests/fuzz/$name.c" $sources \
-	$(pkg-config --libs libssh2 libcrypto yaml-0.1 readline jansson libcurl sqlite3 libmicrohttpd libsecp256k1) -pthread
+	$(pkg-config --libs libssh2 libcrypto yaml-0.1 readline jansson libcurl sqlite3 libmicrohttpd libsecp256k1 zlib) -pthread
 exec "$out/$name" -max_total_time="$seconds" -artifact_prefix="$out/" "$out/new" "tests/fuzz/corpus/$name"

@@ -6,7 +6,7 @@ fuzz_tests = tests/fuzz/answer tests/fuzz/argv tests/fuzz/bom tests/fuzz/cdi tes
 	tests/fuzz/conf tests/fuzz/cursor tests/fuzz/facts tests/fuzz/flat \
 	tests/fuzz/hostbook tests/fuzz/hosts tests/fuzz/http tests/fuzz/journal tests/fuzz/jwt tests/fuzz/keepwire \
 	tests/fuzz/kexinit tests/fuzz/key tests/fuzz/kmsg tests/fuzz/knownhosts tests/fuzz/money tests/fuzz/nodecache \
-	tests/fuzz/policy tests/fuzz/power tests/fuzz/ssestream \
+	tests/fuzz/decisionlog tests/fuzz/policy tests/fuzz/power tests/fuzz/ssestream \
 	tests/fuzz/remotewire tests/fuzz/requirements tests/fuzz/sftp tests/fuzz/socks tests/fuzz/sshconfig \
 	tests/fuzz/siwe tests/fuzz/stack tests/fuzz/tally tests/fuzz/userdata tests/fuzz/viaframe tests/fuzz/webhook \
 	tests/fuzz/when tests/fuzz/wire \
@@ -54,6 +54,9 @@ tests_fuzz_knownhosts_LDADD = libpssh-all.la
 tests_fuzz_money_SOURCES = tests/fuzz/money.c tests/fuzz/replay.c
 tests_fuzz_money_LDADD = libmarket.la libbase.la
 tests_fuzz_nodecache_SOURCES = tests/fuzz/nodecache.c tests/fuzz/replay.c
+tests_fuzz_decisionlog_SOURCES = tests/fuzz/decisionlog.c tests/fuzz/replay.c
+tests_fuzz_decisionlog_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_decisionlog_LDADD = libmarketd.la $(ZLIB_LIBS)
 tests_fuzz_policy_SOURCES = tests/fuzz/policy.c tests/fuzz/replay.c
 tests_fuzz_policy_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_policy_LDADD = libpolicy.la libconf.la libmarket.la libbase.la $(JANSSON_LIBS)

@@ -1,8 +1,9 @@
 # tests/lib: what tests share.
 EXTRA_DIST += tests/lib/tap.h tests/lib/tap.sh tests/lib/tool.h tests/lib/sshd.sh tests/lib/marketd.sh \
 	tests/lib/agentd.sh tests/lib/debian13 tests/lib/failed tests/lib/life.sh tests/lib/lsan.supp \
-	tests/lib/extending.sh tests/lib/gputree.sh tests/lib/guide.sh tests/lib/issuer.sh tests/lib/nodes.sh \
-	tests/lib/ports.sh tests/lib/powertree.sh tests/lib/promise.sh tests/lib/timed tests/lib/trade.sh
+	tests/lib/extending.sh tests/lib/gputree.sh tests/lib/guide.sh tests/lib/issuer.sh tests/lib/leaves \
+	tests/lib/nginx.sh tests/lib/nodes.sh tests/lib/ports.sh tests/lib/powertree.sh tests/lib/promise.sh \
+	tests/lib/timed tests/lib/trade.sh
 
 # What libtool's own script in the build's folder does, which takes 14 ms for it.
 check_SCRIPTS = tests/lib/nanopod

@@ -178,6 +178,7 @@ need() {
 		setpriv | unshare | flock | mountpoint | nsenter | wipefs) tap_package=util-linux ;;
 		nm) tap_package=binutils ;;
 		systemd-nspawn) tap_package=systemd-container ;;
+		pdftotext | pdftoppm) tap_package=poppler-utils ;;
 		*) tap_package=$tap_need ;;
 		esac
 		skip_all "'$tap_need' is not installed; 'apt-get install $tap_package' brings it"

@@ -8,6 +8,7 @@ tests_meta = \
 	tests/meta/man.t \
 	tests/meta/examples.t \
 	tests/meta/libc.t \
+	tests/meta/leaves.t \
 	tests/meta/words.t
 TESTS += $(tests_meta)
 # What is built: its objects' arrows, the symbols of the library, what a command says of itself, what is installed.

@@ -45,7 +45,11 @@ remove_is_done() {
 other() { XDG_STATE_HOME=$TMP/other "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}" </dev/null; }
 
 # ---- Two at once, and a log without a silent minute ----
+# The first contact's shell gets a number of four digits, its last step one of five, which comes first as text.
+in_node train-2 'while : & [ $! -lt 9900 ]; do wait $!; done'
 apply_begin
+digits=$(in_node train-2 'pgrep -f "[s]h -s"' | awk '{ print length($1) }' | sort -u | tr '\n' ' ')
+[ "$digits" = "4 5 " ] || diag "(numbers of $digits digits)"
 isnt "$(ours train-2)" "" "a step that takes its time (it is seen)"
 run other -r train tiny --name locks -y
 is "$status" 5 "another nanopod is refused" || diag "$out" "$err"

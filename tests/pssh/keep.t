@@ -13,7 +13,7 @@ for test in exec cancel fork output; do
 	(drive $test) >"$TMP/cold" 2>&1
 	before=$(logins)
 	(drive $test) >"$TMP/warm" 2>&1
-	is "$(grep '^not ok' "$TMP/warm")" "" "$test passes over kept connections"
+	is "$(grep '^not ok' "$TMP/warm")" "" "$test passes over kept connections" || diag "$(cat "$TMP/cold" "$TMP/warm")"
 	is "$(tail -n 1 "$TMP/warm" | grep '^1\.\.')" "$(tail -n 1 "$TMP/cold" | grep '^1\.\.')" "to its end"
 	diag "$test: $((before)) logins, then $(($(logins) - before)) more"
 done

@@ -155,17 +155,35 @@ static void stop(void)
 	end(false);
 }
 
-/* A kept connection, made where there is none. Returns its keeper. */
+/* Stops all, and waits until their sockets are gone. */
+static void stop_all(void)
+{
+	int64_t until = now_ms() + DRIVE_PATIENCE_MS;
+
+	for (stop(); sockets() != 0 && now_ms() < until; stop())
+		poll(NULL, 0, 10);
+}
+
+/*
+ * A kept connection, made where there is none. Returns its keeper. One that gets no processor for a while does not
+ * answer who lists, nor the command, which then connects anew and leaves a second one.
+ */
 static pid_t make_kept(void)
 {
 	struct pssh_kept k = { 0 };
+	bool ran = true;
+	size_t n = 0;
 
-	ends(once(&d, begin("kept"), "true"), "exit 0", "(a command that keeps its connection)");
-	end(true);
-	/* A keeper that gets no processor for a while does not answer who lists. */
-	for (int i = 0; i < 30 && kept(&k) != 1; i++)
-		;
-	is_int((long)kept(&k), 1, "(it is kept)");
+	for (int tries = 0; ran && n != 1 && tries < 5; tries++) {
+		if (n > 1)
+			stop_all();
+		ran = strcmp(end_of(once(&d, begin("kept"), "true")), "exit 0") == 0;
+		end(true);
+		for (int i = 0; i < 30 && (n = kept(&k)) == 0; i++)
+			;
+	}
+	ok(ran, "(a command that keeps its connection)");
+	is_int((long)n, 1, "(it is kept)");
 	is_int(sockets(), 1, "(by one socket)");
 	return (pid_t)k.pid;
 }

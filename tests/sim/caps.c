@@ -63,6 +63,9 @@ static void caps_effect(struct caps *c, const struct event *ev, const struct eff
 {
 	if (x->kind == EFFECT_MADE && ev->kind == EVENT_TOKEN)
 		caps_row(c, x->u.made)->person = ev->u.token.person;
+	if (x->kind == EFFECT_POSTING && ev->kind == EVENT_SUBSCRIPTION && x->u.posting.owner == ev->account &&
+		c->rules >= 3)
+		caps_add(c, ev->token, -x->u.posting.amount); /* the fee of a plan */
 	if (x->kind == EFFECT_ORDER)
 		caps_order(c, &x->u.order);
 	if (x->kind == EFFECT_LEASE) {

@@ -61,6 +61,18 @@ static bool world_good(uint64_t seed, const struct world_options *how)
 	cover.gifts_paid += w.gifts.paid;
 	cover.debts_met += w.debts.met;
 	cover.caps_met += w.caps.met;
+	cover.volumes_paid += w.volumes.paid;
+	cover.volumes_ended += w.volumes.ended;
+	cover.months_paid += w.tariffs.paid;
+	cover.months_lapsed += w.tariffs.lapsed;
+	cover.fees_shown += w.tariffs.shown;
+	cover.units_paid += w.tariffs.used;
+	cover.paidout_met += w.paidout.met;
+	cover.paidout_late += w.paidout.late;
+	cover.dunned += w.dunned.suspended;
+	cover.undunnable += w.dunned.held;
+	cover.undunned_told += w.dunned.told;
+	cover.undunned += w.dunned.lifted;
 	cover.gifts_back += w.gifts.returned;
 	cover.proven += proven_paid(w.proven);
 	cover.unproven += proven_free_of_charge(w.proven);
@@ -126,6 +138,17 @@ static const struct reasons reasons[] = {
 	{ EVENT_INVITATION_END, { R(INVALID), R(NOT_FOUND) } },
 	{ EVENT_PAYMENT, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NAME_TAKEN), R(LIMIT), R(OVERFLOW) } },
 	{ EVENT_CAP, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE) } },
+	{ EVENT_VOLUME_OFFER, { R(INVALID), R(NOT_FOUND), R(HAS_DEPENDENTS) } },
+	{ EVENT_VOLUME,
+		{ R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(NAME_TAKEN), R(PRICE_TOO_LOW), R(NO_CAPACITY), R(FUNDS) } },
+	{ EVENT_VOLUME_CHANGE,
+		{ R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(PRICE_TOO_LOW), R(NO_CAPACITY),
+			R(FUNDS) } },
+	{ EVENT_VOLUME_GONE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE) } },
+	{ EVENT_PLAN, { R(INVALID), R(NOT_FOUND), R(NAME_TAKEN) } },
+	{ EVENT_SUBSCRIPTION, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(FUNDS), R(OVER_CAP) } },
+	{ EVENT_PAYOUT, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(WRONG_STATE), R(FUNDS) } },
+	{ EVENT_DUNNING, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE) } },
 	{ EVENT_HOST_FLOOR, { R(INVALID), R(NOT_FOUND), R(BELOW_FLOOR) } },
 	{ EVENT_RELEASE, { R(INVALID), R(NOT_FOUND), R(WRONG_STATE), R(NOT_OWNED) } },
 	{ EVENT_INSTANCE, { R(INVALID), R(NOT_FOUND), R(SUSPENDED), R(NAME_TAKEN) } },
@@ -224,6 +247,14 @@ static void coverage_check(void)
 		if (cover.closed[ends[i].status][ends[i].reason ? reason_at(ends[i].reason) : 0] == 0 && ++missing)
 			diag("no order ended with status %d, reason %d", ends[i].status, ends[i].reason);
 	ok(missing == 0, "every kind of event and of trade was done, every reason to refuse was met, and no other");
+	ok(cover.dunned > 0 && cover.undunned > 0 && cover.undunned_told > 0,
+		"accounts that owed were suspended %ld times, and open again %ld times as they paid, which was "
+		"recorded %ld "
+		"times",
+		cover.dunned, cover.undunned, cover.undunned_told);
+	ok(cover.undunnable > 0,
+		"accounts that had spent nothing of what their orders held were dunned %ld times, for nothing",
+		cover.undunnable);
 	ok(cover.event[EVENT_NONE][reason_at(R(INVALID))] > 0, "what is no event is refused");
 }
 #undef R
@@ -239,6 +270,12 @@ static struct world_options lasting = {
 	.events = 4 * WORLD_EVENTS, .compare = 16, .check = 200, .load = 500, .oracle = true };
 static struct world_options mostly = {
 	.events = WORLD_EVENTS, .compare = 16, .check = 100, .load = 300, .oracle = true };
+
+static bool plans_met(void)
+{
+	return cover.months_paid > EVENTS_CHECKED / 1000 && cover.months_lapsed &&
+		cover.fees_shown > EVENTS_CHECKED / 5000 && cover.units_paid > EVENTS_CHECKED / 2000;
+}
 
 int main(int argc, char **argv)
 {
@@ -283,12 +320,19 @@ int main(int argc, char **argv)
 		"who wants proof paid for %ld minutes, and not for %ld without it", cover.proven, cover.unproven);
 	ok(!good || (cover.floored > EVENTS_CHECKED / 100 && cover.at_floor > EVENTS_CHECKED / 1000),
 		"of hosts with a floor %ld minutes were sold, %ld of them at that", cover.floored, cover.at_floor);
-	ok(!good || (cover.gifts_paid > EVENTS_CHECKED / 1000 && cover.gifts_back > EVENTS_CHECKED / 2000),
+	ok(!good || (cover.gifts_paid > EVENTS_CHECKED / 2000 && cover.gifts_back > EVENTS_CHECKED / 2000),
 		"grants paid %ld times, and got something back %ld times", cover.gifts_paid, cover.gifts_back);
 	ok(!good || cover.debts_met, "accounts came below their floors %ld times while buys of theirs rested",
 		cover.debts_met);
 	ok(!good || cover.caps_met > EVENTS_CHECKED / 1000, "people and tokens with a cap spent %ld times",
 		cover.caps_met);
+	ok(!good || (cover.volumes_paid > EVENTS_CHECKED / 500 && cover.volumes_ended > EVENTS_CHECKED / 50000),
+		"hours of volumes were paid %ld times, and %ld volumes were deleted because they were not",
+		cover.volumes_paid, cover.volumes_ended);
+	ok(!good || plans_met(), "months of plans were paid %ld times, %ld as shown, not %ld times, and paid %ld nodes",
+		cover.months_paid, cover.fees_shown, cover.months_lapsed, cover.units_paid);
+	ok(!good || (cover.paidout_met > EVENTS_CHECKED / 5000 && cover.paidout_late),
+		"%ld payouts were sent, %ld of them though they were cancelled", cover.paidout_met, cover.paidout_late);
 	diag("what agents have to do changed %ld times, its version %ld times", cover.duty_changed, cover.duty_grown);
 	diag("%ld events, %ld times saved and loaded, %ld times asked what else would fill", cover.events, cover.loads,
 		cover.whys);

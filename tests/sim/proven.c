@@ -156,7 +156,7 @@ static void proven_wish(struct proven *p, const struct order *o)
 
 /*
  * It goes on from: of what was bought now, the time before in that pool; else that of which it is a later part: of
- * several the last, since an order can buy again what came back to its seller.
+ * several the last, since an order can buy again what came back to its seller, or from another seller what it sold.
  */
 static const struct stay *proven_before(const struct proven *p, const struct lease *l, bool is_new)
 {
@@ -168,7 +168,8 @@ static const struct stay *proven_before(const struct proven *p, const struct lea
 		if (s->host != l->host || s->pool != l->pool || (is_new && s->plain))
 			continue;
 		if (is_new ? !s->over && !s->sold_on && s->end == l->start
-			   : s->order == l->order && s->start < l->start && l->start < s->was_end)
+			   : s->order == l->order && s->sell_order == l->sell_order && s->price == l->price &&
+					s->start < l->start && l->start < s->was_end)
 			last = last && (is_new || s->start < last->start) ? last : s;
 	}
 	return last;

@@ -112,6 +112,12 @@ static void tell_rest(const struct event *ev, struct buf *out)
 	}
 }
 
+static void tell_plan(const struct event *ev, struct buf *out)
+{
+	buf_addf(out, " sku %" PRIu64 " fee %" PRId64 " included %" PRId64 " rates %" PRId64 " state %d",
+		ev->u.plan.sku, ev->u.plan.fee, ev->u.plan.included, ev->u.plan.rates, ev->u.plan.state);
+}
+
 void show_event(const struct event *ev, struct buf *out)
 {
 	const char *kind = ev->kind > EVENT_NONE && ev->kind < EVENT_KINDS ? event_name(ev->kind) : "?";
@@ -123,14 +129,24 @@ void show_event(const struct event *ev, struct buf *out)
 		tell_proof(ev, out);
 	else if (ev->kind == EVENT_ORDER_PRICE)
 		buf_addf(out, " price %" PRId64, ev->u.order_price.price);
+	else if (ev->kind == EVENT_VOLUME || ev->kind == EVENT_VOLUME_OFFER || ev->kind == EVENT_VOLUME_CHANGE)
+		buf_addf(out, " gib %d price %" PRId64, ev->u.volume.gib, ev->u.volume.price);
 	else if (ev->kind == EVENT_CAP)
 		buf_addf(out, " micros %" PRId64, ev->u.cap.micros);
+	else if (ev->kind == EVENT_PLAN)
+		tell_plan(ev, out);
 	else if (ev->kind == EVENT_GRANT)
 		buf_addf(out, " sponsor %" PRIu64 " max %" PRId64 " until %" PRId64, ev->u.grant.sponsor,
 			ev->u.grant.max, ev->u.grant.until);
 	else if (ev->kind == EVENT_PAYMENT)
 		buf_addf(out, " part '%.20s' step %" PRId64 " micros %" PRId64, ev->text ? ev->text : "",
 			ev->u.payment.step, ev->u.payment.micros);
+	else if (ev->kind == EVENT_PAYOUT)
+		buf_addf(out, " state %d micros %" PRId64 " hold %d", ev->u.payout.state, ev->u.payout.micros,
+			ev->u.payout.hold);
+	else if (ev->kind == EVENT_DUNNING)
+		buf_addf(out, " step %d minutes %" PRId64 " after %" PRId64, ev->u.dunning.step, ev->u.dunning.minutes,
+			ev->u.dunning.after);
 	else if (ev->kind == EVENT_HOST_FLOOR)
 		buf_addf(out, " price %" PRId64, ev->u.host_floor.price);
 	else

@@ -88,10 +88,15 @@ void stream_init(struct stream *s, uint64_t seed, const struct reference *r)
 		.people.state = ~seed * 1000039,
 		.pays.state = ~seed * 1000081,
 		.caps.state = ~seed * 1000099,
+		.volumes.state = ~seed * 1000117,
+		.tariffs.state = ~seed * 1000121,
+		.payouts.state = ~seed * 1000133,
+		.debts.state = ~seed * 1000151,
 		.r = r };
 	s->chatty = seed % 97 == 0;
 	s->inviting = seed % 89 == 22; /* 1001, which every build meets */
 	s->ending = seed % 3 == 1;
+	s->turning = seed % 6 == 1;    /* of these */
 	s->paying = seed % 83 == 11;   /* 1007, too */
 	s->profile = &profiles[seed % (sizeof profiles / sizeof profiles[0])];
 }
@@ -525,6 +530,12 @@ void stream_next(struct stream *s, struct event *ev)
 		stream_pays(s, ev);
 	if (!s->plain && !s->steady)
 		stream_caps(s, ev);
+	if (!s->plain && !s->steady) {
+		stream_volumes(s, ev);
+		stream_tariffs(s, ev);
+		stream_payouts(s, ev);
+		stream_dunning(s, ev);
+	}
 	if (s->step >= SETUP && rng_percent(&s->rng, s->profile->wrong))
 		stream_spoil(s, ev);
 	s->step++;

@@ -29,8 +29,13 @@ struct stream {
 	bool inviting;             /* too many are invited */
 	struct rng pays;           /* chance for payments */
 	bool paying;               /* there are many, and large ones */
+	struct rng payouts;        /* chance for payouts */
+	struct rng debts;          /* chance for who owes */
 	struct rng caps;           /* chance for caps, and for who buys */
+	struct rng volumes;        /* chance for volumes */
 	bool ending;               /* a month is nearly over */
+	struct rng tariffs;        /* chance for plans */
+	bool turning;              /* ticks skip months */
 	uint64_t invitations;      /* for hashes that are new */
 };
 
@@ -99,6 +104,14 @@ bool stream_grants_spoil(struct stream *s, struct event *ev);
 void stream_people(struct stream *s, struct event *ev); /* streampeople.c: something of people, the same way */
 void stream_pays(struct stream *s, struct event *ev);   /* streampay.c: a payment, the same way */
 void stream_caps(struct stream *s, struct event *ev);   /* streamcap.c: a cap, the same way; a token that buys */
+void stream_volumes(struct stream *s, struct event *ev); /* streamvolume.c: a volume, the same way */
+bool stream_volumes_spoil(struct stream *s, struct event *ev);
+void stream_tariffs(struct stream *s, struct event *ev); /* streamtariff.c: a plan, the same way; a buy by it */
+bool stream_tariffs_spoil(struct stream *s, struct event *ev);
+void stream_payouts(struct stream *s, struct event *ev); /* streampayout.c: a payout, the same way */
+bool stream_payouts_spoil(struct stream *s, struct event *ev);
+void stream_dunning(struct stream *s, struct event *ev); /* streamdunning.c: the rule for who owes, the same way */
+bool stream_dunning_spoil(struct stream *s, struct event *ev);
 bool stream_caps_spoil(struct stream *s, struct event *ev);
 bool stream_pays_spoil(struct stream *s, struct event *ev);
 bool stream_people_spoil(struct stream *s, struct event *ev);

@@ -4,7 +4,7 @@
 
 #include "stream.h"
 
-enum { GRANTS_MOST = 60 }; /* in a world, as it remembers those that ended */
+enum { GRANTS_MOST = 90 }; /* in a world, as it remembers those that ended */
 
 static const struct rgrant *grant_some(struct stream *s, uint64_t account)
 {

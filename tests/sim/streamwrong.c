@@ -193,7 +193,9 @@ void stream_spoil(struct stream *s, struct event *ev)
 		if (!s->plain &&
 			(stream_agents_spoil(s, ev) || stream_proofs_spoil(s, ev) || stream_prices_spoil(s, ev) ||
 				stream_grants_spoil(s, ev) || stream_people_spoil(s, ev) || stream_pays_spoil(s, ev) ||
-				stream_caps_spoil(s, ev)))
+				stream_caps_spoil(s, ev) || stream_volumes_spoil(s, ev) ||
+				stream_tariffs_spoil(s, ev) || stream_payouts_spoil(s, ev) ||
+				stream_dunning_spoil(s, ev)))
 			break;
 		if (ev->kind == EVENT_PROCUREMENT || ev->kind == EVENT_PROCUREMENT_CHANGE)
 			wrong_procurement(s, ev);

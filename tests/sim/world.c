@@ -29,6 +29,10 @@ void world_release(struct world *w)
 	gifts_release(&w->gifts);
 	debts_release(&w->debts);
 	caps_release(&w->caps);
+	volumes_release(&w->volumes);
+	tariffs_release(&w->tariffs);
+	paidout_release(&w->paidout);
+	dunned_release(&w->dunned);
 	buf_release(&w->mine);
 	buf_release(&w->theirs);
 	free(w->log);
@@ -110,14 +114,32 @@ static void world_log(struct world *w, const struct event *ev)
 	w->log[w->count++] = *ev;
 }
 
+/* What people are promised, by those who keep their own books of it. */
+static const char *world_promises(struct world *w, const struct event *ev)
+{
+	const struct account *a = engine_account(w->eng, ev->account);
+	const char *wrong = proven_look(w->proven, w->eng, ev, &w->did);
+
+	wrong = wrong ? wrong : floors_look(&w->floors, ev, &w->did);
+	wrong = wrong ? wrong : gifts_look(&w->gifts, ev, &w->did);
+	wrong = wrong ? wrong : debts_look(&w->debts, ev, &w->did);
+	wrong = wrong ? wrong : caps_look(&w->caps, ev, &w->did);
+	wrong = wrong ? wrong : volumes_look(&w->volumes, ev, &w->did);
+	wrong = wrong ? wrong : tariffs_look(&w->tariffs, ev, &w->did);
+	wrong = wrong ? wrong : paidout_look(&w->paidout, ev, &w->did);
+	wrong = wrong || !a ? wrong : paidout_said(&w->paidout, a);
+	return wrong ? wrong : dunned_look(&w->dunned, ev, &w->did);
+}
+
 bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 {
 	struct fail why = { .code = 0 }, theirs = { .code = 0 };
 	uint64_t before = engine_count(w->eng);
-	const char *unpaid, *cheap, *free_lunch, *debtor, *spender;
+	const char *wrong;
 	int want, rc;
 
 	world_log(w, ev);
+	tariffs_shown(&w->tariffs, w->eng, ev);
 	want = reference_apply(w->ref, ev, &theirs);
 	rc = engine_apply(w->eng, ev, &w->did, &why);
 	w->done[w->count - 1] = rc == 0;
@@ -126,6 +148,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 	if (rc != want)
 		return world_wrong(w, "the engine says %d (%s), the reference %d (%s)", rc, why.text, want,
 			theirs.text);
+	wrong = dunned_refused(&w->dunned, ev, rc);
+	if (wrong)
+		return world_wrong(w, "%s", wrong);
 	if (rc)
 		return (why.code == rc && *why.text && engine_count(w->eng) == before) ||
 			world_wrong(w, "%d is refused without a sentence, or was counted", rc);
@@ -133,21 +158,9 @@ bool world_apply(struct world *w, const struct event *ev, struct coverage *c)
 		return world_wrong(w, "the event is not counted, or its time is not taken");
 	if (shadow_take(&w->shadow, &w->did, &why) != 0)
 		return world_wrong(w, "effects: %s", why.text);
-	unpaid = proven_look(w->proven, w->eng, ev, &w->did);
-	if (unpaid)
-		return world_wrong(w, "%s", unpaid);
-	cheap = floors_look(&w->floors, ev, &w->did);
-	if (cheap)
-		return world_wrong(w, "%s", cheap);
-	free_lunch = gifts_look(&w->gifts, ev, &w->did);
-	if (free_lunch)
-		return world_wrong(w, "%s", free_lunch);
-	debtor = debts_look(&w->debts, ev, &w->did);
-	if (debtor)
-		return world_wrong(w, "%s", debtor);
-	spender = caps_look(&w->caps, ev, &w->did);
-	if (spender)
-		return world_wrong(w, "%s", spender);
+	wrong = world_promises(w, ev);
+	if (wrong)
+		return world_wrong(w, "%s", wrong);
 	buf_clear(&w->mine);
 	buf_clear(&w->theirs);
 	shadow_closed(&w->did, &w->mine);

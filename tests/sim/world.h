@@ -8,9 +8,13 @@
 
 #include "marketd/engine/engine.h"
 #include "caps.h"
+#include "volumes.h"
+#include "paidout.h"
+#include "dunned.h"
 #include "debts.h"
 #include "floors.h"
 #include "gifts.h"
+#include "tariffs.h"
 #include "proven.h"
 #include "shadow.h"
 #include "stream.h"
@@ -54,6 +58,13 @@ struct coverage {
 	long proven, unproven;               /* minutes of buyers who want proof: paid, and not paid for want of it */
 	long floored, at_floor;              /* minutes sold of hosts with a floor; at just that price */
 	long debts_met;                      /* times that an account came below its floor while buys rested */
+	long volumes_paid, volumes_ended;    /* hours; times that one was deleted because it was not */
+	long months_paid, months_lapsed;     /* of plans: fees; not paid */
+	long fees_shown, units_paid;         /* fees that were shown before; buys with what is included */
+	long undunnable;                     /* tries on accounts whose orders hold what they have */
+	long dunned, undunned;               /* suspended by the rule; opened as they owed nothing more */
+	long undunned_told;                  /* which the record said */
+	long paidout_met, paidout_late;      /* payouts that were sent, and that were cancelled before */
 	long caps_met;                       /* times that somebody with a cap spent */
 	long gifts_paid, gifts_back;         /* times that a grant paid, and got something back */
 	long duty_changed, duty_grown;       /* what an agent has to do, and its version */
@@ -83,6 +94,10 @@ struct world {
 	struct gifts gifts;
 	struct debts debts;
 	struct caps caps;
+	struct volumes volumes;
+	struct tariffs tariffs;
+	struct paidout paidout;
+	struct dunned dunned;
 	struct event *log;         /* what was sent so far */
 	bool *done;                /* whether it was done, or refused */
 	size_t count;

@@ -6,18 +6,11 @@
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_K3S=''
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
-. "$SRC/tests/lib/ticks.sh"
+. "$SRC/tests/lib/scaling.sh"
 . "$SRC/tests/stacks/k3s.sh"
 cluster_nodes 1
 k3s_bundle
-LOG=$TMP/loop.log LOOP=''
-: >"$LOG"
-market_ticks
-loop_end() { [ -z "$LOOP" ] || { kill "-$1" "$LOOP" 2>/dev/null; wait "$LOOP" 2>/dev/null; LOOP=''; }; }
-all_end() { market_ticks_end; loop_end KILL; }
-at_exit all_end
-loop() { (exec >>"$LOG" 2>&1 </dev/null; exec "$NANOPOD" autoscale train --every 1s --ssh-key "$TMP/buyer.pub" --skip-gate route "${CLUSTER_WAY[@]}") & LOOP=$!; }
-says() { grep -qE "$1" "$LOG"; }
+scaling --skip-gate route
 show() { diag "$(cat "$LOG")" "$(kubectl_on train-1 'get nodes; k3s kubectl get pods -o wide' 2>&1)"; }
 # pod NAME CPUS [SELECTOR]
 pod() {
@@ -32,15 +25,14 @@ pod() {
 	END
 }
 runs() { [ "$(kubectl_on train-1 "get pod $1 -o 'jsonpath={.status.phase}'")" = Running ]; }
-lives() { "$NANOPOD" nodes -q 2>/dev/null | grep -c '^train-auto-'; }
-one_lives() { [ "$(lives)" = 1 ]; }
-alone() { [ "$(lives)" = 0 ] && [ "$(cat "${XDG_STATE_HOME:-$HOME/.local/state}/nanopod/clusters/train/members")" = train-1 ]; }
+# judged COUNT: so many pods have been judged by the scheduler, which takes one after another, and are put nowhere
+judged() { [ "$(kubectl_on train-1 "get pods -o 'jsonpath={range .items[*]}{.status.conditions[*].reason} {end}'" | grep -o Unschedulable | wc -l)" = "$1" ]; }
 bought() { as "$ACME" GET '/v2/orders?limit=200&side=buy' | jq '.data | length - 1'; }
 
 cat >"$TMP/train.yaml" <<-END
 	cluster: train
 	nodes: train-1
-	stacks: {k3s: {bundle: $K3S_BUNDLE, version-k3s: $K3S_VERSION, wait: 60, disk-mb: 100, memory-mb: 64}}
+	stacks: {k3s: {bundle: $K3S_BUNDLE, version-k3s: $K3S_VERSION, wait: 60, disk-mb: 100, memory-mb: 64, labels: {agents: pool=gpu}}}
 	autoscale: {type: cpu, max: 2, max-price: 2, budget: 20, idle: 6s, ahead: 20m, node: CPUs=1 RealMemory=400}
 END
 in_node train-1 'ip route show default | grep -q . || ip route add default dev eth0'
@@ -58,6 +50,7 @@ pod half-1 500m
 pod half-2 500m
 pod large 3
 pod other 500m 'disk: fast'
+wait_for 120 judged 4 || show
 loop
 wait_for 120 says "bought a node" || { show; fail "(a node is bought)"; done_testing; }
 like "$(grep -m1 'bought a node' "$LOG")" "for .0\\.50: 2 pods wait for nodes" "a node is bought, for the pods that need one"
@@ -85,9 +78,9 @@ is "$(kubectl_on train-1 'get nodes -o name')" "node/train-1" "Kubernetes knows 
 is "$(bought)" 2 "one order a node and extension" || show
 
 # ---- What no node helps ---------------------------------------------------------------------------------------
-# By what it asks for it fits, and no reason is known; but the scheduler does not put it on a node that is free.
+# By what it asks for it fits, its label is the file's, and no reason is known; but the scheduler puts it nowhere.
 kubectl_on train-1 'delete pod large other' >/dev/null
-pod stubborn 500m 'kubernetes.io/os: linux'
+pod stubborn 500m 'pool: gpu'
 bought_more() { [ "$(bought)" -ge 3 ]; }
 wait_for 120 bought_more || { show; fail "(a node is bought for it)"; done_testing; }
 market_minute
@@ -96,7 +89,7 @@ ok "it is told" says "pod default/stubborn now: it waits"
 wait_for 200 alone || show
 loop_end KILL
 kubectl_on train-1 'delete pod stubborn' >/dev/null
-pod again 500m 'kubernetes.io/os: linux'
+pod again 500m 'pool: gpu'
 loop
 wait_for 60 says "no node is bought for pod default/again now" || show
 is "$(lives) $(bought)" "0 3" "the node is given back, and none is bought for the next of that kind, though the loop was killed" || show

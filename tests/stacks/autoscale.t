@@ -6,29 +6,20 @@
 TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
-. "$SRC/tests/lib/ticks.sh"
+. "$SRC/tests/lib/scaling.sh"
 cluster_repo slurm
 cluster_nodes 1
-LOG=$TMP/loop.log LOOP='' MAX=3
-: >"$LOG"
-
-market_ticks
-loop_end() { [ -z "$LOOP" ] || { kill "-$1" "$LOOP" 2>/dev/null; wait "$LOOP" 2>/dev/null; LOOP=''; }; }
-all_end() { market_ticks_end; loop_end KILL; }
-at_exit all_end
+MAX=3
+scaling
 
 file() {
 	cat >"$TMP/train.yaml" <<-END
 		cluster: train
 		nodes: train-1
-		stacks: {slurm: {accounting: no}, waits: {late: no}}
+		stacks: {waits: {late: no}, slurm: {accounting: no}}
 		autoscale: {type: cpu, max: $MAX, max-price: $1, budget: 40, idle: 6s, ahead: 20m, node: CPUs=1 RealMemory=400}
 	END
 }
-scale() { "$NANOPOD" autoscale train --every 1s --ssh-key "$TMP/buyer.pub" "$@" "${CLUSTER_WAY[@]}"; }
-loop() { (exec >>"$LOG" 2>&1 </dev/null; exec "$NANOPOD" autoscale train --every 1s --ssh-key "$TMP/buyer.pub" "${CLUSTER_WAY[@]}") & LOOP=$!; }
-says() { grep -qE "$1" "$LOG"; }
-sayings() { grep -cE "$1" "$LOG"; }
 state() { in_node train-1 "$1"; }
 
 # A stack that stands in its step until it may go on, where the file says so: a join that takes as long as the test wants.
@@ -54,8 +45,6 @@ cat >"$TMP/stacks/waits/stand.sh" <<-'END'
 END
 
 end_of() { node "$1" .end_at; }
-lives() { "$NANOPOD" nodes -q 2>/dev/null | grep -c '^train-auto-'; }
-alone() { [ "$(lives)" = 0 ] && [ "$(cat "$XDG_STATE_HOME/nanopod/clusters/train/members")" = train-1 ]; }
 says_more() { [ "$(sayings 'bought a node')" -gt "$SAID" ]; }
 more_done() { state 'scontrol -o show job' | grep JobName=more | grep -q JobState=COMPLETED; }
 done_jobs() { state 'scontrol -o show job' | grep -c JobState=COMPLETED; }
@@ -107,7 +96,6 @@ ok "it bought one to three nodes, never more" test "$BOUGHT" -ge 1 -a "$BOUGHT" 
 
 # ---- A join that takes long ----------------------------------------------------------------------------------
 # The job needs a node more, which stands in a step; meanwhile the time of the node where the person works ends.
-one_lives() { [ "$(lives)" = 1 ]; }
 wait_for 200 one_lives || { show; fail "(the others are given back)"; done_testing; }
 SAID=$(sayings 'bought a node')
 sed -i 's/late: no/late: yes/' "$XDG_STATE_HOME/nanopod/clusters/train/cluster.yaml"
@@ -183,5 +171,17 @@ for kill in KILL KILL TERM; do
 done
 is "$(grep -cF "a node would cost \$0.50, and \$$(printf %.2f "$SPENT") of the budget of" "$LOG")" 3 "what was spent before loops were killed is of the budget of each" || show
 is "$(orders)" "$BOUGHT" "which they do not exceed"
+
+# ---- A market that does not answer -----------------------------------------------------------------------------
+SAID=$(sayings "a node would cost")
+loop
+wait_for 60 says_again || show
+kill -STOP "$MARKETD_PID"
+sleep 3 # by then it waits for an answer, most likely
+kill -TERM "$LOOP"
+loop_gone() { ! kill -0 "$LOOP" 2>/dev/null; }
+ok "a signal ends it while it waits for the market, too" wait_for 60 loop_gone || show
+kill -CONT "$MARKETD_PID"
+loop_end KILL
 diag "$(cat "$LOG")"
 done_testing

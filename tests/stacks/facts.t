@@ -40,6 +40,21 @@ mkdir "$TMP/bin" && printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/modprobe" && chmod +
 sed "s|^LC_ALL=C PATH=|&$TMP/bin:|" "$facts" >"$TMP/facts.sh"
 is "$(NP_FILESYSTEMS=$TMP/filesystems sh "$TMP/facts.sh" | grep '^nfs_' | tr '\n' ' ')" "nfs_server=yes nfs_client=no " \
 	"a kernel that serves NFS and does not mount it"
+is "$(NP_GATES='cgroup nfs' sh "$TMP/facts.sh" | grep -c '^nfs_\|^fuse=')" 2 "what no stack asks for is not looked at"
+mkdir "$TMP/dev"
+fuse() { NP_DEV=$TMP/dev NP_GATES=fuse NP_FILESYSTEMS=$TMP/filesystems sh "$TMP/facts.sh" | grep '^fuse='; }
+is "$(fuse)" fuse=no "neither the device of FUSE, nor its module"
+: >"$TMP/dev/fuse"
+is "$(fuse)" fuse=yes "a device that can be opened"
+rm "$TMP/dev/fuse" && mkdir "$TMP/dev/fuse"
+is "$(fuse)" fuse=no "one that cannot"
+default() { sed "s|/proc/net/route|$TMP/route|; s|^LC_ALL=C PATH=|&$TMP/bin:|" "$facts" >"$TMP/facts.sh"; sh "$TMP/facts.sh" | grep '^route='; }
+printf '#!/bin/sh\n' >"$TMP/bin/ip" && chmod +x "$TMP/bin/ip"
+printf 'Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\neth0\t0002000A\t0\t0001\t0\t0\t0\t00FFFFFF\n' >"$TMP/route"
+is "$(default)" route=no "no default route in the kernel's table"
+printf 'eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\n' >>"$TMP/route"
+is "$(default)" route=yes "one in it, without ip(8)"
+is "$(taskset -c 0 sh "$facts" | grep '^cpus=')" cpus=1 "processors that it may use"
 
 # unpack TREE: lines PATH<tab>CONTENT, with one {a,b} in the path and @ for it.
 unpack() {

@@ -13,7 +13,8 @@ TESTS += $(k3s_tests)
 EXTRA_DIST += $(k3s_tests) tests/stacks/k3s.sh tests/stacks/k3s-conf tests/lib/k3s-double/k3s
 
 # A real Kubernetes behind the double: where NANOPOD_K8S names a folder that k8s-build made; else skipped at once.
-k8s_tests = tests/stacks/k8s-real.t tests/stacks/k8s-servers.t
+k8s_tests = tests/stacks/k8s-real.t tests/stacks/k8s-servers.t tests/stacks/k8s-demand.t \
+	tests/stacks/k8s-scale.t
 TESTS += $(k8s_tests)
 $(k8s_tests:.t=.log): $(node_programs)
 EXTRA_DIST += $(k8s_tests) tests/stacks/k8s.sh tests/stacks/k8s-build tests/lib/k8s-double/k8s \
@@ -27,5 +28,6 @@ tests_stacks_manifest_LDADD = $(JANSSON_LIBS) $(YAML_LIBS)
 stacks_tests_addons = tests/stacks/gpu-operator.t tests/stacks/monitoring.t tests/stacks/ray.t tests/stacks/storage.t
 TESTS += $(stacks_tests_addons)
 $(stacks_tests_addons:.t=.log): tests/stacks/manifest$(EXEEXT)
-EXTRA_DIST += $(stacks_tests_addons) tests/stacks/addons.sh tests/stacks/addons-ns.sh \
-	tests/stacks/monitoring-rules.yml tests/stacks/raydouble.sh tests/stacks/schema/kinds.json
+EXTRA_DIST += $(stacks_tests_addons) tests/lib/s3double.py tests/stacks/addons.sh tests/stacks/addons-ns.sh \
+	tests/stacks/grafanadouble.sh tests/stacks/monitoring-rules.yml tests/stacks/raydouble.sh \
+	tests/stacks/schema/kinds.json

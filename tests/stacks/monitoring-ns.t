@@ -74,6 +74,57 @@ ns_step check monitoring server train-1 S_interval=3s
 like "$said" '^NP.differs.change /etc/prometheus/nanopod.rules.yml' "what somebody changed is found"
 ns_apply monitoring server S_interval=3s -- train-1
 
+# ---- Grafana of its archive (a STAND-IN: the real one is not to be had here) ----------------------------------------------
+. "$SRC/tests/stacks/grafanadouble.sh"
+grafana_archive "$TMP/grafana"
+archive=$TMP/grafana/grafana-11.1.0.linux-amd64.tar.gz
+in_node_stdin train-1 'mkdir -p /run/grafana /run/boards && cat >/run/grafana/grafana.tar.gz' <"$archive"
+for board in machines market; do in_node_stdin train-1 "cat >/run/boards/$board.json" <"$SRC/daemon/monitoring/$board.json"; done
+grafana=(S_grafana=/x/grafana-11.1.0.linux-amd64.tar.gz NP_UPLOAD=/run/grafana NP_UPLOAD_ID=1)
+ns_step apply monitoring grafana-archive train-1 "${grafana[@]}" S_grafana_sha256="$(printf '%064d' 0)"
+like "$said" "^NP.cause.'grafana-11.1.0.linux-amd64.tar.gz' is not what its makers say: its SHA-256 is [0-9a-f]*, not 0000" "an archive that is not what its makers say is refused"
+ns_apply monitoring grafana-archive "${grafana[@]}" S_grafana_sha256="$(sha256sum <"$archive" | cut -d ' ' -f 1)" -- train-1
+ns_apply monitoring boards S_boards=/x NP_UPLOAD=/run/boards NP_UPLOAD_ID=2 -- train-1
+ns_apply monitoring grafana "${grafana[@]}" -- train-1
+ns_verified monitoring 'grafana-archive grafana' train-1 "${grafana[@]}"
+asked() { in_node_stdin train-1 "read -r p; curl -s -K - http://${ns_address[1]}:3000/$2 <<<\"user = admin:\$p\"" <<<"$1"; }
+secret=$(in_node train-1 'cat /etc/grafana/nanopod-password')
+is "$(asked "$secret" | sed 's,.*/,,')" "nanopod.yaml
+nanopod.yaml
+machines.json
+market.json
+nanopod-cluster.json
+nanopod-gpu.json
+nanopod-slurm.json" "it has the data source and all boards, by its password (STAND-IN of Grafana)"
+is "$(asked admin)" "" "and none by the makers' own"
+unlike "$(cat "$TMP/apply.train-1" "$TMP/log.train-1")" "$secret" "the password is in no log and no record"
+ok "nor in anybody's argv" in_node_stdin train-1 'read -r s; ! grep -aqsF -e "$s" /proc/[0-9]*/cmdline' <<<"$secret"
+is "$(in_node train-1 'stat -c "%a %U:%G" /etc/grafana/nanopod-password; ps -o user= -C grafana; ss -Hltn "sport = :3000" | awk "{ print \$4 }"; test -s /var/log/grafana/grafana.log && echo logs')" "640 root:grafana
+grafana
+${ns_address[1]}:3000
+logs" "it runs as its own user, listens inside alone, and has the log that 'nanopod logs' shows"
+in_node train-1 'cat /etc/grafana/grafana.ini' >"$TMP/grafana.ini"
+in_node train-1 'cat /etc/grafana/provisioning/datasources/nanopod.yaml' >"$TMP/datasource.yaml"
+in_node train-1 'cat /etc/grafana/provisioning/dashboards/nanopod.yaml' >"$TMP/boards.yaml"
+if python3 -c 'import yaml' 2>/dev/null; then
+	is "$(python3 - "$TMP" <<-'END'
+		import configparser, sys, yaml
+		at = sys.argv[1]
+		ini = configparser.ConfigParser(); ini.read(at + "/grafana.ini")
+		source = yaml.safe_load(open(at + "/datasource.yaml"))["datasources"][0]
+		boards = yaml.safe_load(open(at + "/boards.yaml"))["providers"][0]
+		print(ini["paths"]["provisioning"], source["type"], source["url"], source["isDefault"], boards["type"], boards["options"]["path"])
+	END
+	)" "/etc/grafana/provisioning prometheus http://${ns_address[1]}:9090 True file /var/lib/nanopod-dashboards" "its ini, data source and boards are read by parsers of their formats"
+else
+	skip "python3-yaml is not installed"
+fi
+in_node train-1 'rm /opt/nanopod-grafana/conf/defaults.ini'
+ns_step check monitoring grafana-archive train-1 "${grafana[@]}"
+like "$said" '^NP.differs.unpack grafana-11.1.0.linux-amd64.tar.gz to /opt/nanopod-grafana' "what is missing is unpacked again"
+in_node train-1 'rm -r /run/grafana /run/boards'
+ns_undo monitoring 'grafana boards grafana-archive' train-1 "${grafana[@]}"
+
 # And back.
 in_node train-1 'rm -r /srv/canary /root/canary'
 ns_undo monitoring 'server alertmanager exporter' train-1

@@ -94,6 +94,14 @@ is "$(part slurm | grep -i schedulerp)" "# SchedulerParameters=none
 schedulerparameters = nohold_on_prolog_fail,bf_continue,defer # mine" "one's own SchedulerParameters keep what the health check needs"
 writes 22.05.8 'S_conf=SchedulerParameters="defer,nohold_on_prolog_fail"' >"$TMP/is"
 is "$(part slurm | grep SchedulerP)" 'SchedulerParameters="defer,nohold_on_prolog_fail"' "once"
+writes 22.05.8 'S_conf=PrologFlags=X11
+prologflags = "Serial,Alloc,Contain"' >"$TMP/is"
+is "$(part slurm | grep -i ^prologflags)" 'PrologFlags=Alloc,Contain,X11
+prologflags = "Serial,Alloc,Contain"' "one's own PrologFlags keep what cgroups and the health check need"
+writes 22.05.8 S_cgroup=no S_conf=PrologFlags=NoHold >"$TMP/is"
+is "$(part slurm | grep ^PrologFlags)" 'PrologFlags=Alloc,NoHold' "without cgroups, too"
+writes 22.05.8 S_cgroup=no S_health_check=no S_conf=PrologFlags=NoHold >"$TMP/is"
+is "$(part slurm | grep ^PrologFlags)" 'PrologFlags=NoHold' "where nothing is needed, they are as they are"
 
 # ---- Mixed: NVIDIA of two models, AMD, none; one without a driver; v1 beside v2 ------------------------------------
 table=$(

@@ -29,7 +29,7 @@ chmod 755 "$TMP/bin/"*
 look() { rm -f "$TMP/told"; SLURMD_NODENAME=n1 SLURM_JOB_ID=${1-} sh "$TMP/check" 2>"$TMP/err"; echo "$? $(cat "$TMP/told" 2>/dev/null)/$(cat "$TMP/node")"; }
 check() { cat >"$TMP/own/$1"; chmod 755 "$TMP/own/$1"; }
 node() { echo "$1" >"$TMP/node"; }
-boot() { rm -f "$TMP/run/"*; }
+boot() { rm -rf "$TMP/run/"*; }
 
 node 'idle|none'
 is "$(look)" "0 /idle|none" "a node that is well"
@@ -97,9 +97,18 @@ printf '#!/bin/sh\necho Filesystem\necho "/dev/sda 9000000 1 8000 1%% /"\necho "
 echo '#!/bin/sh' >"$TMP/bin/nvidia-smi"
 node 'idle|none'
 like "$(look)" 'nanopod: / is full, 0 of 2 GPUs answer$' "a file system that is full is named once"
-is "$(cd "$TMP" && ls run kept)" "kept:
-slurm-health.failed
+left() { (cd "$TMP" && find run kept -type f | sort | tr '\n' ' '); }
+is "$(left)" "kept/slurm-health.failed run/nanopod-healthcheck/gpus " "nothing is left behind"
 
-run:
-nanopod-healthcheck.gpus" "nothing is left behind"
+# ---- slurmd ends, with all that it has started ----
+sed 's/^limit=2/limit=600/' "$TMP/check" >"$TMP/slow"
+printf '#!/bin/sh\n: >%s\nexec sleep 600\n' "$TMP/began" | check slow
+SLURMD_NODENAME=n1 setsid sh "$TMP/slow" >/dev/null 2>&1 &
+session=$!
+ok "(a check runs)" wait_for 60 test -e "$TMP/began"
+pkill -TERM -s $session # timeout has a process group of its own
+ended() { ! pgrep -s $session >/dev/null; }
+ok "all of it ends" wait_for 60 ended
+pkill -KILL -s $session
+is "$(left)" "kept/slurm-health.failed run/nanopod-healthcheck/gpus " "a check that is ended with slurmd leaves nothing behind, either"
 done_testing

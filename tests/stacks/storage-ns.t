@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # stacks/storage on two real nodes: NFS up to what the kernel does, which in nodes of the driver ns has none: the packages,
 # exports and exportfs are real, the kernel's part and its mount are a DOUBLE. MinIO with a DOUBLE of its binary, which
-# listens and speaks the health address. Data stay when it is undone.
-TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-}
+# listens and speaks the health address. Data stay when it is undone. A bucket by the real s3fs, of the server that NANOPOD_S3
+# names (npm's s3rver, which verifies signatures), else of a DOUBLE.
+TEST_IMAGES=${NANOPOD_TEST_IMAGES-} TEST_DEBS=${NANOPOD_TEST_DEBS-} TEST_S3=${NANOPOD_S3-}
 . "$(dirname "$0")/../lib/tap.sh"
 . "$SRC/tests/lib/cluster.sh"
 . "$SRC/tests/stacks/addons-ns.sh"
@@ -101,6 +102,61 @@ ns_step undo storage minio train-1 "${minio[@]}"
 like "$said" '^NP.left./srv/minio1: the objects in it' "undo leaves the objects, and says so"
 ns_undo storage minio-key train-1 "${minio[@]}"
 is "$(in_node train-1 'ls /srv/minio1/data && rm -r /srv/minio1 /run/minio')" format.json "they are there"
+
+# ---- S3 ------------------------------------------------------------------------------------------------------------------
+# Nodes of the driver ns have no /dev/fuse: a file system that its owner never answers for could not be killed.
+if in_node train-1 'test -w /dev/fuse' && in_node train-2 'test -w /dev/fuse'; then
+ns_roles storage.server,storage.nodes storage.nodes
+s3_is='DOUBLE of S3' s3_server=(python3 "$SRC/tests/lib/s3double.py")
+[ -z "$TEST_S3" ] || s3_is=${TEST_S3##*/} s3_server=("$TEST_S3")
+mkdir "$TMP/objects"
+nsenter -t "$(node_init train-1)" -n "${s3_server[@]}" -d "$TMP/objects" -a "${ns_address[1]}" -p 4568 --configure-bucket train >"$TMP/s3.log" 2>&1 &
+s3_pid=$!
+at_exit "kill $s3_pid 2>/dev/null"
+s3_up() { in_node train-2 "bash -c '</dev/tcp/${ns_address[1]}/4568'"; }
+ok "(a server of S3 in the nodes' network: $s3_is)" wait_for 30 s3_up
+s3=(S_kind=s3 "S_endpoint=http://${ns_address[1]}:4568" S_bucket=train S_credentials=/x S_mount=/srv/bucket NP_UPLOAD=/run/s3 NP_UPLOAD_ID=1)
+key() { on_nodes "mkdir -p /run/s3; printf '[other]\naws_access_key_id = x\naws_secret_access_key = y\n[default]\naws_access_key_id = $1\naws_secret_access_key = $2\n' >/run/s3/credentials"; }
+ns_step check storage s3 train-2 "${s3[@]}"
+like "$said" '^NP.differs.install package s3fs' "plan: what mounts the bucket"
+like "$said" '^NP.differs.write /etc/nanopod-s3.key' "and its key, without a line of it"
+key WRONG wrong
+ns_step apply storage s3 train-2 "${s3[@]}"
+like "$said" "^NP.cause.the bucket 'train' cannot be mounted: .*[^?]$" "a wrong key fails the step, with what s3fs said ($s3_is)"
+diag "$(grep cause <<<"$said")"
+key S3RVER S3RVER
+ns_apply storage s3 "${s3[@]}" -- train-1 train-2
+is "$(on_nodes 'stat -c "%a %U" /etc/nanopod-s3.key; cat /etc/nanopod-s3.key; ls -A /run/s3; systemctl is-enabled nanopod-s3; findmnt -rn -o FSTYPE /srv/bucket' | sort | uniq -c | sed 's/^ *//')" "2 600 root
+2 S3RVER:S3RVER
+2 enabled
+2 fuse.s3fs" "the key is root's alone, what was uploaded is gone; the bucket is mounted, also after a boot"
+ok "the secret is in nobody's argv, nor in a record or log" sh -c "! cat '$TMP'/apply.train-? '$TMP'/log.train-? | grep -q S3RVER:S3RVER" &&
+	ok "nor in a unit or argv on the node" in_node train-1 '! cat /etc/systemd/system/nanopod-s3.service /proc/[0-9]*/cmdline 2>/dev/null | grep -aq "S3RVER[:]S3RVER"'
+ns_verified storage s3 train-1 "${s3[@]}"
+ns_verified storage s3 train-2 "${s3[@]}"
+in_node train-1 'mkdir -m 1777 /srv/bucket/runs && echo loss=0.1 >/srv/bucket/runs/log && dd if=/dev/urandom of=/srv/bucket/runs/big bs=1M count=3 status=none && sha256sum </srv/bucket/runs/big >/root/big'
+is "$(in_node train-2 'cat /srv/bucket/runs/log; sha256sum </srv/bucket/runs/big')" "loss=0.1
+$(in_node train-1 'cat /root/big; rm /root/big')" "what one node writes the other reads ($s3_is)"
+not_ok "an ordinary user makes nothing beside that" in_node train-2 'setpriv --reuid nobody --regid nogroup --clear-groups mkdir /srv/bucket/of-nobody'
+ok "but writes there" in_node train-2 'setpriv --reuid nobody --regid nogroup --clear-groups sh -c "echo x >/srv/bucket/runs/of-nobody"'
+in_node train-1 'kill -9 $(systemctl show -p MainPID --value nanopod-s3)'
+s3_again() { in_node train-1 'test "$(cat /srv/bucket/runs/log)" = loss=0.1'; }
+ok "an s3fs that is killed is there again" wait_for 30 s3_again
+in_node train-2 'systemctl stop nanopod-s3'
+ns_step verify storage s3 train-2 "${s3[@]}"
+like "$said" "^NP.bad.the bucket 'train' is not mounted on '/srv/bucket'" "what is not mounted is found"
+ns_step check storage s3 train-2 "${s3[@]}"
+like "$said" '^NP.differs.start nanopod-s3' "and the plan would mount it"
+for n in 1 2; do
+	ns_step undo storage s3 train-$n "${s3[@]}"
+	like "$said" "^NP.left.the files in the bucket 'train'" "train-$n: undo leaves what is in the bucket, and says so"
+done
+kill $s3_pid; wait $s3_pid 2>/dev/null
+is "$(on_nodes 'rm -rf /run/s3; findmnt -rn /srv/bucket; ls -d /srv/bucket /etc/nanopod-s3.key 2>&1 | grep -v "cannot access"')" "" "nothing is mounted, nor left on the nodes"
+ok "the file is in the bucket" sh -c "grep -rq 'loss=0.1' '$TMP/objects'"
+else
+	skip "nodes of this machine have no /dev/fuse: the gate 'fuse' refuses kind s3 there"
+fi
 pictures after
 same_picture before after train-1 "train-1 is as it was before"
 same_picture before after train-2 "train-2 is as it was before"

@@ -1,7 +1,7 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# stacks/storage: exports and mounts of NFS, values of Rook's charts, and which disks are refused. No disk is touched: disks
-# are files, and what looks at them is a double where a real one would need a device.
+# stacks/storage: exports and mounts of NFS, a bucket's unit and key, values of Rook's charts, and which disks are refused. No
+# disk is touched: disks are files, and what looks at them is a double where a real one would need a device.
 . "$(dirname "$0")/../lib/tap.sh"
 need jq dash
 . "$SRC/tests/stacks/addons.sh"
@@ -22,6 +22,53 @@ Options=vers=4.2,hard,noatime,_netdev" "a mount unit, by the server's address"
 if have systemd-analyze; then ok "systemd: the unit is right" sh -c "systemd-analyze verify '$TMP/srv-nanopod.mount' 2>&1 | { ! grep -i 'srv-nanopod.*\(unknown\|invalid\|fail\|error\)'; }"; else skip "'systemd-analyze' is not installed"; fi
 is "$(addon storage mount mount_unit S_mount=/home/all-users)" 'home-all\x2dusers.mount' "named as systemd wants it"
 is "$(addon storage mount mount_line 'S_mount=/srv/a b')" '10.0.0.1:/srv/nanopod /srv/a\040b nfs4 vers=4.2,hard,noatime,_netdev,nofail 0 0' "a line of fstab without systemd"
+# What is mounted at its place: another's, its own, or its own of a server that had another address.
+printf '/dev/sda1 / ext4 defaults 0 1\n# nanopod storage begin\n10.9.9.9:/old %s nfs4 hard 0 0\n# nanopod storage end\n' "$TMP/nfs" >"$TMP/fstab"
+mkdir "$TMP/nfs"
+nfs() (
+	dash() { unshare -m --propagation private dash "$@"; }
+	addon storage mount "mount -t tmpfs $1 '$TMP/nfs' && mount --bind '$TMP/fstab' /etc/fstab || exit
+		np_systemd() { return 1; }; NP_MODE=apply; storage_free mount_ours && echo begins; undo; mountpoint -q '$TMP/nfs' && echo stays" "S_mount=$TMP/nfs" | tr '\n' ' '
+)
+if unshare -m true 2>/dev/null; then
+	is "$(nfs theirs)" "stays " "what another has mounted there stays, and nothing is mounted over it"
+	like "$(addon_records)" "'$TMP/nfs' has another file system mounted" "which is said"
+	is "$(nfs 10.0.0.1:/srv/nanopod) $(nfs 10.9.9.9:/old)" "begins  begins " "its own goes, also of a server that had another address"
+else
+	skip "mounts need root"
+fi
+
+# ---- S3 ----
+s3() { addon storage s3 "$1" S_kind=s3 S_bucket=train S_credentials=/x "S_endpoint=http://10.0.0.9:9000" "${@:2}"; }
+s3 s3_unit S_mount=/srv/bucket >"$TMP/nanopod-s3.service"
+like "$(cat "$TMP/nanopod-s3.service")" '^ExecStart=/usr/bin/s3fs train /srv/bucket -f -o passwd_file=/etc/nanopod-s3.key,fsname=nanopod-s3,subtype=s3fs,allow_other,mp_umask=0022,endpoint=us-east-1,.*,url=http://10.0.0.9:9000,use_path_request_style$' "a bucket is mounted by a service, which reads its key from a file"
+like "$(cat "$TMP/nanopod-s3.service")" 'kill -0 ..MAINPID' "and ends at once where s3fs does"
+# What the unit runs before and after s3fs, with somebody else's mount, and with its own.
+off() { s3 s3_unit "S_mount=$TMP/bucket" | sed -n "s/^Exec$1=-\{0,1\}//p" | sed 's/\$\$/$/g'; }
+mkdir "$TMP/bucket"
+mounted() {
+	unshare -m --propagation private sh -c "mount -t tmpfs $1 '$TMP/bucket' || exit
+		($(off StartPre)) >/dev/null; echo begins=\$?; ($(off StopPost)); mountpoint -q '$TMP/bucket'; echo mounted=\$?" 2>&1 | tr '\n' ' '
+}
+if unshare -m true 2>/dev/null; then
+	is "$(mounted theirs)" "begins=1 mounted=0 " "what another has mounted there stays, and the bucket is not mounted over it"
+	is "$(mounted nanopod-s3)" "begins=0 mounted=32 " "what it left there itself goes"
+else
+	skip "mounts need root"
+fi
+printf '# mine\nAKIA1:se/cr+et=\n' >"$TMP/plain"
+printf '[other]\r\naws_access_key_id=x\naws_secret_access_key=y\n[default]\n aws_access_key_id = AKIA2\n aws_secret_access_key = a+b/c=\n' >"$TMP/aws"
+printf '[one]\naws_access_key_id=AKIA3\naws_secret_access_key=z\n[two]\naws_access_key_id=x\naws_secret_access_key=y\n' >"$TMP/named"
+printf 'nothing of the kind\n' >"$TMP/none"
+is "$(for f in plain aws named none; do s3 "s3_key $TMP/$f"; done)" 'AKIA1:se/cr+et=
+AKIA2:a+b/c=
+AKIA3:z' "a key in either form; the default profile, else the first"
+refused() { s3 s3_fits "$1" >/dev/null && return 1; addon_records | sed -n 's/^NP.cause.//p'; }
+is "$(refused S_bucket=)" "the setting 'storage.bucket' is missing: which bucket?" "without a bucket it is refused"
+is "$(refused S_credentials=)" "the setting 'storage.credentials' is missing: a file with the key of the bucket" "without a key, too"
+is "$(refused S_endpoint=s3.example.com)" "'s3.example.com' is not the URL of an S3 server" "and an endpoint that is no URL"
+is "$(refused S_s3fs=passwd_file=/root/x)" "the setting 's3fs' must not say the key, or the URL" "the key has one place"
+like "$(refused 'S_region=a b')$(refused 'S_mount=/srv/a b')$(refused 'S_bucket=a b')" "take letters.*mount point of S3.*not the name of a bucket" "nothing that a unit would part into words"
 
 # ---- Disks ----
 D1=/dev/disk/by-id/nvme-A D2=/dev/disk/by-id/nvme-B

@@ -3,7 +3,7 @@
 
 # lib/base.
 unit_tests_base = tests/unit/base64 tests/unit/buf tests/unit/door tests/unit/file tests/unit/keccak tests/unit/loop \
-	tests/unit/str tests/unit/table
+	tests/unit/secret tests/unit/str tests/unit/table
 check_PROGRAMS += $(unit_tests_base)
 TESTS += $(unit_tests_base)
 tests_unit_base64_LDADD = libbase.la
@@ -12,6 +12,7 @@ tests_unit_door_LDADD = libbase.la
 tests_unit_file_LDADD = libbase.la
 tests_unit_keccak_LDADD = libbase.la
 tests_unit_loop_LDADD = libbase.la
+tests_unit_secret_LDADD = libbase.la
 tests_unit_str_LDADD = libbase.la
 tests_unit_table_LDADD = libbase.la
 
@@ -89,7 +90,7 @@ unit_tests_marketd = tests/unit/marketd/chain tests/unit/marketd/cursor tests/un
 	tests/unit/marketd/route tests/unit/marketd/schema tests/unit/marketd/spool \
 	tests/unit/marketd/store tests/unit/marketd/storefault \
 	tests/unit/marketd/storetorn \
-	tests/unit/marketd/uri tests/unit/marketd/usagememory tests/unit/marketd/watch \
+	tests/unit/marketd/transfers tests/unit/marketd/uri tests/unit/marketd/usagememory tests/unit/marketd/watch \
 	tests/unit/marketd/watchhold
 check_PROGRAMS += $(unit_tests_marketd)
 TESTS += $(unit_tests_marketd)
@@ -142,6 +143,9 @@ tests_unit_marketd_storetorn_SOURCES = tests/unit/marketd/storetorn.c tests/unit
 tests_unit_marketd_storetorn_LDADD = libstore.la libengine.la libmarket.la libbase.la $(SQLITE_LIBS)
 tests_unit_marketd_uri_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_uri_LDADD = libmarketd.la
+tests_unit_marketd_transfers_SOURCES = tests/unit/marketd/transfers.c tests/unit/marketd/watchmarket.h
+tests_unit_marketd_transfers_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_marketd_transfers_LDADD = libmarketd.la
 tests_unit_marketd_usagememory_SOURCES = tests/unit/marketd/usagememory.c tests/unit/marketd/watchmarket.h
 tests_unit_marketd_usagememory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_marketd_usagememory_LDADD = libmarketd.la
@@ -161,7 +165,8 @@ unit_tests_agentd = tests/unit/agentd/archive tests/unit/agentd/bom tests/unit/a
 	tests/unit/agentd/net tests/unit/agentd/nvml tests/unit/agentd/opencl tests/unit/agentd/opening \
 	tests/unit/agentd/power tests/unit/agentd/qmp tests/unit/agentd/reconcile tests/unit/agentd/room \
 	tests/unit/agentd/sharecheck tests/unit/agentd/spawn tests/unit/agentd/throttle tests/unit/agentd/uplink \
-	tests/unit/agentd/verifier tests/unit/agentd/verify tests/unit/agentd/vfio
+	tests/unit/agentd/verifier tests/unit/agentd/verify tests/unit/agentd/vfio \
+	tests/unit/agentd/volumes tests/unit/agentd/volumefaults tests/unit/agentd/waits
 check_PROGRAMS += $(unit_tests_agentd)
 TESTS += $(unit_tests_agentd)
 EXTRA_DIST += $(wildcard $(srcdir)/tests/fixtures/cdi/*)
@@ -245,6 +250,19 @@ tests_unit_agentd_verify_SOURCES = tests/unit/agentd/verify.c tests/unit/agentd/
 tests_unit_agentd_verify_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_agentd_verify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=speed_round_trip -Wl,--wrap=gpuchild_run
 tests_unit_agentd_verify_LDADD = libinventory.la libmarket.la libbase.la $(JANSSON_LIBS)
+tests_unit_agentd_volumes_SOURCES = tests/unit/agentd/volumes.c tests/unit/agentd/volumetree.h
+tests_unit_agentd_volumes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_volumes_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=mount_file_busy -Wl,--wrap=mount_file_cut \
+	-Wl,--wrap=disk_room -Wl,--wrap=buf_read_file -Wl,--wrap=file_replace
+tests_unit_agentd_volumes_LDADD = libagent.la $(JANSSON_LIBS)
+tests_unit_agentd_waits_SOURCES = tests/unit/agentd/waits.c
+tests_unit_agentd_waits_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_agentd_waits_LDADD = libagent.la $(JANSSON_LIBS)
+tests_unit_agentd_volumefaults_SOURCES = tests/unit/agentd/volumefaults.c tests/unit/agentd/volumetree.h
+tests_unit_agentd_volumefaults_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=mount_file_busy -Wl,--wrap=mount_file_cut \
+	-Wl,--wrap=rename -Wl,--wrap=mkdir -Wl,--wrap=rmdir -Wl,--wrap=unlink -Wl,--wrap=unlinkat \
+	-Wl,--wrap=ftruncate -Wl,--wrap=fallocate -Wl,--wrap=spawn_run -Wl,--wrap=buf_read_file -Wl,--wrap=stat
+tests_unit_agentd_volumefaults_LDADD = libdriverns.la libos.la libbase.la $(JANSSON_LIBS)
 # What these open as they run.
 EXTRA_tests_unit_agentd_gpushare_DEPENDENCIES = tests/lib/fakenvml.la
 EXTRA_tests_unit_agentd_gpuslicefaults_DEPENDENCIES = tests/lib/fakenvml.la

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanopod admin: commands for a market's operator. Sellers use those about hosts too. */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/frame/cell.h"
 #include "cli/cmd/admin/admin.h"
+#include "cli/cmd/money/debt.h"
 #include "cli/frame/print.h"
 #include "cli/frame/remember.h"
 #include "cli/trade/rows_list.h"
 #include "cli/trade/scopes.h"
-#include "cli/frame/value.h"
 #include "market/money.h"
 
 enum { BODY_MAX = 64 * 1024 };
@@ -19,13 +18,14 @@ enum { BODY_MAX = 64 * 1024 };
 
 static const struct column account_columns[] = {
 	{ "account", COLUMN_ID, "its name" },
-	{ "id", 0, "its id" },
+	{ "id", COLUMN_MINOR, "its id" },
 	{ "state", COLUMN_STATE, "open or suspended" },
 	{ "available", COLUMN_RIGHT, "money that may be spent" },
 	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
 	{ "held", COLUMN_RIGHT | COLUMN_WIDE, "reserved for open orders" },
 	{ "escrow", COLUMN_RIGHT | COLUMN_WIDE, "paid for leases, not yet used" },
-	{ "floor", COLUMN_RIGHT, "lowest value of 'available'" },
+	{ "floor", COLUMN_RIGHT | COLUMN_MINOR, "lowest value of 'available'" },
+	DEBT_COLUMNS(0),
 	{ "created", COLUMN_WIDE, "when it was created" },
 	{ 0 },
 };
@@ -34,19 +34,23 @@ static int add_account(void *arg, struct doc *d, long at, struct fail *f)
 {
 	struct listing *l = arg;
 	struct model_account a;
+	struct model_debt debt;
+	struct debt_cells owed;
 	char free_text[CELL_TEXT], micros[CELL_TEXT], held[CELL_TEXT], escrow[CELL_TEXT], low[CELL_TEXT],
 		made[CELL_TEXT];
 	int rc = wire_account(d, at, &a, f);
 
-	if (!rc)
-		listing_name(l, REMEMBER_ACCOUNTS, a.name);
-	if (!rc)
-		rows_add(l->rows,
-			(const char *[]){ a.name, a.id, a.state, cell_money(l->np, a.balance.available, free_text),
-				cell_micros(a.balance.available, micros), cell_money(l->np, a.balance.held, held),
-				cell_money(l->np, a.balance.escrow, escrow), cell_money(l->np, a.balance.floor, low),
-				cell_time(l->np, a.created_at, made) });
-	return rc;
+	rc = rc ? rc : wire_debt(d, at, &debt, f);
+	if (rc)
+		return rc;
+	listing_name(l, REMEMBER_ACCOUNTS, a.name);
+	debt_fill(l->np, &debt, &owed);
+	rows_add(l->rows,
+		(const char *[]){ a.name, a.id, a.state, cell_money(l->np, a.balance.available, free_text),
+			cell_micros(a.balance.available, micros), cell_money(l->np, a.balance.held, held),
+			cell_money(l->np, a.balance.escrow, escrow), cell_money(l->np, a.balance.floor, low),
+			owed.at[0], owed.at[1], owed.at[2], owed.at[3], cell_time(l->np, a.created_at, made) });
+	return 0;
 }
 
 static int account_list(struct nanopod *np, const struct options *o, char **words)
@@ -274,112 +278,6 @@ static int admin_token(struct nanopod *np, const struct options *o, char **words
 	return rc;
 }
 
-/* ---- Policy ---------------------------------------------------------------------------- */
-
-static const struct column policy_columns[] = {
-	{ "setting", COLUMN_ID, "its name" },
-	{ "value", COLUMN_RIGHT | COLUMN_RAW, "value in force" },
-	{ "meaning", COLUMN_TEXT, "meaning" },
-	{ 0 },
-};
-
-static const struct {
-	const char *name, *meaning;
-	size_t at;
-	long min, max;
-} policies[] = {
-	{ "fee_bps", "fee of the market on what a seller gets, in hundredths of a percent",
-		offsetof(struct model_policy, fee_bps), 0, 10000 },
-	{ "release_bps", "refund of the unused part on release, in hundredths of a percent",
-		offsetof(struct model_policy, release_bps), 0, 10000 },
-	{ "settle_minutes", "how often a running lease pays its seller", offsetof(struct model_policy, settle_minutes),
-		1, 525600 },
-	{ "notice_minutes", "notice before an interruptible lease ends; at least 2",
-		offsetof(struct model_policy, notice_minutes), 0, 1440 },
-	{ "drain_notice_minutes", "notice before a seller who drains a host ends what is sold",
-		offsetof(struct model_policy, drain_notice_minutes), 1, 43200 },
-};
-
-enum { POLICIES = sizeof policies / sizeof *policies };
-
-static int admin_put_policy(struct nanopod *np, char **words, struct buf *body)
-{
-	struct json j = json_to(body);
-
-	json_begin_object(&j, NULL);
-	for (; *words; words++) {
-		size_t len = strcspn(*words, "="), i = 0;
-		struct fail why = { 0 };
-		long n;
-
-		while (i < POLICIES && (strlen(policies[i].name) != len || strncmp(policies[i].name, *words, len) != 0))
-			i++;
-		if (i == POLICIES || !(*words)[len])
-			return print_fail(np, STATUS_USAGE, "write fee_bps=100; 'nanopod admin policy' shows the names",
-				"cannot understand '%.60s'", *words);
-		if (value_int(*words + len + 1, policies[i].min, policies[i].max, &n, &why))
-			return print_fail(np, STATUS_USAGE, NULL, "cannot set '%s': %s", policies[i].name, why.text);
-		json_int(&j, policies[i].name, n);
-	}
-	json_end(&j);
-	if (j.error)
-		command_nomem();
-	return 0;
-}
-
-static int show_policy(struct market_link *m, const struct options *o)
-{
-	struct model_policy p;
-	struct rows *r;
-	int rc;
-
-	if (wire_policy(m->doc, WIRE_WHOLE, &p, &m->fail))
-		return market_fail(m, "cannot show the policy");
-	r = rows_new(m->np, o, policy_columns, &rc);
-	if (!r)
-		return rc;
-	for (size_t i = 0; i < POLICIES; i++) {
-		int64_t value;
-		char text[CELL_TEXT];
-
-		memcpy(&value, (const char *)&p + policies[i].at, sizeof value);
-		rows_add(r, (const char *[]){ policies[i].name, cell_int(value, text), policies[i].meaning });
-	}
-	return rows_end(r);
-}
-
-static int policy_set(struct nanopod *np, const struct options *o, char **words)
-{
-	struct market_link *m = NULL;
-	struct buf body;
-	int rc;
-
-	buf_init(&body, BODY_MAX);
-	rc = admin_put_policy(np, words, &body);
-	rc = rc ? rc : admin_begin(np, o, &m);
-	if (!rc)
-		rc = market_send(m, "PUT", "/np/v1/policy", &body, NULL) ? market_fail(m, "cannot change the policy")
-									 : show_policy(m, o);
-	buf_release(&body);
-	market_sign_out(m);
-	return rc;
-}
-
-static int admin_policy(struct nanopod *np, const struct options *o, char **words)
-{
-	struct market_link *m;
-	int rc;
-
-	(void)words;
-	if (!rows_check(np, o, policy_columns, &rc))
-		return rc;
-	rc = admin_begin(np, o, &m);
-	if (!rc)
-		rc = market_get(m, "/np/v1/policy") ? market_fail(m, "cannot show the policy") : show_policy(m, o);
-	market_sign_out(m);
-	return rc;
-}
-
 /* ---- The command ----------------------------------------------------------------------- */
 
 static const struct action actions[] = {
@@ -410,14 +308,22 @@ static const struct action actions[] = {
 	{ "grant list", "[--account ACCOUNT]", 0, 0, admin_grant_list },
 	{ "grant add", "ACCOUNT NAME AMOUNT --sponsor ACCOUNT [--until TIME]", 3, 3, admin_grant_add },
 	{ "grant end", "ID...", 1, 100, admin_grant_end },
+	{ "plan list", "", 0, 0, admin_plan_list },
+	{ "plan create", "NAME --fee AMOUNT --seller ACCOUNT [--included AMOUNT] [--type ALIAS]", 1, 1,
+		admin_plan_create },
+	{ "plan set", "NAME [--fee AMOUNT] [--included AMOUNT] [--plan-state open|closed]", 1, 1, admin_plan_set },
 	{ "payment list", "[--account ACCOUNT]", 0, 0, admin_payment_list },
 	{ "payment claim", "PAYMENT ACCOUNT", 2, 2, admin_payment_claim },
 	{ "payment dismiss", "PAYMENT", 1, 1, admin_payment_dismiss },
+	{ "payout list", "[--account ACCOUNT]", 0, 0, admin_payout_list },
+	{ "payout paid", "ID [REFERENCE] [--already-sent]", 1, 2, admin_payout_paid },
+	{ "payout cancel", "ID", 1, 1, admin_payout_cancel },
+	{ "payout failed", "ID --reason TEXT", 1, 1, admin_payout_failed },
 	{ "facts", "ACCOUNT [NAME=VALUE]... [--until TIME]", 1, 65, admin_facts },
 	{ "reputation", "ACCOUNT... --commits SOURCE [--until TIME] [--dry-run]", 1, 1000, admin_reputation },
 	{ "meter check", "--to RECEIVER [--from TIME]", 0, 0, admin_meter_check },
 	{ "meter", "--to RECEIVER [--watch] [--from TIME | --from-file SPOOL]", 0, 0, admin_meter },
-	{ "policy set", "KEY=VALUE...", 1, 100, policy_set },
+	{ "policy set", "KEY=VALUE...", 1, 100, admin_policy_set },
 	{ "policy", "", 0, 0, admin_policy },
 	{ 0 },
 };
@@ -436,7 +342,7 @@ static int admin_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "account", 0, OPTION_STRING, "ACCOUNT", .complete = COMPLETE_ACCOUNT,
 		.help = "host, offer: account that owns the hosts, for the operator; token list, grant list, "
-			"payment list: this one alone; announce: account that reads it, default: all do" },
+			"payment list, payout list: this one alone; announce: account that reads it, default: all do" },
 	{ "floor", 0, OPTION_STRING, "AMOUNT", .help = "account: how far below zero the balance may go" },
 	{ "beneficiary", 0, OPTION_STRING, "ACCOUNT",
 		.help = "account add: beneficiary; accounts with the same one never trade with each other" },
@@ -453,7 +359,8 @@ static const struct option options[] = {
 			"floor.CHECK, "
 			"verify_hours, recheck_percent; repeatable" },
 	{ "alias", 0, OPTION_STRING, "NEW", .help = "sku set: new alias" },
-	{ "type", 't', OPTION_STRING, "ALIAS", .complete = COMPLETE_TYPE, .help = "host add: type of its nodes" },
+	{ "type", 't', OPTION_STRING, "ALIAS", .complete = COMPLETE_TYPE,
+		.help = "host add: type of its nodes; plan create: type that it pays; default: all" },
 	{ "from", 0, OPTION_STRING, "TIME",
 		.help = "host add, offer, announce: start; default: now; meter: first usage to send, if nothing "
 			"was sent before; default: all; meter check: default: this month" },
@@ -465,17 +372,27 @@ static const struct option options[] = {
 			"default: 90 days" },
 	{ "sponsor", 0, OPTION_STRING, "ACCOUNT", .complete = COMPLETE_ACCOUNT,
 		.help = "grant add: account that pays" },
+	{ "fee", 0, OPTION_STRING, "AMOUNT", .help = "plan: what it costs a month" },
+	{ "seller", 0, OPTION_STRING, "ACCOUNT", .complete = COMPLETE_ACCOUNT,
+		.help = "plan create: account that gets the fee and pays what is included" },
+	{ "included", 0, OPTION_STRING, "AMOUNT", .help = "plan: node time that it pays a month; default: none" },
+	{ "rates", 0, OPTION_STRING, "AMOUNT",
+		.help = "plan: what it pays a month, beyond that, of prices that the policy lowers" },
+	{ "plan-state", 0, OPTION_ENUM, .values = "open|closed", .complete = COMPLETE_VALUES,
+		.help = "plan: closed: it takes no new subscriptions" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer: unit of PRICE per hour" },
 	{ "severity", 0, OPTION_ENUM, .values = "info|warning|critical", .fallback = "info",
 		.complete = COMPLETE_VALUES, .help = "announce: how grave it is" },
 	{ "reason", 0, OPTION_STRING, "TEXT",
-		.help = "host down: why; its buyers see it; credit, refund, account suspend, open, set: why; the "
-			"account sees it" },
+		.help = "host down: why; its buyers see it; credit, refund, payout failed, account suspend, "
+			"open, set: why; the account sees it" },
 	{ "yes", 'y', OPTION_FLAG, .help = "host down: do not ask; the plan is still printed" },
 	{ "commits", 0, OPTION_LIST, "SOURCE",
 		.help = "reputation: a clone, or JSON Lines of 'perceval git'; - is standard input; repeatable",
 		.complete = COMPLETE_FILE },
+	{ "already-sent", 0, OPTION_FLAG,
+		.help = "payout paid: sent before the account owed, was suspended or cancelled it" },
 	{ "dry-run", 0, OPTION_FLAG, .help = "host down: print only the plan; reputation: write nothing down" },
 	{ "to", 0, OPTION_STRING, "RECEIVER", .help = "meter: lago:URL, or file:PATH for JSON Lines" },
 	{ "key-file", 0, OPTION_STRING, "FILE", .complete = COMPLETE_FILE,
@@ -506,6 +423,8 @@ static const struct example examples[] = {
 		"what all accounts read: in ls and buy once, in alerts, on the page" },
 	{ "nanopod admin grant add alice study 500 --sponsor university",
 		"money of one account pays for another, where the policy says so" },
+	{ "nanopod admin plan create pro --fee 49 --included 60 --seller shop",
+		"49 dollars a month pay 60 of node time" },
 	{ "nanopod admin facts alice reputation_score=72 groups=student", "what the policy knows of her" },
 	{ "nanopod admin reputation alice --commits /srv/git/project", "score her commits in a clone" },
 	{ "nanopod admin meter --to lago:https://api.getlago.com --key-file lago.key --watch",
@@ -531,7 +450,9 @@ static const struct completion admin_completions[] = {
 	{ "announce", COMPLETE_VALUES, "list|end", false },
 	{ "grant", COMPLETE_VALUES, "list|add|end", false },
 	{ "grant add", COMPLETE_ACCOUNT, NULL, false },
+	{ "plan", COMPLETE_VALUES, "list|create|set", false },
 	{ "payment", COMPLETE_VALUES, "list|claim", false },
+	{ "payout", COMPLETE_VALUES, "list|paid|cancel|failed", false },
 	{ "facts", COMPLETE_ACCOUNT, NULL, false },
 	{ "reputation", COMPLETE_ACCOUNT, NULL, true },
 	{ "meter", COMPLETE_VALUES, "check", false },
@@ -554,7 +475,9 @@ const struct command cmd_admin = {
 		      "offer     HOST PRICE: sell a host's time\n"
 		      "announce  TEXT: say something to all accounts, or to one; list, end\n"
 		      "grant     list, add, end: an account's money that pays for another's buys\n"
+		      "plan      list, create, set: what accounts can pay a month, and what that pays for\n"
 		      "payment   list: what a payment service took; claim PAYMENT ACCOUNT: whose it is\n"
+		      "payout    list: what accounts ask to be paid out; paid, cancel, failed ID\n"
 		      "facts     ACCOUNT [NAME=VALUE...]: what the market's policy knows of an account\n"
 		      "reputation ACCOUNT...: score accounts by their commits\n"
 		      "meter     send what was used and paid to Lago or a file, once each; check: compare\n"
@@ -569,9 +492,10 @@ const struct command cmd_admin = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values =
-		"overview|account|credit|refund|token|sku|host|offer|announce|grant|payment|facts|reputation|meter|"
-		"policy",
+	.first_values = "overview|account|credit|refund|token|sku|host|offer|announce|grant|plan|payment|payout|"
+			"facts|"
+			"reputation|meter|"
+			"policy",
 	.completions = admin_completions,
 	.run = admin_command,
 };

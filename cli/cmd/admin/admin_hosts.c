@@ -150,19 +150,19 @@ static int plan_down(struct market_link *m, const struct options *o, const char 
 	plan_add(&p, "then", "'nanopod admin host up %s'", host);
 	plan_show(m->np, &p);
 	plan_release(&p);
-	return option_given(o, "dry-run") || explain ? 0 : plan_agree(m->np, o, "Mark it as down?");
+	return plan_agree(m->np, o, "Mark it as down?");
 }
 
 int admin_host_down(struct nanopod *np, const struct options *o, char **words)
 {
 	struct market_link *m = NULL;
-	int rc = option_given(o, "dry-run") ? 0 : plan_can_ask(np, o);
+	int rc = plan_can_ask(np, o);
 
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (rc)
 		return rc;
 	rc = plan_down(m, o, words[0]);
-	if (!rc && !option_given(o, "dry-run"))
+	if (!rc)
 		rc = set_down(m, o, words[0], true);
 	market_sign_out(m);
 	return rc;

@@ -59,7 +59,9 @@ static int autoscale_begin(struct autoscale *a)
 	a->w.nodes = calloc(SCALE_NODES, sizeof *a->w.nodes);
 	a->jobs = calloc(SCALE_JOBS, sizeof *a->jobs);
 	a->seen = calloc(SCALE_NODES, sizeof *a->seen);
-	if (!a->w.nodes || !a->jobs || !a->seen)
+	a->moves = calloc(SCALE_MOVES, sizeof *a->moves);
+	a->rooms = calloc(SCALE_NODES, sizeof *a->rooms);
+	if (!a->w.nodes || !a->jobs || !a->seen || !a->moves || !a->rooms)
 		command_nomem();
 	rc = option_given(a->o, "dry-run") ? STATUS_OK : autoscale_lock(a);
 	if (!rc)
@@ -84,6 +86,8 @@ static void autoscale_end(struct autoscale *a)
 	free(a->w.nodes);
 	free(a->jobs);
 	free(a->seen);
+	free(a->moves);
+	free(a->rooms);
 	free(a);
 }
 
@@ -108,7 +112,7 @@ static void autoscale_show(struct autoscale *a)
 			autoscale_say(a, false, "would %s %s: %s", scale_verb(s->verb), a->w.nodes[s->node].name,
 				s->why);
 	}
-	if (!a->plan.count && !*a->plan.blocked)
+	if (!a->silent && !a->plan.count && !*a->plan.blocked)
 		autoscale_say(a, false, "nothing to do: %" PRId64 " nodes, %zu %ss wait", scale_alive(&a->w),
 			a->job_count, a->manager->work);
 }
@@ -120,9 +124,10 @@ static int autoscale_round(struct autoscale *a)
 	(void)autoscale_joined(a, false);
 	status = autoscale_look(a);
 	if (!status) {
-		for (size_t i = 0; i < a->w.need.unfit; i++)
+		for (size_t i = 0; !a->silent && i < a->w.need.unfit; i++)
 			autoscale_say(a, true, "%s", a->w.need.why[i]);
 		scale_decide(&a->w, &a->plan);
+		status = a->silent;
 		if (*a->plan.blocked)
 			autoscale_say(a, true, "cannot buy a node now: %s", a->plan.blocked);
 		if (option_given(a->o, "dry-run"))
@@ -130,7 +135,7 @@ static int autoscale_round(struct autoscale *a)
 		else
 			autoscale_act(a);
 	}
-	if (!status && !option_given(a->o, "dry-run"))
+	if ((!status || status == a->silent) && !option_given(a->o, "dry-run"))
 		autoscale_seen_write(a);
 	autoscale_forget(a);
 	autoscale_said(a);
@@ -176,7 +181,11 @@ static int autoscale_go(struct autoscale *a)
 	for (;;) {
 		status = autoscale_round(a);
 		over = once || status == STATUS_USAGE || status == STATUS_DENIED || status == STATUS_NOTFOUND;
-		stopped = over ? autoscale_once(a, &number) : autoscale_rest(a, every, &number);
+		/* A call to the market that a signal ends reads it. */
+		stopped = signals_asked() > 0;
+		number = status == STATUS_TERM ? SIGTERM : stopped ? signals_next() : 0;
+		if (!stopped)
+			stopped = over ? autoscale_once(a, &number) : autoscale_rest(a, every, &number);
 		if (over && !stopped)
 			return status;
 		if (stopped)

@@ -63,11 +63,16 @@ struct autoscale {
 	char last[64];                  /* the newest order of those that w.spent counts */
 	bool unfinished;                /* a purchase was cut off */
 	bool holds;                     /* since is open */
+	int silent;                     /* an exit status: Slurm or Kubernetes cannot be asked */
+	int64_t gaps[SCALE_GAPS];       /* seconds between the last looks of a timer, this one first; 0: none */
 	struct scale_world w;
 	struct scale_job *jobs;
 	size_t job_count;
 	int64_t others, others_free; /* workers that are not bought by it */
-	struct scale_refusals refused;
+	struct scale_move *moves;
+	struct scale_shape *rooms;
+	struct scale_refusals refused, moved;
+	struct scale_lost lost;
 	struct scale_plan plan;
 	struct scale_seen *seen;
 	size_t seen_count;
@@ -117,13 +122,18 @@ bool autoscale_call_over(struct agentd_going *going, bool wait, int *status, cha
 int autoscale_look(struct autoscale *a);
 /* Asks these nodes (indexes of a->w.nodes) who uses them. */
 void autoscale_ask_quiet(struct autoscale *a, const size_t *which, size_t count);
+/* Whether it is the name of a node that this cluster bought. */
+bool autoscale_owns(const struct autoscale *a, const char *node);
+void autoscale_forget(struct autoscale *a);
+
+/* ---- autoscale_money.c ------------------------------------------------------------------------- */
+
 /* What was bought for the reservation since the budget began: a->w.spent. 0, or an exit status, said. */
 int autoscale_spent(struct autoscale *a);
 /* What one more node costs: a->w.price, a->best. */
 int autoscale_ask_price(struct autoscale *a);
-/* Whether it is the name of a node that this cluster bought. */
-bool autoscale_owns(const struct autoscale *a, const char *node);
-void autoscale_forget(struct autoscale *a);
+/* Both, where a step may need them. */
+int autoscale_money(struct autoscale *a);
 
 /* ---- autoscale_seen.c -------------------------------------------------------------------------- */
 
@@ -131,6 +141,8 @@ struct scale_seen *autoscale_seen(struct autoscale *a, const char *id);
 /* What an earlier loop wrote not long ago. */
 void autoscale_seen_read(struct autoscale *a);
 void autoscale_seen_write(const struct autoscale *a);
+/* What ends then was extended. */
+void autoscale_seen_extended(struct autoscale *a, int64_t end);
 
 /* ---- autoscale_join.c -------------------------------------------------------------------------- */
 

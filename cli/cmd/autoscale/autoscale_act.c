@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -185,6 +186,15 @@ static void act_drain(struct autoscale *a, const struct scale_step *s)
 		autoscale_say(a, true, "cannot drain %s: %s", n->name, answer);
 }
 
+static void act_let_end(struct autoscale *a, const struct scale_step *s)
+{
+	const struct scale_node *n = &a->w.nodes[s->node];
+
+	if (n->place == SCALE_SERVES && !n->drained)
+		act_drain(a, s);
+	autoscale_say(a, true, "%s is not extended, and ends with its time: %s", n->name, s->why);
+}
+
 /* The budget does not cover what ends then: no job may begin that would be cut off. */
 static void act_drain_end(struct autoscale *a, int64_t end)
 {
@@ -223,7 +233,7 @@ static bool act_on(struct autoscale *a, const char *verb, const bool *which, boo
 static void act_hold(struct autoscale *a, bool *which)
 {
 	size_t asked[SCALE_NODES], count = 0;
-	bool ours[SCALE_NODES + 1] = { false };
+	bool ours[SCALE_STEPS] = { false };
 	char answer[SCALE_TEXT];
 
 	for (size_t i = 0; i < a->plan.count; i++) {
@@ -244,7 +254,9 @@ static void act_hold(struct autoscale *a, bool *which)
 	for (size_t i = 0; i < a->plan.count; i++) {
 		struct scale_node *n = &a->w.nodes[a->plan.steps[i].node];
 
-		if (!which[i] || !*n->used || (n->place != SCALE_SERVES && n->blind))
+		if (!which[i] || !*n->used)
+			continue;
+		if (n->blind && (n->place != SCALE_SERVES || a->plan.steps[i].verb == SCALE_LET_END))
 			continue;
 		which[i] = false;
 		autoscale_say(a, false, "%s stays: %s", n->name, n->used);
@@ -269,13 +281,15 @@ static bool act_release(struct autoscale *a, const struct scale_step *s)
 		autoscale_say(a, true, "cannot give %s back: %s", name, why);
 	else
 		autoscale_say(a, false, "gave %s back: %s", name, s->why);
+	if (!status)
+		scale_moved(&a->w, s->node, &a->moved, (int64_t)time(NULL));
 	return status == STATUS_OK;
 }
 
 /* Others that end with them are extended now. They stay members until no join goes on: then they are forgotten. */
 static void act_give_back_at_once(struct autoscale *a, int64_t end)
 {
-	bool which[SCALE_NODES + 1] = { false };
+	bool which[SCALE_STEPS] = { false };
 
 	for (size_t i = 0; i < a->plan.count; i++)
 		which[i] = scale_at_once(&a->w, &a->plan, i, end);
@@ -287,7 +301,7 @@ static void act_give_back_at_once(struct autoscale *a, int64_t end)
 
 static void act_give_back(struct autoscale *a)
 {
-	bool all[SCALE_NODES + 1] = { false }, which[SCALE_NODES + 1] = { false };
+	bool all[SCALE_STEPS] = { false }, which[SCALE_STEPS] = { false };
 	char why[SCALE_TEXT] = "";
 	struct buf hosts;
 
@@ -319,7 +333,7 @@ static void act_give_back(struct autoscale *a)
 
 static void act_forget(struct autoscale *a)
 {
-	bool which[SCALE_NODES + 1] = { false };
+	bool which[SCALE_STEPS] = { false };
 	char why[SCALE_TEXT] = "";
 	struct buf hosts;
 
@@ -370,6 +384,7 @@ static void act_extend(struct autoscale *a, const struct scale_step *s, int64_t 
 		act_drain_end(a, n->end);
 	if (rc)
 		return;
+	autoscale_seen_extended(a, n->end);
 	if (!autoscale_spent(a))
 		print_note(a->np, "extended %s, and what ends with it, for %s: %s", n->name,
 			money_cents(a->w.spent - spent, cost), s->why);
@@ -421,6 +436,8 @@ void autoscale_act(struct autoscale *a)
 			act_buy(a, s);
 		} else if (s->verb == SCALE_DRAIN) {
 			act_drain(a, s);
+		} else if (s->verb == SCALE_LET_END) {
+			act_let_end(a, s);
 		}
 	}
 	if (!signals_asked())

@@ -82,8 +82,12 @@ bool autoscale_joined(struct autoscale *a, bool wait)
 		return false;
 	if (status)
 		join_failed(a, j->late ? "it took too long" : why);
-	for (size_t i = 0; !status && i < j->count; i++)
+	for (size_t i = 0; !status && i < j->count; i++) {
+		struct scale_seen *s = autoscale_seen(a, j->nodes[i].id);
+
+		s->joined_ms = s->joined_ms ? s->joined_ms : clock_ms();
 		autoscale_say(a, false, "%s joined '%s': %s", j->nodes[i].name, a->cluster, j->nodes[i].why);
+	}
 	join_clear(a);
 	return true;
 }

@@ -12,12 +12,9 @@
 #include "cli/frame/print.h"
 #include "cli/frame/value.h"
 #include "cli/nodes/node.h"
-#include "cli/trade/order_status.h"
-#include "cli/trade/quote.h"
-#include "cli/trade/window.h"
 #include "market/money.h"
 
-enum { LOOK_OUTPUT = 8 << 20, LOOK_LEAD_MOST = 600, LOOK_PATIENCE_MS = 15 * 60 * 1000, LOOK_MB = 1 << 20 };
+enum { LOOK_OUTPUT = 8 << 20, LOOK_PATIENCE_MS = 15 * 60 * 1000, LOOK_MB = 1 << 20 };
 
 static const struct autoscale_manager managers[] = {
 	{ "slurm", "Slurm", "controller", "job", true, false },
@@ -89,13 +86,15 @@ static int look_shape(struct autoscale *a, const struct cluster_autoscale *s)
 
 static void look_limits(struct autoscale *a, const struct cluster_autoscale *s)
 {
-	int64_t ahead = s->ahead_ms / 1000;
+	bool once = option_given(a->o, "once") || option_given(a->o, "dry-run");
+	int64_t every = once ? scale_gap(a->gaps, option_ms(a->o, "every") / 1000) : 0;
 
 	a->w.limits.min = s->min;
 	a->w.limits.max = s->max;
 	a->w.limits.idle_ms = s->idle_ms;
 	a->w.limits.patience_ms = LOOK_PATIENCE_MS;
-	a->w.limits.lead = ahead / 4 < LOOK_LEAD_MOST ? ahead / 4 : LOOK_LEAD_MOST;
+	a->w.limits.lead = scale_lead(s->ahead_ms / 1000, every);
+	a->w.limits.join_lead = scale_join_lead(s->ahead_ms / 1000, every);
 }
 
 static int look_file(struct autoscale *a)
@@ -241,28 +240,49 @@ static bool look_word(const char *text, const char *words)
 	return false;
 }
 
-/* "NAME|STATE|REASON", as sinfo says it. */
+/* "NAME|STATE|REASON", as sinfo says it; of Kubernetes what is free there, instead of a reason. */
 static void look_take_state(struct autoscale *a, char *line)
 {
 	const char *name = strsep(&line, "|"), *state = strsep(&line, "|");
+	struct scale_shape room;
 	bool known = state && look_word(state, "idle|mixed|alloc|comp|plan|drain|drng|resv|maint");
 	bool serves = known && !strchr(state, '*'); /* it answers */
 	bool drained = serves && look_word(state, "drain|drng");
 	bool busy = known && !look_word(state, "idle|drained|plan|maint|resv");
 
+	scale_room(line && a->manager->at_once ? line : "", &room);
 	for (size_t i = 0; i < a->w.count; i++) {
 		struct scale_node *n = &a->w.nodes[i];
 
 		if (strcasecmp(n->name, name) != 0) /* Kubernetes' are lower case */
 			continue;
+		n->room = room;
 		if (n->place == SCALE_UP && n->member && serves)
 			n->place = SCALE_SERVES;
 		n->drained = drained;
 		n->busy = busy;
 		return;
 	}
+	if (serves && !drained && a->w.room_count < SCALE_NODES)
+		a->rooms[a->w.room_count++] = room;
 	a->others += serves && !drained;
 	a->others_free += serves && !drained && !busy && !a->manager->at_once;
+}
+
+/* As a job, with the node that it runs on instead of a reason. What is too much keeps its node. */
+static void look_take_move(struct autoscale *a, char *line)
+{
+	const char *on = strrchr(line, '|');
+	size_t i = 0;
+
+	while (on && i < a->w.count && strcasecmp(a->w.nodes[i].name, on + 1) != 0)
+		i++;
+	if (!on || i == a->w.count)
+		return;
+	if (a->w.move_count < SCALE_MOVES && scale_job(line, &a->moves[a->w.move_count].job) == 0)
+		a->moves[a->w.move_count++].node = i;
+	else
+		a->w.nodes[i].busy = true;
 }
 
 static void look_take_line(struct autoscale *a, char *line)
@@ -271,14 +291,16 @@ static void look_take_line(struct autoscale *a, char *line)
 		a->job_count += scale_job(line + 4, &a->jobs[a->job_count]) == 0;
 	else if (str_starts(line, "node "))
 		look_take_state(a, line + 5);
+	else if (str_starts(line, "move "))
+		look_take_move(a, line + 5);
 	else if (str_starts(line, "warn "))
 		autoscale_say(a, true, "%.190s", line + 5);
 }
 
-static int look_jobs(struct autoscale *a)
+/* Asks one of them. */
+static int look_ask_jobs(struct autoscale *a, char *why)
 {
 	const struct pairs *set = &look_use(a)->settings;
-	char why[SCALE_TEXT];
 	struct autoscale_words w = { .count = 0 };
 	struct buf out;
 	bool whole = false;
@@ -286,12 +308,15 @@ static int look_jobs(struct autoscale *a)
 
 	a->job_count = 0;
 	a->others = a->others_free = 0;
+	a->w.move_count = a->w.room_count = 0;
+	a->w.moves = a->moves;
+	a->w.rooms = a->rooms;
 	if (!a->controller || !autoscale_words_manager(a, &w))
 		return print_fail(a->np, STATUS_FAILURE, NULL, "'%s' has no node that is asked for %ss", a->cluster,
 			a->manager->work);
 	autoscale_word(&w, "demand");
-	autoscale_word(&w, "%s", pairs_or(set, "labels.agents", ""));
-	autoscale_word(&w, "%s", pairs_or(set, "taints.agents", ""));
+	autoscale_word(&w, "%s", pairs_or(set, "labels_agents", ""));
+	autoscale_word(&w, "%s", pairs_or(set, "taints_agents", ""));
 	buf_init(&out, LOOK_OUTPUT);
 	status = autoscale_call(a, &w, &out, why);
 	for (char *rest = out.len ? out.data : NULL, *line; (line = strsep(&rest, "\n"));) {
@@ -299,10 +324,25 @@ static int look_jobs(struct autoscale *a)
 		look_take_line(a, line);
 	}
 	buf_release(&out);
-	if (!status && whole)
-		return STATUS_OK;
-	autoscale_say(a, true, "%s cannot be asked: %s", a->manager->name, *why ? why : "it does not answer");
-	return status ? status : STATUS_UNREACHABLE;
+	return status || whole ? status : STATUS_UNREACHABLE;
+}
+
+/* Of several servers any one that answers. */
+static int look_jobs(struct autoscale *a)
+{
+	const struct cluster *c = a->p.c;
+	const char *first = a->controller;
+	char why[SCALE_TEXT] = "";
+	int status = look_ask_jobs(a, why);
+
+	for (size_t i = 0; status && first && i < c->count; i++)
+		if (c->members[i] != first && cluster_has_role(look_use(a), i, a->manager->role)) {
+			a->controller = c->members[i];
+			status = look_ask_jobs(a, why);
+		}
+	if (status && first)
+		autoscale_say(a, true, "%s cannot be asked: %s", a->manager->name, *why ? why : "it does not answer");
+	return status;
 }
 
 /* ---- Who uses them ----------------------------------------------------------------------------- */
@@ -367,129 +407,33 @@ static void look_quiet(struct autoscale *a)
 /* For how long each has been where it is. */
 static void look_since(struct autoscale *a)
 {
-	int64_t now = clock_ms();
+	int64_t now = clock_ms(), wall = (int64_t)time(NULL);
 
 	for (size_t i = 0; i < a->w.count; i++) {
 		struct scale_node *n = &a->w.nodes[i];
 		struct scale_seen *s;
-		bool looked = n->place == SCALE_SERVES || n->place == SCALE_UP;
 
 		if (n->place == SCALE_OVER)
 			continue;
 		s = autoscale_seen(a, n->id);
-		if (s->place != n->place || !s->here_ms) {
-			s->here_ms = now;
-			s->quiet_ms = 0;
-			s->place = n->place;
-		}
-		if (!looked || n->busy || *n->used)
-			s->quiet_ms = 0;
-		else if (!s->quiet_ms)
-			s->quiet_ms = now;
-		if (n->place == SCALE_SERVES)
-			s->failed = 0;
-		n->here_ms = now - s->here_ms;
-		n->quiet_ms = s->quiet_ms ? now - s->quiet_ms : 0;
-		n->failed = s->failed;
+		scale_since(s, n, now);
+		scale_count_lost(&a->lost, s, &a->w, n, wall);
 	}
+	a->w.lost = a->lost.count;
+	a->w.waits = wall < a->lost.until;
 }
 
-/* ---- Money ------------------------------------------------------------------------------------- */
-
-struct look_orders {
-	int64_t sum;
-	char last[sizeof((struct autoscale *)0)->last];
-};
-
-static int look_add_order(void *arg, struct doc *d, long at, struct fail *f)
+/* Where its manager does not answer: what was seen of each when it last did. */
+static void look_back(struct autoscale *a)
 {
-	struct look_orders *l = arg;
-	int64_t *sum = &l->sum;
-	struct model_order o;
-	int rc = wire_order(d, at, &o, f);
+	for (size_t i = 0; i < a->w.count; i++) {
+		struct scale_node *n = &a->w.nodes[i];
+		const struct scale_seen *s = autoscale_seen(a, n->id);
 
-	if (rc || o.sell)
-		return rc;
-	if (!*l->last) /* the market lists the newest first */
-		snprintf(l->last, sizeof l->last, "%s", o.id);
-	if (o.filled_total == MODEL_NONE || money_add(*sum, o.filled_total, sum))
-		return fail_set(f, -EPROTO, "an order does not say what it cost");
-	return 0;
-}
-
-/* The budget begins with the first loop: what the reservation had cost before does not count. */
-static int look_budget(struct autoscale *a, int64_t sum)
-{
-	struct fail f = { 0 };
-	char *key;
-	int rc;
-
-	if (option_given(a->o, "dry-run") && !a->holds)
-		return STATUS_OK;
-	if (!a->holds) {
-		rc = market_whoami(a->m);
-		if (rc)
-			return market_fail(a->m, "cannot begin");
-		if (asprintf(&key, "autoscale %s %s %s %s", a->m->url, a->m->who.account_id ? a->m->who.account_id : "",
-			    a->reservation.id, a->cluster) < 0)
-			command_nomem();
-		spending_init(&a->since);
-		rc = spending_open(&a->since, key, true, &f);
-		free(key);
-		a->holds = !rc;
-		rc = rc ? rc : spending_begin(&a->since, sum, &f);
-		if (rc)
-			return print_fail(a->np, STATUS_USAGE, NULL, "%s", f.text);
+		n->was_used = s->used;
+		n->prolonged = s->prolonged;
+		n->silent_ms = scale_for(s->heard_ms, clock_ms());
 	}
-	a->w.spent = sum - a->since.before;
-	return STATUS_OK;
-}
-
-int autoscale_spent(struct autoscale *a)
-{
-	struct look_orders l = { .sum = 0 };
-	char path[160];
-	int rc;
-
-	snprintf(path, sizeof path, "/v2/orders?limit=200&side=buy&pool=%s", a->reservation.id);
-	rc = market_each(a->m, path, look_add_order, &l);
-	if (rc) {
-		autoscale_say(a, true, "the market cannot be asked: %.150s", a->m->fail.text);
-		return client_status(rc);
-	}
-	memcpy(a->last, l.last, sizeof a->last);
-	return look_budget(a, l.sum);
-}
-
-int autoscale_ask_price(struct autoscale *a)
-{
-	int64_t ahead = a->p.c->autoscale.ahead_ms / 1000, start = window_first(a->w.now);
-	struct model_order_new order = { .sku = a->sku->id,
-		.nodes = 1,
-		.start = start,
-		.end = start / WINDOW_STEP * WINDOW_STEP + ahead,
-		.price = a->limit };
-	struct quote q;
-	int rc = quote_ask(a->m, &order, a->sku, &q);
-
-	a->w.price = (struct scale_price){ .asked = !rc, .fills = !rc && q.fills, .cost = rc ? 0 : q.cost };
-	a->best = rc ? 0 : q.price;
-	snprintf(a->w.price.why, sizeof a->w.price.why, "%.199s", rc ? a->m->fail.text : q.message);
-	if (rc)
-		autoscale_say(a, true, "the market cannot be asked for a price: %s", a->m->fail.text);
-	return rc ? client_status(rc) : STATUS_OK;
-}
-
-static int look_money_now(struct autoscale *a)
-{
-	bool needs = scale_wants(&a->w) > 0 || !a->holds;
-
-	a->w.price = (struct scale_price){ .asked = false };
-	for (size_t i = 0; i < a->w.count; i++)
-		needs |= a->w.nodes[i].place != SCALE_OVER && a->w.nodes[i].end - a->w.now <= a->w.limits.lead;
-	if (!needs)
-		return STATUS_OK;
-	return autoscale_spent(a) ? STATUS_FAILURE : autoscale_ask_price(a);
 }
 
 /* ---- All of it --------------------------------------------------------------------------------- */
@@ -502,6 +446,7 @@ static void look_refuse(struct autoscale *a)
 	if (!a->manager->at_once)
 		return;
 	scale_refusals_forget(&a->refused, now);
+	scale_refusals_forget(&a->moved, now);
 	for (size_t i = 0; i < a->job_count; i++) {
 		const struct scale_job *j = &a->jobs[i];
 
@@ -531,14 +476,20 @@ int autoscale_look(struct autoscale *a)
 {
 	int status = look_file(a);
 
-	status = status || autoscale_joins(a) ? status : look_spare(a);
 	status = status ? status : look_market(a);
-	status = status ? status : look_jobs(a);
 	if (status)
 		return status;
+	a->silent = autoscale_joins(a) ? STATUS_OK : look_spare(a);
+	a->silent = a->silent ? a->silent : look_jobs(a);
+	a->w.silent = a->silent != STATUS_OK;
+	if (a->w.silent) {
+		look_back(a);
+		return autoscale_money(a);
+	}
+	scale_moves(&a->w, &a->moved, (int64_t)time(NULL));
 	look_quiet(a);
 	look_since(a);
 	look_refuse(a);
 	look_pack(a);
-	return look_money_now(a);
+	return autoscale_money(a);
 }

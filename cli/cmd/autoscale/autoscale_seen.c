@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For how long each node has been where it is, and idle, and which jobs no node helps: kept on disk, so that a loop
- * that was killed, or that a timer runs again and again, knows it. Where a node was for long without a look is not
- * known.
+ * For how long each node has been where it is, and idle, which jobs no node helps, and which were moved: kept on disk,
+ * so that a loop that was killed, or that a timer runs again and again, knows it. What two looks in a row saw counts
+ * for the time between them; that nothing used a node, only if that was not long.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "cli/cmd/autoscale/autoscale.h"
 
-enum { SEEN_FILE = 1 << 18, SEEN_GAP = 10 * 60 /* seconds between two looks */ };
+enum { SEEN_FILE = 1 << 18, SEEN_GAP = 2 * 3600 /* seconds between two looks */ };
 
 static void seen_path(const struct autoscale *a, char room[AUTOSCALE_PATH + 32])
 {
@@ -26,28 +26,24 @@ struct scale_seen *autoscale_seen(struct autoscale *a, const char *id)
 	return scale_seen(a->seen, &a->seen_count, &a->w, id);
 }
 
-/* "ID PLACE HERE QUIET FAILED", times in milliseconds before the look; QUIET -1: it was used. */
-static void seen_take(struct autoscale *a, const char *line, int64_t now)
+static void seen_take(struct autoscale *a, const char *line, int64_t now, bool fresh)
 {
-	char id[64];
-	unsigned place, failed;
-	int64_t here, quiet;
-	struct scale_seen *s;
+	struct scale_seen s;
 
-	if (sscanf(line, "%63s %u %" SCNd64 " %" SCNd64 " %u", id, &place, &here, &quiet, &failed) != 5 ||
-		place > SCALE_OVER || here < 0 || here > now || quiet > now || failed > 1000)
-		return;
-	s = autoscale_seen(a, id);
-	s->place = place;
-	s->here_ms = now - here;
-	s->quiet_ms = quiet < 0 ? 0 : now - quiet;
-	s->failed = failed;
+	if (scale_seen_read(line, now, fresh, &s))
+		*autoscale_seen(a, s.id) = s;
+}
+
+static bool seen_take_lost(struct autoscale *a, const char *line)
+{
+	return sscanf(line, "lost %u %" SCNd64, &a->lost.count, &a->lost.until) == 2;
 }
 
 void autoscale_seen_read(struct autoscale *a)
 {
 	char path[AUTOSCALE_PATH + 32], *rest, *line;
 	int64_t at, gone;
+	int rc;
 	struct buf b;
 
 	buf_init(&b, SEEN_FILE);
@@ -55,10 +51,14 @@ void autoscale_seen_read(struct autoscale *a)
 	if (buf_read_file(&b, path) == 0 && b.len) {
 		rest = b.data;
 		line = strsep(&rest, "\n");
-		gone = sscanf(line, "nanopod-autoscale 1 %" SCNd64, &at) == 1 ? (int64_t)time(NULL) - at : -1;
+		rc = sscanf(line, "nanopod-autoscale 3 %" SCNd64 " %" SCNd64 " %" SCNd64, &at, &a->gaps[1],
+			&a->gaps[2]);
+		gone = rc >= 1 && at > 0 ? (int64_t)time(NULL) - at : -1;
+		a->gaps[0] = gone > 0 ? gone : 0;
 		while (gone >= 0 && (line = strsep(&rest, "\n")))
-			if (!scale_refusals_read(&a->refused, line) && gone <= SEEN_GAP)
-				seen_take(a, line, clock_ms() - gone * 1000);
+			if (!scale_refusals_read(&a->refused, "refused", line) &&
+				!scale_refusals_read(&a->moved, "moved", line) && !seen_take_lost(a, line))
+				seen_take(a, line, clock_ms() - gone * 1000, gone <= SEEN_GAP);
 	}
 	buf_release(&b);
 }
@@ -66,23 +66,27 @@ void autoscale_seen_read(struct autoscale *a)
 void autoscale_seen_write(const struct autoscale *a)
 {
 	char path[AUTOSCALE_PATH + 32];
+	bool once = option_given(a->o, "once");
 	int64_t now = clock_ms();
 	struct buf b;
 
 	buf_init(&b, SEEN_FILE);
 	seen_path(a, path);
-	if (buf_addf(&b, "nanopod-autoscale 1 %" PRId64 "\n", (int64_t)time(NULL)))
+	if (buf_addf(&b, "nanopod-autoscale 3 %" PRId64 " %" PRId64 " %" PRId64 "\nlost %u %" PRId64 "\n",
+		    (int64_t)time(NULL), once ? a->gaps[0] : 0, once ? a->gaps[1] : 0, a->lost.count, a->lost.until))
 		command_nomem();
-	for (size_t i = 0; i < a->seen_count; i++) {
-		const struct scale_seen *s = &a->seen[i];
-
-		if (s->place != SCALE_OVER &&
-			buf_addf(&b, "%s %d %" PRId64 " %" PRId64 " %u\n", s->id, (int)s->place, now - s->here_ms,
-				s->quiet_ms ? now - s->quiet_ms : -1, s->failed))
+	for (size_t i = 0; i < a->seen_count; i++)
+		if (a->seen[i].place != SCALE_OVER && scale_seen_write(&a->seen[i], now, &b))
 			command_nomem();
-	}
-	if (scale_refusals_write(&a->refused, &b))
+	if (scale_refusals_write(&a->refused, "refused", &b) || scale_refusals_write(&a->moved, "moved", &b))
 		command_nomem();
 	(void)file_replace(path, b.data, b.len, 0600); /* else it counts anew */
 	buf_release(&b);
+}
+
+void autoscale_seen_extended(struct autoscale *a, int64_t end)
+{
+	for (size_t i = 0; i < a->w.count; i++)
+		if (a->w.nodes[i].end == end && a->w.silent)
+			autoscale_seen(a, a->w.nodes[i].id)->prolonged = true;
 }

@@ -546,6 +546,8 @@ static const struct option options[] = {
 		.complete = COMPLETE_STACK },
 	{ "set", 0, OPTION_LIST, "SETTING=VALUE",
 		.help = "set a stack's setting, e.g. slurm.accounting=no; repeatable" },
+	{ "role", 0, OPTION_LIST, "ROLE=NODES",
+		.help = "give nodes a stack's role, e.g. servers=train-[0-2]; repeatable" },
 	{ "skip-gate", 0, OPTION_LIST, "GATE",
 		.help = "only warn about what this gate of the stacks finds; repeatable" },
 	{ "yes", 'y', OPTION_FLAG, .help = "do not ask; the plan is still shown" },

@@ -34,7 +34,7 @@ static int buy_stack_check_options(const struct buy *b)
 		{ "no-ssh-key", "nanopod installs it by SSH" },
 		{ "no-wait", "nanopod installs it when the nodes run" },
 	};
-	static const char *const with[] = { "set", "skip-gate" };
+	static const char *const with[] = { "set", "role", "skip-gate" };
 	bool stack = buy_stack_wanted(b);
 	char field[32];
 
@@ -81,6 +81,7 @@ static const char **buy_stack_typed(const struct buy *b, const char *option)
 static int buy_stack_parse(struct buy *b, const char *name, struct fail *f)
 {
 	const char **stacks = buy_stack_typed(b, "stack"), **sets = buy_stack_typed(b, "set");
+	const char **roles = buy_stack_typed(b, "role");
 	char folder[BUY_STACK_PATH], nodes[128], *cluster = cluster_plain_name(name);
 	struct buf text;
 	int rc = stack_folders(folder, sizeof folder, f);
@@ -90,7 +91,7 @@ static int buy_stack_parse(struct buy *b, const char *name, struct fail *f)
 		snprintf(nodes, sizeof nodes, "%.58s-0", name);
 	else
 		snprintf(nodes, sizeof nodes, "%.58s-[0-%" PRId64 "]", name, b->d.args.nodes - 1);
-	rc = rc ? rc : cluster_write(cluster, nodes, stacks, sets, NULL, folder, false, &text, f);
+	rc = rc ? rc : cluster_write(cluster, nodes, stacks, sets, roles, folder, false, &text, f);
 	rc = rc ? rc
 		: cluster_parse("the cluster", buf_text(&text), text.len, folder, buy_stack_expand, NULL, &b->cluster,
 			  f);
@@ -99,6 +100,7 @@ static int buy_stack_parse(struct buy *b, const char *name, struct fail *f)
 	free(cluster);
 	free(stacks);
 	free(sets);
+	free(roles);
 	return rc;
 }
 
@@ -296,6 +298,8 @@ static int buy_stack_provision(struct buy *b, const char *name)
 		buy_stack_word(&w, "--output=", "json");
 	for (size_t i = 0; i < option_count(o, "set"); i++)
 		buy_stack_word(&w, "--set=", option_at(o, "set", i));
+	for (size_t i = 0; i < option_count(o, "role"); i++)
+		buy_stack_word(&w, "--role=", option_at(o, "role", i));
 	for (size_t i = 0; i < option_count(o, "skip-gate"); i++)
 		buy_stack_word(&w, "--skip-gate=", option_at(o, "skip-gate", i));
 	for (size_t i = 0; i < option_count(o, "ssh-key"); i++)

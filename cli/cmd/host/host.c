@@ -103,6 +103,7 @@ static const struct action actions[] = {
 	{ "offer", "HOST -p PRICE [--from TIME] [--until TIME] [--hours HH:MM-HH:MM]", 1, 1, host_offer },
 	{ "price", "HOST... -p PRICE [--type TYPE]", 0, 1000, host_price },
 	{ "floor", "HOST... -p PRICE|none [--type TYPE]", 0, 1000, host_floor },
+	{ "volumes", "MACHINE --max SIZE [-p PRICE]", 1, 1, host_volumes },
 	{ "list", "", 0, 0, host_list },
 	{ "drain", "HOST... [--at TIME] [--reason TEXT]", 1, 1000, host_drain },
 	{ "undrain", "HOST...", 1, 1000, host_undrain },
@@ -133,7 +134,8 @@ static const struct option options[] = {
 	{ "nodes", 'n', OPTION_INT, "N", .fallback = "1", .min = 1, .max = 1024,
 		.help = "join: number of nodes that it is sold as" },
 	{ "price", 'p', OPTION_STRING, "DOLLARS",
-		.help = "offer, price, floor: minimum price, in dollars per GPU-hour" },
+		.help = "offer, price, floor: minimum price, in dollars per GPU-hour; volumes: per GiB and month" },
+	{ "max", 0, OPTION_STRING, "SIZE", .help = "volumes: room for all of them, e.g. 500G; 0: none" },
 	{ "per", 0, OPTION_ENUM, .values = "gpu|node", .fallback = "gpu", .complete = COMPLETE_VALUES,
 		.help = "offer, price, floor: unit of the price per hour" },
 	{ "from", 0, OPTION_STRING, "TIME", .help = "offer: start; default: now" },
@@ -203,6 +205,7 @@ const struct command cmd_host = {
 		"offer HOST        offer its time for sale\n"
 		"price HOST        change the price of what it has on sale\n"
 		"floor HOST        set the price below which it is never on sale\n"
+		"volumes MACHINE   let room of its disk to buyers, for data that outlives nodes\n"
 		"list              list your hosts: state, sold until when, price\n"
 		"drain HOST        sell no more of it, from now on or from --at on, after a plan\n"
 		"undrain HOST      put it back into service\n"
@@ -215,7 +218,8 @@ const struct command cmd_host = {
 		"                  manage the root images of nodes\n"
 		"leave             remove the machine from the market",
 	.description = "For owners of machines. 'nanopod-agentd' does the work: nanopod looks for it beside itself, "
-		       "in ../sbin and on PATH. 'token', 'offer', 'price', 'floor', 'list', 'drain' and 'undrain' only "
+		       "in ../sbin and on PATH. 'token', 'offer', 'price', 'floor', 'volumes', 'list', 'drain' and "
+		       "'undrain' only "
 		       "need the "
 		       "market and work from anywhere; everything else is about the machine that you type it "
 		       "on.\n\n'join' takes the token from "
@@ -226,7 +230,7 @@ const struct command cmd_host = {
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET,
 	.max_args = -1,
 	.complete_first = COMPLETE_VALUES,
-	.first_values =
-		"status|token|join|verify|offer|price|floor|list|drain|undrain|inventory|drivers|power|image|leave",
+	.first_values = "status|token|join|verify|offer|price|floor|volumes|list|drain|undrain|inventory|drivers|power|"
+			"image|leave",
 	.run = host_command,
 };

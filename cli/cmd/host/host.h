@@ -23,6 +23,8 @@ struct host_agentd {
 };
 
 /* 0, or an exit status after an error that tells where it was looked for. */
+/* As plan_can_ask, where the agent does it: what it asks of the market, --explain cannot print. */
+int host_agentd_can_ask(struct nanopod *np, const struct options *o, const char *verb);
 int host_agentd_find(struct nanopod *np, const struct options *o, struct host_agentd *out);
 void host_agentd_release(struct host_agentd *a);
 void host_agentd_add(struct host_agentd *a, const char *word); /* NULL: none */
@@ -53,6 +55,7 @@ int host_drain(struct nanopod *np, const struct options *o, char **words);
 int host_undrain(struct nanopod *np, const struct options *o, char **words);
 int host_price(struct nanopod *np, const struct options *o, char **words);
 int host_floor(struct nanopod *np, const struct options *o, char **words);
+int host_volumes(struct nanopod *np, const struct options *o, char **words);
 int host_offer(struct nanopod *np, const struct options *o, char **words);
 
 enum { HOST_HOURS = 64 };

@@ -4,12 +4,21 @@
 
 #include "cli/local/daemons.h"
 #include "cli/cmd/host/host.h"
+#include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 
 void host_agentd_add(struct host_agentd *a, const char *word)
 {
 	if (word && a->count + 1 < HOST_WORDS)
 		a->words[a->count++] = word;
+}
+
+int host_agentd_can_ask(struct nanopod *np, const struct options *o, const char *verb)
+{
+	if (option_given(o, "explain"))
+		return print_fail_field(np, STATUS_USAGE, "--explain", "'--dry-run' only shows the plan",
+			"cannot explain 'host %s': the agent on this machine sends its requests", verb);
+	return plan_can_ask(np, o);
 }
 
 int host_agentd_find(struct nanopod *np, const struct options *o, struct host_agentd *out)

@@ -206,9 +206,7 @@ static int drain_plan(struct market_link *m, const struct options *o, char **wor
 	if (!rc)
 		plan_show(m->np, &p);
 	plan_release(&p);
-	if (rc || option_given(o, "dry-run"))
-		return rc;
-	return plan_agree(m->np, o, "Do it?");
+	return rc ? rc : plan_agree(m->np, o, "Do it?");
 }
 
 static int drain_show(struct market_link *m, const struct options *o, char **words)
@@ -246,8 +244,7 @@ int host_drain(struct nanopod *np, const struct options *o, char **words)
 	if (!rows_check(np, o, host_list_columns, &rc))
 		return rc;
 	rc = admin_time(np, o, "at", &ask.at);
-	if (!rc && !option_given(o, "dry-run"))
-		rc = plan_can_ask(np, o);
+	rc = rc ? rc : plan_can_ask(np, o);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (rc)
 		return rc;
@@ -256,12 +253,12 @@ int host_drain(struct nanopod *np, const struct options *o, char **words)
 	rc = drain_plan(m, o, words, &ask);
 	m->explain = explain;
 	ask.really = true;
-	for (char **w = words; !rc && *w && !option_given(o, "dry-run"); w++)
+	for (char **w = words; !rc && *w; w++)
 		if (host_drain_ask(m, o, *w, &ask, &d)) {
 			rc = service_fail(m, o, true, *w);
 			service_part(np, words, w);
 		}
-	if (!rc && !option_given(o, "dry-run"))
+	if (!rc)
 		rc = drain_show(m, o, words);
 	market_sign_out(m);
 	return rc;

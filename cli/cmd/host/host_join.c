@@ -435,17 +435,14 @@ int host_join(struct nanopod *np, const struct options *o, char **words)
 	buf_init(&j.told, HOST_SAID_MAX);
 	buf_init(&j.text, HOST_SAID_MAX);
 	rc = rc ? rc : host_join_set_name(&j);
-	if (!rc && !option_given(o, "dry-run"))
-		rc = plan_can_ask(np, o);
+	rc = rc ? rc : host_agentd_can_ask(np, o, "join");
 	rc = rc ? rc : host_agentd_find(np, o, &j.agentd);
 	rc = rc ? rc : host_join_look(&j);
 	rc = rc ? rc : need_type(&j);
 	if (!rc) {
 		host_join_show_plan(&j);
-		if (!option_given(o, "dry-run")) {
-			rc = plan_agree(np, o, "Join it?");
-			rc = rc ? rc : host_join_join(&j);
-		}
+		rc = plan_agree(np, o, "Join it?");
+		rc = rc ? rc : host_join_join(&j);
 	}
 	doc_free(j.inventory);
 	free(j.type_found);
@@ -461,7 +458,7 @@ int host_leave(struct nanopod *np, const struct options *o, char **words)
 {
 	struct host_agentd a = { 0 };
 	struct plan p;
-	int rc = option_given(o, "dry-run") ? 0 : plan_can_ask(np, o);
+	int rc = host_agentd_can_ask(np, o, "leave");
 
 	(void)words;
 	rc = rc ? rc : host_agentd_find(np, o, &a);
@@ -472,12 +469,10 @@ int host_leave(struct nanopod *np, const struct options *o, char **words)
 		plan_add(&p, "key", "is forgotten: to come back it needs a new token");
 		plan_show(np, &p);
 		plan_release(&p);
-		if (!option_given(o, "dry-run")) {
-			rc = plan_agree(np, o, "Leave?");
-			host_agentd_add(&a, np->format == FORMAT_JSON ? "--json" : NULL);
-			host_agentd_add(&a, "leave");
-			rc = rc ? rc : host_agentd_run(np, &a, NULL, NULL, JOIN_MS, "cannot leave");
-		}
+		rc = plan_agree(np, o, "Leave?");
+		host_agentd_add(&a, np->format == FORMAT_JSON ? "--json" : NULL);
+		host_agentd_add(&a, "leave");
+		rc = rc ? rc : host_agentd_run(np, &a, NULL, NULL, JOIN_MS, "cannot leave");
 	}
 	host_agentd_release(&a);
 	return rc;

@@ -312,8 +312,7 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 			"--price is required, e.g. -p 1.90");
 	if (!rc && price_parse(both[1], 1, &price, &why)) /* before asking anybody */
 		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
-	if (!rc && !option_given(o, "dry-run"))
-		rc = plan_can_ask(np, o);
+	rc = rc ? rc : plan_can_ask(np, o);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc) {
 		explain = m->explain;
@@ -329,13 +328,11 @@ int host_offer(struct nanopod *np, const struct options *o, char **words)
 		rc = print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot offer '%s': %s", words[0], why.text);
 	if (!rc) {
 		host_market_show_plan(m, &it, words[0], price, gpus, from, until, &windows);
-		if (!option_given(o, "dry-run")) {
-			rc = m->explain ? 0 : plan_agree(np, o, "Offer it?");
-			if (!rc && windows.count)
-				rc = host_hours_offer(m, o, words[0], price, gpus, &windows);
-			else if (!rc)
-				rc = admin_place(m, o, both, gpus, from, until);
-		}
+		rc = plan_agree(np, o, "Offer it?");
+		if (!rc && windows.count)
+			rc = host_hours_offer(m, o, words[0], price, gpus, &windows);
+		else if (!rc)
+			rc = admin_place(m, o, both, gpus, from, until);
 	}
 	market_sign_out(m);
 	return rc;

@@ -137,7 +137,7 @@ static int host_power_agree(struct nanopod *np, const struct options *o, const s
 	if (!rc)
 		host_power_show_plan(np, buf_text(&said));
 	buf_release(&said);
-	return rc || option_given(o, "dry-run") ? rc : plan_agree(np, o, "Set it?");
+	return rc ? rc : plan_agree(np, o, "Set it?");
 }
 
 int host_power_set(struct nanopod *np, const struct options *o, char **words)
@@ -151,8 +151,7 @@ int host_power_set(struct nanopod *np, const struct options *o, char **words)
 	if (!rc && !w.count)
 		rc = print_fail_field(np, STATUS_USAGE, "--envelope", "use e.g. --envelope 1440W --psu gold:1600W",
 			"cannot set this machine's power: nothing to set");
-	if (!rc && !option_given(o, "dry-run"))
-		rc = plan_can_ask(np, o);
+	rc = rc ? rc : host_agentd_can_ask(np, o, "power set");
 	if (!rc && strcmp(envelope, "none") != 0)
 		rc = host_power_agree(np, o, &w);
 	if (rc || option_given(o, "dry-run"))

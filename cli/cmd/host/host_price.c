@@ -227,8 +227,8 @@ static int host_price_do(struct market_link *m, const struct options *o, struct 
 	m->explain = explain;
 	if (!rc && !changes)
 		print_note(m->np, "the price is that already: nothing was changed");
-	if (!rc && changes && !option_given(o, "dry-run")) {
-		rc = explain ? 0 : plan_agree(m->np, o, "Change it?");
+	if (!rc && changes) {
+		rc = plan_agree(m->np, o, "Change it?");
 		if (!rc && host_price_send(m, o, ask, true))
 			rc = host_price_fail(m, ask);
 	}
@@ -301,7 +301,7 @@ static int host_price_run(struct nanopod *np, const struct options *o, struct ho
 				  : "whose price? name hosts, or add --type for all your hosts of a type");
 	if (!(ask->floor && strcmp(price, "none") == 0) && price_parse(price, 1, &ignored, &why))
 		return print_fail_field(np, STATUS_USAGE, "--price", NULL, "cannot ask for '%s': %s", price, why.text);
-	rc = option_given(o, "dry-run") || ask->floor ? 0 : plan_can_ask(np, o);
+	rc = ask->floor ? 0 : plan_can_ask(np, o);
 	rc = rc ? rc : admin_begin(np, o, &m);
 	if (!rc)
 		rc = ask->floor ? host_floor_do(m, o, ask) : host_price_do(m, o, ask);

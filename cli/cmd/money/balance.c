@@ -3,12 +3,15 @@
 #include "cli/frame/cell.h"
 #include "cli/trade/market_link.h"
 #include "cli/frame/rows.h"
+#include "cli/cmd/money/debt.h"
 
 static const struct column columns[] = {
 	{ "available", COLUMN_ID, "what you can spend" },
 	{ "available_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" },
-	{ "held", 0, "reserved for orders that wait in the book" },
+	{ "held", 0, "reserved for orders that wait in the book, and for payouts" },
 	{ "held_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	{ "payouts", COLUMN_WIDE, "of what is held: payouts that were not sent yet" },
+	{ "payouts_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
 	{ "escrow", 0, "paid for time that has not passed yet" },
 	{ "escrow_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
 	{ "unsettled", 0, "earned by selling, not available yet" },
@@ -17,15 +20,18 @@ static const struct column columns[] = {
 	{ "floor_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
 	{ "burn_per_hour", 0, "what the running nodes cost an hour" },
 	{ "burn_per_hour_micros", COLUMN_RAW | COLUMN_HIDDEN, NULL },
+	DEBT_COLUMNS(COLUMN_WIDE),
 	{ 0 },
 };
 
-static int balance_show(struct nanopod *np, const struct options *o, const struct model_balance *b)
+static int balance_show(struct nanopod *np, const struct options *o, const struct model_balance *b,
+	const struct model_debt *debt)
 {
-	const int64_t amounts[] = { b->available, b->held, b->escrow, b->unsettled, b->floor, b->burn };
+	const int64_t amounts[] = { b->available, b->held, b->payouts, b->escrow, b->unsettled, b->floor, b->burn };
 	enum { AMOUNTS = sizeof amounts / sizeof *amounts };
 	char rooms[2 * AMOUNTS][CELL_TEXT];
-	const char *cells[2 * AMOUNTS];
+	const char *cells[2 * AMOUNTS + DEBT_CELLS];
+	struct debt_cells owed;
 	struct rows *r;
 	int rc;
 
@@ -35,15 +41,21 @@ static int balance_show(struct nanopod *np, const struct options *o, const struc
 		cells[2 * i] = cell_money(np, amounts[i], rooms[2 * i]);
 		cells[2 * i + 1] = cell_micros(amounts[i], rooms[2 * i + 1]);
 	}
+	debt_fill(np, debt, &owed);
+	for (size_t i = 0; i < DEBT_CELLS; i++)
+		cells[2 * AMOUNTS + i] = owed.at[i];
 	r = rows_new(np, o, columns, &rc);
 	if (!r)
 		return rc;
 	rows_add(r, cells);
-	return rows_end(r);
+	rc = rows_end(r);
+	debt_say(np, debt);
+	return rc;
 }
 
 static int balance_command(struct nanopod *np, const struct options *o)
 {
+	struct model_debt debt;
 	struct model_balance b;
 	struct market_link *m;
 	int rc, ours;
@@ -55,10 +67,10 @@ static int balance_command(struct nanopod *np, const struct options *o)
 		return rc;
 	ours = market_ours(m);
 	if (ours < 0 || market_get(m, "%s", ours ? "/np/v1/balance" : "/v1/balances") ||
-		wire_balance(m->doc, WIRE_WHOLE, &b, &m->fail))
+		wire_balance(m->doc, WIRE_WHOLE, &b, &m->fail) || wire_debt(m->doc, WIRE_WHOLE, &debt, &m->fail))
 		rc = market_fail(m, "cannot show the balance");
 	else
-		rc = balance_show(np, o, &b);
+		rc = balance_show(np, o, &b, &debt);
 	market_sign_out(m);
 	return rc;
 }

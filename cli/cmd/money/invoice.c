@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "cli/cmd/money/paper.h"
+#include "cli/cmd/money/sheet.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
@@ -19,14 +20,19 @@
 
 enum { INVOICE_BYTES = 64 << 20, PAGE_COLUMNS = 80, TEXT_LEAST = 12, LABEL = 12 };
 
+#define INVOICE_PAID "Paid from the account's balance when it was booked."
+
 /* In the order in which they are shown. */
 enum invoice_kind {
 	INVOICE_USAGE,
 	INVOICE_FORFEIT,
 	INVOICE_GRANTED,
 	INVOICE_SPONSORED,
+	INVOICE_PLAN,
+	INVOICE_INCLUDED,
 	INVOICE_FEE,
 	INVOICE_REFUND,
+	INVOICE_STORAGE,
 	INVOICE_KINDS
 };
 
@@ -37,13 +43,16 @@ static const struct {
 	{ "forfeit", "Released, not refunded" },
 	{ "granted", "Node time that grants paid" },
 	{ "sponsored", "Paid for others, by grants" },
+	{ "plan", "Fee of the plan" },
+	{ "included", "Node time that the plan paid" },
 	{ "fee", "Market's fee on sales" },
 	{ "refund", "Refund" },
+	{ "storage", "Volume" },
 };
 
 struct invoice_line {
 	enum invoice_kind kind;
-	char *type, *thing, *reason; /* thing: the reservation, or the host; each NULL: none */
+	struct paper_line of;
 	int64_t amount, seconds;
 	int64_t granted; /* of a line that says what grants paid: it is no part of the amount */
 };
@@ -65,12 +74,15 @@ static bool invoice_reads(const struct model_report_row *row, struct invoice_lin
 		e->kind = *row->kind == 'u' ? INVOICE_USAGE : INVOICE_FORFEIT;
 		e->amount = -row->amount;
 		e->seconds = row->seconds;
-	} else if (strcmp(row->kind, "granted") == 0) {
-		e->kind = INVOICE_GRANTED;
+	} else if (strcmp(row->kind, "granted") == 0 || strcmp(row->kind, "included") == 0) {
+		e->kind = *row->kind == 'g' ? INVOICE_GRANTED : INVOICE_INCLUDED;
 		e->granted = row->gross;
 		e->seconds = row->seconds;
-	} else if (strcmp(row->kind, "sponsored") == 0) {
-		e->kind = INVOICE_SPONSORED;
+	} else if (strcmp(row->kind, "sponsored") == 0 || strcmp(row->kind, "plan") == 0) {
+		e->kind = *row->kind == 's' ? INVOICE_SPONSORED : INVOICE_PLAN;
+		e->amount = -row->amount;
+	} else if (strcmp(row->kind, "storage") == 0) {
+		e->kind = INVOICE_STORAGE;
 		e->amount = -row->amount;
 	} else if (strcmp(row->kind, "earning") == 0 && row->fee) {
 		e->kind = INVOICE_FEE;
@@ -84,16 +96,13 @@ static bool invoice_reads(const struct model_report_row *row, struct invoice_lin
 
 static int invoice_add(void *arg, const struct model_report_row *row, struct fail *f)
 {
-	const char *type = row->type ? row->type : row->sku;
-	const char *thing = paper_thing(row);
 	struct invoice *s = arg;
 	struct invoice_line made, *e = NULL;
 
 	if (!invoice_reads(row, &made))
 		return 0;
 	for (size_t i = 0; i < s->count && !e && made.kind != INVOICE_REFUND; i++)
-		if (s->list[i].kind == made.kind && paper_same(s->list[i].type, type) &&
-			paper_same(s->list[i].thing, thing))
+		if (s->list[i].kind == made.kind && paper_line_is(&s->list[i].of, row))
 			e = &s->list[i];
 	if (!e) {
 		if (s->count == s->cap) {
@@ -103,10 +112,8 @@ static int invoice_add(void *arg, const struct model_report_row *row, struct fai
 				command_nomem();
 		}
 		e = &s->list[s->count++];
-		*e = (struct invoice_line){ .kind = made.kind,
-			.type = paper_copy(type),
-			.thing = paper_copy(thing),
-			.reason = made.kind == INVOICE_REFUND ? paper_copy(row->reason) : NULL };
+		*e = (struct invoice_line){ .kind = made.kind };
+		paper_line_init(&e->of, row, made.kind == INVOICE_REFUND ? row->reason : NULL);
 	}
 	if (money_add(e->amount, made.amount, &e->amount) || money_add(e->seconds, made.seconds, &e->seconds) ||
 		money_add(e->granted, made.granted, &e->granted) || money_add(s->total, made.amount, &s->total) ||
@@ -123,16 +130,16 @@ static int invoice_compare(const char *a, const char *b)
 static int invoice_order(const void *x, const void *y)
 {
 	const struct invoice_line *a = x, *b = y;
-	int rc = a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : invoice_compare(a->thing, b->thing);
+	int rc = a->kind != b->kind ? (a->kind < b->kind ? -1 : 1) : invoice_compare(a->of.thing, b->of.thing);
 
-	rc = rc ? rc : invoice_compare(a->type, b->type);
-	return rc ? rc : invoice_compare(a->reason, b->reason);
+	rc = rc ? rc : invoice_compare(a->of.type, b->of.type);
+	return rc ? rc : invoice_compare(a->of.reason, b->of.reason);
 }
 
 /* "Node time: train, h100"; free() it. */
 static char *invoice_text(const struct invoice_line *e)
 {
-	const char *parts[] = { e->thing, e->type, e->reason, NULL };
+	const char *parts[] = { e->of.thing, e->of.type, e->of.reason, NULL };
 	char granted[MONEY_TEXT];
 	struct buf text;
 	bool first = true;
@@ -223,7 +230,7 @@ static int invoice_table(const struct invoice *s)
 	}
 	invoice_line(s, "Total", "", money_text(s->total, amount), width);
 	putc('\n', s->paper.np->out);
-	print_fill(s->paper.np->out, "Paid from the account's balance when it was booked.", 0, (unsigned)columns);
+	print_fill(s->paper.np->out, INVOICE_PAID, 0, (unsigned)columns);
 	return STATUS_OK;
 }
 
@@ -308,20 +315,51 @@ static int invoice_page(const struct invoice *s)
 	}
 	buf_adds(&out, "</tbody>\n<tfoot>\n");
 	invoice_html_row(&out, "Total", "", money_text(s->total, amount));
-	if (buf_adds(&out,
-		    "</tfoot>\n</table>\n<p>Paid from the account's balance when it was "
-		    "booked.</p>\n</body>\n</html>\n"))
+	if (buf_adds(&out, "</tfoot>\n</table>\n<p>" INVOICE_PAID "</p>\n</body>\n</html>\n"))
 		command_nomem();
 	fputs(buf_text(&out), s->paper.np->out);
 	buf_release(&out);
 	return STATUS_OK;
 }
 
+/* ---- To file ---------------------------------------------------------------------------------- */
+
+static int invoice_pdf(const struct invoice *s, const struct options *o)
+{
+	static const struct sheet_column columns[] = {
+		{ .title = "Item" },
+		{ .title = "Hours", .width = 750, .right = true },
+		{ .title = "Amount", .width = 1150, .right = true },
+		{ 0 },
+	};
+	char hours[CELL_TEXT], amount[MONEY_TEXT], day[PERIOD_TEXT];
+	struct sheet *page = sheet_new(&s->paper, "Invoice", columns);
+	int64_t sum = 0;
+	int rc;
+
+	sheet_pair(page, "Date", period_day(s->paper.month.to, day));
+	for (size_t i = 0; i < s->count; i++) {
+		char *text = invoice_text(&s->list[i]);
+
+		sum += s->list[i].amount; /* as s->total, which was counted with care */
+		sheet_row(page,
+			(const char *[]){ text ? text : "", invoice_hours(&s->list[i], hours),
+				money_text(s->list[i].amount, amount) },
+			sum, false);
+		free(text);
+	}
+	sheet_row(page, (const char *[]){ "Total", "", money_text(s->total, amount) }, s->total, true);
+	sheet_note(page, INVOICE_PAID);
+	rc = sheet_write(page, o);
+	sheet_free(page);
+	return rc;
+}
+
 /* ---- For programs --------------------------------------------------------------------------- */
 
 static const struct column invoice_columns[] = {
 	{ "number", COLUMN_WIDE, "of the invoice" },
-	{ "kind", COLUMN_ID, "usage, forfeit, granted, sponsored, fee, refund or total" },
+	{ "kind", COLUMN_ID, "usage, forfeit, granted, sponsored, plan, included, fee, refund, storage or total" },
 	{ "of", 0, "reservation, or host" },
 	{ "type", 0, "type of node" },
 	{ "text", COLUMN_TEXT, "the item as people read it" },
@@ -347,7 +385,7 @@ static int invoice_rows(const struct invoice *s, const struct options *o)
 		char *text = invoice_text(e);
 
 		rows_add(r,
-			(const char *[]){ s->paper.number, invoice_kinds[e->kind].kind, e->thing, e->type, text,
+			(const char *[]){ s->paper.number, invoice_kinds[e->kind].kind, e->of.thing, e->of.type, text,
 				cell_int(e->seconds, seconds), invoice_hours(e, hours),
 				cell_money(s->paper.np, e->amount, amount), cell_micros(e->amount, micros),
 				cell_micros(e->granted, granted) });
@@ -374,9 +412,9 @@ static int invoice_json(const struct invoice *s)
 
 		json_begin_object(&j, NULL);
 		json_text(&j, "kind", invoice_kinds[e->kind].kind);
-		json_text(&j, "of", e->thing);
-		json_text(&j, "type", e->type);
-		json_text(&j, "reason", e->reason);
+		json_text(&j, "of", e->of.thing);
+		json_text(&j, "type", e->of.type);
+		json_text(&j, "reason", e->of.reason);
 		json_int(&j, "node_seconds", e->seconds);
 		paper_json_money(&j, "amount", e->amount);
 		paper_json_money(&j, "granted", e->granted);
@@ -400,17 +438,14 @@ static int invoice_json(const struct invoice *s)
 
 static void invoice_release(struct invoice *s)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		free(s->list[i].type);
-		free(s->list[i].thing);
-		free(s->list[i].reason);
-	}
+	for (size_t i = 0; i < s->count; i++)
+		paper_line_release(&s->list[i].of);
 	free(s->list);
 	paper_release(&s->paper);
 }
 
 /* What is booked in a month stays; until it is over, there is more to come. */
-static int invoice_read(struct invoice *s, const char *month)
+static int invoice_read(struct invoice *s, const struct options *o)
 {
 	char title[PERIOD_TEXT], day[PERIOD_TEXT], word[PERIOD_TEXT], hint[120];
 	struct market_clock clock;
@@ -418,8 +453,11 @@ static int invoice_read(struct invoice *s, const char *month)
 	int64_t now;
 	int rc;
 
-	if (period_read_month(month, &s->paper.month, &why))
+	if (period_read_month(option_argv(o)[0], &s->paper.month, &why))
 		return print_fail(s->paper.np, STATUS_USAGE, NULL, "cannot print the invoice: %s", why.text);
+	rc = sheet_check(&s->paper, o, "invoice");
+	if (rc)
+		return rc;
 	if (market_clock_read(s->paper.m, &clock) < 0)
 		return market_fail(s->paper.m, "cannot print the invoice");
 	now = market_clock_now(&clock);
@@ -445,14 +483,17 @@ static int invoice_command(struct nanopod *np, const struct options *o)
 
 	if (!rows_check(np, o, invoice_columns, &rc))
 		return rc;
+	if (option_given(o, "pdf") && option_given(o, "html"))
+		return print_fail(np, STATUS_USAGE, NULL, "cannot use --pdf with --html");
 	rc = market_sign_in(np, o, 0, &s.paper.m);
 	if (rc)
 		return rc;
 	rc = market_need_ours(s.paper.m, "invoice");
-	rc = rc ? rc : invoice_read(&s, option_argv(o)[0]);
+	rc = rc ? rc : invoice_read(&s, o);
 	rows = option_given(o, "fields") || option_given(o, "quiet");
 	if (!rc && !s.paper.m->explain)
 		rc = option_given(o, "html")                  ? invoice_page(&s)
+			: option_given(o, "pdf")              ? invoice_pdf(&s, o)
 			: np->format == FORMAT_JSON && !rows  ? invoice_json(&s)
 			: np->format == FORMAT_TABLE && !rows ? invoice_table(&s)
 							      : invoice_rows(&s, o);
@@ -463,12 +504,14 @@ static int invoice_command(struct nanopod *np, const struct options *o)
 
 static const struct option options[] = {
 	{ "html", 0, OPTION_FLAG, .help = "one page for a browser or a printer" },
+	SHEET_OPTION,
 	{ 0 },
 };
 
 static const struct example examples[] = {
 	{ "nanopod invoice 2026-10", "what October 2026 cost" },
-	{ "nanopod invoice 2026-10 --html >october.html", "to print, or to send" },
+	{ "nanopod invoice 2026-10 --pdf october.pdf", "to print, to send or to file" },
+	{ "nanopod invoice 2026-10 --html >october.html", "for a browser" },
 	{ "nanopod invoice 2026-10 --account alice -o json", "for the operator: of a customer" },
 	{ 0 },
 };

@@ -24,9 +24,39 @@ bool paper_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-const char *paper_thing(const struct model_report_row *row)
+/* NULL: none. */
+static const char *paper_thing(const struct model_report_row *row)
 {
-	return row->reservation ? row->reservation : row->pool ? row->pool : row->host_name;
+	const char *const things[] = { row->reservation, row->pool, row->host_name, row->volume_name, row->volume };
+	size_t i = 0;
+
+	while (i + 1 < sizeof things / sizeof *things && !things[i])
+		i++;
+	return things[i];
+}
+
+static const char *paper_type(const struct model_report_row *row)
+{
+	return row->type ? row->type : row->sku;
+}
+
+void paper_line_init(struct paper_line *l, const struct model_report_row *row, const char *reason)
+{
+	*l = (struct paper_line){ .type = paper_copy(paper_type(row)),
+		.thing = paper_copy(paper_thing(row)),
+		.reason = paper_copy(reason) };
+}
+
+bool paper_line_is(const struct paper_line *l, const struct model_report_row *row)
+{
+	return paper_same(l->type, paper_type(row)) && paper_same(l->thing, paper_thing(row));
+}
+
+void paper_line_release(struct paper_line *l)
+{
+	free(l->type);
+	free(l->thing);
+	free(l->reason);
 }
 
 int paper_whose(struct paper *p)

@@ -23,8 +23,14 @@ void paper_release(struct paper *p);
 
 char *paper_copy(const char *text); /* NULL: NULL */
 bool paper_same(const char *a, const char *b);
-/* The reservation, or the host; NULL: neither. */
-const char *paper_thing(const struct model_report_row *row);
+
+/* What a line of either is for. */
+struct paper_line {
+	char *type, *thing, *reason; /* thing: the reservation, host or volume; NULL: none */
+};
+void paper_line_init(struct paper_line *l, const struct model_report_row *row, const char *reason);
+bool paper_line_is(const struct paper_line *l, const struct model_report_row *row); /* the same type and thing */
+void paper_line_release(struct paper_line *l);
 
 const char *paper_market(const struct paper *p);
 void paper_month(const struct paper *p, char *room, size_t size); /* "October 2026, 2026-10-01 to 2026-10-31 (UTC)" */

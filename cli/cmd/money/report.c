@@ -42,6 +42,9 @@ enum sum {
 	SUM_GPU_SECONDS,
 	SUM_USED,
 	SUM_FORFEITED,
+	SUM_STORAGE,
+	SUM_PLAN,
+	SUM_INCLUDED,
 	SUM_TOTAL,
 	SUM_REFUNDED,
 	SUM_GROSS,
@@ -68,7 +71,14 @@ static const struct sum_column {
 	[SUM_FORFEITED] = { FORM_MONEY,
 		{ "forfeited", COLUMN_RIGHT | COLUMN_MINOR, "of released time, what was not refunded" },
 		{ "forfeited_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
-	[SUM_TOTAL] = { FORM_MONEY, { "total", COLUMN_RIGHT, "both together: what the account has less" },
+	[SUM_STORAGE] = { FORM_MONEY, { "storage", COLUMN_RIGHT | COLUMN_MINOR, "paid for hours of volumes" },
+		{ "storage_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
+	[SUM_PLAN] = { FORM_MONEY, { "plan", COLUMN_RIGHT | COLUMN_MINOR, "fees of the plan" },
+		{ "plan_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
+	[SUM_INCLUDED] = { FORM_MONEY,
+		{ "included", COLUMN_RIGHT | COLUMN_MINOR, "node time that the plan or a grant paid" },
+		{ "included_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
+	[SUM_TOTAL] = { FORM_MONEY, { "total", COLUMN_RIGHT, "what the account has less" },
 		{ "total_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
 	[SUM_REFUNDED] = { FORM_MONEY, { "refunded", COLUMN_RIGHT | COLUMN_MINOR, "paid before and given back" },
 		{ "refunded_micros", COLUMN_RAW | COLUMN_HIDDEN, "the same in micro-dollars" } },
@@ -107,8 +117,9 @@ static const struct report {
 		{ SUM_SECONDS, SUM_GPU_SECONDS, SUM_SO_FAR_SECONDS, SUM_KINDS }, false, SUM_SECONDS,
 		"no node time was used" },
 	{ "spend", 1 << PART_TYPE | 1 << PART_RESERVATION | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
-		{ SUM_SECONDS, SUM_USED, SUM_FORFEITED, SUM_TOTAL, SUM_REFUNDED, SUM_SO_FAR, SUM_KINDS }, false,
-		SUM_TOTAL, "nothing was spent" },
+		{ SUM_SECONDS, SUM_USED, SUM_FORFEITED, SUM_TOTAL, SUM_REFUNDED, SUM_STORAGE, SUM_PLAN, SUM_INCLUDED,
+			SUM_SO_FAR, SUM_KINDS },
+		false, SUM_TOTAL, "nothing was spent" },
 	{ "earnings", 1 << PART_TYPE | 1 << PART_HOST | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
 		{ SUM_SECONDS, SUM_GROSS, SUM_FEE, SUM_NET, SUM_KINDS }, false, SUM_NET, "nothing was earned" },
 	{ "fleet", 1 << PART_TYPE | 1 << PART_HOST | 1 << PART_ACCOUNT | 1 << PART_DAY | 1 << PART_MONTH,
@@ -177,11 +188,24 @@ static int report_count(struct group *g, enum sum sum, int64_t n, struct fail *f
 	return 0;
 }
 
+/* What a row of money that leaves a buyer adds to; SUM_KINDS: it is another row. */
+static enum sum report_spent(const char *kind)
+{
+	static const char *const kinds[] = { "usage", "forfeit", "refund", "storage", "plan", "included", "granted" };
+	static const enum sum sums[] = { SUM_USED, SUM_FORFEITED, SUM_REFUNDED, SUM_STORAGE, SUM_PLAN, SUM_INCLUDED,
+		SUM_INCLUDED, SUM_KINDS };
+	size_t i = 0;
+
+	while (i < sizeof kinds / sizeof *kinds && strcmp(kind, kinds[i]) != 0)
+		i++;
+	return sums[i];
+}
+
 static int report_add_row(void *arg, const struct model_report_row *row, struct fail *f)
 {
 	struct summary *s = arg;
-	bool usage = strcmp(row->kind, "usage") == 0, refund = strcmp(row->kind, "refund") == 0;
-	bool forfeit = strcmp(row->kind, "forfeit") == 0, earning = strcmp(row->kind, "earning") == 0;
+	enum sum spent = report_spent(row->kind);
+	bool refund = spent == SUM_REFUNDED, earning = strcmp(row->kind, "earning") == 0;
 	bool buys = s->report->parts & 1 << PART_RESERVATION;
 	char day[PERIOD_TEXT], month[PERIOD_TEXT];
 	const char *const values[PART_KINDS] = {
@@ -198,17 +222,15 @@ static int report_add_row(void *arg, const struct model_report_row *row, struct 
 
 	if (!buys && s->report->share && !row->host) /* resold by a buyer: it is the owner's already */
 		return 0;
-	if (!(buys ? usage || refund || forfeit : earning) || (strcmp(s->report->name, "usage") == 0 && !seconds))
+	if (!(buys ? spent != SUM_KINDS : earning) || (strcmp(s->report->name, "usage") == 0 && !seconds))
 		return 0;
 	g = report_group(s, values);
 	rc = report_count(g, SUM_SECONDS, seconds, f);
 	rc = rc ? rc : money_mul(seconds, row->gpus, &gpu_seconds);
 	rc = rc ? rc : report_count(g, SUM_GPU_SECONDS, gpu_seconds, f);
-	if (!rc && refund)
-		rc = report_count(g, SUM_REFUNDED, row->gross, f);
-	else if (!rc && buys)
-		rc = report_count(g, usage ? SUM_USED : SUM_FORFEITED, row->gross, f);
-	if (!rc && buys && !refund)
+	if (!rc && buys)
+		rc = report_count(g, spent, row->gross, f);
+	if (!rc && buys && !refund && spent != SUM_INCLUDED)
 		rc = report_count(g, SUM_TOTAL, row->gross, f);
 	if (!rc && earning) {
 		rc = report_count(g, SUM_GROSS, row->gross, f);
@@ -514,7 +536,7 @@ static int report_run(struct nanopod *np, const struct options *o, struct summar
 
 static int report_command(struct nanopod *np, const struct options *o)
 {
-	const char *name = option_argv(o)[0];
+	const char *given = option_argv(o)[0], *name = given ? given : "spend";
 	struct summary s = { .np = np };
 	int rc;
 
@@ -526,6 +548,8 @@ static int report_command(struct nanopod *np, const struct options *o)
 			"no report '%.60s'; available: usage, spend, earnings and fleet", name);
 	table_init(&s.index);
 	rc = report_run(np, o, &s);
+	if (!rc && !given && cell_for_people(np))
+		print_note(np, "this is 'nanopod report spend'; there are also: usage, earnings, fleet");
 	summary_release(&s);
 	return rc;
 }
@@ -533,8 +557,7 @@ static int report_command(struct nanopod *np, const struct options *o)
 static const struct option options[] = {
 	{ "by", 0, OPTION_STRING, "LIST", .fallback = "type",
 		.help = "a line for each of these, comma-separated: type, account, day, month; usage, spend: "
-			"reservation; "
-			"earnings, fleet: host" },
+			"reservation; earnings, fleet: host" },
 	{ "from", 0, OPTION_STRING, "DATE",
 		.help = "first day (2026-10-05) or month (2026-10), in UTC; default: this month" },
 	{ "to", 0, OPTION_STRING, "DATE", .help = "last day or month; default: today" },
@@ -543,7 +566,7 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-	{ "nanopod report spend", "what this month has cost, by type" },
+	{ "nanopod report", "what this month has cost, by type" },
 	{ "nanopod report usage --by reservation,day --from 2026-10-01 --to 2026-10-07", "node time of a week" },
 	{ "nanopod report earnings --by host --from 2026-10 --to 2026-10", "what each host has earned in October" },
 	{ "nanopod report fleet --by host", "which share of each host was sold" },
@@ -555,22 +578,21 @@ static const struct example examples[] = {
 
 const struct command cmd_report = {
 	.name = "report",
-	.args = "usage|spend|earnings|fleet",
+	.args = "[usage|spend|earnings|fleet]",
 	.summary = "sum up node time, spending and earnings",
 	.examples = examples,
 	.positional = "usage     node time that passed\n"
-		      "spend     what it cost\n"
+		      "spend     what it cost (default)\n"
 		      "earnings  what time of your hosts has brought, before and after the fee\n"
 		      "fleet     your hosts: how much of their time was sold",
 	.description = "The market sums up its ledger, so the sums are exact: -o json and -o csv have each amount as a "
 		       "decimal, and in micro-dollars by --fields. A day is one in UTC, and what the market booked on "
 		       "it: a node's time is booked each hour. What runs now is told apart until then. Money that "
-		       "waits in orders, or is paid for time to "
-		       "come, is not spent yet.\n\nAn operator without --account gets everybody's.",
+		       "waits in orders, or is paid for time to come, is not spent yet.\n\nAn operator without "
+		       "--account gets everybody's.",
 	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
-	.min_args = 1,
 	.max_args = 1,
 	.complete_first = COMPLETE_VALUES,
 	.first_values = "usage|spend|earnings|fleet",

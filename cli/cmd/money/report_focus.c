@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmd/money/paper.h"
 #include "cli/cmd/money/report.h"
 #include "cli/frame/cell.h"
 #include "market/when.h"
@@ -19,30 +20,30 @@ enum { FOCUS_DAY = 86400 };
 	X(BillingCurrency, 0, "USD", "USD") \
 	X(BillingPeriodEnd, 0, end, "first second after the month") \
 	X(BillingPeriodStart, 0, begin, "first second of the month") \
-	X(ChargeCategory, 0, l->forfeit ? "Adjustment" : "Usage", \
-		"Usage, or Adjustment for released time that was not refunded") \
+	X(ChargeCategory, 0, l->kind->category, \
+		"Usage, Purchase for the fee of a plan, or Adjustment for released time that was not refunded") \
 	X(ChargeClass, 0, NULL, "none: the market corrects no charge") \
 	X(ChargeDescription, 0, about, "what it is for") \
-	X(ChargeFrequency, 0, l->forfeit ? "One-Time" : "Usage-Based", "Usage-Based, or One-Time") \
+	X(ChargeFrequency, 0, l->kind->frequency, "Usage-Based, Recurring, or One-Time") \
 	X(ChargePeriodEnd, 0, to, "first second after the day") \
 	X(ChargePeriodStart, 0, from, "first second of the day") \
-	X(ConsumedQuantity, COLUMN_RAW, used, "node-minutes") \
-	X(ConsumedUnit, 0, unit, "Minutes") \
+	X(ConsumedQuantity, COLUMN_RAW, used, "node-minutes; of volumes: how many hours were paid") \
+	X(ConsumedUnit, 0, used ? l->kind->unit : NULL, "Minutes, or Hours") \
 	X(ContractedCost, 0, cost, "as BilledCost") \
 	X(EffectiveCost, 0, cost, "as BilledCost") \
 	X(InvoiceId, 0, number, "number of the month's statement") \
 	X(InvoiceIssuerName, 0, market, "the market") \
 	X(ListCost, 0, cost, "as BilledCost: a market has no other price") \
 	X(PricingCategory, 0, "Standard", "Standard") \
-	X(PricingQuantity, COLUMN_RAW, used, "node-minutes") \
-	X(PricingUnit, 0, unit, "Minutes") \
+	X(PricingQuantity, COLUMN_RAW, l->kind->unit ? quantity : NULL, "the same; of a plan: fees") \
+	X(PricingUnit, 0, l->kind->unit, "Minutes, Hours, or Fees") \
 	X(ProviderName, 0, market, "the market") \
 	X(PublisherName, 0, market, "the market") \
-	X(ResourceId, COLUMN_ID, l->pool, "id of the reservation") \
-	X(ResourceName, 0, l->reservation, "its name") \
-	X(ResourceType, 0, "Reservation", "Reservation") \
-	X(ServiceCategory, 0, "Compute", "Compute") \
-	X(ServiceName, 0, "Nodes", "Nodes") \
+	X(ResourceId, COLUMN_ID, l->resource, "id of the reservation or volume; none for plans") \
+	X(ResourceName, 0, l->name, "its name; none for a volume that is gone") \
+	X(ResourceType, 0, l->resource ? l->kind->resource : NULL, "Reservation, or Volume") \
+	X(ServiceCategory, 0, l->kind->category_of_service, "Compute, or Storage") \
+	X(ServiceName, 0, l->kind->service, "Nodes, Volumes, or Plans") \
 	X(SkuId, 0, l->sku, "id of the type")
 
 static const struct column focus_columns[] = {
@@ -52,11 +53,22 @@ static const struct column focus_columns[] = {
 		{ 0 },
 };
 
-/* A day of one account, type and reservation. */
+/* What the kinds of a report's rows that are paid are in FOCUS. */
+static const struct focus_kind {
+	const char *kind, *about, *category, *frequency, *unit, *category_of_service, *service, *resource;
+} focus_kinds[] = {
+	{ "usage", "Node time", "Usage", "Usage-Based", "Minutes", "Compute", "Nodes", "Reservation" },
+	{ "forfeit", "Released time that was not refunded", "Adjustment", "One-Time", NULL, "Compute", "Nodes",
+		"Reservation" },
+	{ "storage", "Volume, by the hour", "Usage", "Usage-Based", "Hours", "Storage", "Volumes", "Volume" },
+	{ "plan", "Fee of a plan", "Purchase", "Recurring", "Fees", "Compute", "Plans", NULL },
+};
+
+/* A day of one account, type and reservation; or of a volume, or of its plan. */
 struct focus_line {
-	char *account, *account_name, *sku, *type, *pool, *reservation;
-	int64_t at, cost, seconds;
-	bool forfeit;
+	const struct focus_kind *kind;
+	char *account, *account_name, *sku, *type, *resource, *name; /* NULL: it is of none */
+	int64_t at, cost, seconds, transfers;
 };
 
 struct focus {
@@ -65,32 +77,30 @@ struct focus {
 	size_t count, cap;
 };
 
-static char *focus_copy(const char *text)
+static const char *focus_resource(const struct model_report_row *row)
 {
-	char *made = strdup(text ? text : "");
-
-	if (!made)
-		command_nomem();
-	return made;
+	return row->pool ? row->pool : row->volume;
 }
 
-static bool focus_same(const struct focus_line *l, const struct model_report_row *row, bool forfeit)
+static bool focus_same(const struct focus_line *l, const struct model_report_row *row)
 {
-	return l->at == row->at && l->forfeit == forfeit && strcmp(l->account, row->account ? row->account : "") == 0 &&
-		strcmp(l->sku, row->sku ? row->sku : "") == 0 && strcmp(l->pool, row->pool ? row->pool : "") == 0;
+	return l->at == row->at && strcmp(l->kind->kind, row->kind) == 0 && paper_same(l->account, row->account) &&
+		paper_same(l->sku, row->sku) && paper_same(l->resource, focus_resource(row));
 }
 
 /* Days are in order for each account, so what is alike is near the end. */
 static int focus_add(void *arg, const struct model_report_row *row, struct fail *f)
 {
 	struct focus *x = arg;
-	bool usage = strcmp(row->kind, "usage") == 0, forfeit = strcmp(row->kind, "forfeit") == 0;
+	const struct focus_kind *kind = NULL;
 	struct focus_line *l = NULL;
 
-	if (!usage && !forfeit)
+	for (size_t i = 0; i < sizeof focus_kinds / sizeof *focus_kinds; i++)
+		kind = strcmp(focus_kinds[i].kind, row->kind) == 0 ? &focus_kinds[i] : kind;
+	if (!kind)
 		return 0;
 	for (size_t i = x->count; !l && i-- > 0 && x->list[i].at == row->at;)
-		l = focus_same(&x->list[i], row, forfeit) ? &x->list[i] : NULL;
+		l = focus_same(&x->list[i], row) ? &x->list[i] : NULL;
 	if (!l) {
 		if (x->count == x->cap) {
 			x->cap = x->cap ? 2 * x->cap : 64;
@@ -99,17 +109,18 @@ static int focus_add(void *arg, const struct model_report_row *row, struct fail 
 				command_nomem();
 		}
 		l = &x->list[x->count++];
-		*l = (struct focus_line){ .account = focus_copy(row->account),
-			.account_name = focus_copy(row->account_name),
-			.sku = focus_copy(row->sku),
-			.type = focus_copy(row->type ? row->type : row->sku),
-			.pool = focus_copy(row->pool),
-			.reservation = focus_copy(row->reservation ? row->reservation : row->pool),
+		*l = (struct focus_line){ .account = paper_copy(row->account),
+			.account_name = paper_copy(row->account_name),
+			.sku = paper_copy(row->sku),
+			.type = paper_copy(row->type ? row->type : row->sku),
+			.resource = paper_copy(focus_resource(row)),
+			.name = paper_copy(row->pool ? row->reservation : row->volume_name),
 			.at = row->at,
-			.forfeit = forfeit };
+			.kind = kind };
 	}
 	if (__builtin_add_overflow(l->cost, row->gross, &l->cost) ||
-		__builtin_add_overflow(l->seconds, row->seconds, &l->seconds))
+		__builtin_add_overflow(l->seconds, row->seconds, &l->seconds) ||
+		__builtin_add_overflow(l->transfers, row->transfers, &l->transfers))
 		return fail_set(f, CLIENT_BAD_ANSWER, "the market reports more than can be counted");
 	return 0;
 }
@@ -117,19 +128,23 @@ static int focus_add(void *arg, const struct model_report_row *row, struct fail 
 static void focus_put(struct rows *r, const struct focus *x, const struct focus_line *l, const char *market)
 {
 	struct period month = period_month_of(l->at);
-	char cost[CELL_TEXT], minutes[CELL_TEXT], from[WHEN_TEXT], to[WHEN_TEXT], begin[WHEN_TEXT], end[WHEN_TEXT];
+	bool nodes = strcmp(l->kind->kind, "usage") == 0;
+	char cost[CELL_TEXT], quantity[CELL_TEXT], from[WHEN_TEXT], to[WHEN_TEXT], begin[WHEN_TEXT], end[WHEN_TEXT];
 	char number[STATEMENT_NUMBER], about[400];
-	const char *used = l->forfeit ? NULL : minutes, *unit = l->forfeit ? NULL : "Minutes";
+	const char *used = strcmp(l->kind->category, "Usage") == 0 ? quantity : NULL;
+	const char *name = l->name ? l->name : l->resource ? l->resource : "";
 
-	snprintf(about, sizeof about, "%s of type %.100s, reservation %.200s",
-		l->forfeit ? "Released time that was not refunded" : "Node time", l->type, l->reservation);
+	if (l->type && l->resource)
+		snprintf(about, sizeof about, "%s of type %.100s, reservation %.200s", l->kind->about, l->type, name);
+	else
+		snprintf(about, sizeof about, "%s%s%.200s", l->kind->about, l->resource ? ": " : "", name);
 	cell_money(x->np, l->cost, cost);
-	cell_micros(l->seconds / 60, minutes);
+	cell_micros(nodes ? l->seconds / 60 : l->transfers, quantity);
 	when_iso(l->at, from);
 	when_iso(l->at + FOCUS_DAY, to);
 	when_iso(month.from, begin);
 	when_iso(month.to, end);
-	statement_number(l->account, l->at, number);
+	statement_number(l->account ? l->account : "", l->at, number);
 	rows_add(r,
 		(const char *[]){
 #define FOCUS_VALUE(name, flags, value, help) value,
@@ -147,8 +162,8 @@ static void focus_release(struct focus *x)
 		free(l->account_name);
 		free(l->sku);
 		free(l->type);
-		free(l->pool);
-		free(l->reservation);
+		free(l->resource);
+		free(l->name);
 	}
 	free(x->list);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cmd/money/paper.h"
+#include "cli/cmd/money/sheet.h"
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
 #include "cli/frame/print.h"
@@ -14,7 +15,7 @@
 #include "market/money.h"
 #include "market/when.h"
 
-enum { STATEMENT_BYTES = 64 << 20, PLAIN_COLUMNS = 80, NARROW_COLUMNS = 60, LABEL_COLUMNS = 17 };
+enum { STATEMENT_BYTES = 64 << 20, PLAIN_COLUMNS = 80, NARROW_COLUMNS = 60, LABEL_COLUMNS = 17, STATUS_TEXT = 100 };
 
 /* In the order in which a day shows them. */
 static const struct statement_kind {
@@ -27,6 +28,10 @@ static const struct statement_kind {
 	{ "usage", "Node time", "Node time" },
 	{ "forfeit", "Released, not refunded", "Not refunded" },
 	{ "sponsored", "Paid for others, by grants", "Paid for others" },
+	{ "storage", "Volume", "Volumes" },
+	{ "plan", "Fee of the plan", "Plan" },
+	{ "plan_sold", "Plan sold", "Plans sold" },
+	{ "payout", "Paid out", "Paid out" },
 };
 
 enum { KINDS = sizeof kinds / sizeof *kinds, KIND_CREDIT = 0, KIND_REFUND = 1, KIND_EARNING = 3 };
@@ -34,7 +39,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, KIND_CREDIT = 0, KIND_REFUND = 1, K
 struct entry_line {
 	int64_t at, amount, fee, seconds; /* fee: what the market kept of what buyers paid; not in the amount */
 	size_t kind;
-	char *type, *thing, *reason; /* thing: the reservation, or the host; NULL: none */
+	struct paper_line of;
 	size_t place;                /* as it came */
 };
 
@@ -45,13 +50,12 @@ struct statement {
 	struct entry_line *list;
 	size_t count, cap;
 	int64_t opening, closing, fees, sums[KINDS];
+	struct sheet *page; /* for --pdf */
 };
 
 static int statement_add(void *arg, const struct model_report_row *row, struct fail *f)
 {
 	struct statement *s = arg;
-	const char *type = row->type ? row->type : row->sku;
-	const char *thing = paper_thing(row);
 	struct entry_line *e = NULL;
 	size_t kind = 0;
 
@@ -63,8 +67,8 @@ static int statement_add(void *arg, const struct model_report_row *row, struct f
 		return 0;
 	if (kind == KIND_CREDIT && row->pool)
 		kind = KIND_REFUND;
-	for (size_t i = s->count; !e && row->type && i-- > 0 && s->list[i].at == row->at;)
-		if (s->list[i].kind == kind && paper_same(s->list[i].type, type) && paper_same(s->list[i].thing, thing))
+	for (size_t i = s->count; !e && (row->type || row->volume) && i-- > 0 && s->list[i].at == row->at;)
+		if (s->list[i].kind == kind && paper_line_is(&s->list[i].of, row))
 			e = &s->list[i];
 	if (!e) {
 		if (s->count == s->cap) {
@@ -74,12 +78,8 @@ static int statement_add(void *arg, const struct model_report_row *row, struct f
 				command_nomem();
 		}
 		e = &s->list[s->count];
-		*e = (struct entry_line){ .at = row->at,
-			.kind = kind,
-			.type = paper_copy(type),
-			.thing = paper_copy(thing),
-			.reason = paper_copy(row->reason),
-			.place = s->count++ };
+		*e = (struct entry_line){ .at = row->at, .kind = kind, .place = s->count++ };
+		paper_line_init(&e->of, row, row->reason);
 	}
 	if (money_add(e->amount, row->amount, &e->amount) || money_add(e->seconds, row->seconds, &e->seconds) ||
 		money_add(e->fee, row->fee, &e->fee) || money_add(s->fees, row->fee, &s->fees) ||
@@ -135,9 +135,10 @@ static char *entry_text(const struct entry_line *e)
 			(double)e->seconds / (e->seconds < 3600 ? 60 : 3600));
 	if (e->fee)
 		snprintf(fee, sizeof fee, ", fee %s", money_text(e->fee, room));
-	if (asprintf(&text, "%s%s%s%s%s%s%s%s%s", kinds[e->kind].entry, e->thing || e->type || e->reason ? ": " : "",
-		    e->thing ? e->thing : "", e->thing && e->type ? ", " : "", e->type ? e->type : "", hours, fee,
-		    e->reason && (e->thing || e->type) ? ", " : "", e->reason ? e->reason : "") < 0)
+	if (asprintf(&text, "%s%s%s%s%s%s%s%s%s", kinds[e->kind].entry,
+		    e->of.thing || e->of.type || e->of.reason ? ": " : "", e->of.thing ? e->of.thing : "",
+		    e->of.thing && e->of.type ? ", " : "", e->of.type ? e->of.type : "", hours, fee,
+		    e->of.reason && (e->of.thing || e->of.type) ? ", " : "", e->of.reason ? e->of.reason : "") < 0)
 		command_nomem();
 	return text;
 }
@@ -187,18 +188,28 @@ static void statement_line(const struct statement_page *p, const char *day, cons
 
 static void statement_label(const struct statement *s, const char *label, const char *text)
 {
-	print_labelled(s->paper.np, s->paper.np->out, label, LABEL_COLUMNS, text);
+	if (s->page)
+		sheet_pair(s->page, label, text);
+	else
+		print_labelled(s->paper.np, s->paper.np->out, label, LABEL_COLUMNS, text);
+}
+
+/* Of a month that goes on; else NULL. */
+static const char *statement_status(const struct statement *s, char text[STATUS_TEXT])
+{
+	char when[WHEN_TEXT];
+
+	snprintf(text, STATUS_TEXT, "not over: entries until %s", when_iso(s->now, when));
+	return statement_final(s) ? NULL : text;
 }
 
 static void statement_head(const struct statement *s)
 {
-	char text[200], when[WHEN_TEXT];
+	char text[STATUS_TEXT];
 
 	paper_head(&s->paper, "Statement", LABEL_COLUMNS);
-	if (!statement_final(s)) {
-		snprintf(text, sizeof text, "not over: entries until %s", when_iso(s->now, when));
+	if (statement_status(s, text))
 		statement_label(s, "Status", text);
-	}
 	putc('\n', s->paper.np->out);
 }
 
@@ -243,7 +254,8 @@ static void statement_entries(const struct statement *s, struct statement_page *
 
 static void statement_sums(const struct statement *s)
 {
-	static const char *const books[MODEL_BOOKS] = { "available", "held for orders", "paid for time ahead" };
+	static const char *const books[MODEL_BOOKS] = { "available", "held for orders and payouts",
+		"paid for time ahead" };
 	char text[200] = "", room[MONEY_TEXT], fees[MONEY_TEXT];
 
 	for (size_t i = 0; i < KINDS; i++)
@@ -278,11 +290,55 @@ static int statement_table(const struct statement *s)
 	return STATUS_OK;
 }
 
+/* ---- To file ---------------------------------------------------------------------------- */
+
+static void statement_cells(const struct statement *s, int64_t at, const char *text, const char *amount,
+	int64_t balance)
+{
+	char day[PERIOD_TEXT], after[MONEY_TEXT];
+
+	sheet_row(s->page, (const char *[]){ period_day(at, day), text, amount, money_text(balance, after) }, balance,
+		false);
+}
+
+static int statement_pdf(struct statement *s, const struct options *o)
+{
+	static const struct sheet_column columns[] = {
+		{ .title = "Date", .width = 750 },
+		{ .title = "Entry" },
+		{ .title = "Amount", .width = 1050, .right = true },
+		{ .title = "Balance", .width = 1100, .right = true },
+		{ 0 },
+	};
+	char status[STATUS_TEXT], amount[MONEY_TEXT];
+	int64_t sum = s->opening;
+	int rc;
+
+	s->page = sheet_new(&s->paper, "Statement", columns);
+	if (statement_status(s, status))
+		sheet_pair(s->page, "Status", status);
+	statement_cells(s, s->paper.month.from, "Opening balance", "", sum);
+	for (size_t i = 0; i < s->count; i++) {
+		char *text = entry_text(&s->list[i]);
+
+		sum += s->list[i].amount;
+		statement_cells(s, s->list[i].at, text, money_text(s->list[i].amount, amount), sum);
+		free(text);
+	}
+	statement_cells(s, statement_final(s) ? s->paper.month.to - 1 : s->now, "Closing balance", "", s->closing);
+	statement_sums(s);
+	rc = sheet_write(s->page, o);
+	sheet_free(s->page);
+	return rc;
+}
+
 /* ---- For programs ----------------------------------------------------------------------- */
 
 static const struct column statement_columns[] = {
 	{ "date", 0, "when, in UTC; of node time: the day" },
-	{ "kind", COLUMN_ID, "opening, credit, refund, debit, earning, usage, forfeit, sponsored or closing" },
+	{ "kind", COLUMN_ID,
+		"opening, credit, refund, debit, earning, usage, forfeit, sponsored, plan, plan_sold, storage, "
+		"payout or closing" },
 	{ "type", 0, "type of node" },
 	{ "of", 0, "reservation, or host" },
 	{ "text", COLUMN_TEXT, "the entry as people read it" },
@@ -302,7 +358,7 @@ static void statement_row(const struct statement *s, struct rows *r, int64_t at,
 	int64_t n = e ? e->amount : MODEL_NONE;
 
 	rows_add(r,
-		(const char *[]){ when_iso(at, when), kind, e ? e->type : NULL, e ? e->thing : NULL, text,
+		(const char *[]){ when_iso(at, when), kind, e ? e->of.type : NULL, e ? e->of.thing : NULL, text,
 			cell_money(s->paper.np, n, amount), cell_micros(n, micros),
 			cell_micros(e ? e->fee : MODEL_NONE, fee), cell_money(s->paper.np, balance, after),
 			cell_micros(balance, after_micros) });
@@ -343,9 +399,9 @@ static void statement_json_entries(const struct statement *s, struct json *j)
 		json_begin_object(j, NULL);
 		json_text(j, "date", when_iso(e->at, when));
 		json_text(j, "kind", kinds[e->kind].kind);
-		json_text(j, "type", e->type);
-		json_text(j, "of", e->thing);
-		json_text(j, "reason", e->reason);
+		json_text(j, "type", e->of.type);
+		json_text(j, "of", e->of.thing);
+		json_text(j, "reason", e->of.reason);
 		json_int(j, "seconds", e->seconds);
 		paper_json_money(j, "amount", e->amount);
 		paper_json_money(j, "fee", e->fee);
@@ -392,17 +448,15 @@ static int statement_json(const struct statement *s)
 
 static void statement_release(struct statement *s)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		free(s->list[i].type);
-		free(s->list[i].thing);
-		free(s->list[i].reason);
-	}
+	for (size_t i = 0; i < s->count; i++)
+		paper_line_release(&s->list[i].of);
 	free(s->list);
 	paper_release(&s->paper);
 }
 
-static int statement_read(struct statement *s, const char *month)
+static int statement_read(struct statement *s, const struct options *o)
 {
+	const char *month = option_argv(o)[0];
 	struct market_clock clock;
 	struct fail why = { 0 };
 	struct period whole;
@@ -418,6 +472,9 @@ static int statement_read(struct statement *s, const char *month)
 		return print_fail(s->paper.np, STATUS_USAGE, NULL, "cannot print the statement: '%s' has not begun",
 			month);
 	whole = s->paper.month;
+	rc = sheet_check(&s->paper, o, "statement");
+	if (rc)
+		return rc;
 	rc = paper_whose(&s->paper);
 	rc = rc ? rc : account_report_read(s->paper.m, &whole, &s->books, statement_add, s);
 	rc = rc ? rc : statement_close(s);
@@ -436,10 +493,11 @@ static int statement_command(struct nanopod *np, const struct options *o)
 	if (rc)
 		return rc;
 	rc = market_need_ours(s.paper.m, "statement");
-	rc = rc ? rc : statement_read(&s, option_argv(o)[0]);
+	rc = rc ? rc : statement_read(&s, o);
 	rows = option_given(o, "fields") || option_given(o, "quiet");
 	if (!rc && !s.paper.m->explain)
-		rc = np->format == FORMAT_JSON && !rows       ? statement_json(&s)
+		rc = option_given(o, "pdf")                   ? statement_pdf(&s, o)
+			: np->format == FORMAT_JSON && !rows  ? statement_json(&s)
 			: np->format == FORMAT_TABLE && !rows ? statement_table(&s)
 							      : statement_rows(&s, o);
 	statement_release(&s);
@@ -447,9 +505,15 @@ static int statement_command(struct nanopod *np, const struct options *o)
 	return rc;
 }
 
+static const struct option options[] = {
+	SHEET_OPTION,
+	{ 0 },
+};
+
 static const struct example examples[] = {
 	{ "nanopod statement", "this month until now" },
 	{ "nanopod statement 2026-10", "October 2026, to print or to file" },
+	{ "nanopod statement 2026-10 --pdf october.pdf", "the same as pages" },
 	{ "nanopod statement 2026-10 -o csv >october.csv", "for a spreadsheet" },
 	{ "nanopod statement 2026-10 --account alice", "for the operator: of a customer" },
 	{ 0 },
@@ -469,6 +533,7 @@ const struct command cmd_statement = {
 		       "opening to the closing balance, which is the opening balance of the next month.\n\nThe number "
 		       "consists of the month and the account's id, so no other statement of this market has it. A "
 		       "month that is over does not change.",
+	.options = options,
 	.formats = "table|wide|json|jsonl|csv|name|yaml",
 	.flags = COMMAND_MORE | COMMAND_ROWS | COMMAND_MARKET | COMMAND_ACCOUNT,
 	.max_args = 1,

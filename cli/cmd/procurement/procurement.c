@@ -61,16 +61,15 @@ static void procurement_show_change(struct procuring_view *v, const struct procu
 static int procurement_change(struct procuring_view *v, struct procured *p, const struct model_procurement_new *now,
 	const char *verb)
 {
-	bool explain = v->m->explain, quiet = now->change_enabled && !now->enabled;
+	bool quiet = now->change_enabled && !now->enabled;
 	int rc = 0;
 
 	if (!quiet) {
 		procurement_show_change(v, p, verb);
-		if (option_given(v->o, "dry-run"))
-			return STATUS_OK;
-		rc = explain ? 0 : plan_agree(v->np, v->o, "Do it?");
+		rc = plan_agree(v->np, v->o, "Do it?");
 	}
-	if (rc || option_given(v->o, "dry-run"))
+	rc = rc ? rc : option_given(v->o, "dry-run") ? PLAN_SHOWN : 0;
+	if (rc)
 		return rc;
 	rc = procurement_patch(v, p, now);
 	rc = rc ? rc : procured_look(v->m, p->id, p);
@@ -257,7 +256,7 @@ static int procurement_delete(struct nanopod *np, const struct options *o, char 
 	}
 	if (!rc) {
 		procurement_show_delete(&v, &p, surplus);
-		rc = option_given(o, "dry-run") ? -1 : explain ? 0 : plan_agree(np, o, "Delete it?");
+		rc = plan_agree(np, o, "Delete it?");
 	}
 	if (!rc) {
 		v.m->explain = explain;

@@ -300,9 +300,7 @@ static int create_fresh(struct creating *c, bool explain)
 	if (rc)
 		return rc == 1 ? STATUS_OK : rc;
 	create_show_plan(c);
-	if (option_given(o, "dry-run"))
-		return STATUS_OK;
-	rc = explain ? 0 : plan_agree(c->v.np, o, "Keep them?");
+	rc = plan_agree(c->v.np, o, "Keep them?");
 	if (rc)
 		return rc;
 	c->v.m->explain = explain;

@@ -50,8 +50,6 @@ int provision_init(struct provision *p, struct nanopod *np, const struct options
 /* The same for a command without provision's options: it changes nothing in the file and skips no gate. */
 int provision_init_bare(struct provision *p, struct nanopod *np, const struct options *o);
 void provision_release(struct provision *p);
-/* An exit status, after an error, if it must ask, has no terminal for that, and -y is missing. */
-int provision_can_ask(struct nanopod *np, const struct options *o);
 
 /* ---- provision_file.c: where it comes from ---------------------------------------------------- */
 

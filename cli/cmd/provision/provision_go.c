@@ -72,11 +72,6 @@ static int provision_go_read_gates(struct provision *p)
 	return STATUS_OK;
 }
 
-int provision_can_ask(struct nanopod *np, const struct options *o)
-{
-	return option_given(o, "yes") || option_given(o, "dry-run") ? STATUS_OK : plan_is_heard(np);
-}
-
 static int provision_go_begin(struct provision *p, struct nanopod *np, const struct options *o, bool bare)
 {
 	struct fail f = { 0 };
@@ -382,7 +377,7 @@ int provision_cluster(struct nanopod *np, const struct options *o, char **words)
 	int status = provision_init(&p, np, o);
 
 	status = status ? status : provision_take(&p, words);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	status = status ? status : check_fresh(&p);
 	status = status ? status : check_can_work(&p);

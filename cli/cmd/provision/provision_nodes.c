@@ -247,7 +247,7 @@ int provision_add(struct nanopod *np, const struct options *o, char **words)
 		command_nomem();
 	status = status ? status : provision_take_cluster(&p, *words);
 	status = status ? status : provision_hosts(&p, &hosts);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	status = status ? status : add_to_text(&p, hosts, fresh);
 	status = status ? status : provision_open(&p, NULL);
 	status = status ? status : all_reached(&p, fresh);
@@ -514,7 +514,7 @@ int provision_drop(struct nanopod *np, const struct options *o, char **words)
 
 	p.known = true;
 	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	if (!status)
 		provision_warn_broken(&p);
 	status = status ? status : provision_nodes_choose(&p, &which);

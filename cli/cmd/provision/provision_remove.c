@@ -40,8 +40,8 @@ static int provision_remove_kept(struct provision *p)
 	plan_add(&plan, "here", "its file, journal and logs are deleted");
 	plan_show(p->np, &plan);
 	plan_release(&plan);
-	status = option_given(p->o, "dry-run") ? STATUS_OK : plan_agree(p->np, p->o, "Forget it?");
-	if (status || option_given(p->o, "dry-run"))
+	status = plan_agree(p->np, p->o, "Forget it?");
+	if (status)
 		return status;
 	rc = runlog_open(p->c->name, &p->j, &f);
 	rc = rc ? rc : runlog_forget(p->j, &f);
@@ -63,7 +63,7 @@ int provision_remove(struct nanopod *np, const struct options *o, char **words)
 	status = provision_init(&p, np, o);
 	p.known = p.undoes = p.forgets = true;
 	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	if (!status && p.gone) {
 		status = provision_remove_kept(&p);
 		provision_release(&p);

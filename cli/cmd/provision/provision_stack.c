@@ -67,7 +67,7 @@ static int write_new(const char *folder, const char *name, const char *file, con
 	if ((size_t)snprintf(path, sizeof path, "%s/%s/%s", folder, name, file) >= sizeof path)
 		return fail_set(f, -ENAMETOOLONG, "the path of '%s' is too long", file);
 	rc = file_folders(path);
-	rc = rc ? rc : file_replace(path, text, strlen(text), 0644);
+	rc = rc ? rc : file_put(path, text, strlen(text), 0666);
 	return rc ? fail_set(f, rc, "cannot write '%s': %s", path, strerror(-rc)) : 0;
 }
 

@@ -203,7 +203,7 @@ int provision_take_off(struct nanopod *np, const struct options *o, char **words
 		status = print_fail(np, STATUS_USAGE, "take the stack out of the file and apply that",
 			"name the cluster to remove a stack from it, not a file: '%.80s'", *words);
 	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	if (!status)
 		provision_warn_broken(&p);
 	status = status ? status : takeoff_check(&p, words + 1);

@@ -101,7 +101,7 @@ int provision_upgrade(struct nanopod *np, const struct options *o, char **words)
 	int status = provision_init(&p, np, o);
 
 	status = status ? status : provision_take_cluster(&p, *words);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	status = status ? status : provision_open(&p, NULL);
 	if (!status)
 		status = provision_upgrade_can(p.c) ? provision_upgrade_upgrade(&p)

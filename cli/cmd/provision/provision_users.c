@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cmd/provision/provision.h"
+#include "cli/frame/plan.h"
 #include "cli/frame/print.h"
 #include "cli/provision/model/clusteredit.h"
 #include "conf/conf.h"
@@ -104,7 +105,7 @@ static int user_change(struct nanopod *np, const struct options *o, char **words
 	int status = provision_init(&p, np, o);
 
 	status = status ? status : provision_take_cluster(&p, words[0]);
-	status = status ? status : provision_can_ask(np, o);
+	status = status ? status : plan_can_ask(np, o);
 	for (char **name = words + 1; *name && !status; name++)
 		status = change(&p, *name);
 	status = status ? status : provision_read(&p);

@@ -36,6 +36,7 @@
 	X(GATE_SWAP, "swap") \
 	X(GATE_MEMORY, "memory")   /* less than the stack's setting `memory-mb` */ \
 	X(GATE_NFS, "nfs")         /* the kernel can neither serve nor mount it: containers, mostly */ \
+	X(GATE_FUSE, "fuse")       /* programs cannot be file systems there, as that of a bucket is */ \
 	X(GATE_VERSION, "version") /* nodes would get package versions that are incompatible */
 
 enum gate {

@@ -385,6 +385,25 @@ static void look_nfs(struct gate_look *l, size_t m)
 	}
 }
 
+static void look_fuse(struct gate_look *l, size_t m)
+{
+	for (size_t i = 0; i < l->c->use_count; i++) {
+		const struct use *u = &l->c->uses[i];
+		const char *kind = setting_of(u, m, "kind");
+
+		if (!kind || strcmp(kind, "s3") != 0 || strcmp(u->stack->name, "storage") != 0 ||
+			strcmp(facts_get(&l->all[m], "fuse"), "no") != 0)
+			continue;
+		gate_say(l, GATE_FUSE, true, m,
+			"use nodes with a kernel of their own, which containers lack ('modprobe fuse' makes the device "
+			"there), or "
+			"another kind of storage",
+			"'%s' cannot mount a bucket, as '%s' would: a program cannot be a file system there "
+			"(no /dev/fuse that it may open)",
+			l->c->members[m], u->stack->name);
+	}
+}
+
 void gate_alone(struct gate_look *l)
 {
 	static void (*const looks[GATE_COUNT])(struct gate_look *, size_t) = {
@@ -407,6 +426,7 @@ void gate_alone(struct gate_look *l)
 		[GATE_MEMORY] = look_memory,
 		[GATE_CLUSTER] = look_cluster,
 		[GATE_NFS] = look_nfs,
+		[GATE_FUSE] = look_fuse,
 	};
 
 	for (size_t m = 0; m < l->c->count; m++) {

@@ -14,10 +14,11 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "cli/remote/fanout.h"
 #include "cli/frame/print.h"
 #include "cli/frame/prompt.h"
+#include "cli/provision/rollout/remote_contact.h"
 #include "cli/provision/rollout/remote_job.h"
+#include "cli/frame/settings.h"
 #include "cli/frame/signals.h"
 
 enum { KEEPALIVE_MS = 10000, DEAF = 64 };
@@ -39,67 +40,18 @@ struct remote {
 	enum { NOT_ENDING, END_OF_OUT, END_OF_ERR, END_TELL, END_TOLD } ending;
 };
 
-/* ---- First contact ------------------------------------------------------------------------- */
-
-static int make_contact(void *arg, struct fanout *f, struct pssh_task **out)
-{
-	struct remote *r = arg;
-
-	if (pssh_exec(f->connect->fleet, ":", out) != 0)
-		return print_fail(r->np, STATUS_FAILURE, NULL, "%s", pssh_error(f->connect->fleet));
-	return STATUS_OK;
-}
-
-static void remote_meet(struct remote *r, const struct fanout *f)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		struct remote_peer *p = &r->peers[i];
-		const struct outcome *o = &f->hosts[i];
-
-		p->host = o->host;
-		p->member = i;
-		p->up = outcome_ended(o) && o->state != OUTCOME_ERROR;
-		if (!p->up)
-			snprintf(p->why, sizeof p->why, "%s", o->text ? o->text : "nanopod did not reach it");
-	}
-}
-
-static int remote_contact(struct remote *r, const struct pssh_list *list)
-{
-	const struct pssh_event *ev;
-	struct outcome *o;
-	struct fanout f;
-	int status = fanout_init(&f, r->np, r->connect, list);
-
-	if (status)
-		return status;
-	f.make = make_contact;
-	f.arg = r;
-	status = fanout_start(&f);
-	if (!status)
-		for (enum fanout_turn turn; (turn = fanout_next(&f, &ev, &o)) != FANOUT_DONE;)
-			if (turn == FANOUT_EVENT && ev->type == PSSH_EV_HOST_UP)
-				r->connections++;
-	if (!status && f.asked)
-		status = f.first_signal == SIGTERM ? STATUS_TERM : STATUS_INT;
-	if (!status)
-		remote_meet(r, &f);
-	fanout_release(&f);
-	for (size_t i = 0; !status && i < r->count; i++)
-		pssh_host_set_data(r->peers[i].host, &r->peers[i]);
-	return status;
-}
-
 /* The command around this one catches signals, too: one that came before belongs to both. */
 static int remote_asked(void)
 {
 	return signals_next() == SIGTERM ? STATUS_TERM : STATUS_INT;
 }
 
-int remote_open(struct nanopod *np, char *const *names, size_t count, struct remote **out)
+int remote_open(struct nanopod *np, char *const *names, size_t count, const char *script, size_t len,
+	struct remote **out)
 {
 	struct remote *r = calloc(1, sizeof *r);
 	struct pssh_list *list = NULL;
+	struct contact met = { .np = np, .count = count };
 	int status, rc;
 
 	if (!r || pssh_list_new(&list) != 0)
@@ -111,7 +63,13 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	r->peers = calloc(count + 1, sizeof *r->peers);
 	if (!r->peers)
 		command_nomem();
+	for (size_t i = 0; i < count; i++) {
+		buf_init(&r->peers[i].first.out, REMOTE_FIRST_OUT);
+		r->peers[i].alone = settings_given(np->settings, SETTING_ID_FANOUT);
+	}
 	status = connect_open(np, &r->connect);
+	met.peers = r->peers;
+	met.connect = r->connect;
 	if (!status)
 		pssh_set_keepalive(r->connect->fleet, KEEPALIVE_MS);
 	for (size_t i = 0; !status && i < count; i++) {
@@ -122,15 +80,19 @@ int remote_open(struct nanopod *np, char *const *names, size_t count, struct rem
 	}
 	if (!status && signals_begin() != 0)
 		status = print_fail(np, STATUS_FAILURE, NULL, "cannot catch signals: %s", strerror(errno));
-	else if (!status && (status = signals_asked() ? remote_asked() : remote_contact(r, list)) != STATUS_OK)
+	else if (!status &&
+		(status = signals_asked() ? remote_asked() : remote_contact(&met, list, script, len)) != STATUS_OK)
 		signals_end();
 	pssh_list_free(list);
 	if (status) {
 		connect_close(np, r->connect);
+		for (size_t i = 0; i < count; i++)
+			buf_release(&r->peers[i].first.out);
 		free(r->peers);
 		free(r);
 		return status;
 	}
+	r->connections = met.connections;
 	*out = r;
 	return STATUS_OK;
 }
@@ -148,6 +110,7 @@ void remote_close(struct remote *r)
 		if (p->password)
 			explicit_bzero(p->password, strlen(p->password));
 		free(p->password);
+		buf_release(&p->first.out);
 	}
 	if (r->chunk.data)
 		explicit_bzero(r->chunk.data, r->chunk.cap);
@@ -240,6 +203,21 @@ void remote_upload(struct remote *r, size_t member, const char *local, const cha
 		*out = job;
 }
 
+struct remote_job *remote_first(struct remote *r, size_t member, void *data)
+{
+	struct remote_job *job = new_job(r, member, data);
+
+	job->first = job->over = true;
+	job->started_us = job->peer->first.started_us;
+	job->limit_ms = strtol(REMOTE_FIRST, NULL, 10) * 1000;
+	return job;
+}
+
+int64_t remote_heard_us(const struct remote_job *job)
+{
+	return job->peer->first.heard_us;
+}
+
 void remote_cancel(struct remote *r, struct remote_job *job)
 {
 	(void)r;
@@ -275,7 +253,7 @@ static bool hand_out(struct remote_job *job, enum remote_wire_kind kind, struct 
 {
 	switch (kind) {
 	case REMOTE_WIRE_LINE:
-		return hand_line(job, w, ev);
+		return !remote_job_mark(job, w) && hand_line(job, w, ev);
 	case REMOTE_WIRE_BAD:
 		remote_job_nonsense(job, w->why);
 		return false;
@@ -320,6 +298,12 @@ static bool drain_end(struct remote *r, struct remote_event *ev)
 	return true;
 }
 
+static void begin_end(struct remote *r, struct remote_job *job)
+{
+	r->job = job;
+	r->ending = END_OF_OUT;
+}
+
 /* Hands out the next piece of the event. False after the last. */
 static bool remote_drain(struct remote *r, struct remote_event *ev)
 {
@@ -338,16 +322,14 @@ static bool remote_drain(struct remote *r, struct remote_event *ev)
 			return true;
 	}
 	forget_chunk(r);
+	if (job && !r->ending && remote_job_leave(job)) {
+		remote_job_ended(job, &(struct pssh_event){ .type = PSSH_EV_EXIT });
+		begin_end(r, job);
+	}
 	if (job && r->ending)
 		return drain_end(r, ev);
 	r->job = NULL;
 	return false;
-}
-
-static void begin_end(struct remote *r, struct remote_job *job)
-{
-	r->job = job;
-	r->ending = END_OF_OUT;
 }
 
 /* The caller has seen the END, so the job is freed. */
@@ -394,9 +376,22 @@ static bool host_event(struct remote *r, const struct pssh_event *ev, struct rem
 	return true;
 }
 
+/* A shell that waits for a script has ended. */
+static void remote_idle_event(const struct pssh_event *ev)
+{
+	struct remote_peer *p = ev->host ? pssh_host_data(ev->host) : NULL;
+
+	if (p && p->idle == ev->task &&
+		(ev->type == PSSH_EV_EXIT || ev->type == PSSH_EV_SIGNAL || ev->type == PSSH_EV_ERROR))
+		p->idle = NULL;
+}
+
 static bool remote_take(struct remote *r, const struct pssh_event *ev, struct remote_event *out)
 {
-	struct remote_job *job = ev->task ? pssh_task_data(ev->task) : NULL;
+	struct remote_peer *p = ev->host ? pssh_host_data(ev->host) : NULL;
+	struct remote_job *job = !ev->task    ? NULL
+		: p && ev->task == p->contact ? p->on_contact
+					      : pssh_task_data(ev->task);
 
 	if (ev->type == PSSH_EV_PROMPT) {
 		prompt_add(r->connect->prompt, r->connect->fleet, ev);
@@ -404,8 +399,10 @@ static bool remote_take(struct remote *r, const struct pssh_event *ev, struct re
 	}
 	if (ev->type == PSSH_EV_HOST_UP || ev->type == PSSH_EV_HOST_DOWN)
 		return host_event(r, ev, out);
-	if (!job)
+	if (!job) {
+		remote_idle_event(ev);
 		return false;
+	}
 	switch (ev->type) {
 	case PSSH_EV_WRITABLE:
 		job->full = false;
@@ -422,6 +419,8 @@ static bool remote_take(struct remote *r, const struct pssh_event *ev, struct re
 	case PSSH_EV_EXIT:
 	case PSSH_EV_SIGNAL:
 	case PSSH_EV_ERROR:
+		if (remote_job_refused(job, ev))
+			break;
 		remote_job_ended(job, ev);
 		begin_end(r, job);
 		break;
@@ -443,6 +442,26 @@ static bool remote_take_signals(struct remote *r, struct remote_event *ev)
 	return true;
 }
 
+/* Hands out what the first script said, then its end. */
+static void remote_retell(struct remote *r, struct remote_job *job)
+{
+	struct remote_first *first = &job->peer->first;
+
+	if (first->flooded)
+		snprintf(job->text, sizeof job->text, "its output is too long");
+	else if (first->out.len) {
+		keep_chunk(r, job,
+			&(struct pssh_event){ .type = PSSH_EV_STDOUT, .data = first->out.data, .len = first->out.len });
+		buf_release(&first->out);
+		return;
+	}
+	job->first = false;
+	job->timed_out = !job->said_end && first->ended_ms - first->began_ms >= job->limit_ms;
+	remote_job_ended(job,
+		&(struct pssh_event){ .type = first->ended, .status = first->status, .text = first->text });
+	begin_end(r, job);
+}
+
 /* Handles due timers and jobs that could not start, and returns the time of the next timer. */
 static bool remote_look(struct remote *r, int64_t *next)
 {
@@ -452,12 +471,16 @@ static bool remote_look(struct remote *r, int64_t *next)
 	list_each(at, tmp, &r->jobs) {
 		struct remote_job *job = list_entry(at, struct remote_job, link);
 
+		if (job->first) {
+			remote_retell(r, job);
+			return true;
+		}
+		if (!job->over && remote_job_when(job) <= now)
+			remote_job_due(job, now);
 		if (job->over) {
 			begin_end(r, job);
 			return true;
 		}
-		if (remote_job_when(job) <= now)
-			remote_job_due(job, now);
 		if (remote_job_when(job) < *next)
 			*next = remote_job_when(job);
 	}

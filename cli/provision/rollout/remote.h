@@ -43,8 +43,16 @@ struct remote_event {
 	void *data;
 };
 
-/* Connects to all hosts, and asks about unknown host keys and passwords. names: of members. An exit status. */
-int remote_open(struct nanopod *np, char *const *names, size_t count, struct remote **out);
+/*
+ * Connects to all hosts, asks about unknown host keys and passwords, and runs a script on each as the signed-in user,
+ * in the session of the first contact: one session less. names: of members. An exit status.
+ */
+int remote_open(struct nanopod *np, char *const *names, size_t count, const char *script, size_t len,
+	struct remote **out);
+/* The job of that script, whose events come as those of any other; once for a member that was reached. */
+struct remote_job *remote_first(struct remote *r, size_t member, void *data);
+#define REMOTE_FIRST "60"              /* that script ends after so many seconds */
+enum { REMOTE_FIRST_OUT = 260 << 10 }; /* the most of what it says that is kept */
 void remote_close(struct remote *r);
 
 /* Whether it was reached; else why: a sentence. */
@@ -56,7 +64,7 @@ void remote_set_root(struct remote *r, size_t member, enum remote_root how, cons
 
 enum remote_flags {
 	/*
-	 * The script reads the channel itself, as descriptor 9: an empty line every 5 s while nanopod lives, "cancel",
+	 * The script reads the channel itself, as descriptor 9: an empty line every 5 s while nanopod lives, "exit",
 	 * or its end. It ends on the last two, and after REMOTE_SILENT seconds without a line.
 	 */
 	REMOTE_HOLD = 1,
@@ -77,6 +85,7 @@ void remote_begin(struct remote *r, size_t member, const char *script, size_t le
 void remote_allow(struct remote_job *job, int64_t ms);
 int64_t remote_late_ms(const struct remote_job *job);
 int64_t remote_started_us(const struct remote_job *job); /* when it was sent: wall clock */
+int64_t remote_heard_us(const struct remote_job *job);   /* when what it says now came */
 
 /*
  * Copies a local file or folder to an absolute path there (first into the user's own folder if sudo is needed). Ends

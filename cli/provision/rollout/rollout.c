@@ -18,19 +18,11 @@ enum { FACTS_MS = 60000, LIB_BYTES = 4 << 20 };
 
 /* ---- Facts ---------------------------------------------------------------------------------- */
 
-static int64_t rollout_wall_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
-
 /* The node read its clock between our sending and our receiving. */
 static void clock_heard(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct facts *f = &e->facts[t->member];
-	int64_t sent = remote_started_us(t->job), now = rollout_wall_us(), there;
+	int64_t sent = remote_started_us(t->job), now = remote_heard_us(t->job), there;
 
 	if (ev->count != 2 || strcmp(ev->words[0], "clock") != 0 || sscanf(ev->words[1], "%" SCNd64, &there) != 1)
 		return;
@@ -74,10 +66,6 @@ static void rollout_not_reached(struct rollout *e, size_t m, const char *why)
 
 static void take_facts(struct rollout *e)
 {
-	struct buf b;
-
-	buf_init(&b, ENGINE_SCRIPT);
-	rollout_script_facts(e, &b);
 	for (size_t m = 0; m < e->c->count; m++) {
 		struct rollout_task *t;
 		const char *why;
@@ -93,10 +81,22 @@ static void take_facts(struct rollout *e)
 		if (!t->gather)
 			command_nomem();
 		buf_init(t->gather, FACTS_BYTES + 2);
-		rollout_task_run(e, t, &b, REMOTE_USER, FACTS_MS);
+		t->job = remote_first(e->r, m, t);
 	}
-	buf_release(&b);
 	rollout_run(e);
+}
+
+/* Connects, with the script for facts as the first thing that each node runs. */
+static int meet_nodes(struct rollout *e)
+{
+	struct buf b;
+	int status;
+
+	buf_init(&b, ENGINE_SCRIPT);
+	rollout_script_facts(e, &b);
+	status = remote_open(e->np, e->c->members, e->c->count, b.data, b.len, &e->r);
+	buf_release(&b);
+	return status;
 }
 
 /* ---- Root ----------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ int rollout_open(const struct rollout_options *o, struct cluster *c, struct runl
 	e->lib = read_common(e, "common/lib.sh", &status);
 	e->facts_script = read_common(e, "common/facts.sh", &status);
 	if (!status)
-		status = remote_open(o->np, c->members, c->count, &e->r);
+		status = meet_nodes(e);
 	if (!status)
 		status = look_around(e);
 	if (!status)

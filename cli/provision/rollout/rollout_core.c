@@ -171,7 +171,8 @@ static void rollout_core_hold(struct rollout *e, struct rollout_task *t, enum no
 int64_t rollout_task_ms(const struct work *w, const char *function)
 {
 	int64_t s = w->step->timeout_s ? w->step->timeout_s : TIMEOUT_S;
-	bool looks = strcmp(function, "check") == 0 || strcmp(function, "at_work") == 0;
+	bool looks = strcmp(function, "check") == 0 || strcmp(function, "guess") == 0 ||
+		strcmp(function, "at_work") == 0;
 
 	return 1000 * (looks && s > CHECK_S ? CHECK_S : s);
 }
@@ -211,6 +212,7 @@ static void record_work(struct rollout *e, struct rollout_task *t, const struct 
 	}
 	t->now = w;
 	snprintf(t->function, sizeof t->function, "%.60s", ev->count == 4 ? ev->words[3] : "");
+	t->guesses = strcmp(t->function, "guess") == 0;
 	if (strcmp(t->function, "check") == 0)
 		t->checks++;
 	if (t->each && t->job && w)
@@ -403,11 +405,20 @@ static const struct {
 	{ "done", 2, record_done },
 };
 
+static bool is_remark(const char *name)
+{
+	return strcmp(name, "work") != 0 && strcmp(name, "done") != 0 && strcmp(name, "took") != 0;
+}
+
 static void rollout_core_take_record(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	if (rollout_core_too_much(e, t, ev))
 		return;
 	t->waits = false;
+	if (t->guesses && is_remark(ev->words[0])) {
+		t->differs++;
+		return;
+	}
 	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
 		if (strcmp(records[i].name, ev->words[0]) != 0 || (records[i].words && records[i].words != ev->count))
 			continue;

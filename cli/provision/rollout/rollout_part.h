@@ -18,6 +18,7 @@ enum rollout_phase { ENGINE_FACTS, ENGINE_PLAN, ENGINE_APPLY, ENGINE_VERIFY, ENG
 struct rollout_work {
 	size_t differs;
 	bool looked, failed;  /* its check ran; its check could not run */
+	char guessed[132];    /* nothing differs if the file that it takes has this checksum; "": not known */
 	bool touched, forced; /* a step it needs will change; it gives a file that another step takes */
 	bool applied;
 };
@@ -40,6 +41,7 @@ struct rollout_task {
 	/* The function running there now. */
 	struct work *now;
 	char function[ENGINE_WORD];
+	bool guesses;                     /* a check that nobody hears of */
 	unsigned checks;                  /* of this work: the second check comes after apply */
 	size_t differs, dids, bads, open; /* open: started and not done */
 	char *cause, *hint, *still;

@@ -8,12 +8,46 @@
 #include "cli/frame/print.h"
 #include "cli/provision/rollout/rollout_part.h"
 
+/* What a step took last, which its check was told before anybody said what it would take now. */
+static void rollout_plan_took(struct rollout_task *t, const struct remote_event *ev)
+{
+	struct rollout_work *w = t->now ? t->now->data : NULL;
+
+	if (w && t->guesses && ev->count == 2 && strlen(ev->words[1]) < sizeof w->guessed)
+		snprintf(w->guessed, sizeof w->guessed, "%s", ev->words[1]);
+}
+
+/* The check may have failed or found something for want of the file: it runs again, and says so then. */
+static void rollout_plan_guessed(struct rollout_task *t)
+{
+	struct rollout_work *w = t->now ? t->now->data : NULL;
+
+	if (w && (t->differs || t->done != 0))
+		*w->guessed = '\0';
+	t->differs = 0;
+}
+
+/* Whether it was told what it would be told now. */
+static bool rollout_plan_knows(const struct rollout *e, const struct work *w)
+{
+	const struct rollout_file *taken = w->step->takes ? rollout_file_find(e, w->step->takes) : NULL;
+	struct rollout_work *own = w->data;
+
+	if (*own->guessed && taken && taken->hash && strcmp(taken->hash, own->guessed) == 0)
+		own->looked = true;
+	return own->looked;
+}
+
 /* Takes the end of one check. */
 static void rollout_plan_looked(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
 	struct rollout_work *w = t->now ? t->now->data : NULL;
 	char room[80];
 
+	if (strcmp(ev->words[0], "took") == 0)
+		rollout_plan_took(t, ev);
+	if (t->guesses && strcmp(ev->words[0], "done") == 0)
+		rollout_plan_guessed(t);
 	if (!w || strcmp(ev->words[0], "done") != 0 || strcmp(t->function, "check") != 0)
 		return;
 	w->looked = true;
@@ -61,9 +95,16 @@ static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const 
 	rollout_task_free(e, t);
 }
 
-static bool in_round(const struct work *w, int round)
+/* What it does in a round, NULL: nothing. One that takes a file waits for whoever gives it, unless it knows it. */
+static const char *in_round(const struct rollout *e, const struct work *w, int round)
 {
-	return !w->step->only_verify && (w->step->takes != NULL) == (round == 1);
+	if (w->step->only_verify)
+		return NULL;
+	if (!w->step->takes)
+		return round ? NULL : "check";
+	if (round)
+		return rollout_plan_knows(e, w) ? NULL : "check";
+	return w->step->gives ? NULL : "guess";
 }
 
 static void rollout_plan_begin(struct rollout *e, size_t m, int round)
@@ -74,13 +115,16 @@ static void rollout_plan_begin(struct rollout *e, size_t m, int round)
 
 	buf_init(&b, ENGINE_SCRIPT);
 	rollout_script_head(e, m, &b);
+	if (buf_adds(&b, "np_look\n") != 0)
+		command_nomem();
 	for (size_t i = 0; i < e->g->count; i++) {
 		struct work *w = &e->g->at[i];
+		const char *function = w->member == m ? in_round(e, w, round) : NULL;
 
-		if (w->member != m || !in_round(w, round))
+		if (!function)
 			continue;
 		rollout_script_step(e, w, NULL, false, &b);
-		rollout_script_call("check", NULL, &b);
+		rollout_script_call(function, NULL, &b);
 		any = true;
 	}
 	if (any) {

@@ -38,19 +38,27 @@ static void set_setting(struct buf *b, const char *key, const char *value)
 
 void rollout_script_facts(const struct rollout *e, struct buf *b)
 {
-	struct buf names;
+	struct buf names, gates;
 
 	buf_init(&names, 1 << 16);
-	for (size_t u = 0; u < e->c->use_count; u++)
+	buf_init(&gates, 1 << 16);
+	for (size_t u = 0; u < e->c->use_count; u++) {
+		const char *of = e->c->uses[u].stack->gates;
+
+		if (of && buf_addf(&gates, "%s ", of) != 0)
+			command_nomem();
 		for (char *const *p = e->c->uses[u].stack->packages; p && *p; p++)
 			if (buf_addf(&names, "%s%s", names.len ? " " : "", *p) != 0)
 				command_nomem();
+	}
 	rollout_script_add(b, "printf '\\036NP\\tclock\\t%s\\n' \"$(date +%s%N)\"\n");
 	rollout_script_set(b, "NP_CLUSTER", e->c->name);
 	rollout_script_set(b, "NP_PACKAGES", buf_text(&names));
+	rollout_script_set(b, "NP_GATES", buf_text(&gates));
 	rollout_script_add(b, "export NP_CLUSTER NP_PACKAGES\n");
 	rollout_script_add(b, e->facts_script);
 	buf_release(&names);
+	buf_release(&gates);
 }
 
 /* What the keys of facts in every table begin with. */
@@ -240,6 +248,7 @@ void rollout_script_undo(struct rollout *e, const struct work *w, const struct g
 void rollout_script_apply(const struct rollout *e, const struct work *w, bool force, const char *upload, struct buf *b)
 {
 	rollout_script_step(e, w, upload, true, b);
+	rollout_script_add(b, "np_terse=yes\n");
 	rollout_script_add(b,
 		"np_seen=$(exec 3>&1 1>&2; np_step check)\nnp_seen_status=$?\nprintf '%s\\n' \"$np_seen\" >&3\n"
 		"[ $np_seen_status = 0 ] || exit $np_seen_status\n");
@@ -280,7 +289,7 @@ static const char lock_text[] =
 	"write() { printf \"%s\\t%s\\t%s\\t%s\\n\" $$ \"$np_token\" \"$np_owner\" \"$since\" >\"$lock\"; }\n"
 	"hear() {\n"
 	"\tIFS= read -r -t $1 x <&9\n"
-	"\tcase $? in 0) heard=$SECONDS; [ \"$x\" != cancel ] || exit 0; return ;; 1) exit 0 ;; esac\n"
+	"\tcase $? in 0) heard=$SECONDS; [ \"$x\" != exit ] || exit 0; return ;; 1) exit 0 ;; esac\n"
 	"\t((SECONDS - heard < " REMOTE_SILENT ")) || exit 0\n"
 	"\treturn 1\n"
 	"}\n"

@@ -100,7 +100,21 @@ static int64_t capacity_memory(const char *root)
 	return bytes > reserve ? bytes - reserve : 0;
 }
 
-static int64_t capacity_held_in(const char *data, const char *where)
+/* Of a volume that its market no longer names, or that was put aside (kept_volumes.h), nobody sells the room. */
+static bool capacity_named(const char *folder, const char *id)
+{
+	char path[SYSFS_PATH + NAME_MAX + 32];
+	json_t *j;
+	bool named;
+
+	snprintf(path, sizeof path, "%s/%s/volume.json", folder, id);
+	j = strchr(id, '.') ? NULL : json_load_file(path, 0, NULL);
+	named = json_is_true(json_object_get(j, "named"));
+	json_decref(j);
+	return named;
+}
+
+static int64_t capacity_held_in(const char *data, const char *where, bool named)
 {
 	static const char *const disks[] = { "disk.img", "disk.new", "disk.img.new", "vm/disk.qcow2", "vm/disk.new" };
 	char folder[SYSFS_PATH], path[SYSFS_PATH + NAME_MAX + 32];
@@ -110,11 +124,14 @@ static int64_t capacity_held_in(const char *data, const char *where)
 
 	snprintf(folder, sizeof folder, "%s/%s", data, where);
 	d = opendir(folder);
-	while (d && (e = readdir(d)))
-		for (size_t i = 0; i < sizeof disks / sizeof *disks && e->d_name[0] != '.'; i++) {
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || (named && !capacity_named(folder, e->d_name)))
+			continue;
+		for (size_t i = 0; i < sizeof disks / sizeof *disks; i++) {
 			snprintf(path, sizeof path, "%s/%s/%s", folder, e->d_name, disks[i]);
 			sum += disk_held(path);
 		}
+	}
 	if (d)
 		closedir(d);
 	return sum;
@@ -123,7 +140,8 @@ static int64_t capacity_held_in(const char *data, const char *where)
 /* What nodes hold already is theirs to hold: else the capacity would shrink with each node. */
 static int64_t capacity_held(const char *data)
 {
-	return capacity_held_in(data, "nodes") + capacity_held_in(data, "shared");
+	return capacity_held_in(data, "nodes", false) + capacity_held_in(data, "shared", false) +
+		capacity_held_in(data, "volumes", true);
 }
 
 static int64_t capacity_disk_files(const char *data)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agentd/machine/challenge_check.h"
+#include "agentd/os/vendor_calls.h"
 #include "base/clock.h"
 #include "market/challenge.h"
 
@@ -77,10 +78,7 @@ struct cuda {
 	int (*wait)(void);
 };
 
-static const struct {
-	const char *name;
-	size_t at;
-} symbols[] = {
+static const struct vendor_call symbols[] = {
 	{ "cuInit", offsetof(struct cuda, init) },
 	{ "cuDeviceGetCount", offsetof(struct cuda, count) },
 	{ "cuDeviceGet", offsetof(struct cuda, get) },
@@ -107,20 +105,11 @@ int gpu_challenge_open(const char *library, struct cuda **out, int *count, struc
 {
 	const char *name = library ? library : LIBRARY;
 	struct cuda *c = calloc(1, sizeof *c);
-	int rc = 0;
+	int rc;
 
 	if (!c)
 		return fail_set(f, -ENOMEM, "out of memory");
-	c->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	if (!c->library)
-		rc = fail_set(f, -ENOENT, "'%s' cannot be loaded", name);
-	for (size_t i = 0; !rc && i < sizeof symbols / sizeof *symbols; i++) {
-		void *found = dlsym(c->library, symbols[i].name);
-
-		memcpy((char *)c + symbols[i].at, &found, sizeof found);
-		if (!found)
-			rc = fail_set(f, -ENOSYS, "'%s' has no '%s'", name, symbols[i].name);
-	}
+	rc = vendor_calls_load(name, symbols, sizeof symbols / sizeof *symbols, c, &c->library, f);
 	if (!rc) {
 		int said = c->init(0);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agentd/machine/opencl.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "agentd/os/vendor_calls.h"
 
 #define LIBRARY "libOpenCL.so.1"
 
@@ -29,10 +30,7 @@ enum {
 	ASK_TOPOLOGY_AMD = 0x4037,
 };
 
-static const struct {
-	const char *name;
-	size_t at;
-} symbols[] = {
+static const struct vendor_call symbols[] = {
 	{ "clGetPlatformIDs", offsetof(struct opencl, platforms) },
 	{ "clGetDeviceIDs", offsetof(struct opencl, devices_of) },
 	{ "clGetDeviceInfo", offsetof(struct opencl, info) },
@@ -178,20 +176,11 @@ int opencl_open(const char *library, struct opencl **out, struct fail *f)
 {
 	const char *name = library ? library : LIBRARY;
 	struct opencl *c = calloc(1, sizeof *c);
-	int rc = 0;
+	int rc;
 
 	if (!c)
 		return fail_set(f, -ENOMEM, "out of memory");
-	c->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-	if (!c->library)
-		rc = fail_set(f, -ENOENT, "'%s' cannot be loaded", name);
-	for (size_t i = 0; !rc && i < sizeof symbols / sizeof *symbols; i++) {
-		void *found = dlsym(c->library, symbols[i].name);
-
-		memcpy((char *)c + symbols[i].at, &found, sizeof found);
-		if (!found)
-			rc = fail_set(f, -ENOSYS, "'%s' has no '%s'", name, symbols[i].name);
-	}
+	rc = vendor_calls_load(name, symbols, sizeof symbols / sizeof *symbols, c, &c->library, f);
 	rc = rc ? rc : opencl_find_all(c, name, f);
 	if (rc)
 		opencl_close(c);

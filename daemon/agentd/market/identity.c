@@ -152,16 +152,27 @@ int identity_find_machine(const char *data, char room[IDENTITY_MACHINE], struct 
 	return rc;
 }
 
+/* Not the agent's id: two markets may give the same one, and both may have an agent on this machine. */
+static void identity_hash_key(const struct identity *i, const char *salt, char room[IDENTITY_MACHINE])
+{
+	struct buf key;
+
+	buf_init(&key, 256);
+	identity_public(i, &key, NULL);
+	identity_hash_hex(salt, buf_text(&key), room);
+	buf_release(&key);
+}
+
+void identity_join(const struct identity *i, char room[IDENTITY_MACHINE])
+{
+	identity_hash_key(i, "nanopod-agent-join\n", room);
+}
+
 void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX])
 {
 	char hex[IDENTITY_MACHINE];
-	struct buf key;
 
-	/* Not the agent's id: two markets may give the same one, and both may have an agent on this machine. */
-	buf_init(&key, 256);
-	identity_public(i, &key, NULL);
-	identity_hash_hex("nanopod-agent-prefix\n", buf_text(&key), hex);
-	buf_release(&key);
+	identity_hash_key(i, "nanopod-agent-prefix\n", hex);
 	snprintf(room, IDENTITY_PREFIX, "np%.6s", hex);
 }
 

@@ -68,6 +68,9 @@ int identity_sign(const struct identity *i, const char *text, size_t len, struct
 struct claims;
 int identity_sign_claims(const struct identity *i, struct claims *c, struct fail *f);
 
+/* A hash that each join of a market has for itself. */
+void identity_join(const struct identity *i, char room[IDENTITY_MACHINE]);
+
 /* The prefix of all names that drivers make: letters and digits, of this agent alone. */
 void identity_prefix(const struct identity *i, char room[IDENTITY_PREFIX]);
 

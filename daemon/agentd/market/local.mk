@@ -19,6 +19,8 @@ libagentmarket_la_SOURCES = \
 	daemon/agentd/market/resources.h \
 	daemon/agentd/market/wallclock.c \
 	daemon/agentd/market/wallclock.h \
+	daemon/agentd/market/volume_ends.c \
+	daemon/agentd/market/volume_ends.h \
 	daemon/agentd/market/work.c \
 	daemon/agentd/market/work.h
 libagentmarket_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CRYPTO_CFLAGS)

@@ -259,6 +259,33 @@ static void work_read_keys(const json_t *list, struct work *w)
 	}
 }
 
+/* One that is wrong is passed over: the agent keeps what it has of it. A market of before sends none. */
+static int work_read_volumes(const json_t *list, struct work *w, struct fail *f)
+{
+	size_t count = json_array_size(list) < WORK_VOLUMES ? json_array_size(list) : WORK_VOLUMES;
+
+	w->volumes = calloc(count + 1, sizeof *w->volumes);
+	if (!w->volumes)
+		return fail_set(f, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < count; i++) {
+		const json_t *j = json_array_get(list, i), *bytes = json_object_get(j, "bytes");
+		struct work_volume *v = &w->volumes[w->volume_count];
+		char state[16];
+
+		*v = (struct work_volume){ 0 };
+		if (!work_id_into(j, "id", "vol_", v->id) || !work_id_into(j, "tenant", "acct_", v->tenant) ||
+			!work_text_into(j, "name", v->name, sizeof v->name) || !work_is_id(v->name, "") ||
+			!work_text_into(j, "state", state, sizeof state) || !json_is_integer(bytes) ||
+			json_integer_value(bytes) < 1 || json_integer_value(bytes) > INT64_C(1) << 51)
+			continue;
+		v->bytes = json_integer_value(bytes);
+		v->mounted = strcmp(state, "mounted") == 0;
+		v->deleted = strcmp(state, "deleted") == 0;
+		w->volume_count++;
+	}
+	return 0;
+}
+
 static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 {
 	char object[16];
@@ -277,6 +304,7 @@ static int work_read_whole(const json_t *j, struct work *w, struct fail *f)
 	if (!work_text_into(json_object_get(j, "agent"), "name", w->agent_name, sizeof w->agent_name))
 		w->agent_name[0] = '\0';
 	rc = work_read_hosts(json_object_get(j, "hosts"), w, f);
+	rc = rc ? rc : work_read_volumes(json_object_get(j, "volumes"), w, f);
 	return rc ? rc : work_read_nodes(json_object_get(j, "nodes"), w, f);
 }
 
@@ -304,6 +332,7 @@ void work_free(struct work *w)
 	for (size_t i = 0; i < w->node_count; i++)
 		free(w->nodes[i].user_data);
 	free(w->nodes);
+	free(w->volumes);
 	free(w->hosts);
 	free(w);
 }

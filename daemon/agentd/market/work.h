@@ -15,8 +15,15 @@
 #include "base/fail.h"
 
 enum {
-	WORK_ID = 40, WORK_MEMBER = 16, WORK_NAME = 64, WORK_TEXT = 128, WORK_VERSION = 128,
-	WORK_NODES = 4096, WORK_HOSTS = 4096, WORK_USER_DATA = 64 * 1024,
+	WORK_ID = 40,
+	WORK_MEMBER = 16,
+	WORK_NAME = 64,
+	WORK_TEXT = 128,
+	WORK_VERSION = 128,
+	WORK_VOLUMES = 4096,
+	WORK_NODES = 4096,
+	WORK_HOSTS = 4096,
+	WORK_USER_DATA = 64 * 1024,
 };
 
 struct work_host {
@@ -43,6 +50,13 @@ struct work_node {
 	size_t user_data_len;
 };
 
+/* Room of this machine's disk that outlives nodes. */
+struct work_volume {
+	char id[WORK_ID], tenant[WORK_ID], name[WORK_NAME];
+	int64_t bytes;
+	bool mounted, deleted; /* nodes that start see it; the market wants it gone */
+};
+
 struct work {
 	char version[WORK_VERSION], agent[WORK_ID], agent_name[WORK_TEXT];
 	char keys[WORK_TEXT]; /* that the market shows, now and next: "sha256//…;sha256//…"; "": it says nothing */
@@ -50,7 +64,8 @@ struct work {
 	bool test_clock;
 	struct work_host *hosts;
 	struct work_node *nodes;       /* no two with the same id */
-	size_t host_count, node_count;
+	struct work_volume *volumes;
+	size_t host_count, node_count, volume_count;
 };
 
 /* 0, -EPROTO with a sentence, -ENOMEM. */

@@ -3,6 +3,7 @@
  * Boots a node: a child enters the node's control groups, the tenant's network and a new mount namespace, mounts the
  * root, and becomes systemd-nspawn. Its mounts end with the node's last process.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,6 +40,7 @@ struct boot {
 	char dir[NS_PATH], root[NS_PATH], shifted[NS_PATH], layer[NS_PATH], upper[NS_PATH], work[NS_PATH],
 		disk[NS_PATH], file[NS_PATH];
 	char image[NS_PATH], log[NS_PATH];
+	char volumes[2 * NS_PATH]; /* an option for systemd-nspawn */
 };
 
 /*
@@ -82,11 +84,35 @@ static int boot_lay_root(struct boot *b)
 	rc = mount_shifted(users, b->image, b->shifted, false, b->told);
 	if (!rc)
 		rc = ns_shared_mount(b->n, users, b->told);
+	if (!rc)
+		rc = ns_volumes_mount(b->n, users, b->told);
 	close(users);
 	if (rc)
 		return rc;
 	snprintf(lower, sizeof lower, "%s:%s", b->layer, b->shifted);
 	return mount_overlay(lower, b->upper, b->work, b->root, b->told);
+}
+
+/* What the node's user has there stays his: the volumes would hide a folder, and land in what a link names. */
+static void boot_spare_own(struct boot *b)
+{
+	char at[NS_PATH + sizeof NS_VOLUMES_FOLDER];
+	int fd, entries = 0;
+	DIR *d;
+
+	snprintf(at, sizeof at, "%s" NS_VOLUMES_FOLDER, b->root);
+	fd = open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	while (d && readdir(d))
+		entries++;
+	if (d)
+		closedir(d);
+	if (d && entries <= 2) /* itself and the one above */
+		return;
+	/* In place of the option: systemd-nspawn has this one already. */
+	snprintf(b->volumes, sizeof b->volumes, "--quiet");
+	dprintf(1, "[nanopod] %s is this node's own and stays: move it away and restart to see volumes\n",
+		NS_VOLUMES_FOLDER);
 }
 
 /* Keeps systemd-nspawn's own output out of the node's console. */
@@ -116,6 +142,8 @@ static int boot_prepare(void *arg)
 	rc = mount_alone(b->told);
 	if (!rc)
 		rc = boot_lay_root(b);
+	if (!rc)
+		boot_spare_own(b);
 	if (!rc)
 		rc = ns_device_nodes(b->n, b->told);
 	if (!rc)
@@ -313,6 +341,8 @@ static int boot_launch(struct boot *b, int space, struct fail *f)
 	snprintf(folder, sizeof folder, "--bind=%s/shared:" NS_SHARED_FOLDER, n->dir);
 	if (n->shared > 0)
 		boot_add_word(argv, folder);
+	snprintf(b->volumes, sizeof b->volumes, "--bind=%s/volumes:" NS_VOLUMES_FOLDER, n->dir);
+	boot_add_word(argv, b->volumes);
 	snprintf(at, sizeof at, "--directory=%s", b->root);
 	snprintf(machine, sizeof machine, "--machine=%.60s", n->name);
 	snprintf(host, sizeof host, "--hostname=%.60s", n->name);

@@ -60,8 +60,24 @@ struct build {
 	size_t mirrors;
 	char option[OPTIONS][MIRROR_LEN];
 	size_t options;
-	char fresh[IMAGE_PATH], target[IMAGE_PATH], log[IMAGE_PATH];
+	char fresh[IMAGE_PATH], target[IMAGE_PATH], log[IMAGE_PATH], failed[IMAGE_PATH];
+	int64_t began;
 };
+
+/* What a build does, in the order in which it does it, by the lines with which mmdebstrap begins each. */
+static const struct {
+	const char *said, *does;
+} steps[] = {
+	{ "running apt-get update", "reading the mirrors' lists of packages" },
+	{ "downloading packages", "downloading packages" },
+	{ "extracting archives", "unpacking Debian's core" },
+	{ "installing essential packages", "installing Debian's core" },
+	{ "installing remaining packages", "installing what nodes need, such as systemd and sshd" },
+	{ "cleaning package lists", "removing what only the build needed" },
+	{ NULL, "writing it to disk" },
+};
+
+enum { STEPS = sizeof steps / sizeof *steps };
 
 static void image_build_tell(const struct build *b, const char *line)
 {
@@ -69,6 +85,15 @@ static void image_build_tell(const struct build *b, const char *line)
 		return;
 	fprintf(b->o->progress, "%s: %s\n", b->name, line);
 	fflush(b->o->progress);
+}
+
+static void image_build_tell_step(const struct build *b, size_t step)
+{
+	char line[LINE_MAX_LEN];
+
+	snprintf(line, sizeof line, "step %zu of %d, %lld s: %s", step + 1, (int)STEPS,
+		(long long)((clock_ms() - b->began) / 1000), steps[step].does);
+	image_build_tell(b, line);
 }
 
 int image_can_build(struct fail *f)
@@ -172,8 +197,8 @@ static int die_with_parent(void *arg)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 ? 0 : -errno;
 }
 
-/* Prints the new lines of the log that name a phase. from moves past complete lines. */
-static void image_build_tell_phases(const struct build *b, size_t *from)
+/* Tells the steps that new lines of the log begin. from moves past complete lines. */
+static void image_build_tell_steps(const struct build *b, size_t *from)
 {
 	struct buf log;
 
@@ -183,8 +208,9 @@ static void image_build_tell_phases(const struct build *b, size_t *from)
 
 		while ((end = strchr(rest, '\n'))) {
 			*end = '\0';
-			if (str_starts(rest, "I: ") && !str_starts(rest, "I: running --"))
-				image_build_tell(b, rest + 3);
+			for (size_t i = 0; i < STEPS && steps[i].said && str_starts(rest, "I: "); i++)
+				if (str_starts(rest + 3, steps[i].said))
+					image_build_tell_step(b, i);
 			rest = end + 1;
 		}
 		*from = (size_t)(rest - log.data);
@@ -205,8 +231,8 @@ static int image_build_failed(const struct build *b, struct fail *f)
 				!str_starts(line, "E: mmdebstrap failed"))
 				snprintf(said, sizeof said, "%s", line);
 	buf_release(&log);
-	return fail_set(f, -EIO, "cannot build the image '%s': %s; can this machine reach its mirrors?", b->name,
-		str_starts(said, "E: ") ? said + 3 : said);
+	return fail_set(f, -EIO, "cannot build the image '%s': %s; can this machine reach its mirrors? its log is '%s'",
+		b->name, str_starts(said, "E: ") ? said + 3 : said, b->failed);
 }
 
 static int image_build_attend(const struct build *b, pid_t pid, struct fail *f)
@@ -219,13 +245,14 @@ static int image_build_attend(const struct build *b, pid_t pid, struct fail *f)
 		if (clock_ms() >= until) {
 			kill(-pid, SIGKILL);
 			waitpid(pid, NULL, 0);
-			return fail_set(f, -ETIMEDOUT, "building the image '%s' took longer than %d minutes", b->name,
-				BUILD_MS / 60000);
+			return fail_set(f, -ETIMEDOUT,
+				"building the image '%s' took longer than %d minutes; its log is '%s'", b->name,
+				BUILD_MS / 60000, b->failed);
 		}
-		image_build_tell_phases(b, &from);
+		image_build_tell_steps(b, &from);
 		poll(NULL, 0, PAUSE_MS);
 	}
-	image_build_tell_phases(b, &from);
+	image_build_tell_steps(b, &from);
 	return status == 0 ? 0 : image_build_failed(b, f);
 }
 
@@ -356,10 +383,12 @@ static int image_build_publish(const struct build *b, int64_t now, struct fail *
 
 static int build_locked(struct build *b, struct fail *f)
 {
-	int64_t now = (int64_t)time(NULL), begin = clock_ms(), bytes = 0;
+	int64_t now = (int64_t)time(NULL), bytes = 0;
 	char line[LINE_MAX_LEN];
 	int rc = image_sweep(b->o->images, b->name, f);
 
+	b->began = clock_ms();
+	unlink(b->failed);
 	if (!rc)
 		rc = find_mirrors(b, f);
 	if (!rc)
@@ -373,16 +402,18 @@ static int build_locked(struct build *b, struct fail *f)
 		rc = image_build_bootstrap(b, f);
 	}
 	if (!rc)
-		image_build_tell(b, "writing it to disk");
+		image_build_tell_step(b, STEPS - 1);
 	if (!rc)
 		rc = image_build_write_about(b, now, &bytes, f);
 	if (!rc)
 		rc = image_build_publish(b, now, f);
+	if (rc)
+		rename(b->log, b->failed);
 	image_sweep(b->o->images, b->name, NULL);
 	if (rc)
 		return rc;
 	snprintf(line, sizeof line, "ready: %lld MB, %lld s", (long long)(bytes >> 20),
-		(long long)((clock_ms() - begin) / 1000));
+		(long long)((clock_ms() - b->began) / 1000));
 	image_build_tell(b, line);
 	return 0;
 }
@@ -412,6 +443,8 @@ int image_build(const struct image_order *o, struct fail *f)
 		rc = image_path(o->images, b.name, b.root ? ".new/root" : ".new/root.tar", b.target, f);
 	if (!rc)
 		rc = image_path(o->images, b.name, ".log", b.log, f);
+	if (!rc)
+		rc = image_path(o->images, "failed-build", ".log", b.failed, f);
 	if (!rc)
 		rc = image_lock(o->images, &lock, f);
 	if (rc)

@@ -19,6 +19,7 @@ libdriverns_la_SOURCES = \
 	daemon/agentd/ns/node_devices.c \
 	daemon/agentd/ns/node_disk.c \
 	daemon/agentd/ns/shared_folder.c \
+	daemon/agentd/ns/node_volumes.c \
 	daemon/agentd/ns/node_files.c \
 	daemon/agentd/ns/ns.c \
 	daemon/agentd/ns/ns.h

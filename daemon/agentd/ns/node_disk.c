@@ -58,27 +58,34 @@ static bool node_disk_outside(pid_t pid)
 		readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
 }
 
-/* The disk is mounted for systemd-nspawn alone, so it is looked at through that. */
-int ns_disk_use(const struct node_spec *n, int64_t *used, int64_t *size)
+/* What is mounted for systemd-nspawn alone is looked at through that. */
+pid_t ns_outer(const struct node_spec *n, const char *path, char seen[static NS_SEEN])
 {
-	char path[NS_PATH], seen[NS_PATH + 32];
 	pid_t pids[NODE_DISK_PIDS];
-	struct stat folder, disk;
-	struct statvfs v;
+	struct stat here, there;
 	size_t count;
 
-	if (ns_path(n, "disk", path, NULL) || stat(path, &folder) != 0)
-		return -ENOENT;
+	if (stat(path, &here) != 0)
+		return 0;
 	count = cgroup_pids(n, CGROUP_NODE, pids, NODE_DISK_PIDS);
 	for (size_t i = 0; i < count && i < NODE_DISK_PIDS; i++) {
 		if (!node_disk_outside(pids[i]))
 			continue;
-		snprintf(seen, sizeof seen, "/proc/%ld/root%s", (long)pids[i], path);
-		if (stat(seen, &disk) != 0 || disk.st_dev == folder.st_dev || statvfs(seen, &v) != 0 || !v.f_blocks)
-			continue;
-		*size = (int64_t)(v.f_blocks * v.f_frsize);
-		*used = (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
-		return 0;
+		snprintf(seen, NS_SEEN, "/proc/%ld/root%s", (long)pids[i], path);
+		if (stat(seen, &there) == 0 && there.st_dev != here.st_dev)
+			return pids[i];
 	}
-	return -ENOENT;
+	return 0;
+}
+
+int ns_disk_use(const struct node_spec *n, int64_t *used, int64_t *size)
+{
+	char path[NS_PATH], seen[NS_SEEN];
+	struct statvfs v;
+
+	if (ns_path(n, "disk", path, NULL) || !ns_outer(n, path, seen) || statvfs(seen, &v) != 0 || !v.f_blocks)
+		return -ENOENT;
+	*size = (int64_t)(v.f_blocks * v.f_frsize);
+	*used = (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
+	return 0;
 }

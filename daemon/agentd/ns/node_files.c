@@ -24,9 +24,13 @@ int ns_path(const struct node_spec *n, const char *name, char room[static NS_PAT
 
 int ns_folder(const char *path, mode_t mode, uid_t owner, struct fail *f)
 {
-	if ((mkdir(path, mode) != 0 && errno != EEXIST) || chmod(path, mode) != 0 || chown(path, owner, owner) != 0)
-		return fail_errno(f, -errno, errno, "cannot make the folder '%s'", path);
-	return 0;
+	int fd = mkdir(path, mode) == 0 || errno == EEXIST ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+							   : -1;
+	int rc = fd >= 0 && fchmod(fd, mode) == 0 && fchown(fd, owner, owner) == 0 ? 0 : errno;
+
+	if (fd >= 0)
+		close(fd);
+	return rc ? fail_errno(f, -rc, rc, "cannot make the folder '%s'", path) : 0;
 }
 
 static int node_files_put(int fd, const char *text, mode_t mode, uid_t owner)

@@ -179,6 +179,8 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_wait_disk(n, f);
 	if (!rc)
+		rc = ns_volumes_ready(n, f);
+	if (!rc)
 		rc = cgroup_fresh(n, f);
 	if (!rc)
 		rc = cgroup_make(n, ns_first_id(n), f);
@@ -193,6 +195,14 @@ static int ns_start(const struct node_spec *n, struct fail *f)
 	if (!rc)
 		rc = ns_tell_size(n, f);
 	return rc ? rc : ns_boot(n, f);
+}
+
+/* What counts for a node that runs: its processors, and volumes that were made since it started. */
+static int ns_rebind(const struct node_spec *n, struct fail *f)
+{
+	int rc = cgroup_rebind(n, f);
+
+	return rc ? rc : ns_volumes_join(n, f);
 }
 
 static int ns_rekey(const struct node_spec *n, struct fail *f)
@@ -292,7 +302,7 @@ const struct driver driver_ns = {
 	.start = ns_start,
 	.rekey = ns_rekey,
 	.disk_use = ns_disk_use,
-	.rebind = cgroup_rebind,
+	.rebind = ns_rebind,
 	.stop = ns_stop,
 	.destroy = ns_destroy,
 	.inspect = ns_inspect,

@@ -22,9 +22,10 @@
 #include "agentd/driver.h"
 #include "base/buf.h"
 
-enum { NS_PATH = 512 };
+enum { NS_PATH = 512, NS_SEEN = NS_PATH + 32 };
 #define NS_SHARED_AT "/etc/nanopod"
 #define NS_SHARED_FOLDER "/shared" /* as the node sees it */
+#define NS_VOLUMES_FOLDER "/volumes"
 
 /* The node's root has this id outside; it and the MOUNT_IDS - 1 ids after it belong to the node. */
 uid_t ns_first_id(const struct node_spec *n);
@@ -47,6 +48,8 @@ int ns_tell_size(const struct node_spec *n, struct fail *f);
 /* Makes disk.img, or upper/ and work/. Those that exist stay. */
 int ns_disk(const struct node_spec *n, struct fail *f);
 int ns_disk_use(const struct node_spec *n, int64_t *used, int64_t *size);
+/* A process of the node, in this machine's own process namespace, for which path is a mount, and where; 0: none. */
+pid_t ns_outer(const struct node_spec *n, const char *path, char seen[static NS_SEEN]);
 
 /*
  * The folder that the node shares with others of its reservation on this machine: made, or enlarged by its part. Then,
@@ -57,6 +60,20 @@ int ns_shared(const struct node_spec *n, struct fail *f);
 int ns_shared_mount(const struct node_spec *n, int users, struct fail *f);
 int ns_shared_leave(const struct node_spec *n, struct fail *f);
 int ns_shared_tidy(const struct driver_setup *s, bool now, struct fail *f);
+
+/* Makes the disk, or lets it grow to so many bytes. And: gives the node what is mounted at `raw`. */
+int ns_grown(const char *file, int64_t bytes, struct fail *f);
+int ns_shift(int users, const char *raw, const char *at, struct fail *f);
+
+/*
+ * Volumes of the node's account on this machine (kept_volumes.h). Before the node starts, each has a file system of its
+ * size, however long that takes; who makes it goes on where the caller is killed. Then, in the child that becomes the
+ * node: all of them, mounted below dir/volumes. Then, while it runs: those that came since. What is mounted below
+ * dir/volumes in the mount namespace of systemd-nspawn is mounted in the node, too.
+ */
+int ns_volumes_ready(const struct node_spec *n, struct fail *f);
+int ns_volumes_mount(const struct node_spec *n, int users, struct fail *f);
+int ns_volumes_join(const struct node_spec *n, struct fail *f);
 
 /*
  * Writes what the node makes of its devices at its start: links, the ld cache, the environment. Then, in the child that

@@ -24,7 +24,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
-enum { SHARED_KEPT = 900, SHARED_PATH = 1024, SHARED_MS = 60000, SHARED_SIZE = 32 };
+enum { SHARED_KEPT = 900, SHARED_PATH = 1024, SHARED_FIT_MS = 24 * 3600 * 1000, SHARED_SIZE = 32 };
 
 /* It names a file: the market gave it. */
 static bool shared_named(const char *id)
@@ -128,8 +128,9 @@ static void shared_fit(const char *file)
 	blocks = super[BLOCKS] | super[BLOCKS + 1] << 8 | super[BLOCKS + 2] << 16 | (int64_t)super[BLOCKS + 3] << 24;
 	if (blocks >= st.st_size / BLOCK || mount_file_busy(file))
 		return;
-	spawn_words(SHARED_MS, NULL, "e2fsck", "-f", "-p", file, NULL); /* which says that it mended something, too */
-	spawn_words(SHARED_MS, NULL, "resize2fs", file, NULL);
+	spawn_words(SHARED_FIT_MS, NULL, "e2fsck", "-f", "-p", file,
+		NULL); /* which says that it mended something, too */
+	spawn_words(SHARED_FIT_MS, NULL, "resize2fs", file, NULL);
 }
 
 /* What is mounted grows at the next mount. */
@@ -142,11 +143,26 @@ static int shared_lengthen(const char *file, int64_t size, struct fail *f)
 		: fail_errno(f, -errno, errno, "cannot enlarge the disk '%s'", file);
 }
 
+int ns_grown(const char *file, int64_t bytes, struct fail *f)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (stat(file, &st) != 0) /* nobody's data is overwritten for want of a look at it */
+		rc = errno != ENOENT
+			? fail_errno(f, -errno, errno, "cannot look at '%s'", file)
+			: disk_ext4(file, &(struct disk_ext4){ .bytes = bytes, .take = true, .grows = true }, f);
+	else if (st.st_size < disk_file_size(bytes, 0))
+		rc = shared_lengthen(file, disk_file_size(bytes, 0), f);
+	if (!rc)
+		shared_fit(file);
+	return rc;
+}
+
 /* While nobody else looks at it: the node has its part, and the disk is as large as all parts. *file: that disk. */
 static int shared_ready(const struct node_spec *n, char file[static SHARED_PATH], struct fail *f)
 {
-	int64_t bytes, size;
-	struct stat st;
+	int64_t bytes;
 	size_t count;
 	int rc = shared_join(n, f);
 
@@ -155,15 +171,8 @@ static int shared_ready(const struct node_spec *n, char file[static SHARED_PATH]
 	if (rc)
 		return rc;
 	bytes = shared_sum(file, &count);
-	size = disk_file_size(bytes, 0);
 	shared_path(n->setup, file, n->shared_id, "disk.img");
-	if (stat(file, &st) != 0)
-		rc = disk_ext4(file, &(struct disk_ext4){ .bytes = bytes, .take = true, .grows = true }, f);
-	else if (st.st_size < size)
-		rc = shared_lengthen(file, size, f);
-	if (!rc)
-		shared_fit(file);
-	return rc;
+	return ns_grown(file, bytes, f);
 }
 
 static int shared_check_name(const struct node_spec *n, struct fail *f)
@@ -201,6 +210,16 @@ int ns_shared(const struct node_spec *n, struct fail *f)
 	return rc ? rc : shared_layer(n, f);
 }
 
+/* What is mounted at `raw` is given to the node at `at`: its root has only what is shifted to it. */
+int ns_shift(int users, const char *raw, const char *at, struct fail *f)
+{
+	int rc = mount_shifted(users, raw, at, true, f);
+
+	if (!rc && umount2(raw, MNT_DETACH) != 0)
+		rc = fail_errno(f, -errno, errno, "cannot unmount '%s'", raw);
+	return rc;
+}
+
 int ns_shared_mount(const struct node_spec *n, int users, struct fail *f)
 {
 	char file[SHARED_PATH], raw[NS_PATH], at[NS_PATH];
@@ -226,11 +245,7 @@ int ns_shared_mount(const struct node_spec *n, int users, struct fail *f)
 	if (!rc)
 		rc = mount_file_shared(file, raw, f);
 	close(fd);
-	if (!rc)
-		rc = mount_shifted(users, raw, at, true, f);
-	if (!rc && umount2(raw, MNT_DETACH) != 0) /* the node's root has only what is shifted to it */
-		rc = fail_errno(f, -errno, errno, "cannot unmount '%s'", raw);
-	return rc;
+	return rc ? rc : ns_shift(users, raw, at, f);
 }
 
 /* ---- Its end --------------------------------------------------------------------------------- */

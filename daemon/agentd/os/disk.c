@@ -11,7 +11,7 @@
 
 #include "agentd/os/spawn.h"
 
-enum { DISK_MIB = 1 << 20, DISK_BLOCK = 512, DISK_PART = 20, DISK_PATH = 1024, DISK_FORMAT_MS = 60000 };
+enum { DISK_MIB = 1 << 20, DISK_BLOCK = 512, DISK_PART = 20, DISK_PATH = 1024, DISK_FORMAT_MS = 24 * 3600 * 1000 };
 enum {
 	DISK_INODE = 256,
 	DISK_PER_INODE = 16384,

@@ -19,6 +19,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/job.h \
 	daemon/agentd/os/opening.c \
 	daemon/agentd/os/opening.h \
+	daemon/agentd/os/kept_volumes.c \
+	daemon/agentd/os/kept_volumes.h \
 	daemon/agentd/os/statefile.c \
 	daemon/agentd/os/statefile.h \
 	daemon/agentd/os/mount.c \
@@ -33,6 +35,8 @@ libos_la_SOURCES = \
 	daemon/agentd/os/spawn.h \
 	daemon/agentd/os/throttle.c \
 	daemon/agentd/os/throttle.h \
+	daemon/agentd/os/vendor_calls.c \
+	daemon/agentd/os/vendor_calls.h \
 	daemon/agentd/os/wipe.c \
 	daemon/agentd/os/wipe.h
 libos_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -16,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* Older C libraries lack some of these. */
 enum { CALL_OPEN_TREE = 428, CALL_MOVE_MOUNT = 429, CALL_MOUNT_SETATTR = 442 };
 enum { TREE_CLONE = 1, TREE_RECURSIVE = 0x8000, EMPTY_PATH = 0x1000, MOVE_F_EMPTY_PATH = 4 };
@@ -24,6 +28,9 @@ enum { PATH_ROOM = 512, OPTIONS_ROOM = 4000, LOOP_TRIES = 64, LOOP_DEVICES = 409
 
 /* EXT4_IOC_RESIZE_FS, which no header of user space has. */
 #define MOUNT_EXT4_RESIZE _IOW('f', 16, uint64_t)
+/* EXT4_IOC_SHUTDOWN, and its way that writes nothing more. */
+#define MOUNT_EXT4_SHUTDOWN _IOR('X', 125, uint32_t)
+enum { SHUTDOWN_NO_LOG = 2, SHUTDOWN_MS = 2000 };
 
 struct attributes {
 	uint64_t set, clear, propagation, users;
@@ -34,6 +41,20 @@ int mount_alone(struct fail *f)
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
 		return fail_errno(f, -errno, errno, "cannot make a mount namespace");
 	return 0;
+}
+
+int mount_enter(pid_t pid, struct fail *f)
+{
+	char path[64];
+	int fd, error = 0;
+
+	snprintf(path, sizeof path, "/proc/%ld/ns/mnt", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNS) != 0)
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	return error ? fail_errno(f, -error, error, "cannot enter the mount namespace of process %ld", (long)pid) : 0;
 }
 
 /* ---- Owners --------------------------------------------------------------------------------- */
@@ -171,6 +192,15 @@ static int mount_memory(const char *at, unsigned long flags, struct fail *f)
 int mount_empty(const char *at, struct fail *f)
 {
 	return mount_memory(at, MS_NODEV, f);
+}
+
+int mount_empty_shared(const char *at, struct fail *f)
+{
+	int rc = mount_empty(at, f);
+
+	if (!rc && mount(NULL, at, NULL, MS_SHARED, NULL) != 0)
+		rc = fail_errno(f, -errno, errno, "cannot share the mounts in '%s'", at);
+	return rc;
 }
 
 int mount_devices(const char *at, struct fail *f)
@@ -355,6 +385,41 @@ int mount_file_shared(const char *file, const char *at, struct fail *f)
 		return rc;
 	rc = mount_grow(file, at);
 	return rc && rc != -EPERM ? fail_errno(f, rc, -rc, "cannot enlarge the file system in '%s'", file) : 0;
+}
+
+/* In a child with mounts of its own: who has the file system mounted may have hidden it. */
+static int mount_cut_here(const char *file, const char *at)
+{
+	uint32_t how = SHUTDOWN_NO_LOG;
+	int rc = mount_alone(NULL), fd;
+
+	rc = rc ? rc : mount_file_as(file, at, true, NULL);
+	fd = rc ? -1 : open(at, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || ioctl(fd, MOUNT_EXT4_SHUTDOWN, &how) != 0;
+}
+
+int mount_file_cut(const char *file, const char *at)
+{
+	static pid_t stuck; /* an earlier child that its disk holds; 0: none */
+	int64_t until = clock_ms() + SHUTDOWN_MS;
+	pid_t pid, got = 0;
+	int status = 1;
+
+	if (stuck && waitpid(stuck, &status, WNOHANG) == 0)
+		return -EBUSY;
+	stuck = 0;
+	status = 1;
+	pid = fork();
+	if (pid == 0)
+		_exit(mount_cut_here(file, at));
+	while (pid > 0 && (got = waitpid(pid, &status, WNOHANG)) == 0 && clock_ms() < until)
+		poll(NULL, 0, 1);
+	if (pid > 0 && !got) {
+		kill(pid, SIGKILL);
+		stuck = pid;
+		return -EBUSY;
+	}
+	return pid > 0 && status == 0 ? 0 : -EBUSY;
 }
 
 /* ---- Trying --------------------------------------------------------------------------------- */

@@ -47,6 +47,15 @@ int mount_file_works(struct fail *f);
 bool mount_file_busy(const char *file);
 
 /*
+ * Ends the file system in the file wherever it is mounted: what uses it there has errors from now on, and nothing more
+ * is written. at: a folder to see it at. 0 or -EBUSY.
+ */
+int mount_file_cut(const char *file, const char *at);
+
+/* Enters the mount namespace of a process. */
+int mount_enter(pid_t pid, struct fail *f);
+
+/*
  * Mounts a read-only /sys that shows this process' network namespace, with the control groups where they were:
  * systemd-nspawn needs it to take interfaces from a namespace other than the machine's.
  */
@@ -54,6 +63,8 @@ int mount_sys(struct fail *f);
 
 /* Mounts an empty folder in memory over a folder, which is made if missing, as are those above it. */
 int mount_empty(const char *at, struct fail *f);
+/* The same; what is mounted in it later is mounted also in mount namespaces made from this one. */
+int mount_empty_shared(const char *at, struct fail *f);
 /* The same, for device nodes. */
 int mount_devices(const char *at, struct fail *f);
 

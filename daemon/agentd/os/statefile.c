@@ -38,8 +38,35 @@ int statefile_json(const char *path, json_t *j, struct fail *f)
 	return rc;
 }
 
+static json_malloc_t statefile_memory;
+static bool statefile_short;
+
+static void *statefile_take(size_t size)
+{
+	void *p = statefile_memory(size);
+
+	statefile_short |= !p;
+	return p;
+}
+
+/* Without memory jansson may call any text invalid; what is damaged must not be said of what is whole. */
+static json_t *statefile_parse(const struct buf *text, bool *short_of)
+{
+	json_free_t give;
+	json_t *j;
+
+	json_get_alloc_funcs(&statefile_memory, &give);
+	json_set_alloc_funcs(statefile_take, give);
+	statefile_short = false;
+	j = json_loadb(buf_text(text), text->len, JSON_REJECT_DUPLICATES, NULL);
+	json_set_alloc_funcs(statefile_memory, give);
+	*short_of = statefile_short;
+	return j;
+}
+
 int statefile_load(const char *path, json_t **out, struct fail *f)
 {
+	bool short_of = false;
 	struct buf text;
 	json_t *j = NULL;
 	int rc;
@@ -49,10 +76,12 @@ int statefile_load(const char *path, json_t **out, struct fail *f)
 	if (rc)
 		fail_errno(f, rc, -rc, "cannot read '%s'", path);
 	else
-		j = json_loadb(buf_text(&text), text.len, JSON_REJECT_DUPLICATES, NULL);
+		j = statefile_parse(&text, &short_of);
 	buf_release(&text);
 	if (rc)
 		return rc;
+	if (!j && short_of)
+		return fail_set(f, -ENOMEM, "out of memory for '%s'", path);
 	if (!json_is_object(j)) {
 		json_decref(j);
 		return fail_set(f, -EINVAL, "'%s' is damaged: it is no JSON object", path);

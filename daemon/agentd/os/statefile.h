@@ -18,7 +18,7 @@ int statefile_bytes(const char *path, const void *data, size_t len, mode_t mode,
 /* Takes the reference, also on failure; NULL: no memory. Only this user may read the file. */
 int statefile_json(const char *path, json_t *j, struct fail *f);
 
-/* -ENOENT: no such file; -EINVAL: not a JSON object. */
+/* -ENOENT: no such file; -EINVAL: not a JSON object; -ENOMEM; or what reading it says. */
 int statefile_load(const char *path, json_t **out, struct fail *f);
 
 /* Copies a text of the object into room; "" where it is missing, too long or not a text. */

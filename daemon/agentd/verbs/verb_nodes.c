@@ -12,6 +12,7 @@
 #include "agentd/market/verb_http.h"
 #include "agentd/step_child.h"
 #include "agentd/os/job.h"
+#include "agentd/os/kept_volumes.h"
 #include "agentd/os/statefile.h"
 #include "agentd/datadir.h"
 #include "agentd/powercheck.h"
@@ -91,11 +92,26 @@ static void print_probe(const json_t *probe)
 		*text ? ": " : "", text);
 }
 
+static void verb_nodes_add_stray(void *arg, const struct stray_volume *v)
+{
+	json_array_append_new(arg,
+		json_pack("{s:s, s:I, s:s, s:s, s:b}", "path", v->path, "held_bytes", (json_int_t)v->held, "market",
+			v->home.url, "agent", v->home.agent, "put_aside", (int)v->aside));
+}
+
+static void print_stray(void *arg, const struct stray_volume *v)
+{
+	(void)arg;
+	printf("volume without an owner in %s: %lld MiB of %s; no node sees it, and its room is not sold. If nobody "
+	       "needs it: rm -r %s\n",
+		v->path, (long long)(v->held >> 20), *v->home.url ? v->home.url : "an unknown market", v->path);
+}
+
 static int verb_nodes_show(const struct flags *o, const struct identity *i, const struct roster *r)
 {
 	char power[POWERCHECK_TEXT];
 	struct datadir_setup place;
-	json_t *list = json_array(), *probe = status_probe(o), *j;
+	json_t *list = json_array(), *probe = status_probe(o), *strays = json_array(), *j;
 	long pid = 0;
 	bool runs = datadir_held(o->data, &pid);
 	char *text, verified[128] = "";
@@ -108,6 +124,8 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 	j = json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:b, s:I, s:s, s:O?, s:o}", "agent", i->agent, "name", i->name,
 		"account", i->account, "url", i->url, "running", runs, "pid", (json_int_t)pid, "fenced", i->fenced,
 		"generation", (json_int_t)i->generation, "data", o->data, "probe", probe, "nodes", list);
+	volumes_stray(o->data, verb_nodes_add_stray, strays);
+	json_object_set_new(j, "stray_volumes", strays);
 	json_object_set_new(j, "verified", *verified ? json_string(verified) : json_null());
 	if (j && runs && *power)
 		json_object_set_new(j, "power", json_string(power));
@@ -139,6 +157,7 @@ static int verb_nodes_show(const struct flags *o, const struct identity *i, cons
 		print_node(r->nodes[n]);
 	if (!r->count)
 		printf("no nodes\n");
+	volumes_stray(o->data, print_stray, NULL);
 	return fflush(stdout) != 0;
 }
 

@@ -10,14 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agentd/vm/archive.h"
 #include "agentd/vm/launch.h"
+#include "base/tar.h"
 
 enum { SEED = 128, KEY_MAX = 64 * 1024 };
 
 static int guest_identity_add_text(struct buf *b, const char *name, const char *text)
 {
-	return vmarchive_tar(b, name, 0600, text, strlen(text));
+	return tar_add(b, name, 0600, text, strlen(text));
 }
 
 static int guest_identity_add_file(struct buf *b, const char *name, const char *folder)
@@ -31,7 +31,7 @@ static int guest_identity_add_file(struct buf *b, const char *name, const char *
 	buf_init(&data, KEY_MAX);
 	rc = buf_read_file(&data, path);
 	if (!rc)
-		rc = vmarchive_tar(b, name, 0600, data.data, data.len);
+		rc = tar_add(b, name, 0600, data.data, data.len);
 	buf_release(&data);
 	return rc;
 }
@@ -44,7 +44,7 @@ static int guest_identity_compose(const struct vmidentity *d, const char *serial
 	if (!rc && getrandom(seed, sizeof seed, 0) != sizeof seed)
 		rc = -EIO;
 	if (!rc)
-		rc = vmarchive_tar(b, "seed", 0600, seed, sizeof seed);
+		rc = tar_add(b, "seed", 0600, seed, sizeof seed);
 	if (!rc)
 		rc = guest_identity_add_text(b, "name", d->name);
 	if (!rc)
@@ -63,7 +63,7 @@ static int guest_identity_compose(const struct vmidentity *d, const char *serial
 		rc = guest_identity_add_text(b, "script", d->script);
 	if (!rc)
 		rc = guest_identity_add_text(b, "end", serial);
-	return rc ? rc : vmarchive_tar_end(b);
+	return rc ? rc : tar_end(b);
 }
 
 static int guest_identity_put(int fd, const struct buf *b)

@@ -263,12 +263,21 @@ static const struct host *api_waited(const struct engine *e, const struct event 
 
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why)
 {
-	const struct effects *ignored;
-	const struct host *waited;
 	int rc = decide_apply(api, q, ev, why);
 
-	rc = rc ? rc : quota_check(api, q, ev, why);
+	return rc ? rc : api_apply_decided(api, q, ev, did, why);
+}
+
+int api_apply_decided(struct api *api, const struct request *q, struct event *ev, const struct effects **did,
+	struct fail *why)
+{
+	const struct effects *ignored;
+	const struct host *waited;
+	int rc = quota_check(api, q, ev, why);
+
 	rc = rc ? rc : tally_check(api, ev, why);
+	if (!rc && ev->kind == EVENT_VOLUME_OFFER)
+		rc = tally_check_volumes(market_engine(api->market), ev, why);
 	waited = rc || !api->watch ? NULL : api_waited(market_engine(api->market), ev);
 	rc = waited ? watch_before_settling(api->watch, api->market, waited, why) : rc;
 	if (rc)
@@ -289,7 +298,7 @@ static int swap_check(const struct engine *e, const struct event *stop, const st
 	const struct account *a = engine_account(e, make->account);
 	const struct instance *named = make->name ? engine_instance_named(e, make->account, make->name) : NULL;
 
-	if (a && a->state == ACCOUNT_SUSPENDED)
+	if (a && account_shut(a))
 		return fail_set(why, REASON_SUSPENDED, "%s", reason_row(REASON_SUSPENDED)->text);
 	if (!make->name || !*make->name || strlen(make->name) > NAME_BYTES)
 		return fail_set(why, REASON_INVALID, "a name has 1 to %d bytes", NAME_BYTES);

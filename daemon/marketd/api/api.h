@@ -44,6 +44,8 @@ struct request {
 	uint64_t joined;               /* account of a used join token, whose answer may have been lost; 0 */
 	uint64_t agent, generation;    /* the session of an agent, of its account; 0: none */
 
+	const char *authorization, *if_none_match; /* the headers; NULL */
+
 	/* With ROUTE_RAW: the body as it came, and the header Stripe-Signature; NULL. */
 	const char *raw, *signature;
 	size_t raw_len;
@@ -64,14 +66,17 @@ struct request {
 };
 
 struct codes;
+struct gates;
 struct issuer;
 struct nonces;
 struct opa;
+struct opadoor;
 struct outward;
 struct passport;
 struct personhood;
 struct public_view;
 struct rules;
+struct sendings;
 struct series;
 struct stripe;
 struct takings;
@@ -123,11 +128,14 @@ struct api {
 	uint64_t undone;                 /* commits that failed: what was read before may not be so */
 	struct rules *policy;            /* who may what at what price; NULL: all, at full price */
 	struct opa *opa;                 /* a policy server that decides instead; NULL: none */
+	struct opadoor *opadoor;         /* where one fetches rules and says what it decided; NULL: none comes */
+	struct gates *gates;             /* may/requestgate.c: requests through gateways; NULL: none were limited */
 	bool asking;                     /* route.c: a handler needs an answer of its that is on its way */
 	struct takings *takings;       /* what was settled this month; NULL: nobody asked yet */
 	int64_t verified_minute;       /* np_recheck.c: up to which leases were looked at */
 	struct issuer *issuer;         /* who knows people; NULL: nobody does, and there are tokens alone */
 	struct codes *codes;           /* of it, for the page; NULL: as above */
+	struct regroup *regroup;       /* who/regroup.c: of whom it is asked again; NULL: nobody */
 	const struct signin_settings *signin;
 	struct outward *outward;       /* what the market asks of others; NULL: nothing */
 	uint64_t errands_ended;        /* how many of those have ended */
@@ -135,6 +143,12 @@ struct api {
 	struct passport *passport;     /* who scores addresses; NULL: nobody does */
 	struct personhood *personhood; /* who/personhood.c: what waits for a signature or a score; NULL: nothing */
 	const char *listens;           /* the market's own address, for a page that leads back; NULL */
+	bool sends_payouts;            /* by Stripe; else the operator sends them */
+	bool payees_changed;           /* np_transfers.c: look at all payouts again */
+	struct sendings *sendings;     /* np_transfers.c: payouts on their way; NULL: none yet */
+	int32_t payout_hold;           /* hours that what was earned waits before it can be paid out */
+	int32_t dunning[DUNNING_SUSPENDED]; /* days after which who owes is reminded, warned, suspended; 0: never */
+	int64_t dunning_seen;               /* the minute of the last look at who owes */
 	const char *public_url;        /* the same where the operator gave it, for texts that people sign; NULL */
 	struct watch *watch;           /* which agents have called; NULL: none */
 	int64_t now_ms;                /* clock_ms() of this turn */
@@ -162,6 +176,7 @@ enum route_flags {
 	ROUTE_SECRET = 8,  /* its answer is never stored, not even under a key */
 	ROUTE_RAW = 32,    /* its body is any bytes: the handler checks who sent it before it reads it */
 	ROUTE_DROPS = 16,  /* its body is counted while it comes, and neither kept nor read */
+	ROUTE_POLICY = 64, /* for the policy server, by its own token */
 };
 
 /* A row drives routing, permission, the OpenAPI document, and the test that walks all routes as a stranger. */
@@ -185,6 +200,7 @@ int api_answer(struct api *api, struct request *q, struct reply *r);
 
 /* Whether the request's route has this flag; what it does is not decided here. */
 bool api_route_is(struct api *api, const struct request *q, enum route_flags flag);
+bool api_policy_server(const struct api *api, const struct request *q); /* it shows that one's token */
 
 /* Call after each market_commit: the answers since the last one are on disk (failed: they are not). */
 void api_committed(struct api *api, bool failed);
@@ -226,6 +242,9 @@ uint64_t api_spender(const struct engine *e, const struct request *q);
 
 /* market_apply with this request's token, within the account's quotas. 0, or the reason (negative); no answer yet. */
 int api_apply(struct api *api, const struct request *q, struct event *ev, const struct effects **did, struct fail *why);
+/* The same for what the policy allowed before, with the other events of the same request. */
+int api_apply_decided(struct api *api, const struct request *q, struct event *ev, const struct effects **did,
+	struct fail *why);
 /* The same for an event that has nothing but its subject. */
 int api_apply_to(struct api *api, const struct request *q, enum event_kind kind, uint64_t account, uint64_t subject,
 	struct fail *why);

@@ -41,10 +41,11 @@ static void audit_who(const struct engine *e, const struct request *q, char *roo
 
 static void audit_account_state(const struct event *ev, const char *whose, char *room, size_t size)
 {
+	static const char *const words[] = { "is open, its", "is suspended, its", "has another" };
+	int32_t state = ev->u.account_state.state;
 	char floor[MONEY_TEXT];
 
-	snprintf(room, size, "account %s is %s, its floor %s", whose,
-		ev->u.account_state.state == ACCOUNT_SUSPENDED ? "suspended" : "open",
+	snprintf(room, size, "account %s %s floor %s", whose, words[state < 0 || state > ACCOUNT_AS_IT_IS ? 0 : state],
 		money_text(ev->u.account_state.floor, floor));
 }
 
@@ -52,8 +53,9 @@ static void audit_policy(const struct policy *p, char *room, size_t size)
 {
 	snprintf(room, size,
 		"policy is fee_bps=%" PRId32 " release_bps=%" PRId32 " settle_minutes=%" PRId32
-		" notice_minutes=%" PRId32 " drain_notice_minutes=%" PRId32,
-		p->fee_bps, p->release_bps, p->settle_minutes, p->notice_minutes, p->drain_notice_minutes);
+		" notice_minutes=%" PRId32 " drain_notice_minutes=%" PRId32 " volume_grace_minutes=%" PRId32,
+		p->fee_bps, p->release_bps, p->settle_minutes, p->notice_minutes, p->drain_notice_minutes,
+		p->volume_grace_minutes);
 }
 
 static void audit_host(const struct engine *e, const struct event *ev, const char *what, char *room, size_t size)
@@ -82,6 +84,44 @@ static bool audit_grant(const struct engine *e, const struct event *ev, char *ro
 	return true;
 }
 
+static bool audit_plan(const struct engine *e, const struct event *ev, char *room, size_t size)
+{
+	const struct tariff *t = engine_tariff(e, ev->subject);
+	const char *name = t ? t->name : ev->name ? ev->name : "?";
+	char whose[AUDIT_NAME], fee[MONEY_TEXT], included[MONEY_TEXT];
+
+	audit_account(e, ev->account, whose);
+	if (ev->kind == EVENT_PLAN)
+		snprintf(room, size, "plan '%.255s' of account %s: %s a month, %s included, %s", name, whose,
+			money_text(ev->u.plan.fee, fee), money_text(ev->u.plan.included, included),
+			ev->u.plan.state == TARIFF_OPEN ? "open" : "closed");
+	else if (ev->kind == EVENT_SUBSCRIPTION && ev->subject)
+		snprintf(room, size, "account %s subscribes to plan '%.255s'", whose, name);
+	else if (ev->kind == EVENT_SUBSCRIPTION)
+		snprintf(room, size, "account %s cancels its plan", whose);
+	else
+		return false;
+	return true;
+}
+
+static bool audit_dunning(const struct engine *e, const struct event *ev, char *room, size_t size)
+{
+	static const char *const words[] = { "reminded", "reminded for the last time", "suspended by the rule" };
+	int step = ev->u.dunning.step - 1;
+	char whose[AUDIT_NAME];
+
+	if (ev->kind != EVENT_DUNNING)
+		return false;
+	if (!ev->u.dunning.step)
+		snprintf(room, size, "account %s was opened by the rule, as it owed nothing any more",
+			audit_account(e, ev->account, whose));
+	else
+		snprintf(room, size, "account %s owes for %" PRId64 " days or more: %s",
+			audit_account(e, ev->account, whose), ev->u.dunning.minutes / 1440,
+			step >= 0 && step < 3 ? words[step] : "?");
+	return true;
+}
+
 static bool audit_payment(const struct engine *e, const struct event *ev, char *room, size_t size)
 {
 	char whose[AUDIT_NAME], money[MONEY_TEXT];
@@ -95,6 +135,27 @@ static bool audit_payment(const struct engine *e, const struct event *ev, char *
 			money_text(ev->u.payment.micros, money));
 	else
 		snprintf(room, size, "payment %.100s is of account %s", ev->name, audit_account(e, ev->account, whose));
+	return true;
+}
+
+static bool audit_payout(const struct engine *e, const struct event *ev, uint64_t made, char *room, size_t size)
+{
+	uint64_t which = ev->subject ? ev->subject : made;
+	const struct payout *p = engine_payout(e, which);
+	char whose[AUDIT_NAME], money[MONEY_TEXT], id[IDENT_TEXT];
+
+	if (ev->kind != EVENT_PAYOUT)
+		return false;
+	snprintf(room, size, "payout %s of %s to account %s: %s%s%.255s", ident_text(IDENT_PAYOUT, which, id),
+		money_text(p ? p->micros : ev->u.payout.micros, money), audit_account(e, ev->account, whose),
+		!ev->subject                                     ? "asked"
+			: ev->u.payout.state == PAYOUT_SENT      ? "sent"
+			: ev->u.payout.state == PAYOUT_CANCELLED ? "cancelled"
+								 : "came back",
+		ev->name || ev->text ? ", " : "",
+		ev->name           ? ev->name
+			: ev->text ? ev->text
+				   : "");
 	return true;
 }
 
@@ -214,8 +275,9 @@ bool auditlog_what(const struct engine *e, const struct event *ev, uint64_t made
 			audit_account(e, ev->account, whose));
 		return true;
 	default:
-		return audit_grant(e, ev, room, size) || audit_payment(e, ev, room, size) ||
-			audit_people(e, ev, made, room, size);
+		return audit_grant(e, ev, room, size) || audit_plan(e, ev, room, size) ||
+			audit_payment(e, ev, room, size) || audit_dunning(e, ev, room, size) ||
+			audit_payout(e, ev, made, room, size) || audit_people(e, ev, made, room, size);
 	}
 }
 

@@ -36,16 +36,23 @@ int32_t auth_scopes(const struct engine *e, const struct token *t)
 	return t->scopes & (may & SCOPE_HOST ? may | SCOPE_JOIN : may); /* the owner of hosts lets machines join */
 }
 
-uint64_t api_spender(const struct engine *e, const struct request *q)
+uint64_t auth_counts_for(const struct engine *e, const struct token *t)
 {
-	const struct token *t = engine_token(e, q->token), *by;
+	const struct token *by;
 	uint64_t id;
 
-	if (!t || !t->name || !str_starts(t->name, NP_SESSION_NAME) ||
+	if (!t->name || !str_starts(t->name, NP_SESSION_NAME) ||
 		!ident_parse(IDENT_TOKEN, t->name + strlen(NP_SESSION_NAME), &id))
-		return q->token;
+		return t->id;
 	by = engine_token(e, id);
-	return by && by->account == t->account && by->person == t->person ? id : q->token;
+	return by && by->account == t->account && by->person == t->person ? id : t->id;
+}
+
+uint64_t api_spender(const struct engine *e, const struct request *q)
+{
+	const struct token *t = engine_token(e, q->token);
+
+	return t ? auth_counts_for(e, t) : q->token;
 }
 
 static void take_nobody(struct request *q)

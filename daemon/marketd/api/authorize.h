@@ -21,6 +21,9 @@ int32_t auth_role_scopes(int32_t roles);
 /* Of a person's token only what the roles allow now: who lowers them need not look for tokens. */
 int32_t auth_scopes(const struct engine *e, const struct token *t);
 
+/* The id of the token for which counts what this one buys: that which signed in a browser, else itself. */
+uint64_t auth_counts_for(const struct engine *e, const struct token *t);
+
 /* Fills account, token or agent, and scopes from "Bearer npk_…" or "Bearer nps_agt_…" (NULL: none); or refused. */
 void auth_header(const struct engine *e, const char *header, int64_t now, struct request *q);
 

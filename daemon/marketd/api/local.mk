@@ -26,6 +26,10 @@ libapi_la_SOURCES = \
 	daemon/marketd/api/openapi.c \
 	daemon/marketd/api/promise.c \
 	daemon/marketd/api/promise.h \
+	daemon/marketd/api/may/requestgate.c \
+	daemon/marketd/api/may/requestgate.h \
+	daemon/marketd/api/may/opa_routes.c \
+	daemon/marketd/api/may/opa_routes.h \
 	daemon/marketd/api/may/quota.c \
 	daemon/marketd/api/may/quota.h \
 	daemon/marketd/api/may/quota_text.c \
@@ -75,6 +79,7 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np.h \
 	daemon/marketd/api/alert/alert_curves.c \
 	daemon/marketd/api/alert/alert_curves.h \
+	daemon/marketd/api/alert/alert_dues.c \
 	daemon/marketd/api/alert/alert_rules.c \
 	daemon/marketd/api/alert/alert_rules.h \
 	daemon/marketd/api/alert/alerts.c \
@@ -85,10 +90,12 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/movements.h \
 	daemon/marketd/api/np/np_accounts.c \
 	daemon/marketd/api/np/np_payments.c \
-	daemon/marketd/api/np/np_payments.h \
+	daemon/marketd/api/np/np_payouts.c \
 	daemon/marketd/api/np/np_topups.c \
+	daemon/marketd/api/np/np_transfers.c \
 	daemon/marketd/api/np/np_agent_schemas.c \
 	daemon/marketd/api/np/np_agents.c \
+	daemon/marketd/api/alert/np_dunning.c \
 	daemon/marketd/api/alert/np_alerts.c \
 	daemon/marketd/api/np/np_drain.c \
 	daemon/marketd/api/np/np_announce.c \
@@ -107,10 +114,14 @@ libapi_la_SOURCES += \
 	daemon/marketd/api/np/np_report.c \
 	daemon/marketd/api/who/np_signin.c \
 	daemon/marketd/api/who/np_signin_page.c \
+	daemon/marketd/api/who/regroup.c \
 	daemon/marketd/api/who/signin.h \
 	daemon/marketd/api/np/np_verify.c \
 	daemon/marketd/api/np/np_verify_schemas.c \
+	daemon/marketd/api/np/np_volumes.c \
+	daemon/marketd/api/tally_volumes.c \
 	daemon/marketd/api/np/np_grants.c \
+	daemon/marketd/api/np/np_plans.c \
 	daemon/marketd/api/np/np_health.c \
 	daemon/marketd/api/np/np_hosts.c \
 	daemon/marketd/api/np/np_lists.c \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "marketd/api/routes.h"
 
 enum { WORD = 128 };
@@ -224,9 +225,11 @@ static json_t *openapi_answers(const struct routes *rs, const struct route *r)
 {
 	json_t *all = json_object(), *ok;
 	char status[12];
-	const char *type = strcmp(r->path, "/metrics") == 0 ? "text/plain"
-		: r->flags & ROUTE_STREAM                   ? "application/x-ndjson"
-							    : "application/json";
+	const char *type = strcmp(r->path, "/metrics") == 0  ? "text/plain"
+		: str_starts(r->path, "/opa/")               ? "application/gzip"
+		: strcmp(r->path, "/catalog-info.yaml") == 0 ? "application/yaml"
+		: r->flags & ROUTE_STREAM                    ? "application/x-ndjson"
+							     : "application/json";
 
 	snprintf(status, sizeof status, "%d", r->ok ? r->ok : 200);
 	ok = json_pack("{s:s}", "description", r->answer ? "done" : "done; no content");

@@ -15,6 +15,7 @@
 #include "marketd/api/auditlog.h"
 #include "marketd/api/authorize.h"
 #include "marketd/api/idempotency.h"
+#include "marketd/api/may/requestgate.h"
 #include "marketd/api/may/quota.h"
 #include "marketd/api/routes.h"
 #include "marketd/api/takings.h"
@@ -322,11 +323,13 @@ void api_committed(struct api *api, bool failed)
 void api_close(struct api *api)
 {
 	routes_free(api->routes);
+	gates_free(api->gates);
 	nonces_free(api->nonces);
 	takings_free(api->takings);
 	tlskeys_release(&api->keys);
 	buf_release(&api->audited);
 	api->routes = NULL;
+	api->gates = NULL;
 	api->nonces = NULL;
 	api->takings = NULL;
 }

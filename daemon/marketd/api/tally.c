@@ -10,15 +10,6 @@
 
 #include "market/reason.h"
 
-bool tally_capacity_of(const struct agent *a, struct capacity *out)
-{
-	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
-	bool known = tally_capacity(inventory, out);
-
-	json_decref(inventory);
-	return known;
-}
-
 /* ---- Sums ------------------------------------------------------------------------------------------ */
 
 static int64_t tally_sum(int64_t a, int64_t b)

@@ -44,7 +44,12 @@ struct capacity {
 /* false: the inventory has none (an older agent). What is not of the right kind counts as 0. */
 bool tally_capacity(const json_t *inventory, struct capacity *out);
 
+/* Less what its volumes take, whether somebody has them or not. */
 bool tally_capacity_of(const struct agent *a, struct capacity *out);
+
+/* Bytes of a machine's disk that volumes of so many GiB take, with their file systems. */
+int64_t tally_volumes(int64_t gib);
+int tally_check_volumes(const struct engine *e, const struct event *ev, struct fail *why); /* an offer of more */
 
 /*
  * The inventory as it counts from now on, a new object: members of `capacity` that this report lacks stay as the agent

@@ -184,3 +184,20 @@ json_t *tally_merge(const char *known, const json_t *given)
 	json_decref(before);
 	return out;
 }
+
+/* With a file system's tables, journal and spare blocks, as nodes' own disks have them. */
+int64_t tally_volumes(int64_t gib)
+{
+	return gib * ((INT64_C(1) << 30) + (INT64_C(1) << 26)) + (gib ? INT64_C(1) << 30 : 0);
+}
+
+bool tally_capacity_of(const struct agent *a, struct capacity *out)
+{
+	json_t *inventory = a->inventory ? json_loads(a->inventory, 0, NULL) : NULL;
+	bool known = tally_capacity(inventory, out);
+
+	json_decref(inventory);
+	if (known && out->disk > 0)
+		out->disk = out->disk > tally_volumes(a->volume_gib) ? out->disk - tally_volumes(a->volume_gib) : 0;
+	return known;
+}

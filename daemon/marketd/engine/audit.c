@@ -10,11 +10,13 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
 #include "marketd/engine/rules/grant.h"
+#include "marketd/engine/money/volume.h"
 #include "marketd/engine/live/world.h"
 
 /* Sums that the audit counts again for an account, for a SKU in a pool, for a lease. */
 struct tally {
-	int64_t held, escrow;
+	int64_t held, escrow, paid;
+	struct asked asked;
 };
 
 struct audit {
@@ -252,19 +254,46 @@ static int check_minutes(struct audit *a)
 	return 0;
 }
 
+/* What is asked for is held, what was sent is in the market's book, and an account was paid out all of both. */
+static int check_payouts(struct audit *a)
+{
+	const struct live_account *x;
+	const struct payout *p;
+	int64_t sent = 0;
+
+	for (size_t at = 0; (p = rank_next(&a->e->all[PAYOUTS], &at));) {
+		struct tally *t = idmap_get(&a->accounts, p->account);
+
+		if (!audit_add(&t->paid, p->micros - p->back) ||
+			!audit_add(p->state == PAYOUT_ASKED ? &t->held : &sent, p->micros - p->back))
+			return broken(a, "account %" PRIu64 " is paid more than can be counted", p->account);
+		t->asked.count += p->state == PAYOUT_ASKED;
+		t->asked.micros += p->state == PAYOUT_ASKED ? p->micros : 0;
+	}
+	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
+		const struct tally *t = idmap_get(&a->accounts, x->pub.id);
+
+		if (t->paid != x->pub.income.paid)
+			return broken(a, "account %" PRIu64 " is paid out something else than its payouts", x->pub.id);
+		if (t->asked.count != x->pub.asked.count || t->asked.micros != x->pub.asked.micros)
+			return broken(a, "account %" PRIu64 " asked for other payouts than it has", x->pub.id);
+	}
+	return sent == a->e->paid ? 0 : broken(a, "what was paid out is not in the market's book");
+}
+
 static int check_money(struct audit *a)
 {
 	int64_t sum = a->e->issued;
 	const struct live_account *own;
 	const struct account *x;
 
-	if (a->e->fees < 0 || !audit_add(&sum, a->e->fees))
+	if (a->e->fees < 0 || !audit_add(&sum, a->e->fees) || !audit_add(&sum, a->e->paid))
 		return broken(a, "the market's fees are below 0");
 	for (size_t at = 0; (own = rank_next(&a->e->all[ACCOUNTS], &at));) {
 		const struct tally *t = idmap_get(&a->accounts, own->pub.id);
 
 		x = &own->pub;
-		if (x->available < x->floor && !rank_live(&own->own[PAYMENTS]))
+		if (x->available < x->floor && !rank_live(&own->own[PAYMENTS]) && !rank_live(&own->own[PAYOUTS]))
 			return broken(a, "account %" PRIu64 " is below its floor", x->id);
 		if (x->held != t->held)
 			return broken(a, "account %" PRIu64 " does not hold what its orders hold", x->id);
@@ -347,6 +376,18 @@ static int check_free(struct audit *a, const struct live_pool *p, const struct s
 	return 0;
 }
 
+static int check_counted(struct audit *a, const struct live_pool *p, const struct stock *s)
+{
+	const struct instance *x;
+	int32_t live = 0;
+
+	for (size_t at = 0; (x = rank_next(&p->instances, &at));)
+		live += x->sku == s->sku;
+	return live == s->instances
+		? 0
+		: broken(a, "pool %" PRIu64 " counts %d instances and has %d", p->pub.id, s->instances, live);
+}
+
 static int check_waiting(struct audit *a)
 {
 	const struct live_pool *p;
@@ -368,6 +409,7 @@ static int check_waiting(struct audit *a)
 			}
 			sum -= s->waiting_count;
 			rc = check_free(a, p, s);
+			rc = rc ? rc : check_counted(a, p, s);
 		}
 	return rc || !sum ? rc : broken(a, "%zu instances wait in no pool", sum);
 }
@@ -378,9 +420,15 @@ static int check_gone(struct audit *a)
 	const struct live_pool *p;
 	const struct token *t;
 	const struct grant *g;
+	size_t given = 0, live = 0;
 
 	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));) {
 		size_t pools = 0, tokens = 0, grants = 0;
+
+		given += rank_live(&x->given);
+		for (size_t k = 0; (g = rank_next(&x->given, &k));)
+			if (g->ended || g->sponsor != x->pub.id)
+				return broken(a, "account %" PRIu64 " does not pay grant %" PRIu64, x->pub.id, g->id);
 
 		for (size_t k = 0; (p = rank_next(&x->own[POOLS], &k));)
 			pools += p->pub.deleted;
@@ -391,8 +439,9 @@ static int check_gone(struct audit *a)
 		if (pools != x->gone[POOLS] || tokens != x->gone[TOKENS] || grants != x->gone[GRANTS])
 			return broken(a, "account %" PRIu64 " has another number of pools, tokens or grants that ended",
 				x->pub.id);
+		live += rank_live(&x->own[GRANTS]) - grants;
 	}
-	return 0;
+	return live == given ? 0 : broken(a, "a grant is paid by no account");
 }
 
 static int check_people(struct audit *a)
@@ -405,6 +454,38 @@ static int check_people(struct audit *a)
 		if (t->person && !t->revoked && (!x || x->account != t->account))
 			return broken(a, "token %" PRIu64 " is of a person that the account does not have", t->id);
 	}
+	return 0;
+}
+
+/* What a machine lets has room for all that it keeps for others. */
+static int check_volumes(struct audit *a)
+{
+	const struct live_agent *g;
+	const struct live_volume *v;
+	size_t sum = 0;
+
+	for (size_t at = 0; (g = rank_next(&a->e->all[AGENTS], &at));) {
+		sum += rank_live(&g->volumes);
+		if (volume_let(g) > g->pub.volume_gib)
+			return broken(a, "agent %" PRIu64 " let more room than it has for volumes", g->pub.id);
+	}
+	for (size_t at = 0; (v = rank_next(&a->e->all[VOLUMES], &at));)
+		if (v->agent->pub.retired || (v->pub.state == VOLUME_UNPAID) != (v->pub.until != 0) ||
+			(v->pub.state == VOLUME_PAID && v->pub.paid_until <= a->e->minute) ||
+			(v->pub.state == VOLUME_UNPAID && v->pub.paid_until > a->e->minute) ||
+			(v->pub.state == VOLUME_DELETING) != (v->due.place == 0))
+			return broken(a, "volume %" PRIu64 " is not paid as its state says", v->pub.id);
+	return sum == rank_live(&a->e->all[VOLUMES]) ? 0 : broken(a, "a volume is on no agent");
+}
+
+static int check_debts(struct audit *a)
+{
+	const struct account *x;
+
+	for (size_t at = 0; (x = rank_next(&a->e->all[ACCOUNTS], &at));)
+		if (x->debt.owes != (a->e->rules >= 5 && account_owed(x)) ||
+			(x->debt.step == DUNNING_SUSPENDED && x->state != ACCOUNT_SUSPENDED))
+			return broken(a, "account %" PRIu64 " owes something else than its balance says", x->id);
 	return 0;
 }
 
@@ -432,7 +513,8 @@ static void audit_forget(struct idmap *m)
 int engine_check(const struct engine *e, struct fail *why)
 {
 	static int (*const checks[])(struct audit *) = { check_orders, check_leases, check_grants, audit_check_hosts,
-		check_minutes, check_money, check_capacity, check_instances, check_waiting, check_gone, check_people };
+		check_minutes, check_payouts, check_money, check_capacity, check_instances, check_waiting, check_gone,
+		check_people, check_volumes, check_debts };
 	struct audit a = { .e = e, .why = why };
 	int rc = 0;
 

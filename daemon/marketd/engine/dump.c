@@ -6,7 +6,8 @@
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/world.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
+#include "marketd/engine/money/tariff.h"
 
 /* Adds a line; keeps an error until the end. */
 struct pen {
@@ -229,6 +230,31 @@ static void dump_caps(const struct engine *e, struct pen *p)
 			line(p, "started %" PRIu64 " %" PRIu64 "\n", q->id, q->token);
 }
 
+static void dump_tariffs(const struct engine *e, struct pen *p)
+{
+	const struct subscription *s;
+	const struct tariff *t;
+	const struct grant *g;
+	int32_t lapses;
+	int64_t fee;
+
+	for (size_t at = 0; (t = rank_next(&e->all[TARIFFS], &at));) {
+		line(p, "plan %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64, t->id, t->account, t->sku,
+			t->fee, t->included);
+		line(p, " %" PRId64 " %d %s\n", t->rates, (int)t->state, t->name);
+	}
+	for (size_t at = 0; (s = rank_next(&e->all[SUBSCRIPTIONS], &at));) {
+		line(p, "subscription %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, s->id, s->account,
+			s->plan, s->next, s->grant);
+		line(p, " %" PRId64 " %" PRId64 " %" PRId64, s->fee, s->included, s->rates);
+		fee = subscription_next_fee(e, s, &lapses);
+		line(p, " %" PRId64 " %d\n", fee, lapses);
+	}
+	for (size_t at = 0; (g = rank_next(&e->all[GRANTS], &at));)
+		if (g->plan)
+			line(p, "month %" PRIu64 " %" PRIu64 " %" PRId64 "\n", g->id, g->plan, g->units);
+}
+
 static void dump_payments(const struct engine *e, struct pen *p)
 {
 	const struct payment *x;
@@ -238,6 +264,47 @@ static void dump_payments(const struct engine *e, struct pen *p)
 		for (size_t i = 0; i < x->part_count; i++)
 			line(p, "part %" PRIu64 " %" PRId64 " %" PRId64 " %s\n", x->id, x->parts[i].step,
 				x->parts[i].micros, x->parts[i].reference);
+	}
+}
+
+static void dump_volumes(const struct engine *e, struct pen *p)
+{
+	const struct live_volume *v;
+	const struct live_agent *a;
+
+	for (size_t at = 0; (a = rank_next(&e->all[AGENTS], &at));)
+		if (!a->pub.retired && (a->pub.volume_gib || a->pub.volume_price))
+			line(p, "lets %" PRIu64 " %d %" PRId64 "\n", a->pub.id, a->pub.volume_gib, a->pub.volume_price);
+	for (size_t at = 0; (v = rank_next(&e->all[VOLUMES], &at));)
+		line(p, "volume %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %d %" PRId64 " %" PRId64 " %s\n",
+			v->pub.id, v->pub.account, v->pub.agent, v->pub.gib, v->pub.price, (int)v->pub.state,
+			v->pub.paid_until, v->pub.until, v->pub.name);
+}
+
+static void dump_payouts(const struct engine *e, struct pen *p)
+{
+	const struct account *a;
+	const struct payout *x;
+
+	for (size_t at = 0; (a = rank_next(&e->all[ACCOUNTS], &at));)
+		if (a->income.earned || a->income.paid)
+			line(p, "income %" PRIu64 " %" PRId64 " %" PRId64 "\n", a->id, a->income.earned,
+				a->income.paid);
+	for (size_t at = 0; (x = rank_next(&e->all[PAYOUTS], &at));)
+		line(p, "payout %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64 " %s\n", x->id, x->account, x->state,
+			x->micros, x->back, dump_text(x->reference));
+}
+
+static void dump_debts(const struct engine *e, struct pen *p)
+{
+	const struct account *a;
+
+	for (size_t at = 0; (a = rank_next(&e->all[ACCOUNTS], &at));) {
+		if (a->debt.owes)
+			line(p, "debt %" PRIu64 " %" PRId64 " %d %" PRId64 "\n", a->id, a->debt.since,
+				(int)a->debt.step, a->debt.stepped);
+		if (a->debt.reopened)
+			line(p, "opened %" PRIu64 "\n", a->id);
 	}
 }
 
@@ -266,6 +333,7 @@ static void dump_books(const struct engine *e, struct pen *p)
 	dump_book(p, 0, BOOK_FEES, 0, e->fees);
 	for (size_t at = 0; (s = rank_next(&e->all[SKUS], &at));)
 		dump_book(p, 0, BOOK_USED, s->pub.id, s->used);
+	dump_book(p, 0, BOOK_PAID, 0, e->paid);
 	while (a || d) {
 		if (a && (!d || a->id < d->pub.id)) {
 			dump_book(p, a->id, BOOK_AVAILABLE, 0, a->available);
@@ -288,6 +356,8 @@ int engine_dump(const struct engine *e, struct buf *out)
 		e->policy.notice_minutes);
 	if (e->policy.drain_notice_minutes)
 		line(&p, "drain-notice %d\n", e->policy.drain_notice_minutes);
+	if (e->policy.volume_grace_minutes)
+		line(&p, "volume-grace %d\n", e->policy.volume_grace_minutes);
 	if (e->rules > 1)
 		line(&p, "rules %d\n", e->rules);
 	line(&p, "next %" PRIu64 " %" PRIu64 "\n", e->next_id, e->next_transfer);
@@ -303,6 +373,10 @@ int engine_dump(const struct engine *e, struct buf *out)
 	dump_people(e, &p);
 	dump_payments(e, &p);
 	dump_caps(e, &p);
+	dump_volumes(e, &p);
+	dump_tariffs(e, &p);
+	dump_payouts(e, &p);
+	dump_debts(e, &p);
 	dump_books(e, &p);
 	return p.rc;
 }

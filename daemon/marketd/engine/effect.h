@@ -19,7 +19,8 @@
 	X(ISSUED, "issued") /* market (owner 0), money: what was credited, negative; pool that originates: capacity */ \
 	X(FEES, "fees")     /* market, money */ \
 	X(CAPACITY, "capacity") /* pool: node-minutes that it has */ \
-	X(USED, "used")         /* market: node-minutes that have passed in leases */
+	X(USED, "used")         /* market: node-minutes that have passed in leases */ \
+	X(PAID, "paid")         /* market, money: what sellers were paid out */
 
 enum book {
 #define BOOK_X(name, text) BOOK_##name,
@@ -65,7 +66,16 @@ struct posting {
 	X(ANNOUNCED, "announcement")      /* to its account, or 0: the operator's list alone; code: the severity */ \
 	X(ANNOUNCEMENT_ENDED, "announcement.ended") \
 	X(GRANTED, "grant.made")      /* to whom it pays for; amount: its maximum */ \
-	X(GRANT_ENDED, "grant.ended") /* amount: what it paid */
+	X(GRANT_ENDED, "grant.ended") /* amount: what it paid */ \
+	X(VOLUME, "volume.state")     /* code: enum volume_news; other: its agent; minute: until when that holds */ \
+	X(VOLUME_PAID, "volume.paid") /* to its account; amount: what it paid; minute: until when */ \
+	X(PLAN_PAID, "plan.paid")     /* amount: the fee, or what a dearer plan costs more; minute: to when */ \
+	X(PLAN_NEXT, "plan.next")     /* from `minute` on it is this plan */ \
+	X(PLAN_CANCELLED, "plan.cancelled") /* from `minute` on there is none */ \
+	X(PLAN_ENDED, "plan.ended") \
+	X(PLAN_LAPSED, "plan.lapsed") /* code: why its next month was not paid; amount: the fee */ \
+	X(PAYOUT, "payout")           /* asked for, sent, or came back: code; amount: of that step */ \
+	X(DUNNING, "account.dunning") /* code: enum dunning, 0: open again; amount: what it owes; minute: since when */
 
 enum notice_kind {
 #define NOTICE_X(name, text) NOTICE_##name,
@@ -74,6 +84,7 @@ enum notice_kind {
 	NOTICE_KINDS
 };
 
+enum volume_news { VOLUME_MADE, VOLUME_GREW, VOLUME_OWES, VOLUME_BACK, VOLUME_ENDS, VOLUME_ENDED, VOLUME_LOST };
 enum agent_news { AGENT_JOINED, AGENT_CAME, AGENT_LEFT };
 
 struct notice {

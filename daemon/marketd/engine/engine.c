@@ -3,6 +3,9 @@
 
 #include "market/reason.h"
 #include "marketd/engine/rules/buy.h"
+#include "marketd/engine/money/dunning.h"
+#include "marketd/engine/money/income.h"
+#include "marketd/engine/money/payout.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/agents.h"
 #include "marketd/engine/rules/drain.h"
@@ -14,9 +17,11 @@
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/review.h"
 #include "marketd/engine/rules/sell.h"
+#include "marketd/engine/money/tariff.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/tick.h"
 #include "marketd/engine/rules/live_order.h"
+#include "marketd/engine/money/volume.h"
 
 int engine_new(struct engine **out)
 {
@@ -101,6 +106,14 @@ static int engine_apply_kind(struct engine *e, const struct event *ev, struct fa
 		[EVENT_INVITATION_END] = invitation_end,
 		[EVENT_PAYMENT] = payment_note,
 		[EVENT_CAP] = cap_set,
+		[EVENT_VOLUME_OFFER] = volume_offer,
+		[EVENT_VOLUME] = volume_make,
+		[EVENT_VOLUME_CHANGE] = volume_change,
+		[EVENT_VOLUME_GONE] = volume_gone,
+		[EVENT_PLAN] = tariff_make,
+		[EVENT_SUBSCRIPTION] = subscription_set,
+		[EVENT_PAYOUT] = payout_note,
+		[EVENT_DUNNING] = dunning_apply,
 	};
 
 	if ((unsigned)ev->kind >= EVENT_KINDS || !table[ev->kind])
@@ -123,6 +136,8 @@ int engine_apply(struct engine *e, const struct event *ev, struct effects *out, 
 	if (rc == 0) {
 		resting_try_marked(e);
 		review_all(e, e->at);
+		dunning_look(e);
+		income_count_spent(e);
 		emit_seal(out);
 		e->count++;
 	} else {

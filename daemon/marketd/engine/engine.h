@@ -49,6 +49,7 @@ const struct instance *engine_instance(const struct engine *e, uint64_t id);
 const struct instance *engine_instance_named(const struct engine *e, uint64_t account, const char *name);
 const struct procurement *engine_procurement(const struct engine *e, uint64_t id);
 const struct agent *engine_agent(const struct engine *e, uint64_t id);     /* retired ones too */
+const struct host *engine_host_named(const struct engine *e, uint64_t account, const char *name);   /* not retired */
 const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name); /* not retired */
 const struct agent *engine_agent_keyed(const struct engine *e, const char *public_key);             /* not retired */
 
@@ -69,6 +70,7 @@ const struct instance *engine_instance_before(const struct engine *e, uint64_t a
 const struct procurement *engine_procurement_after(const struct engine *e, uint64_t account, uint64_t after);
 const struct grant *engine_grant(const struct engine *e, uint64_t id);
 const struct grant *engine_grant_after(const struct engine *e, uint64_t account, uint64_t after); /* ended ones too */
+const struct grant *engine_grant_given(const struct engine *e, uint64_t sponsor, uint64_t after); /* not ended */
 const struct announcement *engine_announcement(const struct engine *e, uint64_t id);
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after); /* not over; to anybody */
 const struct person *engine_person(const struct engine *e, uint64_t id);
@@ -77,9 +79,29 @@ const struct person *engine_person_after(const struct engine *e, uint64_t accoun
 const struct invitation *engine_invitation(const struct engine *e, uint64_t id);
 const struct invitation *engine_invitation_hashed(const struct engine *e, const uint8_t hash[TOKEN_HASH]);
 const struct invitation *engine_invitation_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct tariff *engine_tariff(const struct engine *e, uint64_t id);
+const struct tariff *engine_tariff_named(const struct engine *e, const char *name);
+const struct tariff *engine_tariff_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct subscription *engine_subscription(const struct engine *e, uint64_t id);
+const struct subscription *engine_subscription_of(const struct engine *e, uint64_t account); /* its plan; NULL */
+bool engine_plan_raises(const struct engine *e, uint64_t account, const struct tariff *t);   /* at once, not later */
+int64_t engine_plan_fee(const struct engine *e, uint64_t account, const struct tariff *t);   /* if it subscribes now */
+/* What the account's plan costs next month, 0: none follows; why that would not be paid as things are now, or 0. */
+int64_t engine_plan_next_fee(const struct engine *e, uint64_t account, int32_t *lapses);
 const struct payment *engine_payment(const struct engine *e, uint64_t id);
 const struct payment *engine_payment_known(const struct engine *e, const char *reference);
 const struct payment *engine_payment_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct volume *engine_volume(const struct engine *e, uint64_t id);
+const struct volume *engine_volume_named(const struct engine *e, uint64_t account, const char *name); /* not ending */
+const struct volume *engine_volume_after(const struct engine *e, uint64_t account, uint64_t after);
+const struct volume *engine_volume_of_agent(const struct engine *e, uint64_t agent, uint64_t after);
+int64_t engine_volume_let(const struct engine *e, uint64_t agent); /* GiB of volumes that it keeps */
+int64_t engine_volume_hour(int32_t gib, int64_t price);            /* what an hour costs, micro-dollars */
+bool engine_agent_up(const struct engine *e, uint64_t agent);      /* a host of it is */
+int engine_volume_check(const struct engine *e, const struct event *ev, struct fail *why); /* would it be refused? */
+const struct payout *engine_payout(const struct engine *e, uint64_t id);
+const struct payout *engine_payout_after(const struct engine *e, uint64_t account, uint64_t after);
+int64_t engine_payout_room(const struct engine *e, uint64_t account, int32_t hold); /* what it may ask for now */
 const struct agent *engine_agent_after(const struct engine *e, uint64_t account, uint64_t after); /* retired ones too */
 
 /*
@@ -142,12 +164,13 @@ int64_t engine_unsettled(const struct engine *e, uint64_t account);
  * deleted pools and no revoked tokens. O(1).
  */
 struct kept {
-	size_t tokens, hosts, pools, orders, leases, instances, procurements, agents;
+	size_t tokens, hosts, pools, orders, leases, instances, procurements, agents, volumes;
 };
 struct kept engine_kept(const struct engine *e, uint64_t account);
 
-/* What was spent in this month (UTC), and the minute in which the next begins. */
+/* What was spent in this month (UTC), and the minutes in which it began and the next begins. */
 int64_t engine_spent(const struct engine *e, const struct spending *s);
+int64_t engine_this_month(const struct engine *e);
 int64_t engine_next_month(const struct engine *e);
 
 int64_t engine_fees(const struct engine *e); /* all that the market has taken */

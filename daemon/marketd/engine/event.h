@@ -19,12 +19,17 @@ enum {
 	PUBLIC_KEY_TEXT = 44,   /* 32 bytes in base64 */
 	WHY_BYTES = 255,        /* of why a host is down or drains */
 	ANNOUNCEMENT_BYTES = 300,
-	ANNOUNCEMENTS_MAX = 100, /* that are not over */
-	FACTS_BYTES = 4096,      /* of what is known of an account */
-	PPM = 1000000,           /* all of a price: what grants pay is in millionths */
-	INVITATIONS_MAX = 100,   /* of an account, that are not over */
-	PAYMENT_PARTS = 8,       /* of one payment: what was paid, refunds, disputes */
-	RULES_NEWEST = 3,        /* the edition of rules.md that a market gets; its journal begins with 1 */
+	ANNOUNCEMENTS_MAX = 100,  /* that are not over */
+	FACTS_BYTES = 4096,       /* of what is known of an account */
+	PPM = 1000000,            /* all of a price: what grants pay is in millionths */
+	INVITATIONS_MAX = 100,    /* of an account, that are not over */
+	PAYMENT_PARTS = 8,        /* of one payment: what was paid, refunds, disputes */
+	VOLUME_GIB_MAX = 1 << 20, /* of a volume, and of what a machine offers */
+	MONTH_HOURS = 730,        /* an hour of a volume costs this part of a month's price */
+	VOLUME_GRACE = 10080,     /* minutes that an unpaid volume is kept, where the policy says 0 */
+	VOLUME_GRACE_MAX = 525600,
+	PAYOUT_HOLD_MAX = 720, /* hours that income may have to wait */
+	RULES_NEWEST = 5,      /* the edition of rules.md that a market gets; its journal begins with 1 */
 };
 
 /* The most that all balances may add up to, so that none can pass 64 bits. */
@@ -79,8 +84,16 @@ enum { DRAIN_NOTICE = 1440, DRAIN_NOTICE_MAX = 43200 }; /* minutes: what a polic
 	X(PERSON_REMOVE, "person_remove") /* with all that signs in as this person */ \
 	X(INVITATION, "invitation")       /* made: only the hash of its code */ \
 	X(INVITATION_END, "invitation_end") \
-	X(PAYMENT, "payment") /* a payment service took money for an account, or gave it back */ \
-	X(CAP, "cap")         /* what a person or token of the account may spend in a month; text: why */
+	X(PAYMENT, "payment")             /* a payment service took money for an account, or gave it back */ \
+	X(CAP, "cap")                     /* what a person or token of the account may spend in a month; text: why */ \
+	X(VOLUME_OFFER, "volume_offer")   /* an agent's owner lets room of its disk, at a price */ \
+	X(VOLUME, "volume")               /* an account gets room that outlives its nodes, paid by the hour */ \
+	X(VOLUME_CHANGE, "volume_change") /* it grows, or is to be deleted */ \
+	X(VOLUME_GONE, "volume_gone")     /* its agent has deleted it */ \
+	X(PLAN, "plan") /* an account sells a plan, or changes it: a fee a month, and what is included */ \
+	X(SUBSCRIPTION, "subscription") /* an account has a plan from now on, another, or none */ \
+	X(PAYOUT, "payout")             /* the account is paid out what it earned by sales, and what became of that */ \
+	X(DUNNING, "dunning")           /* an account that owes is reminded, or suspended, by the operator's rule */
 
 enum event_kind {
 	EVENT_NONE,
@@ -104,8 +117,16 @@ enum order_flags {
 /* What measurements of a host proved. OUTGROWN: its SKU has come to ask for more than they show. */
 enum host_proof { PROOF_NONE, PROOF_PASSED, PROOF_FAILED, PROOF_OUTGROWN };
 
+/* What is asked for is held; what failed came back, before it was sent or after. */
+enum payout_state { PAYOUT_ASKED, PAYOUT_SENT, PAYOUT_FAILED, PAYOUT_CANCELLED };
+
+/* How far the operator's rule has come with an account that owes. */
+enum dunning { DUNNING_NONE, DUNNING_REMINDED, DUNNING_WARNED, DUNNING_SUSPENDED };
+
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
-enum account_state { ACCOUNT_OPEN, ACCOUNT_SUSPENDED };
+enum volume_state { VOLUME_PAID, VOLUME_UNPAID, VOLUME_DELETING };
+enum account_state { ACCOUNT_OPEN, ACCOUNT_SUSPENDED, ACCOUNT_AS_IT_IS }; /* the last: of events alone */
+enum tariff_state { TARIFF_OPEN, TARIFF_CLOSED };
 enum pool_kind { POOL_MARKET, POOL_ORIGINATING };
 enum instance_priority { PRIORITY_YIELD, PRIORITY_NORMAL, PRIORITY_PREFERRED, PRIORITY_CRITICAL };
 enum instance_status { INSTANCE_AWAITING, INSTANCE_RUNNING, INSTANCE_TERMINATED, INSTANCE_FAILED };
@@ -129,6 +150,7 @@ struct policy {
 	int32_t settle_minutes;    /* how often a running lease pays its seller; at least 1 */
 	int32_t notice_minutes;    /* before an interruptible lease is taken back; less than 2 counts as 2 */
 	int32_t drain_notice_minutes; /* before a seller's drain ends a firm lease; 0 counts as DRAIN_NOTICE */
+	int32_t volume_grace_minutes; /* for which an unpaid volume is kept; 0 counts as VOLUME_GRACE */
 };
 
 /*
@@ -257,6 +279,24 @@ struct event {
 		struct {
 			int64_t micros;
 		} cap; /* subject: a person or a token; -1: none */
+		struct {
+			int32_t gib;   /* VOLUME_OFFER: at most, in all; VOLUME_CHANGE: 0: delete it */
+			int64_t price; /* micro-dollars per GiB and month; VOLUME, VOLUME_CHANGE: at most */
+		} volume;              /* subject: the agent (VOLUME, VOLUME_OFFER), else the volume */
+		struct {
+			uint64_t sku;                 /* whose node time it pays; 0: of all types */
+			int64_t fee, included, rates; /* micro-dollars a month: its price; what it pays; of rates */
+			int32_t state;                /* enum tariff_state */
+		} plan;                               /* subject: the plan that is changed; 0: it is new */
+		/* SUBSCRIPTION has no fields of its own. subject: the plan; 0: none from the next month on */
+		struct {
+			int32_t state, hold;
+			int64_t micros;
+		} payout; /* subject 0: asked for; hold: hours. FAILED: micros of it came back. name: reference */
+		struct {
+			int32_t step;           /* enum dunning; 0: says that the rule opened it */
+			int64_t minutes, after; /* it owes for so long; the step before was so long ago */
+		} dunning;
 		struct {
 			int32_t result;
 			int64_t until, since;

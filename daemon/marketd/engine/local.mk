@@ -11,35 +11,53 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/effect.h \
 	daemon/marketd/engine/engine.c \
 	daemon/marketd/engine/engine.h \
+	daemon/marketd/engine/ensure.c \
+	daemon/marketd/engine/ensure.h \
 	daemon/marketd/engine/event.h \
-	daemon/marketd/engine/query.c \
-	daemon/marketd/engine/quotes.c \
-	daemon/marketd/engine/restore.c \
-	daemon/marketd/engine/snapshot.c \
-	daemon/marketd/engine/snapshot.h \
-	daemon/marketd/engine/state.h \
+	daemon/marketd/engine/idmap.c \
+	daemon/marketd/engine/idmap.h \
 	daemon/marketd/engine/live/calendar.c \
 	daemon/marketd/engine/live/calendar.h \
 	daemon/marketd/engine/live/due.c \
 	daemon/marketd/engine/live/due.h \
-	daemon/marketd/engine/ensure.c \
-	daemon/marketd/engine/ensure.h \
-	daemon/marketd/engine/idmap.c \
-	daemon/marketd/engine/idmap.h \
 	daemon/marketd/engine/live/offer_index.c \
 	daemon/marketd/engine/live/offer_index.h \
 	daemon/marketd/engine/live/rank.c \
 	daemon/marketd/engine/live/rank.h \
 	daemon/marketd/engine/live/world.c \
 	daemon/marketd/engine/live/world.h \
+	daemon/marketd/engine/money/cap.c \
+	daemon/marketd/engine/money/cap.h \
+	daemon/marketd/engine/money/dunning.c \
+	daemon/marketd/engine/money/dunning.h \
+	daemon/marketd/engine/money/ledger.c \
+	daemon/marketd/engine/money/ledger.h \
+	daemon/marketd/engine/money/payment.c \
+	daemon/marketd/engine/money/income.c \
+	daemon/marketd/engine/money/income.h \
+	daemon/marketd/engine/money/payout.c \
+	daemon/marketd/engine/money/payout.h \
+	daemon/marketd/engine/money/tariff.c \
+	daemon/marketd/engine/money/tariff.h \
+	daemon/marketd/engine/money/volume.c \
+	daemon/marketd/engine/money/volume.h \
+	daemon/marketd/engine/procure/procure.c \
+	daemon/marketd/engine/procure/procure.h \
+	daemon/marketd/engine/procure/renew.c \
+	daemon/marketd/engine/procure/renew.h \
+	daemon/marketd/engine/procure/round.c \
+	daemon/marketd/engine/procure/round.h \
+	daemon/marketd/engine/query.c \
+	daemon/marketd/engine/quotes.c \
+	daemon/marketd/engine/restore.c \
+	daemon/marketd/engine/restore.h \
+	daemon/marketd/engine/restore_paid.c \
 	daemon/marketd/engine/rules/account.c \
 	daemon/marketd/engine/rules/account.h \
 	daemon/marketd/engine/rules/agents.c \
 	daemon/marketd/engine/rules/agents.h \
 	daemon/marketd/engine/rules/buy.c \
 	daemon/marketd/engine/rules/buy.h \
-	daemon/marketd/engine/rules/cap.c \
-	daemon/marketd/engine/rules/cap.h \
 	daemon/marketd/engine/rules/check.c \
 	daemon/marketd/engine/rules/check.h \
 	daemon/marketd/engine/rules/drain.c \
@@ -50,8 +68,6 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/grant.h \
 	daemon/marketd/engine/rules/lease.c \
 	daemon/marketd/engine/rules/lease.h \
-	daemon/marketd/engine/rules/ledger.c \
-	daemon/marketd/engine/rules/ledger.h \
 	daemon/marketd/engine/rules/live_order.c \
 	daemon/marketd/engine/rules/live_order.h \
 	daemon/marketd/engine/rules/match.c \
@@ -59,27 +75,24 @@ libengine_la_SOURCES = \
 	daemon/marketd/engine/rules/order.c \
 	daemon/marketd/engine/rules/order.h \
 	daemon/marketd/engine/rules/partial.c \
-	daemon/marketd/engine/rules/payment.c \
 	daemon/marketd/engine/rules/people.c \
 	daemon/marketd/engine/rules/pool.c \
 	daemon/marketd/engine/rules/pool.h \
-	daemon/marketd/engine/procure/procure.c \
-	daemon/marketd/engine/procure/procure.h \
 	daemon/marketd/engine/rules/release.c \
 	daemon/marketd/engine/rules/release.h \
-	daemon/marketd/engine/procure/renew.c \
-	daemon/marketd/engine/procure/renew.h \
 	daemon/marketd/engine/rules/resting.c \
 	daemon/marketd/engine/rules/resting.h \
 	daemon/marketd/engine/rules/review.c \
 	daemon/marketd/engine/rules/review.h \
-	daemon/marketd/engine/procure/round.c \
-	daemon/marketd/engine/procure/round.h \
 	daemon/marketd/engine/rules/sell.c \
 	daemon/marketd/engine/rules/sell.h \
 	daemon/marketd/engine/rules/sell_preview.c \
-	daemon/marketd/engine/tick.c \
-	daemon/marketd/engine/tick.h \
 	daemon/marketd/engine/rules/trade.c \
-	daemon/marketd/engine/rules/trade.h
+	daemon/marketd/engine/rules/trade.h \
+	daemon/marketd/engine/snapshot_save.c \
+	daemon/marketd/engine/snapshot.c \
+	daemon/marketd/engine/snapshot.h \
+	daemon/marketd/engine/state.h \
+	daemon/marketd/engine/tick.c \
+	daemon/marketd/engine/tick.h
 EXTRA_DIST += daemon/marketd/engine/rules.md

@@ -6,12 +6,15 @@
 
 #include "marketd/engine/engine.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/income.h"
+#include "marketd/engine/money/tariff.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/drain.h"
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/live/world.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
+#include "marketd/engine/money/volume.h"
 
 int64_t engine_minute(const struct engine *e)
 {
@@ -95,6 +98,13 @@ const struct instance *engine_instance_named(const struct engine *e, uint64_t ac
 	return world_named(e, INSTANCES, account, name);
 }
 
+const struct host *engine_host_named(const struct engine *e, uint64_t account, const char *name)
+{
+	const struct live_host *h = account ? world_named(e, HOSTS, account, name) : NULL;
+
+	return h ? &h->pub : NULL;
+}
+
 const struct agent *engine_agent_named(const struct engine *e, uint64_t account, const char *name)
 {
 	return account ? world_named(e, AGENTS, account, name) : NULL;
@@ -131,6 +141,89 @@ QUERY_AFTER(GRANTS, grant)
 QUERY_AFTER(PEOPLE, person)
 QUERY_AFTER(INVITATIONS, invitation)
 QUERY_AFTER(PAYMENTS, payment)
+QUERY_AFTER(VOLUMES, volume)
+
+const struct grant *engine_grant_given(const struct engine *e, uint64_t sponsor, uint64_t after)
+{
+	const struct live_account *a = world_account(e, sponsor);
+
+	return a ? rank_after(&a->given, after) : NULL;
+}
+
+const struct volume *engine_volume_named(const struct engine *e, uint64_t account, const char *name)
+{
+	return world_named(e, VOLUMES, account, name);
+}
+
+const struct volume *engine_volume_of_agent(const struct engine *e, uint64_t agent, uint64_t after)
+{
+	const struct live_agent *a = world_agent(e, agent);
+
+	return a ? rank_after(&a->volumes, after) : NULL;
+}
+
+int64_t engine_volume_let(const struct engine *e, uint64_t agent)
+{
+	const struct live_agent *a = world_agent(e, agent);
+
+	return a ? volume_let(a) : 0;
+}
+
+int64_t engine_volume_hour(int32_t gib, int64_t price)
+{
+	return volume_hour(gib, price);
+}
+
+bool engine_agent_up(const struct engine *e, uint64_t agent)
+{
+	const struct live_agent *a = world_agent(e, agent);
+
+	return a && volume_machine_up(e, a);
+}
+
+int engine_volume_check(const struct engine *e, const struct event *ev, struct fail *why)
+{
+	return volume_check(e, ev, why);
+}
+
+QUERY_AFTER(TARIFFS, tariff)
+
+const struct tariff *engine_tariff_named(const struct engine *e, const char *name)
+{
+	return world_named(e, TARIFFS, 0, name);
+}
+
+const struct subscription *engine_subscription_of(const struct engine *e, uint64_t account)
+{
+	return subscription_of(e, account);
+}
+
+bool engine_plan_raises(const struct engine *e, uint64_t account, const struct tariff *t)
+{
+	return subscription_begins_now(e, account, t);
+}
+
+int64_t engine_plan_fee(const struct engine *e, uint64_t account, const struct tariff *t)
+{
+	return subscription_fee(e, account, t);
+}
+
+int64_t engine_plan_next_fee(const struct engine *e, uint64_t account, int32_t *lapses)
+{
+	const struct subscription *s = subscription_of(e, account);
+
+	*lapses = 0;
+	return s ? subscription_next_fee(e, s, lapses) : 0;
+}
+
+QUERY_AFTER(PAYOUTS, payout)
+
+int64_t engine_payout_room(const struct engine *e, uint64_t account, int32_t hold)
+{
+	const struct live_account *a = world_account(e, account);
+
+	return a ? income_room(e, &a->pub, hold) : 0;
+}
 
 const struct announcement *engine_announcement_after(const struct engine *e, uint64_t after)
 {
@@ -361,6 +454,7 @@ struct kept engine_kept(const struct engine *e, uint64_t account)
 		.instances = rank_live(&a->own[INSTANCES]),
 		.procurements = rank_live(&a->own[PROCUREMENTS]),
 		.agents = rank_live(&a->own[AGENTS]),
+		.volumes = rank_live(&a->own[VOLUMES]),
 	};
 }
 
@@ -384,6 +478,11 @@ int64_t engine_burn(const struct engine *e, uint64_t account)
 int64_t engine_spent(const struct engine *e, const struct spending *s)
 {
 	return cap_spent(e, s);
+}
+
+int64_t engine_this_month(const struct engine *e)
+{
+	return cap_month_start(cap_month(e->minute));
 }
 
 int64_t engine_next_month(const struct engine *e)

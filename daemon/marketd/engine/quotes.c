@@ -43,7 +43,7 @@ static int quote_buy(const struct engine *e, const struct order *o, struct quote
 	rc = buy_plan(e, &t, &plan, why);
 	if (plan.count)
 		*out = (struct quote){ .cost = plan.cost,
-			.granted = buy_granted(o, &plan),
+			.granted = buy_granted(&t.pub, &plan),
 			.price = plan.dearest,
 			.nodes = most_nodes(o, &plan) };
 	else if (rc == 0)

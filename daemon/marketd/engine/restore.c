@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "marketd/engine/live/calendar.h"
 #include "marketd/engine/rules/pool.h"
@@ -14,39 +13,38 @@
 #include "marketd/engine/rules/lease.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/grant.h"
-#include "marketd/engine/snapshot.h"
+#include "marketd/engine/money/tariff.h"
+#include "marketd/engine/restore.h"
 #include "marketd/engine/rules/live_order.h"
 
 #define PRICE_MAX INT64_C(1000000000000)
 
-struct reader {
-	struct codec c;
-	struct engine *e;
-	struct heads h;
-	struct idmap seen;         /* all ids, of whatever kind */
-	uint64_t last;             /* of the kind being read */
-	const char *what;          /* the kind, for errors */
-};
-
-/* An id is below the next one, above those before it of its kind, and names one thing only. */
-static bool id_fits(struct reader *r, uint64_t id)
-{
-	if (r->c.rc || id <= r->last || id >= r->e->next_id || idmap_get(&r->seen, id))
-		return false;
-	idmap_add(&r->seen, id, r);
-	r->last = id;
-	return true;
-}
-
-static bool restore_bad(struct reader *r)
-{
-	r->c.rc = -EINVAL;
-	return false;
-}
-
 static bool window_fits(int64_t start, int64_t end)
 {
 	return start >= 0 && start < end && end <= MINUTE_MAX;
+}
+
+static bool income_fits(const struct reader *r, const struct income *in)
+{
+	bool fits = in->earned >= 0 && in->paid >= 0;
+
+	for (size_t i = 0; i < in->count; i++)
+		fits = fits && in->hours[i].micros > 0 && in->hours[i].hour >= 0 &&
+			in->hours[i].hour <= r->e->minute / HOUR && (!i || in->hours[i].hour > in->hours[i - 1].hour);
+	return fits;
+}
+
+static bool debt_fits(const struct reader *r, const struct account *a)
+{
+	const struct debt *d = &a->debt;
+
+	if (d->reopened && r->e->rules < 5)
+		return false;
+	return d->owes
+		? r->e->rules >= 5 && d->since >= 0 && d->since <= r->e->minute && d->step <= DUNNING_SUSPENDED &&
+			(d->step ? d->stepped >= d->since && d->stepped <= r->e->minute : !d->stepped) &&
+			(d->step != DUNNING_SUSPENDED || a->state == ACCOUNT_SUSPENDED)
+		: !d->since && !d->stepped && !d->step;
 }
 
 static bool read_account(struct reader *r)
@@ -55,12 +53,15 @@ static bool read_account(struct reader *r)
 	bool fits;
 
 	codec_account(&r->c, &a);
-	fits = id_fits(r, a.id) && a.name && *a.name && a.beneficiary && a.beneficiary <= a.id &&
-		a.state <= ACCOUNT_SUSPENDED && a.floor <= 0 && a.floor > INT64_MIN &&
+	fits = restore_id_fits(r, a.id) && a.name && *a.name && a.beneficiary && a.beneficiary <= a.id &&
+		a.state <= ACCOUNT_SUSPENDED && a.floor <= 0 && a.floor > INT64_MIN && a.available >= -2 * MONEY_MAX &&
 		!world_named(r->e, ACCOUNTS, 0, a.name) &&
-		(a.beneficiary == a.id || world_account(r->e, a.beneficiary));
+		(a.beneficiary == a.id || world_account(r->e, a.beneficiary)) && income_fits(r, &a.income) &&
+		debt_fits(r, &a);
 	if (fits)
 		world_make_account(r->e, &a);
+	else
+		free(a.income.hours);
 	free(a.name);
 	free(a.facts);
 	return fits || restore_bad(r);
@@ -71,10 +72,11 @@ static bool read_grant(struct reader *r)
 	struct grant *g = must_zalloc(sizeof *g);
 
 	codec_grant(&r->c, g);
-	if (!id_fits(r, g->id) || !g->name || !*g->name || !world_account(r->e, g->account) ||
-		!world_account(r->e, g->sponsor) || g->sponsor == g->account || g->max < 1 || g->spent < 0 ||
-		g->spent > g->max || g->until < 1 || g->until > MINUTE_MAX ||
-		(!g->ended && world_named(r->e, GRANTS, g->account, g->name))) {
+	if (!restore_id_fits(r, g->id) || !g->name || !*g->name || !world_account(r->e, g->account) ||
+		!world_account(r->e, g->sponsor) || g->sponsor == g->account || g->max < (g->plan ? 0 : 1) ||
+		g->spent < 0 || g->spent > g->max || g->units < 0 || g->units > (g->plan ? g->max : 0) ||
+		g->until < 1 || g->until > MINUTE_MAX ||
+		(!g->ended && !g->plan && world_named(r->e, GRANTS, g->account, g->name))) {
 		free(g->name);
 		free(g);
 		return restore_bad(r);
@@ -94,8 +96,8 @@ static bool restore_read_token(struct reader *r)
 	char key[TOKEN_KEY];
 
 	codec_token(&r->c, t);
-	if (!id_fits(r, t->id) || !t->name || !spending_fits(&t->spending) || !world_account(r->e, t->account) ||
-		world_named(r->e, TOKENS, 0, token_key(t->hash, key))) {
+	if (!restore_id_fits(r, t->id) || !t->name || !spending_fits(&t->spending) ||
+		!world_account(r->e, t->account) || world_named(r->e, TOKENS, 0, token_key(t->hash, key))) {
 		free(t->name);
 		free(t);
 		return restore_bad(r);
@@ -114,7 +116,7 @@ static bool restore_read_sku(struct reader *r)
 	bool fits;
 
 	codec_sku(&r->c, &s, &used);
-	fits = id_fits(r, s.id) && s.alias && *s.alias && s.gpus >= 0 && !world_named(r->e, SKUS, 0, s.alias);
+	fits = restore_id_fits(r, s.id) && s.alias && *s.alias && s.gpus >= 0 && !world_named(r->e, SKUS, 0, s.alias);
 	if (fits)
 		world_make_sku(r->e, &s)->used = used;
 	free(s.alias);
@@ -146,8 +148,8 @@ static bool restore_read_pool(struct reader *r)
 	struct live_pool *d = NULL;
 
 	codec_pool(&r->c, &p);
-	if (id_fits(r, p.id) && p.name && *p.name && p.kind <= POOL_ORIGINATING && world_account(r->e, p.account) &&
-		(p.deleted || !world_named(r->e, POOLS, p.account, p.name)))
+	if (restore_id_fits(r, p.id) && p.name && *p.name && p.kind <= POOL_ORIGINATING &&
+		world_account(r->e, p.account) && (p.deleted || !world_named(r->e, POOLS, p.account, p.name)))
 		d = world_make_pool(r->e, &p);
 	free(p.name);
 	free(p.tags);
@@ -160,8 +162,9 @@ static bool read_agent(struct reader *r)
 	bool fits;
 
 	codec_agent(&r->c, &a);
-	fits = id_fits(r, a.id) && a.name && *a.name && agent_key_fits(a.public_key) &&
-		world_account(r->e, a.account) &&
+	fits = restore_id_fits(r, a.id) && a.name && *a.name && agent_key_fits(a.public_key) &&
+		world_account(r->e, a.account) && a.volume_gib >= 0 && a.volume_gib <= VOLUME_GIB_MAX &&
+		a.volume_price >= 0 && a.volume_price <= PRICE_MAX &&
 		(a.retired ||
 			(!world_named(r->e, AGENTS, a.account, a.name) && !world_named(r->e, AGENTS, 0, a.public_key)));
 	if (fits)
@@ -183,7 +186,7 @@ static bool restore_read_host(struct reader *r)
 	codec_host(&r->c, &h);
 	p = world_pool(r->e, h.pool);
 	a = world_agent(r->e, h.agent);
-	fits = id_fits(r, h.id) && h.name && *h.name && world_sku(r->e, h.sku) && p &&
+	fits = restore_id_fits(r, h.id) && h.name && *h.name && world_sku(r->e, h.sku) && p &&
 		p->pub.kind == POOL_ORIGINATING && (h.retired || !p->pub.deleted) && p->pub.account == h.account &&
 		window_fits(h.start, h.end) && (h.retired || !world_named(r->e, HOSTS, h.account, h.name)) &&
 		(h.down || (!h.watched && !h.why && !h.down_at)) && h.drain >= 0 && h.drain < MINUTE_MAX &&
@@ -210,7 +213,7 @@ static bool restore_read_lease(struct reader *r)
 	codec_lease(&r->c, &l);
 	p = world_pool(r->e, l.pool);
 	h = world_host(r->e, l.host);
-	if (!id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h ||
+	if (!restore_id_fits(r, l.id) || !p || p->pub.account != l.buyer || !world_account(r->e, l.seller) || !h ||
 		h->pub.retired || h->pub.sku != l.sku || !window_fits(l.start, l.end) || l.end <= r->e->minute ||
 		l.price < 0 || l.price > PRICE_MAX || l.paid_end < l.start || l.paid_end > l.end ||
 		l.settled < l.start || l.settled > l.end || l.parent >= r->e->next_id || l.since < 0 ||
@@ -229,7 +232,7 @@ static bool order_fits(struct reader *r, const struct order *o)
 {
 	const struct live_pool *p = world_pool(r->e, o->pool);
 
-	return id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) &&
+	return restore_id_fits(r, o->id) && p && p->pub.account == o->account && world_sku(r->e, o->sku) &&
 		o->side <= SIDE_SELL && o->nodes >= 1 && o->nodes <= NODES_MAX && window_fits(o->start, o->end) &&
 		o->price >= 0 && o->price <= PRICE_MAX && place_fits(r, o) && o->month >= 0 && o->end > r->e->minute &&
 		(o->side == SIDE_SELL || o->start > r->e->minute);
@@ -352,7 +355,7 @@ static bool read_instance(struct reader *r)
 	p = world_pool(r->e, x->pool);
 	h = world_host(r->e, x->host);
 	live = x->status == INSTANCE_AWAITING || x->status == INSTANCE_RUNNING;
-	if (!id_fits(r, x->id) || !x->name || !*x->name || !p || p->pub.account != x->account ||
+	if (!restore_id_fits(r, x->id) || !x->name || !*x->name || !p || p->pub.account != x->account ||
 		!world_sku(r->e, x->sku) || x->priority > PRIORITY_CRITICAL || x->status > INSTANCE_FAILED ||
 		(x->host && (!h || h->instance || !live)) ||
 		(live && world_named(r->e, INSTANCES, x->account, x->name))) {
@@ -365,7 +368,7 @@ static bool read_instance(struct reader *r)
 	}
 	world_add(r->e, INSTANCES, x->id, x->account, x);
 	if (live) {
-		rank_add(&p->instances, x->id, x);
+		world_instance_begin(p, x);
 		world_name(r->e, INSTANCES, x->account, x->name, x);
 	}
 	if (instance_waits(x))
@@ -382,7 +385,7 @@ static bool read_procurement(struct reader *r)
 
 	codec_procurement(&r->c, p);
 	d = world_pool(r->e, p->pool);
-	if (!id_fits(r, p->id) || !p->name || !*p->name || !d || d->pub.account != p->account ||
+	if (!restore_id_fits(r, p->id) || !p->name || !*p->name || !d || d->pub.account != p->account ||
 		d->pub.kind != POOL_MARKET || !world_sku(r->e, p->sku) || p->target < -1 || p->target > NODES_MAX ||
 		p->window < 1 || p->window > 129600 || p->min_sell < 0 || p->max_buy > PRICE_MAX ||
 		p->min_sell > p->max_buy || world_named(r->e, PROCUREMENTS, p->account, p->name)) {
@@ -402,7 +405,7 @@ static bool read_announcement(struct reader *r)
 	struct announcement *x = must_zalloc(sizeof *x);
 
 	codec_announcement(&r->c, x);
-	if (r->c.rc || !id_fits(r, x->id) || !x->text || !*x->text || x->severity > SEVERITY_CRITICAL ||
+	if (r->c.rc || !restore_id_fits(r, x->id) || !x->text || !*x->text || x->severity > SEVERITY_CRITICAL ||
 		(x->account && !world_account(r->e, x->account)) || x->from < 0 || x->until <= r->e->minute ||
 		x->from >= x->until || x->until > MINUTE_MAX) {
 		free(x->text);
@@ -418,7 +421,7 @@ static bool read_person(struct reader *r)
 	struct person *x = must_zalloc(sizeof *x);
 
 	codec_person(&r->c, x);
-	if (r->c.rc || !id_fits(r, x->id) || !spending_fits(&x->spending) || !x->identity || !*x->identity ||
+	if (r->c.rc || !restore_id_fits(r, x->id) || !spending_fits(&x->spending) || !x->identity || !*x->identity ||
 		!x->name || !*x->name || !x->roles || (x->roles & ~ROLES_ALL) || !world_account(r->e, x->account) ||
 		world_named(r->e, PEOPLE, 0, x->identity)) {
 		free(x->identity);
@@ -438,8 +441,8 @@ static bool read_invitation(struct reader *r)
 	char key[TOKEN_KEY];
 
 	codec_invitation(&r->c, i);
-	if (r->c.rc || !id_fits(r, i->id) || !i->roles || (i->roles & ~ROLES_ALL) || !world_account(r->e, i->account) ||
-		(i->maker && !world_person(r->e, i->maker)) ||
+	if (r->c.rc || !restore_id_fits(r, i->id) || !i->roles || (i->roles & ~ROLES_ALL) ||
+		!world_account(r->e, i->account) || (i->maker && !world_person(r->e, i->maker)) ||
 		world_named(r->e, INVITATIONS, 0, token_key(i->hash, key))) {
 		free(i->name);
 		free(i);
@@ -447,27 +450,6 @@ static bool read_invitation(struct reader *r)
 	}
 	world_add(r->e, INVITATIONS, i->id, i->account, i);
 	world_name(r->e, INVITATIONS, 0, key, i);
-	return true;
-}
-
-static bool read_payment(struct reader *r)
-{
-	struct payment *p = must_zalloc(sizeof *p);
-	bool fits;
-
-	codec_payment(&r->c, p);
-	fits = !r->c.rc && id_fits(r, p->id) && p->reference && *p->reference &&
-		(!p->account || world_account(r->e, p->account)) && !world_named(r->e, PAYMENTS, 0, p->reference);
-	for (size_t i = 0; i < p->part_count; i++)
-		fits = fits && p->parts[i].reference && *p->parts[i].reference && p->parts[i].step >= 1 &&
-			p->parts[i].step <= PAYMENT_MAX && p->parts[i].micros >= -PAYMENT_MAX &&
-			p->parts[i].micros <= PAYMENT_MAX;
-	if (!fits) {
-		payment_free(p);
-		return restore_bad(r);
-	}
-	world_add(r->e, PAYMENTS, p->id, p->account, p);
-	world_name(r->e, PAYMENTS, 0, p->reference, p);
 	return true;
 }
 
@@ -481,7 +463,8 @@ static bool restore_read_head(struct reader *r)
 		e->policy.fee_bps > 10000 || e->policy.release_bps < 0 || e->policy.release_bps > 10000 ||
 		e->policy.settle_minutes < 1 || e->policy.settle_minutes > 525600 || e->policy.notice_minutes < 0 ||
 		e->policy.notice_minutes > 1440 || e->policy.drain_notice_minutes < 0 ||
-		e->policy.drain_notice_minutes > DRAIN_NOTICE_MAX || e->rules < 1 || e->rules > RULES_NEWEST)
+		e->policy.drain_notice_minutes > DRAIN_NOTICE_MAX || e->policy.volume_grace_minutes < 0 ||
+		e->policy.volume_grace_minutes > VOLUME_GRACE_MAX || e->rules < 1 || e->rules > RULES_NEWEST)
 		return restore_bad(r);
 	return true;
 }
@@ -489,7 +472,8 @@ static bool restore_read_head(struct reader *r)
 static bool restore_read_all(struct reader *r, enum kind k, bool (*one)(struct reader *))
 {
 	static const char *const names[KINDS] = { "account", "token", "instance SKU", "host", "pool", "order", "lease",
-		"instance", "procurement", "agent", "announcement", "grant", "person", "invitation", "payment" };
+		"instance", "procurement", "agent", "announcement", "grant", "person", "invitation", "payment",
+		"volume", "plan", "subscription", "payout" };
 
 	r->last = 0;
 	r->what = names[k];
@@ -517,7 +501,13 @@ static bool restore_read_state(struct reader *r)
 			return false;
 	if (!restore_read_all(r, INSTANCES, read_instance) || !restore_read_all(r, PROCUREMENTS, read_procurement) ||
 		!restore_read_all(r, ANNOUNCEMENTS, read_announcement) || !restore_read_all(r, PEOPLE, read_person) ||
-		!restore_read_all(r, INVITATIONS, read_invitation) || !restore_read_all(r, PAYMENTS, read_payment))
+		!restore_read_all(r, INVITATIONS, read_invitation) ||
+		!restore_read_all(r, PAYMENTS, restore_read_payment) ||
+		!restore_read_all(r, VOLUMES, restore_read_volume))
+		return false;
+	if (!restore_read_all(r, TARIFFS, restore_read_tariff) || !tariff_grants_fit(r->e) ||
+		!restore_read_all(r, SUBSCRIPTIONS, restore_read_subscription) ||
+		!restore_read_all(r, PAYOUTS, restore_read_payout))
 		return false;
 	for (size_t at = 0; (s = rank_next(&r->e->all[SKUS], &at));)
 		s->crossed = true; /* nobody knows any more which buys were tried */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "marketd/engine/live/calendar.h"
-
 /* Numbers are written in groups of seven bits, the sign first, so that small ones are short. */
 void codec_num(struct codec *c, int64_t *value)
 {
@@ -87,7 +85,8 @@ static int snapshot_kinds(int form)
 {
 	static const struct {
 		int form, kinds; /* before that form */
-	} rows[] = { { 2, AGENTS }, { 9, ANNOUNCEMENTS }, { 10, GRANTS }, { 11, PEOPLE }, { 12, PAYMENTS } };
+	} rows[] = { { 2, AGENTS }, { 9, ANNOUNCEMENTS }, { 10, GRANTS }, { 11, PEOPLE }, { 12, PAYMENTS },
+		{ 14, VOLUMES }, { 15, TARIFFS }, { 16, PAYOUTS } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (form < rows[i].form)
@@ -122,8 +121,36 @@ void codec_engine(struct codec *c, struct engine *e, struct heads *h)
 		codec_field(c, e->rules);
 	if (c->form >= 4)
 		codec_field(c, e->policy.drain_notice_minutes);
+	if (c->form >= 14)
+		codec_field(c, e->policy.volume_grace_minutes);
+	if (c->form >= 16)
+		codec_field(c, e->paid);
 	for (int k = 0; k < kinds; k++)
 		codec_count(c, &h->count[k], 1);
+}
+
+static void codec_income(struct codec *c, struct income *in)
+{
+	codec_field(c, in->earned);
+	codec_field(c, in->paid);
+	codec_count(c, &in->count, 2);
+	if (!c->out && in->count) {
+		in->cap = in->count;
+		in->hours = must_zalloc(in->count * sizeof *in->hours);
+	}
+	for (size_t i = 0; i < in->count; i++) {
+		codec_field(c, in->hours[i].hour);
+		codec_field(c, in->hours[i].micros);
+	}
+}
+
+static void codec_debt(struct codec *c, struct debt *d)
+{
+	codec_field(c, d->owes);
+	codec_field(c, d->since);
+	codec_field(c, d->stepped);
+	codec_field(c, d->step);
+	codec_field(c, d->reopened);
 }
 
 void codec_account(struct codec *c, struct account *a)
@@ -139,6 +166,10 @@ void codec_account(struct codec *c, struct account *a)
 	codec_field(c, a->escrow);
 	if (c->form >= 10)
 		codec_text(c, &a->facts, FACTS_BYTES);
+	if (c->form >= 16)
+		codec_income(c, &a->income);
+	if (c->form >= 17)
+		codec_debt(c, &a->debt);
 }
 
 static void codec_spending(struct codec *c, struct spending *s)
@@ -371,6 +402,10 @@ void codec_agent(struct codec *c, struct agent *a)
 		codec_field(c, a->session[i]);
 	codec_field(c, a->created_at);
 	codec_field(c, a->retired);
+	if (c->form < 14)
+		return;
+	codec_field(c, a->volume_gib);
+	codec_field(c, a->volume_price);
 }
 
 void codec_announcement(struct codec *c, struct announcement *x)
@@ -395,6 +430,10 @@ void codec_grant(struct codec *c, struct grant *g)
 	codec_field(c, g->until);
 	codec_field(c, g->created_at);
 	codec_field(c, g->ended);
+	if (c->form < 15)
+		return;
+	codec_field(c, g->plan);
+	codec_field(c, g->units);
 }
 
 void codec_person(struct codec *c, struct person *x)
@@ -440,102 +479,56 @@ void codec_payment(struct codec *c, struct payment *p)
 	}
 }
 
-static void save_pools(struct codec *c, const struct engine *e)
+void codec_volume(struct codec *c, struct volume *v)
 {
-	struct live_pool *p;
-
-	for (size_t at = 0; (p = rank_next(&e->all[POOLS], &at));) {
-		size_t count = 0;
-
-		codec_pool(c, &p->pub);
-		for (size_t i = 0; i < p->stock_count; i++)
-			count += p->stocks[i].capacity || p->stocks[i].issued;
-		codec_count(c, &count, 3);
-		for (size_t i = 0; i < p->stock_count; i++)
-			if (p->stocks[i].capacity || p->stocks[i].issued)
-				codec_stock(c, &p->stocks[i]);
-	}
+	codec_field(c, v->id);
+	codec_field(c, v->account);
+	codec_field(c, v->agent);
+	codec_text(c, &v->name, NAME_BYTES);
+	codec_field(c, v->gib);
+	codec_field(c, v->price);
+	codec_field(c, v->state);
+	codec_field(c, v->paid_until);
+	codec_field(c, v->until);
+	codec_field(c, v->created_at);
 }
 
-static void save_orders(struct codec *c, const struct engine *e)
+void codec_payout(struct codec *c, struct payout *p)
 {
-	struct live_order *o;
-
-	for (size_t at = 0; (o = rank_next(&e->all[ORDERS], &at));) {
-		codec_order(c, &o->pub);
-		codec_count(c, &o->pub.rest_count, 3);
-		for (size_t i = 0; i < o->pub.rest_count; i++)
-			codec_span(c, &o->spans[i]);
-		codec_count(c, &o->host_count, 1);
-		for (size_t i = 0; i < o->host_count; i++)
-			codec_field(c, o->hosts[i]);
-	}
+	codec_field(c, p->id);
+	codec_field(c, p->account);
+	codec_field(c, p->state);
+	codec_field(c, p->micros);
+	codec_field(c, p->back);
+	codec_text(c, &p->reference, NAME_BYTES);
+	codec_text(c, &p->why, WHY_BYTES);
+	codec_field(c, p->created_at);
+	codec_field(c, p->updated_at);
 }
 
-/* The past is left out, so that the bytes do not depend on when the engine forgot it. */
-static void save_pieces(struct codec *c, const struct engine *e)
+void codec_tariff(struct codec *c, struct tariff *t)
 {
-	struct live_host *h;
-
-	for (size_t at = 0; (h = rank_next(&e->all[HOSTS], &at));) {
-		size_t first = calendar_find(h, e->minute), count = h->pub.piece_count - first;
-
-		codec_count(c, &count, 5);
-		for (size_t i = first; i < h->pub.piece_count; i++) {
-			struct piece p = h->pub.pieces[i];
-
-			p.start = p.start > e->minute ? p.start : e->minute;
-			codec_piece(c, &p);
-		}
-	}
+	codec_field(c, t->id);
+	codec_field(c, t->account);
+	codec_text(c, &t->name, NAME_BYTES);
+	codec_field(c, t->sku);
+	codec_field(c, t->fee);
+	codec_field(c, t->included);
+	codec_field(c, t->rates);
+	codec_field(c, t->state);
+	codec_field(c, t->created_at);
 }
 
-int engine_save(const struct engine *e, struct buf *out)
+void codec_subscription(struct codec *c, struct subscription *s)
 {
-	struct codec c = { .out = out };
-	struct engine head = *e;
-	struct heads h;
-	size_t start = out->len, at;
-	uint64_t sum;
-	char bytes[SNAPSHOT_SUM];
-	void *x;
-
-	for (int k = 0; k < KINDS; k++)
-		h.count[k] = rank_live(&e->all[k]);
-	codec_engine(&c, &head, &h);
-	for (at = 0; (x = rank_next(&e->all[ACCOUNTS], &at));)
-		codec_account(&c, x);
-	for (at = 0; (x = rank_next(&e->all[TOKENS], &at));)
-		codec_token(&c, x);
-	for (at = 0; (x = rank_next(&e->all[SKUS], &at));)
-		codec_sku(&c, x, &((struct live_sku *)x)->used);
-	save_pools(&c, e);
-	for (at = 0; (x = rank_next(&e->all[AGENTS], &at));)
-		codec_agent(&c, x);
-	for (at = 0; (x = rank_next(&e->all[GRANTS], &at));)
-		codec_grant(&c, x);
-	for (at = 0; (x = rank_next(&e->all[HOSTS], &at));)
-		codec_host(&c, x);
-	for (at = 0; (x = rank_next(&e->all[LEASES], &at));)
-		codec_lease(&c, x);
-	save_orders(&c, e);
-	save_pieces(&c, e);
-	for (at = 0; (x = rank_next(&e->all[INSTANCES], &at));)
-		codec_instance(&c, x);
-	for (at = 0; (x = rank_next(&e->all[PROCUREMENTS], &at));)
-		codec_procurement(&c, x);
-	for (at = 0; (x = rank_next(&e->all[ANNOUNCEMENTS], &at));)
-		codec_announcement(&c, x);
-	for (at = 0; (x = rank_next(&e->all[PEOPLE], &at));)
-		codec_person(&c, x);
-	for (at = 0; (x = rank_next(&e->all[INVITATIONS], &at));)
-		codec_invitation(&c, x);
-	for (at = 0; (x = rank_next(&e->all[PAYMENTS], &at));)
-		codec_payment(&c, x);
-	if (c.rc)
-		return c.rc;
-	sum = codec_sum(out->data + start, out->len - start);
-	for (int i = 0; i < SNAPSHOT_SUM; i++)
-		bytes[i] = (char)(sum >> 8 * i);
-	return buf_add(out, bytes, sizeof bytes);
+	codec_field(c, s->id);
+	codec_field(c, s->account);
+	codec_field(c, s->plan);
+	codec_field(c, s->next);
+	codec_field(c, s->next_fee);
+	codec_field(c, s->grant);
+	codec_field(c, s->fee);
+	codec_field(c, s->included);
+	codec_field(c, s->rates);
+	codec_field(c, s->created_at);
 }

@@ -6,6 +6,8 @@
 #ifndef MARKETD_ENGINE_SNAPSHOT_H
 #define MARKETD_ENGINE_SNAPSHOT_H
 
+#include <errno.h>
+
 #include "marketd/engine/live/world.h"
 
 struct codec {
@@ -19,9 +21,9 @@ struct codec {
  * "NPM" and the form: 1, 2 with agents, 3 with the rules' edition, 4 with draining hosts, 5 with proofs, 6 with when a
  * node ended, 7 with prices that changed, 8 with floors of hosts, 9 with
  * announcements, 10 with grants and facts, 11 with
- * people, 12 with payments, 13 with caps. Reading takes every form.
+ * people, 12 with payments, 13 with caps, 14 with volumes, 15 with plans, 16 with payouts. Reading takes every form.
  */
-enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 13 };
+enum { SNAPSHOT_MAGIC = 0x4e504d30, SNAPSHOT_FORM = 17 };
 enum { SNAPSHOT_SUM = 8 }; /* bytes of the checksum at the end */
 
 void codec_num(struct codec *c, int64_t *value);
@@ -58,6 +60,10 @@ void codec_grant(struct codec *c, struct grant *g);
 void codec_person(struct codec *c, struct person *x);
 void codec_invitation(struct codec *c, struct invitation *i);
 void codec_payment(struct codec *c, struct payment *p);
+void codec_volume(struct codec *c, struct volume *v);
+void codec_payout(struct codec *c, struct payout *p);
 void codec_agent(struct codec *c, struct agent *a);
+void codec_tariff(struct codec *c, struct tariff *t);
+void codec_subscription(struct codec *c, struct subscription *s);
 
 #endif

@@ -18,6 +18,30 @@ struct span {
 	int32_t nodes;
 };
 
+/* What an account earned by sales and volumes (edition 4), and what of that was paid out or is to be. */
+struct income_hour {
+	int64_t hour, micros;
+};
+struct income {
+	int64_t earned, paid;
+	struct income_hour *hours; /* of the last PAYOUT_HOLD_MAX at least, in order */
+	size_t count, cap;
+};
+
+/* The payouts of an account that it asked for, and that nobody has sent yet. */
+struct asked {
+	size_t count;
+	int64_t micros;
+};
+
+/* Since when an account owes (edition 5), and what the operator's rule made of that. */
+struct debt {
+	bool owes;
+	bool reopened;          /* by the rule, which the journal does not say yet */
+	int64_t since, stepped; /* minutes; stepped: when the step was taken */
+	enum dunning step;      /* DUNNING_SUSPENDED: by the rule, and open again once it owes nothing */
+};
+
 struct account {
 	uint64_t id, beneficiary;
 	char *name;
@@ -25,11 +49,28 @@ struct account {
 	int64_t created_at;
 	int64_t floor;             /* nothing that it does takes available below it; a payment that went back may */
 	int64_t available;         /* micro-dollars that may be spent */
-	int64_t held;              /* for orders that rest */
+	int64_t held;              /* for orders that rest, and for payouts: */
+	struct asked asked;        /* follows from them */
 	int64_t escrow;            /* paid for leases and not yet earned by their sellers */
 	char *facts;               /* what the operator knows of it, JSON; NULL */
+	struct income income;
+	struct debt debt;
 	void *own;                 /* the engine's lists of this account's things */
 };
+
+/* What it spent beyond what it had; 0: nothing. What it asked to be paid out is spent, what its orders hold is not. */
+static inline int64_t account_owed(const struct account *a)
+{
+	int64_t has = a->available + (a->held - a->asked.micros);
+
+	return has < 0 ? -has : 0;
+}
+
+/* Not even what it has paid for may be used. Who is suspended for a debt may use that. */
+static inline bool account_shut(const struct account *a)
+{
+	return a->state == ACCOUNT_SUSPENDED && a->debt.step != DUNNING_SUSPENDED;
+}
 
 /* What a person or a token may spend in a calendar month (UTC), and has spent. */
 struct spending {
@@ -92,6 +133,8 @@ struct agent {
 	uint8_t session[TOKEN_HASH]; /* of that session's secret; zeroes before the first */
 	int64_t created_at;
 	bool retired;
+	int32_t volume_gib;   /* of volumes that its owner lets at most; 0: none */
+	int64_t volume_price; /* of new ones: micro-dollars per GiB and month */
 };
 
 struct host {
@@ -198,6 +241,28 @@ struct grant {
 	int64_t until;      /* a minute; MINUTE_MAX: until it is ended */
 	int64_t created_at;
 	bool ended;
+	uint64_t plan; /* the plan of which it is a month; 0: it is none */
+	int64_t units; /* of a plan: so much of `max` is included; the rest pays rates */
+};
+
+/* What people call a plan: each month an account pays a fee to its seller, who pays for included node time. */
+struct tariff {
+	uint64_t id, account; /* account: the seller, the sponsor of its grants */
+	char *name;
+	uint64_t sku;                 /* whose node time it pays; 0: of all */
+	int64_t fee, included, rates; /* micro-dollars of a whole month */
+	enum tariff_state state;
+	int64_t created_at;
+};
+
+/* What an account has of a plan in this month. */
+struct subscription {
+	uint64_t id, account, plan;
+	uint64_t next;                /* the plan of the next month; 0: none */
+	uint64_t grant;               /* of this month */
+	int64_t fee, included, rates; /* of the plan, when this month was paid */
+	int64_t next_fee;             /* of the next plan, when it was chosen */
+	int64_t created_at;
 };
 
 /* Somebody whom an issuer of identities knows. */
@@ -232,6 +297,28 @@ struct payment {
 	int64_t created_at;
 	struct payment_part parts[PAYMENT_PARTS];
 	size_t part_count;
+};
+
+/* Room of an agent's disk that outlives nodes, for as long as it is paid. */
+struct volume {
+	uint64_t id, account, agent;
+	char *name;
+	int32_t gib;
+	int64_t price; /* micro-dollars per GiB and month */
+	enum volume_state state;
+	int64_t paid_until; /* a minute */
+	int64_t until;      /* VOLUME_UNPAID: it is deleted in this minute; else 0 */
+	int64_t created_at;
+};
+
+/* Money that an account earned by sales and is paid out. */
+struct payout {
+	uint64_t id, account;
+	enum payout_state state;
+	int64_t micros, back;           /* back: of it, what came back */
+	char *reference;                /* of whoever sent it; NULL */
+	char *why;                      /* it came back; NULL */
+	int64_t created_at, updated_at; /* updated_at 0: nothing became of it yet */
 };
 
 /* What the operator says. */

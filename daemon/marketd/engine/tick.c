@@ -9,6 +9,9 @@
 #include "marketd/engine/procure/procure.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/review.h"
+#include "marketd/engine/money/dunning.h"
+#include "marketd/engine/money/tariff.h"
+#include "marketd/engine/money/volume.h"
 #include "marketd/engine/live/offer_index.h"
 
 /* Marks the pools whose instances may get or lose a host because a lease begins or ends here. */
@@ -78,24 +81,30 @@ static void one_minute(struct engine *e, int64_t minute)
 	e->minute = minute;
 	e->round++;
 	turn_shelves(e);
+	subscription_turn(e);
 	settle_due(e);
 	hosts_due(e);
+	volume_pass_minute(e);
 	resting_pass_minute(e);
 	resting_try_marked(e);
 	procure_all(e);
 	resting_try_marked(e);
 	review_all(e, 60 * minute);
+	dunning_look(e);
 }
 
 /* The next minute in which anything is due. */
 static int64_t next_minute(const struct engine *e, int64_t last)
 {
-	const struct due *first[] = { due_first(&e->leases_due), due_first(&e->orders_due), due_first(&e->hosts_due) };
+	const struct due *first[] = { due_first(&e->leases_due), due_first(&e->orders_due), due_first(&e->hosts_due),
+		due_first(&e->volumes_due) };
 	int64_t next = e->enabled ? e->minute + 1 : last;
 
 	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
 		if (first[i] && first[i]->minute < next)
 			next = first[i]->minute;
+	if (subscription_due(e) < next)
+		next = subscription_due(e);
 	return next > e->minute ? next : e->minute + 1;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/gateway/gatewayfile.h"
+#include "marketd/gateway/gatewayfile_own.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/str.h"
 #include "conf/conf.h"
-#include "marketd/gateway/gatewayfile_own.h"
+#include "marketd/gateway/reserved.h"
 
 #define WORD "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -62,34 +62,40 @@ int gateway_text(const struct gateway_reader *r, const struct conf *map, const c
 
 static int gateway_read_backend(const struct gateway_reader *r, const struct conf *from, struct gateway_backend *b)
 {
-	static const char *const keys[] = { "address", "weight", NULL };
-	const struct conf *weight = from->type == CONF_MAP ? conf_get(from, "weight") : NULL,
-			  *address = from->type == CONF_MAP ? conf_get(from, "address") : from;
-	int rc = from->type == CONF_MAP ? conf_known(r->file, from, keys, r->f) : 0;
+	static const char *const keys[] = { "address", "reservation", "port", "weight", NULL };
+	bool map = from->type == CONF_MAP, follows = map && conf_get(from, "reservation");
+	const struct conf *weight = map ? conf_get(from, "weight") : NULL,
+			  *address = map ? conf_get(from, "address") : from;
+	int rc = map ? conf_known(r->file, from, keys, r->f) : 0;
 
 	b->weight = 1;
+	if (rc == 0 && follows)
+		rc = gateway_read_reservation(r, from, b->reservation, &b->port);
+	if (rc == 0 && follows && address)
+		rc = conf_fail(r->file, address, r->f, "give 'address' or 'reservation', not both");
 	if (rc)
 		return rc;
-	if (!address || address->type != CONF_TEXT || !gateway_address(address->text))
+	if (!follows && (!address || address->type != CONF_TEXT || !gateway_address(address->text)))
 		return conf_fail(r->file, from, r->f,
-			"a backend is HOST:PORT or {address: HOST:PORT, weight: 2}, e.g. 10.0.0.2:8000");
+			"a backend is HOST:PORT, {address: HOST:PORT, weight: 2} or {reservation: NAME, port: 8000}");
 	if (weight && (!weight->text || str_to_long(weight->text, 1, 100, &b->weight) != 0))
 		return conf_fail(r->file, weight, r->f, "'weight' must be a whole number from 1 to 100");
-	memcpy(b->address, address->text, strlen(address->text) + 1);
+	if (!follows)
+		memcpy(b->address, address->text, strlen(address->text) + 1);
 	return 0;
 }
 
 /* It may hold a key. */
-static void gateway_wipe(struct buf *text)
+void gateway_wipe(struct buf *text)
 {
 	if (text->data)
 		explicit_bzero(text->data, text->len);
 	buf_release(text);
 }
 
-int gateway_read_key(const struct gateway_reader *r, const struct conf *from, char key[GATEWAY_TEXT])
+int gateway_read_key(const struct gateway_reader *r, const struct conf *from, const char *name, char key[GATEWAY_TEXT])
 {
-	const struct conf *path = conf_get(from, "key-file");
+	const struct conf *path = conf_get(from, name);
 	struct buf text;
 	size_t len;
 	int rc;
@@ -97,7 +103,7 @@ int gateway_read_key(const struct gateway_reader *r, const struct conf *from, ch
 	if (!path)
 		return 0;
 	if (path->type != CONF_TEXT)
-		return conf_fail(r->file, path, r->f, "'key-file' must be the file with the key of the backends");
+		return conf_fail(r->file, path, r->f, "'%s' must be a file with a key", name);
 	buf_init(&text, GATEWAY_TEXT);
 	rc = buf_read_file(&text, path->text);
 	len = rc == 0 ? strcspn(buf_text(&text), "\r\n") : 0;
@@ -114,6 +120,34 @@ int gateway_read_key(const struct gateway_reader *r, const struct conf *from, ch
 	return rc;
 }
 
+static bool gateway_reservation(const char *text)
+{
+	return gateway_word(text, "._-");
+}
+
+int gateway_read_reservation(const struct gateway_reader *r, const struct conf *from, char name[GATEWAY_TEXT],
+	long *port)
+{
+	const struct conf *value = conf_get(from, "port");
+	int rc = gateway_text(r, from, "reservation", gateway_reservation, "the name of a reservation", false, name);
+
+	if (rc == 0 && (!value || !value->text || str_to_long(value->text, 1, 65535, port) != 0))
+		return conf_fail(r->file, value ? value : from, r->f,
+			"a reservation needs the port of its nodes, e.g. {reservation: serve, port: 8000}");
+	return rc;
+}
+
+int gateway_read_token(const struct gateway_reader *r, bool needed, char token[GATEWAY_TEXT])
+{
+	int rc = gateway_read_key(r, &r->file->root, "token-file", token);
+
+	if (rc == 0 && needed && !*token)
+		return conf_fail(r->file, &r->file->root, r->f,
+			"backends of a reservation need 'token-file': a token of its account, e.g. of "
+			"'nanopod token create gateway --scope read'");
+	return rc;
+}
+
 static int gateway_read_route(const struct gateway_reader *r, const struct conf *from, struct gateway_route *to)
 {
 	static const char *const keys[] = { "path", "backends", "key-file", NULL };
@@ -124,7 +158,7 @@ static int gateway_read_route(const struct gateway_reader *r, const struct conf 
 	rc = rc ? rc
 		: gateway_text(r, from, "path", gateway_path, "a path that begins and ends with '/', e.g. /v1/", false,
 			  to->path);
-	rc = rc ? rc : gateway_read_key(r, from, to->key);
+	rc = rc ? rc : gateway_read_key(r, from, "key-file", to->key);
 	if (rc)
 		return rc;
 	list = conf_get(from, "backends");
@@ -138,7 +172,7 @@ static int gateway_read_route(const struct gateway_reader *r, const struct conf 
 	for (size_t i = 0; rc == 0 && i < list->count; i++) {
 		rc = gateway_read_backend(r, &list->items[i], &to->backends[i]);
 		for (size_t k = 0; rc == 0 && k < i; k++)
-			if (strcmp(to->backends[k].address, to->backends[i].address) == 0)
+			if (*to->backends[i].address && strcmp(to->backends[k].address, to->backends[i].address) == 0)
 				rc = conf_fail(r->file, &list->items[i], r->f, "two backends have the address '%s'",
 					to->backends[i].address);
 	}
@@ -158,13 +192,44 @@ int gateway_read_market(const struct gateway_reader *r, char out[GATEWAY_TEXT], 
 	return 0;
 }
 
+static bool gateway_reload_valid(const char *text)
+{
+	return *text && strlen(text) < GATEWAY_TEXT && !text[strcspn(text, "\r\n")];
+}
+
+bool gateway_follows(const struct gateway *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		for (size_t k = 0; k < g->routes[i].count; k++)
+			if (*g->routes[i].backends[k].reservation)
+				return true;
+	return false;
+}
+
+static int gateway_read_seconds(const struct gateway_reader *r, const char *name, long *out)
+{
+	const struct conf *most = conf_get(&r->file->root, name);
+
+	*out = 60;
+	if (most && (!most->text || str_to_long(most->text, 1, 3600, out) != 0))
+		return conf_fail(r->file, most, r->f, "'%s' must be whole seconds from 1 to 3600", name);
+	return 0;
+}
+
 static int gateway_read_root(const struct gateway_reader *r, struct gateway *g)
 {
-	static const char *const keys[] = { "market", "listen", "tls-cert", "tls-key", "routes", NULL };
+	static const char *const keys[] = { "market", "market-ca", "token-file", "reload", "reload-timeout",
+		"names-timeout", "listen", "tls-cert", "tls-key", "routes", NULL };
 	const struct conf *root = &r->file->root, *routes = conf_get(root, "routes");
 	int rc = conf_known(r->file, root, keys, r->f);
 
 	rc = rc ? rc : gateway_read_market(r, g->market, &g->tls);
+	rc = rc ? rc : gateway_text(r, root, "market-ca", gateway_file, "a file's whole path", true, g->market_ca);
+	rc = rc ? rc
+		: gateway_text(r, root, "reload", gateway_reload_valid, "a command of up to 255 bytes", true,
+			  g->reload);
+	rc = rc ? rc : gateway_read_seconds(r, "reload-timeout", &g->reload_s);
+	rc = rc ? rc : gateway_read_seconds(r, "names-timeout", &g->names_s);
 	rc = rc ? rc
 		: gateway_text(r, root, "listen", gateway_listen, "a port or ADDR:PORT, e.g. 127.0.0.1:8080", true,
 			  g->listen);
@@ -189,7 +254,7 @@ static int gateway_read_root(const struct gateway_reader *r, struct gateway *g)
 				rc = conf_fail(r->file, &routes->items[i], r->f, "two routes have the path '%s'",
 					g->routes[i].path);
 	}
-	return rc;
+	return rc ? rc : gateway_read_token(r, gateway_follows(g), g->token);
 }
 
 int gateway_read(const char *path, struct gateway *out, struct fail *f)
@@ -214,48 +279,70 @@ void gateway_release(struct gateway *g)
 	for (size_t i = 0; i < g->count; i++) {
 		explicit_bzero(g->routes[i].key, sizeof g->routes[i].key);
 		free(g->routes[i].backends);
+		free(g->routes[i].servers);
 	}
 	free(g->routes);
+	explicit_bzero(g->token, sizeof g->token);
 	*g = (struct gateway){ 0 };
 }
 
-/* Only root and the file's owner read keys of backends. */
-static mode_t gateway_mode(const struct gateway *g)
+/* ---- What the backends are now ------------------------------------------------------------ */
+
+static int gateway_add(struct gateway_route *to, const char *address, long weight)
 {
-	for (size_t i = 0; i < g->count; i++)
-		if (*g->routes[i].key)
-			return 0600;
-	return 0644;
+	struct gateway_server *more;
+
+	for (size_t i = 0; i < to->server_count; i++)
+		if (strcmp(to->servers[i].address, address) == 0)
+			return 0;
+	if (to->server_count >= GATEWAY_BACKENDS)
+		return 0;
+	more = realloc(to->servers, (to->server_count + 1) * sizeof *more);
+	if (!more)
+		return -ENOMEM;
+	to->servers = more;
+	snprintf(more[to->server_count].address, sizeof more->address, "%s", address);
+	more[to->server_count++].weight = weight;
+	return 0;
 }
 
-static int gateway_put(const struct gateway_job *job, const struct gateway *g, const struct buf *text, struct fail *f)
+static int gateway_add_nodes(struct gateway_route *to, const struct gateway_backend *b, const struct reserved *nodes)
+{
+	char address[GATEWAY_TEXT + 8];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < nodes->count; i++) {
+		snprintf(address, sizeof address, "%s:%ld", nodes->hosts[i], b->port);
+		rc = gateway_add(to, address, b->weight);
+	}
+	return rc;
+}
+
+static int gateway_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct gateway_server *)a)->address, ((const struct gateway_server *)b)->address);
+}
+
+/* In the order of their addresses, as the market may list nodes in another one each time. */
+int gateway_serve_from(struct gateway *g, const struct reserved *reserved, size_t count)
 {
 	int rc = 0;
 
-	if (!job->to)
-		return fwrite(buf_text(text), 1, text->len, job->out) == text->len && fflush(job->out) == 0
-			? 0
-			: fail_errno(f, -EIO, errno, "cannot print the file");
-	rc = file_replace(job->to, buf_text(text), text->len, gateway_mode(g));
-	rc = rc ? rc : file_sync_folder(job->to);
-	return rc ? fail_errno(f, rc, -rc, "cannot write '%s'", job->to) : 0;
-}
+	for (size_t i = 0; i < g->count; i++) {
+		struct gateway_route *to = &g->routes[i];
 
-int gateway_run(const struct gateway_job *job)
-{
-	struct gateway g;
-	struct fail f = { 0 };
-	struct buf text;
-	int rc = gateway_read(job->path, &g, &f);
+		to->server_count = 0;
+		for (size_t k = 0; rc == 0 && k < to->count; k++) {
+			const struct gateway_backend *b = &to->backends[k];
 
-	if (rc == 0) {
-		buf_init(&text, GATEWAY_BYTES);
-		rc = strcmp(job->kind, "nginx") == 0 ? gateway_nginx(&g, &text) : gateway_apisix(&g, &text);
-		rc = rc ? fail_set(&f, rc, "out of memory") : gateway_put(job, &g, &text, &f);
-		gateway_wipe(&text);
-		gateway_release(&g);
+			if (*b->address)
+				rc = gateway_add(to, b->address, b->weight);
+			for (size_t n = 0; rc == 0 && n < count; n++)
+				if (*b->reservation && strcmp(reserved[n].name, b->reservation) == 0)
+					rc = gateway_add_nodes(to, b, &reserved[n]);
+		}
+		if (to->server_count)
+			qsort(to->servers, to->server_count, sizeof *to->servers, gateway_compare);
 	}
-	if (rc)
-		fprintf(job->err, "nanopod-marketd: %s\n", f.text);
-	return rc != 0;
+	return rc;
 }

@@ -3,13 +3,18 @@
 #ifndef MARKETD_GATEWAY_GATEWAYFILE_H
 #define MARKETD_GATEWAY_GATEWAYFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
+
+#include "base/log.h"
 
 struct gateway_job {
 	const char *kind; /* "nginx" or "apisix" */
 	const char *path; /* backends and the market, in YAML */
 	const char *to;   /* replaces this file whole; NULL: prints it */
-	FILE *out, *err;
+	bool watch;       /* writes it again as nodes of reservations come and go, until a signal ends it */
+	FILE *out;
+	const struct log *log;
 };
 
 /* An exit status: 0 or 1. */

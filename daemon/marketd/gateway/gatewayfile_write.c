@@ -12,14 +12,19 @@
 
 /* ---- nginx ------------------------------------------------------------------------------ */
 
+/*
+ * nginx takes no upstream without a server: of one that is down it answers 502. It must close an idle connection before
+ * the backend does, five seconds in many: a POST on its way meanwhile would get 502.
+ */
 static int nginx_backends(const struct gateway_route *route, size_t number, struct buf *out)
 {
-	int rc = buf_addf(out, "upstream nanopod_%zu {\n\tleast_conn;\n", number);
+	int rc = buf_addf(out, "upstream nanopod_%zu {\n\tleast_conn;\n%s", number,
+		route->server_count ? "" : "\tserver 127.0.0.1:1 down;\n");
 
-	for (size_t i = 0; rc == 0 && i < route->count; i++)
-		rc = buf_addf(out, "\tserver %s weight=%ld max_fails=1 fail_timeout=5s;\n", route->backends[i].address,
-			route->backends[i].weight);
-	return rc ? rc : buf_adds(out, "\tkeepalive 32;\n}\n");
+	for (size_t i = 0; rc == 0 && i < route->server_count; i++)
+		rc = buf_addf(out, "\tserver %s weight=%ld max_fails=1 fail_timeout=5s;\n", route->servers[i].address,
+			route->servers[i].weight);
+	return rc ? rc : buf_adds(out, "\tkeepalive 32;\n\tkeepalive_timeout 4s;\n}\n");
 }
 
 static int nginx_market(const struct gateway *g, struct buf *out)
@@ -39,8 +44,9 @@ static int nginx_market(const struct gateway *g, struct buf *out)
 	if (rc == 0 && g->tls)
 		rc = buf_addf(out,
 			"\t\tproxy_ssl_server_name on;\n\t\tproxy_ssl_name %.*s;\n\t\tproxy_ssl_verify on;\n"
-			"\t\tproxy_ssl_trusted_certificate /etc/ssl/certs/ca-certificates.crt;\n",
-			(int)(port - g->market), g->market);
+			"\t\tproxy_ssl_trusted_certificate %s;\n",
+			(int)(port - g->market), g->market,
+			*g->market_ca ? g->market_ca : "/etc/ssl/certs/ca-certificates.crt");
 	return rc ? rc
 		  : buf_adds(out,
 			    "\t\tproxy_http_version 1.1;\n"
@@ -51,6 +57,7 @@ static int nginx_market(const struct gateway *g, struct buf *out)
 			    "\t\tproxy_set_header X-Original-Method $request_method;\n"
 			    "\t\tproxy_set_header X-Original-Host $host;\n"
 			    "\t\tproxy_set_header X-Original-URI $request_uri;\n"
+			    "\t\tproxy_set_header X-Forwarded-For $remote_addr;\n"
 			    "\t\tproxy_connect_timeout 2s;\n"
 			    "\t\tproxy_read_timeout 5s;\n"
 			    "\t}\n");
@@ -109,7 +116,10 @@ int gateway_nginx(const struct gateway *g, struct buf *out)
 
 /* ---- APISIX ----------------------------------------------------------------------------- */
 
-/* The market's answer has no Authorization, so APISIX removes the customer's from what the backend gets. */
+/*
+ * The market's answer has no Authorization, so APISIX removes the customer's from what the backend gets. The backend's
+ * key must come after that: proxy-rewrite would set it before the market is asked, who then knows nobody.
+ */
 static int apisix_route(const struct gateway *g, const struct gateway_route *route, size_t number, struct buf *out)
 {
 	int rc = buf_addf(out,
@@ -129,11 +139,17 @@ static int apisix_route(const struct gateway *g, const struct gateway_route *rou
 
 	if (rc == 0 && *route->key)
 		rc = buf_addf(out,
-			"      proxy-rewrite:\n        headers:\n          set: {Authorization: \"Bearer %s\"}\n",
+			"      serverless-post-function:\n"
+			"        phase: access\n"
+			"        functions:\n"
+			"          - return function(conf, ctx) require(\"apisix.core\").request.set_header(ctx, "
+			"\"Authorization\", \"Bearer %s\") end\n",
 			route->key);
-	rc = rc ? rc : buf_adds(out, "    upstream:\n      type: least_conn\n      retries: 1\n      nodes:\n");
-	for (size_t i = 0; rc == 0 && i < route->count; i++)
-		rc = buf_addf(out, "        \"%s\": %ld\n", route->backends[i].address, route->backends[i].weight);
+	rc = rc ? rc
+		: buf_addf(out, "    upstream:\n      type: least_conn\n      retries: 1\n      nodes:%s\n",
+			  route->server_count ? "" : " {}");
+	for (size_t i = 0; rc == 0 && i < route->server_count; i++)
+		rc = buf_addf(out, "        \"%s\": %ld\n", route->servers[i].address, route->servers[i].weight);
 	return rc;
 }
 

@@ -198,6 +198,7 @@ int http_new(struct http **out, struct loop *loop, struct api *api, struct metri
 	list_init(&h->conns);
 	list_init(&h->turn);
 	list_init(&h->parked);
+	list_init(&h->strangers);
 	list_init(&h->polls);
 	h->poll_due = INT64_MAX;
 	list_init(&h->streams);

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "marketd/api/api.h"
 #include "marketd/api/metrics.h"
+#include "marketd/http/trusted.h"
 
 struct http;
 
@@ -27,6 +28,7 @@ struct http_settings {
 	int64_t request_ms;           /* for a whole request, and for the client to take its answer [30 s] */
 	int64_t idle_ms;              /* between two requests [75 s] */
 	int64_t heartbeat_ms;         /* of event streams [15 s] */
+	struct trusted trusted;       /* proxies before the market [none] */
 	bool no_pages;                /* the API alone, no page for people */
 };
 

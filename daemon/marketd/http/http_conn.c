@@ -44,7 +44,8 @@ static uint16_t *address_count(struct http *h, uint64_t address)
 static void make_room(struct http *h, struct conn *new)
 {
 	bool full = h->conn_count > h->set.connections;
-	bool mine = new->address && *address_count(h, new->address) > h->set.connections_per_address;
+	bool counts = new->address && !new->proxied;
+	bool mine = counts && (*address_count(h, new->address)) > h->set.connections_per_address;
 	struct list *at, *tmp;
 
 	if (!full && !mine)
@@ -98,11 +99,12 @@ static void conn_new(struct listener *l, struct MHD_Connection *mhd, void **cont
 	c->listener = l;
 	c->mhd = mhd;
 	c->fd = fd.connect_fd;
-	if (l->local)
+	if (l->local) {
 		c->refused = !listen_peer_uid(c->fd, &uid) || (uid != 0 && uid != geteuid());
-	else
-		c->address = listen_address_key(
-			conn_ask(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS, &peer) ? peer.client_addr : NULL);
+	} else if (conn_ask(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS, &peer)) {
+		c->address = listen_address_key(peer.client_addr);
+		c->proxied = trusted_knows(&h->set.trusted, peer.client_addr);
+	}
 	h->conn_count++;
 	h->metrics->connections = h->conn_count;
 	h->metrics->connections_accepted++;

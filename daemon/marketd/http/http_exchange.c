@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "market/reason.h"
 #include "marketd/api/authorize.h"
+#include "marketd/http/http_head.h"
 #include "marketd/http/http_own.h"
 #include "marketd/http/jsonbounds.h"
+#include "marketd/http/listen.h"
 
 enum { DEPTH_MAX = 32, LONG_US = 2000, UNIT_US = 250 };
 
@@ -42,6 +44,7 @@ void *exchange_begin(void *cls, const char *target, struct MHD_Connection *mhd)
 	if (!x)
 		return NULL;
 	list_init(&x->link);
+	list_init(&x->older);
 	x->conn = c;
 	x->http = c->http;
 	x->target = strdup(target);
@@ -101,6 +104,7 @@ static bool parse_body(struct exchange *x)
 {
 	json_error_t why;
 
+	upload_end(x);
 	if (x->upload.len == 0)
 		return true;
 	if (x->raw) {
@@ -158,6 +162,19 @@ static void exchange_original(struct exchange *x)
 	x->q.original.path = exchange_forwarded(x, "X-Original-URI", "X-Forwarded-Uri");
 }
 
+static void exchange_client(struct exchange *x)
+{
+	struct buf list;
+
+	if (!x->conn->proxied || x->client.ss_family)
+		return;
+	buf_init(&list, HTTP_HEAD_MAX);
+	head_forwarded(x->conn->mhd, &list);
+	if (list.len && trusted_client(&x->http->set.trusted, buf_text(&list), &x->client))
+		x->q.address = listen_address_key((const struct sockaddr *)&x->client);
+	buf_release(&list);
+}
+
 /* Asked again after the body came, which may have taken long: the token may have ended meanwhile. */
 bool exchange_head(struct exchange *x)
 {
@@ -168,8 +185,11 @@ bool exchange_head(struct exchange *x)
 	q->idempotency_key = exchange_header(x, "Idempotency-Key");
 	q->accept = exchange_header(x, "Accept");
 	q->last_event_id = exchange_header(x, "Last-Event-ID");
+	q->authorization = exchange_header(x, "Authorization");
+	q->if_none_match = exchange_header(x, "If-None-Match");
 	q->signature = exchange_header(x, "Stripe-Signature");
 	exchange_original(x);
+	exchange_client(x);
 	q->local = x->conn->listener->local;
 	if (q->local || cookie_take(x))
 		return true;
@@ -195,7 +215,7 @@ uint64_t exchange_owner(const struct exchange *x)
 {
 	if (x->q.agent)
 		return x->q.agent | (uint64_t)1 << 62; /* a thousand agents of one account are each within the limit */
-	return x->q.token ? x->q.account : x->conn->address | (uint64_t)1 << 63;
+	return x->q.token ? x->q.account : x->q.address | (uint64_t)1 << 63;
 }
 
 static int64_t worked_us(void)
@@ -252,7 +272,7 @@ void exchange_ask(struct exchange *x)
 	if (first && !parse_body(x))
 		return;
 	x->seen = h->commits;
-	x->q.failing = first && !limit_left(h->failures, x->conn->address, h->now_ms);
+	x->q.failing = first && !limit_left(h->failures, x->q.address, h->now_ms);
 	ask_api(x);
 	if (x->r.resume)
 		x->q.resume = x->r.resume;
@@ -268,6 +288,6 @@ void exchange_ask(struct exchange *x)
 	if (x->r.status == 401) {
 		h->metrics->auth_failed++;
 		if (first || away)
-			too_often(x, h->failures, x->conn->address);
+			too_often(x, h->failures, x->q.address);
 	}
 }

@@ -87,3 +87,18 @@ const char *head_fault(struct MHD_Connection *mhd, const char *method, const cha
 		? "a request has one length or is chunked once, not both, and no other coding"
 		: NULL;
 }
+
+static enum MHD_Result head_add_forwarded(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct buf *list = cls;
+
+	(void)kind;
+	if (strcasecmp(name, "X-Forwarded-For") == 0 && value)
+		return buf_addf(list, "%s%s", list->len ? "," : "", value) == 0 ? MHD_YES : MHD_NO;
+	return MHD_YES;
+}
+
+void head_forwarded(struct MHD_Connection *mhd, struct buf *list)
+{
+	MHD_get_connection_values(mhd, MHD_HEADER_KIND, head_add_forwarded, list);
+}

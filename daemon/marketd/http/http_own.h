@@ -45,11 +45,12 @@ struct conn {
 	struct listener *listener;
 	struct MHD_Connection *mhd;
 	int fd;
-	uint64_t address;
+	uint64_t address; /* of the peer; a request behind a proxy has its own */
 	enum conn_state state;
 	int64_t deadline;                /* clock_ms(); INT64_MAX: none */
 	bool refused, closing;           /* another user on the unix socket; it was shut down */
 	bool used;                       /* had a request */
+	bool proxied; /* of a proxy that the operator trusts: it does not count for its address, either */
 	bool known; /* of an agent with its session: it does not count for its address */
 };
 
@@ -75,8 +76,10 @@ struct exchange {
 	struct uri uri;
 	struct buf upload;
 	size_t room;                   /* of the body so much is kept; 0: nothing */
-	uint32_t counted_bytes, *slot; /* in http->uploads_of */
+	uint32_t counted_bytes, *slot; /* in http->uploads_of; NULL: a stranger's */
+	struct list older;             /* in http->strangers while such a body comes in */
 	bool head, suspended;
+	struct sockaddr_storage client;  /* behind a trusted proxy; family 0: it is the connection's peer */
 	int fault;                       /* an error before the API could be asked (enum reason); 0 */
 	const char *fault_text;
 	char id[REQUEST_ID];
@@ -116,6 +119,9 @@ struct http {
 	uint64_t ids;
 	uint16_t addresses[ADDRESS_SLOTS];
 	uint32_t uploads_of[ADDRESS_SLOTS]; /* bytes of large bodies under way, by account or address */
+	uint32_t strangers_of[ADDRESS_SLOTS]; /* the same of strangers, by address */
+	struct list strangers;              /* whose large bodies are under way, the oldest first */
+	int64_t strangers_bytes;            /* of them */
 	uint64_t uploads_factor;            /* odd, by chance: nobody can choose whose counter he shares */
 	int64_t freed_bytes, next_trim;
 	int conn_count;
@@ -150,6 +156,7 @@ void cookie_header(const struct exchange *x, struct MHD_Response *response);
 /* http_upload.c */
 void upload_begin(struct exchange *x, uint64_t owner); /* sets room; without it nothing is kept */
 void upload_take(struct exchange *x, const char *data, size_t len);
+void upload_end(struct exchange *x); /* all of it is there: it gives way to no other */
 void upload_release(struct exchange *x);
 void upload_trim(struct http *h);
 

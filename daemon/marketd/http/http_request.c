@@ -141,7 +141,9 @@ static void tell_request(const struct exchange *x)
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->conn->mhd,
 		MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	char from[INET6_ADDRSTRLEN + 1] = "the socket", who[IDENT_TEXT] = "nobody", account[IDENT_TEXT] = "";
-	const struct sockaddr *a = x->conn->listener->local || !info ? NULL : info->client_addr;
+	const struct sockaddr *a = x->client.ss_family ? (const struct sockaddr *)&x->client
+		: x->conn->listener->local || !info    ? NULL
+						       : info->client_addr;
 	bool page = x->target && str_starts(x->target, "/?"); /* its query may have a code of the issuer */
 	int64_t micros = clock_us() - x->started_us;
 

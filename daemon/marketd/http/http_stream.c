@@ -42,7 +42,7 @@ static bool admit_poll(struct exchange *x)
 /* Whose they are: an account's, or one stranger's. */
 static bool waiting_same(const struct exchange *x, const struct exchange *other)
 {
-	return x->q.account == other->q.account && (x->q.account || x->conn->address == other->conn->address);
+	return x->q.account == other->q.account && (x->q.account || x->q.address == other->q.address);
 }
 
 static bool waiting_stranger(const struct exchange *x)

@@ -20,6 +20,8 @@ libmarkethttp_la_SOURCES = \
 	daemon/marketd/http/limit.h \
 	daemon/marketd/http/listen.c \
 	daemon/marketd/http/listen.h \
+	daemon/marketd/http/trusted.c \
+	daemon/marketd/http/trusted.h \
 	daemon/marketd/http/uri.c \
 	daemon/marketd/http/uri.h
 libmarkethttp_la_LIBADD = libmarketweb.la

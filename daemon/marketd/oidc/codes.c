@@ -14,6 +14,7 @@ enum {
 	CODES_OF_ADDRESS = 4,
 	CODES_REQUEST = 32,
 	REDEEM_MS = 3500,
+	RENEW_MS = 30000, /* nobody waits, and a refresh token that is replaced by one that is not heard is lost */
 	REDEEM_KEPT_MS = 2 * ISSUER_WAIT_MS, /* its request is gone */
 	REDEEM_BYTES = 128 * 1024,
 	CODES_FORM = 16 * 1024,
@@ -23,7 +24,7 @@ struct code {
 	char request[CODES_REQUEST]; /* "": free */
 	uint64_t address;
 	struct errand *errand;
-	char *id_token;
+	struct code_renewed got;
 	int64_t until;
 };
 
@@ -45,12 +46,24 @@ int codes_new(struct codes **out, struct issuer *i, struct outward *o)
 	return 0;
 }
 
+static void codes_wipe(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+	free(text);
+}
+
+void codes_renewed_release(struct code_renewed *r)
+{
+	codes_wipe(r->id_token);
+	codes_wipe(r->refresh);
+	*r = (struct code_renewed){ 0 };
+}
+
 static void codes_clear(struct code *x)
 {
 	errand_free(x->errand);
-	if (x->id_token)
-		explicit_bzero(x->id_token, strlen(x->id_token));
-	free(x->id_token);
+	codes_renewed_release(&x->got);
 	*x = (struct code){ 0 };
 }
 
@@ -135,20 +148,27 @@ static int codes_put_header(struct buf *header, const char *client, const char *
 	return rc;
 }
 
-static int codes_put_form(const struct codes *c, const struct code_given *g, struct buf *form, struct buf *header)
+static int codes_put_form(const struct codes *c, const struct code_given *g, const char *refresh, struct buf *form,
+	struct buf *header)
 {
 	const char *client = issuer_page_client(c->issuer), *secret = issuer_secret(c->issuer);
 	int rc = 0;
 
-	rc |= codes_put(form, "grant_type", "authorization_code") | codes_put(form, "&code", g->code);
-	rc |= codes_put(form, "&redirect_uri", g->redirect) | codes_put(form, "&code_verifier", g->verifier);
+	if (g) {
+		rc |= codes_put(form, "grant_type", "authorization_code") | codes_put(form, "&code", g->code);
+		rc |= codes_put(form, "&redirect_uri", g->redirect) | codes_put(form, "&code_verifier", g->verifier);
+	} else {
+		rc |= codes_put(form, "grant_type", "refresh_token") | codes_put(form, "&refresh_token", refresh);
+	}
 	if (secret && codes_in_header(c))
 		return rc | codes_put_header(header, client, secret);
 	rc |= codes_put(form, "&client_id", client);
 	return secret ? rc | codes_put(form, "&client_secret", secret) : rc;
 }
 
-static int codes_send(struct codes *c, const struct code_given *g, struct errand **out, struct fail *why)
+/* What a browser gave, or a refresh token. */
+static int codes_send(struct codes *c, const struct code_given *g, const char *refresh, struct errand **out,
+	struct fail *why)
 {
 	const char *url = issuer_endpoint(c->issuer, "token_endpoint");
 	const char *headers[4] = { "Accept: application/json", "Content-Type: application/x-www-form-urlencoded" };
@@ -157,7 +177,7 @@ static int codes_send(struct codes *c, const struct code_given *g, struct errand
 		.url = url,
 		.headers = headers,
 		.ca = issuer_settings(c->issuer)->ca,
-		.timeout_ms = REDEEM_MS,
+		.timeout_ms = g ? REDEEM_MS : RENEW_MS,
 		.max = REDEEM_BYTES };
 	int rc;
 
@@ -165,7 +185,7 @@ static int codes_send(struct codes *c, const struct code_given *g, struct errand
 		return fail_set(why, -EPROTO, "the issuer names no safe place that takes codes");
 	buf_init(&form, CODES_FORM);
 	buf_init(&header, CODES_FORM);
-	rc = codes_put_form(c, g, &form, &header) ? fail_set(why, -ENOMEM, "out of memory") : 0;
+	rc = codes_put_form(c, g, refresh, &form, &header) ? fail_set(why, -ENOMEM, "out of memory") : 0;
 	call.body = buf_text(&form);
 	call.body_len = form.len;
 	headers[2] = header.len ? buf_text(&header) : NULL;
@@ -209,7 +229,7 @@ static int codes_begin(struct codes *c, const struct code_given *g, int64_t now_
 			CODES_OF_ADDRESS);
 	if (rc == 0 && !x)
 		rc = fail_set(why, -EBUSY, "%d people are signing in; try again in some seconds", CODES_MAX);
-	rc = rc ? rc : codes_send(c, g, &x->errand, why);
+	rc = rc ? rc : codes_send(c, g, NULL, &x->errand, why);
 	if (rc)
 		return rc;
 	snprintf(x->request, sizeof x->request, "%s", g->request);
@@ -236,26 +256,42 @@ static int codes_refused(const struct codes *c, const struct errand_answer *a, c
 	return fail_set(why, -EPROTO, "the issuer refuses this market: '%.60s'; tell the operator", error);
 }
 
-static int codes_take(const struct codes *c, struct code *x, struct fail *why)
+static int codes_take_refresh(const json_t *said, struct code_renewed *out, struct fail *why)
 {
-	const struct errand_answer *a = errand_look(x->errand);
+	const char *refresh = json_string_value(json_object_get(said, "refresh_token"));
+
+	if (!refresh || !*refresh)
+		return 0;
+	out->refresh = strdup(refresh);
+	out->refresh_life = json_integer_value(json_object_get(said, "refresh_expires_in"));
+	return out->refresh ? 0 : fail_set(why, -ENOMEM, "out of memory");
+}
+
+static int codes_take(const struct codes *c, struct errand **e, struct code_renewed *out, struct fail *why)
+{
+	const struct errand_answer *a = errand_look(*e);
 	const char *token;
 	json_t *said;
 	int rc = 0;
 
-	if (a->state == ERRAND_FAILED)
-		return fail_set(why, -EIO, "the issuer does not answer: %s", a->why);
+	if (a->state == ERRAND_FAILED) {
+		rc = fail_set(why, -EIO, "the issuer does not answer: %s", a->why);
+		goto out;
+	}
 	said = json_loadb(buf_text(&a->body), a->body.len, JSON_REJECT_DUPLICATES, NULL);
 	token = json_string_value(json_object_get(said, "id_token"));
 	if (a->status != 200)
 		rc = codes_refused(c, a, said, why);
-	else if (!token)
+	else
+		rc = codes_take_refresh(said, out, why);
+	if (rc == 0 && !token)
 		rc = fail_set(why, -EPROTO, "the issuer does not say who signed in; tell the operator");
-	else if (!(x->id_token = strdup(token)))
+	else if (rc == 0 && !(out->id_token = strdup(token)))
 		rc = fail_set(why, -ENOMEM, "out of memory");
 	json_decref(said);
-	errand_free(x->errand);
-	x->errand = NULL;
+out:
+	errand_free(*e);
+	*e = NULL;
 	return rc;
 }
 
@@ -269,8 +305,30 @@ int codes_redeem(struct codes *c, const struct code_given *g, int64_t now_ms, co
 	if (x->errand && errand_look(x->errand)->state == ERRAND_RUNNING)
 		return -EAGAIN;
 	if (x->errand)
-		rc = codes_take(c, x, why);
+		rc = codes_take(c, &x->errand, &x->got, why);
 	if (rc == 0)
-		*id_token = x->id_token;
+		*id_token = x->got.id_token;
 	return rc;
+}
+
+void codes_got(struct codes *c, const char *request, struct code_renewed *out)
+{
+	struct code *x = codes_find(c, request);
+
+	if (!x)
+		return;
+	*out = x->got;
+	x->got = (struct code_renewed){ 0 };
+}
+
+/* ---- Again --------------------------------------------------------------------------------- */
+
+int codes_renew(struct codes *c, const char *refresh, struct errand **out, struct fail *why)
+{
+	return codes_send(c, NULL, refresh, out, why);
+}
+
+int codes_renewed(const struct codes *c, struct errand **e, struct code_renewed *out, struct fail *why)
+{
+	return errand_look(*e)->state == ERRAND_RUNNING ? -EAGAIN : codes_take(c, e, out, why);
 }

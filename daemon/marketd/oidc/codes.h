@@ -35,6 +35,24 @@ int codes_page(const struct codes *c, const struct code_asked *a, struct buf *ur
  * the code is not good; else the issuer fails, or does not take this market. With a sentence. The issuer must be ready.
  */
 int codes_redeem(struct codes *c, const struct code_given *g, int64_t now_ms, const char **id_token, struct fail *why);
+/* What an issuer gives for a code, or when it is asked again (RFC 6749, 6). */
+struct code_renewed {
+	char *id_token;
+	char *refresh;        /* the refresh token to use from now on; NULL: none */
+	int64_t refresh_life; /* seconds, as the issuer says; 0: it does not */
+};
+
+/* All that came with that, which is the caller's from here on. */
+void codes_got(struct codes *c, const char *request, struct code_renewed *out);
 void codes_forget(struct codes *c, const char *request);
+
+/* 0, or negative where it cannot be asked now, with a sentence. The issuer must be ready. */
+int codes_renew(struct codes *c, const char *refresh, struct errand **out, struct fail *why);
+/*
+ * -EAGAIN: it is on its way. Else *e is freed. -EACCES: the issuer ended this; else as codes_redeem(). A refresh token
+ * may come with any of them, and is the one to use then.
+ */
+int codes_renewed(const struct codes *c, struct errand **e, struct code_renewed *out, struct fail *why);
+void codes_renewed_release(struct code_renewed *r);
 
 #endif

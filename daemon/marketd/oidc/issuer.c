@@ -208,11 +208,11 @@ int issuer_ready(struct issuer *i, int64_t now_ms, struct fail *why)
 	return i->errand ? -EAGAIN : fail_set(why, i->why.code ? i->why.code : -EIO, "%s", i->why.text);
 }
 
-int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t now, int64_t now_ms, json_t **claims,
-	struct fail *why)
+static int issuer_check_for(struct issuer *i, const char *token, const char *client, const char *nonce, int64_t now,
+	int64_t now_ms, json_t **claims, struct fail *why)
 {
 	struct jwt_expected x = { .issuer = i->set->url,
-		.audience = nonce ? issuer_page_client(i) : i->set->client,
+		.audience = client,
 		.nonce = nonce,
 		.now = now,
 		.age = SIGN_IN_AGE };
@@ -226,6 +226,19 @@ int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t
 		return rc;
 	i->rolled_ms = now_ms;
 	return issuer_begin(i, now_ms) == 0 ? -EAGAIN : rc;
+}
+
+int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t now, int64_t now_ms, json_t **claims,
+	struct fail *why)
+{
+	return issuer_check_for(i, token, nonce ? issuer_page_client(i) : i->set->client, nonce, now, now_ms, claims,
+		why);
+}
+
+int issuer_check_again(struct issuer *i, const char *token, int64_t now, int64_t now_ms, json_t **claims,
+	struct fail *why)
+{
+	return issuer_check_for(i, token, issuer_page_client(i), NULL, now, now_ms, claims, why);
 }
 
 const json_t *issuer_says(const struct issuer *i, const char *name)

@@ -58,5 +58,8 @@ int issuer_ready(struct issuer *i, int64_t now_ms, struct fail *why);
  */
 int issuer_check(struct issuer *i, const char *token, const char *nonce, int64_t now, int64_t now_ms, json_t **claims,
 	struct fail *why);
+/* The same of what the page's client got when it asked again who somebody is: that is of no sign-in. */
+int issuer_check_again(struct issuer *i, const char *token, int64_t now, int64_t now_ms, json_t **claims,
+	struct fail *why);
 
 #endif

@@ -51,6 +51,25 @@ static bool decision_hours(struct decision *d, const char *text)
 	return true;
 }
 
+static const char *const gate_words[] = {
+#define GATE_X(name, word) word,
+	GATES(GATE_X)
+#undef GATE_X
+};
+
+static bool decision_gate(struct decision *d, const char *name, const char *text)
+{
+	int64_t n;
+	int kind = 0;
+
+	while (strcmp(gate_words[kind], name) != 0)
+		kind++;
+	if (!decision_millionths(text, &n) || n % 1000000 || n < 1000000)
+		return false;
+	d->gates[kind] = n / 1000000;
+	return true;
+}
+
 static bool decision_price(struct decision *d, const char *text)
 {
 	int64_t n;
@@ -99,9 +118,19 @@ const char *rate_text(int32_t rate_ppm, char room[RATE_TEXT])
 	return decision_decimal(rate_ppm, room, RATE_TEXT);
 }
 
+json_t *decision_gates(const struct decision *d)
+{
+	json_t *o = json_object();
+
+	for (int i = 0; i < GATE_KINDS; i++)
+		if (d->gates[i])
+			json_object_set_new(o, gate_words[i], json_integer(d->gates[i]));
+	return o;
+}
+
 json_t *decision_json(const struct decision *d)
 {
-	json_t *limits = json_object();
+	json_t *limits = decision_gates(d);
 	char room[MONEY_TEXT];
 	int64_t n;
 
@@ -128,6 +157,9 @@ static const struct decision_member {
 	{ "nodes", true, true, decision_nodes, "a whole number from 1, e.g. 8" },
 	{ "hours", true, true, decision_hours, "hours above 0 in whole minutes, e.g. 48" },
 	{ "price", true, true, decision_price, "dollars per node-hour above 0, e.g. 2.50" },
+#define GATE_X(name, word) { word, true, true, NULL, "a whole number from 1, e.g. 1000" },
+	GATES(GATE_X)
+#undef GATE_X
 };
 
 const char *decision_set(struct decision *d, const char *name, bool limit, const char *text, bool *number)
@@ -140,7 +172,7 @@ const char *decision_set(struct decision *d, const char *name, bool limit, const
 		return "one of the fields that the manual has";
 	if (number)
 		*number = m->number;
-	return text && m->set(d, text) ? NULL : m->form;
+	return text && (m->set ? m->set(d, text) : decision_gate(d, name, text)) ? NULL : m->form;
 }
 
 static int decision_read_member(struct decision *d, const char *name, bool limit, const json_t *value, struct fail *f)

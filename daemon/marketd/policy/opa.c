@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/evp.h>
-
 #include "base/str.h"
 #include "marketd/outward/outward.h"
+#include "marketd/policy/inputkey.h"
+#include "marketd/policy/opatoken.h"
 
 enum {
-	OPA_KEY = 32,
 	OPA_SLOTS = 1024,
 	OPA_WAYS = 8,          /* slots that one input may have */
 	OPA_TIMEOUT_MS = 1000, /* for one question */
@@ -25,14 +24,16 @@ enum {
 
 /* One input: a question under way, or what came of it. */
 struct opa_slot {
-	uint8_t key[OPA_KEY];
+	uint8_t key[INPUTKEY];
 	struct errand *errand; /* NULL: none */
 	int64_t until;         /* the decision counts; 0: there is none */
 	struct decision decision;
 };
 
 struct opa {
-	char *url, *socket; /* socket NULL: the URL's host */
+	const struct opa_settings *set;
+	char *url, *socket;   /* socket NULL: the URL's host */
+	char token[OPATOKEN]; /* "": it wants none */
 	struct outward *outward;
 	const struct log *log;
 	int failures;           /* one after another */
@@ -47,12 +48,19 @@ static void opa_deny(struct decision *d, const char *why)
 	snprintf(d->reason, sizeof d->reason, "%s", why);
 }
 
-int opa_new(struct opa **out, const char *where, struct outward *outward, const struct log *log, struct fail *f)
+int opa_reload(struct opa *o, struct fail *f)
 {
-	const char *host = strstr(where, "://");
+	return opatoken_read(o->set->token_file, o->token, f);
+}
+
+int opa_new(struct opa **out, const struct opa_settings *set, struct outward *outward, const struct log *log,
+	struct fail *f)
+{
+	const char *where = set->where, *host = strstr(where, "://");
 	bool local = str_starts(where, "unix:/");
 	size_t size = strlen(where) + sizeof "http://localhost" OPA_PATH;
 	struct opa *o;
+	int rc;
 
 	if (!local && (!host || (!str_starts(where, "http://") && !str_starts(where, "https://")) || !host[3]))
 		return fail_set(f, -EINVAL, "invalid --opa '%.200s'; give http://HOST:PORT or unix:/PATH", where);
@@ -67,10 +75,15 @@ int opa_new(struct opa **out, const char *where, struct outward *outward, const 
 	}
 	snprintf(o->url, size, "%s%s", local ? "http://localhost" : where,
 		local || !strchr(host + 3, '/') ? OPA_PATH : "");
+	o->set = set;
 	o->outward = outward;
 	o->log = log;
-	*out = o;
-	return 0;
+	rc = opa_reload(o, f);
+	if (rc)
+		opa_free(o);
+	else
+		*out = o;
+	return rc;
 }
 
 void opa_free(struct opa *o)
@@ -79,6 +92,7 @@ void opa_free(struct opa *o)
 		return;
 	for (size_t i = 0; i < OPA_SLOTS; i++)
 		errand_free(o->slots[i].errand);
+	explicit_bzero(o->token, sizeof o->token);
 	free(o->url);
 	free(o->socket);
 	free(o);
@@ -141,24 +155,8 @@ static void opa_settle(struct opa *o, struct opa_slot *s, int64_t now_ms)
 
 /* ---- Asking ----------------------------------------------------------------------------- */
 
-/* The input without its time, which differs in each. false: no memory. */
-static bool opa_key(json_t *input, uint8_t key[OPA_KEY])
-{
-	json_t *same = json_copy(input);
-	unsigned len = 0;
-	char *text;
-	bool made;
-
-	json_object_del(same, "time");
-	text = same ? json_dumps(same, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	made = text && EVP_Digest(text, strlen(text), key, &len, EVP_sha256(), NULL) == 1;
-	free(text);
-	json_decref(same);
-	return made;
-}
-
 /* The slot of this key, or one that may become it; NULL: all that it may have wait for an answer. */
-static struct opa_slot *opa_slot(struct opa *o, const uint8_t key[OPA_KEY], int64_t now_ms)
+static struct opa_slot *opa_slot(struct opa *o, const uint8_t key[INPUTKEY], int64_t now_ms)
 {
 	struct opa_slot *from, *s, *oldest = NULL;
 	uint32_t n;
@@ -167,13 +165,13 @@ static struct opa_slot *opa_slot(struct opa *o, const uint8_t key[OPA_KEY], int6
 	from = &o->slots[n % (OPA_SLOTS / OPA_WAYS) * OPA_WAYS];
 	for (s = from; s < from + OPA_WAYS; s++) {
 		opa_settle(o, s, now_ms);
-		if ((s->errand || s->until) && memcmp(s->key, key, OPA_KEY) == 0)
+		if ((s->errand || s->until) && memcmp(s->key, key, INPUTKEY) == 0)
 			return s;
 		if (!s->errand && (!oldest || s->until < oldest->until))
 			oldest = s;
 	}
 	if (oldest) {
-		memcpy(oldest->key, key, OPA_KEY);
+		memcpy(oldest->key, key, INPUTKEY);
 		oldest->until = 0;
 	}
 	return oldest;
@@ -181,7 +179,8 @@ static struct opa_slot *opa_slot(struct opa *o, const uint8_t key[OPA_KEY], int6
 
 static int opa_send(struct opa *o, struct opa_slot *s, json_t *input, struct fail *f)
 {
-	static const char *const headers[] = { "Content-Type: application/json", NULL };
+	char bearer[OPATOKEN + sizeof "Authorization: Bearer "];
+	const char *const headers[] = { "Content-Type: application/json", *o->token ? bearer : NULL, NULL };
 	json_t *doc = json_pack("{s:O}", "input", input);
 	char *body = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 	struct errand_call call = {
@@ -195,8 +194,11 @@ static int opa_send(struct opa *o, struct opa_slot *s, json_t *input, struct fai
 		.max = OPA_ANSWER_MAX,
 		.repeatable = true,
 	};
-	int rc = body ? errand_new(o->outward, &call, &s->errand, f) : fail_set(f, -ENOMEM, "out of memory");
+	int rc;
 
+	snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", o->token);
+	rc = body ? errand_new(o->outward, &call, &s->errand, f) : fail_set(f, -ENOMEM, "out of memory");
+	explicit_bzero(bearer, sizeof bearer);
 	json_decref(doc);
 	free(body);
 	return rc;
@@ -204,13 +206,13 @@ static int opa_send(struct opa *o, struct opa_slot *s, json_t *input, struct fai
 
 bool opa_ask(struct opa *o, json_t *input, int64_t now_ms, struct decision *out)
 {
-	uint8_t key[OPA_KEY];
+	uint8_t key[INPUTKEY];
 	struct opa_slot *s;
 	struct fail why = { 0 };
 
 	if (o->trial)
 		opa_settle(o, o->trial, now_ms);
-	s = opa_key(input, key) ? opa_slot(o, key, now_ms) : NULL;
+	s = inputkey(input, key) ? opa_slot(o, key, now_ms) : NULL;
 	if (s && s->errand)
 		return false;
 	if (s && now_ms < s->until) {

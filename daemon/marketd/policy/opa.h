@@ -13,11 +13,20 @@
 
 enum { OPA_WAIT_MS = 1500 }; /* for who waits for an answer */
 
+struct opa_settings {
+	const char *where;      /* "http://HOST:PORT", with a path if it is not OPA_PATH, or "unix:PATH"; NULL: none */
+	const char *token_file; /* what it wants as a bearer, and shows at our door; NULL: nothing */
+	const char *bundle;     /* a folder of rules that it fetches from us; NULL: none */
+	const char *decisions;  /* where opadoor.c keeps what it says that it decided */
+};
+
 struct opa;
 struct outward;
 
-/* where: "http://HOST:PORT", with a path if it is not OPA_PATH, or "unix:PATH". 0, -EINVAL or -ENOMEM. */
-int opa_new(struct opa **out, const char *where, struct outward *outward, const struct log *log, struct fail *f);
+/* set must outlive it. 0, -EINVAL, -ENOMEM or -errno of the file. */
+int opa_new(struct opa **out, const struct opa_settings *set, struct outward *outward, const struct log *log,
+	struct fail *f);
+int opa_reload(struct opa *o, struct fail *f); /* the token; the old one stays where that fails */
 void opa_free(struct opa *o); /* before its outward */
 
 /*

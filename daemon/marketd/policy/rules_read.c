@@ -186,7 +186,9 @@ static int outcome_set(struct rules_reader *r, struct decision *d, const struct 
 
 static int outcome_limits(struct rules_reader *r, struct decision *d, const struct conf *limits)
 {
-	static const char *const keys[] = { "nodes", "hours", "price", NULL };
+#define GATE_X(name, word) word,
+	static const char *const keys[] = { "nodes", "hours", "price", GATES(GATE_X) NULL };
+#undef GATE_X
 	int rc;
 
 	if (limits->type != CONF_MAP || limits->count == 0)

@@ -117,7 +117,7 @@ static int asking_send(struct relay *x, struct backend *b, struct fail *f)
 
 	if (rc)
 		return rc;
-	snprintf(url, sizeof url, "%s%s", b->file->url, asking_path(x));
+	snprintf(url, sizeof url, "%s%s", b->url, asking_path(x));
 	snprintf(key, sizeof key, "Authorization: Bearer %s", b->file->key);
 	snprintf(account, sizeof account, "X-Nanopod-Account: %s", x->who.account);
 	snprintf(id, sizeof id, "X-Request-Id: %s", x->id);
@@ -199,16 +199,30 @@ static bool asking_read(struct relay *x)
 	return true;
 }
 
+/* The policy's limits, which count this request if they let it through. */
+static bool asking_passes(struct relay *x)
+{
+	int64_t limit = 0, retry = 0;
+	const char *what = budgets_gate(&x->proxy->budgets, x->who.account, &x->who.limits, time(NULL), &limit, &retry);
+
+	if (!what) {
+		underway_promise(x, x->tokens.asked);
+		return true;
+	}
+	refusal_set(&x->refusal, 429, "rate_limit_error", "rate_limit_exceeded",
+		"the market's policy '%s' allows this account %lld %s", x->who.plan, (long long)limit, what);
+	snprintf(x->refusal.retry, sizeof x->refusal.retry, "%lld", (long long)retry);
+	return false;
+}
+
 static bool asking_affords(struct relay *x)
 {
 	int64_t retry = 0;
 	const struct proxyfile_budget *b = budgets_over(&x->proxy->budgets, x->who.account, x->who.name, x->who.token,
 		time(NULL), &retry);
 
-	if (!b) {
-		underway_promise(x, x->tokens.asked);
-		return true;
-	}
+	if (!b)
+		return asking_passes(x);
 	if (!retry) {
 		refusal_busy(&x->refusal, "requests under way may use up the budget of this %s",
 			*b->token ? "key" : "account");

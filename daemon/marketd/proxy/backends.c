@@ -13,6 +13,26 @@
 
 enum { CHECK_MS = 5000, CHECK_DOWN_MS = 1000, CHECK_TIMEOUT_MS = 3000, CHECK_BYTES = 256 << 10, CHECK_URL = 600 };
 
+/* With places for nodes that come, as long as a relay's bits can name them. */
+static int backends_of(struct proxy *p, struct model *m)
+{
+	m->count = m->file->count;
+	for (size_t k = 0; k < m->file->count; k++)
+		if (*m->file->backends[k].reservation)
+			m->count = PROXY_MODEL_BACKENDS;
+	m->backends = calloc(m->count, sizeof *m->backends);
+	for (size_t k = 0; m->backends && k < m->count; k++) {
+		const struct proxyfile_backend *row = k < m->file->count ? &m->file->backends[k] : NULL;
+
+		m->backends[k] = (struct backend){ .kind = PROXY_CHECK, .proxy = p, .up = true };
+		if (!row || *row->reservation)
+			continue;
+		m->backends[k].file = row;
+		memcpy(m->backends[k].url, row->url, sizeof row->url);
+	}
+	return m->backends ? 0 : -ENOMEM;
+}
+
 int backends_new(struct proxy *p, struct served *s)
 {
 	s->models = calloc(s->file.model_count, sizeof *s->models);
@@ -20,11 +40,8 @@ int backends_new(struct proxy *p, struct served *s)
 		struct model *m = &s->models[i];
 
 		m->file = &s->file.models[i];
-		m->backends = calloc(m->file->count, sizeof *m->backends);
-		if (!m->backends)
+		if (backends_of(p, m) != 0)
 			return -ENOMEM;
-		for (size_t k = 0; k < m->file->count; k++)
-			m->backends[k] = (struct backend){ PROXY_CHECK, p, &m->file->backends[k], true, 0, NULL, 0 };
 	}
 	return s->models ? 0 : -ENOMEM;
 }
@@ -34,7 +51,7 @@ void backends_free(struct served *s)
 	for (size_t i = 0; s->models && i < s->file.model_count; i++) {
 		struct model *m = &s->models[i];
 
-		for (size_t k = 0; m->backends && k < m->file->count; k++)
+		for (size_t k = 0; m->backends && k < m->count; k++)
 			errand_free(m->backends[k].check);
 		free(m->backends);
 	}
@@ -61,16 +78,73 @@ static bool backend_before(const struct backend *a, const struct backend *b)
 struct backend *backends_pick(struct model *m, uint64_t tried)
 {
 	struct backend *best = NULL;
-	size_t first = m->turn++ % m->file->count; /* equals take turns */
+	size_t first = m->turn++ % m->count; /* equals take turns */
 
-	for (size_t i = 0; i < m->file->count; i++) {
-		size_t at = (first + i) % m->file->count;
+	for (size_t i = 0; i < m->count; i++) {
+		size_t at = (first + i) % m->count;
 		struct backend *b = &m->backends[at];
 
-		if (!(tried >> at & 1) && backend_before(b, best))
+		if (!(tried >> at & 1) && b->file && !b->gone && backend_before(b, best))
 			best = b;
 	}
 	return best;
+}
+
+/* ---- Nodes that come and go ---------------------------------------------------------------- */
+
+static void backend_leave(struct backend *b)
+{
+	log_at(b->proxy->log, LOG_INFO, "backend '%s' has left reservation '%s'", b->url, b->file->reservation);
+	errand_free(b->check);
+	b->check = NULL;
+	b->gone = true;
+}
+
+static bool backend_come(struct model *m, const struct proxyfile_backend *row, const char *url)
+{
+	struct backend *place = NULL;
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct backend *b = &m->backends[i];
+
+		if (b->file == row && strcmp(b->url, url) == 0 && !b->gone)
+			return true;
+		if (!place && (!b->file || (b->gone && !b->active)))
+			place = b;
+	}
+	if (!place)
+		return false;
+	*place = (struct backend){ .kind = PROXY_CHECK, .proxy = place->proxy, .file = row, .up = true };
+	memcpy(place->url, url, strlen(url) + 1);
+	log_at(place->proxy->log, LOG_INFO, "backend '%s' is in reservation '%s'", url, row->reservation);
+	return true;
+}
+
+static void backend_url(const struct proxyfile_backend *row, const char *host, char out[GATEWAY_TEXT + 32])
+{
+	snprintf(out, GATEWAY_TEXT + 32, "http://%s:%ld", host, row->port);
+}
+
+bool backends_replace(struct model *m, const struct proxyfile_backend *row, const struct reserved *nodes)
+{
+	char url[GATEWAY_TEXT + 32];
+	bool all = true;
+
+	for (size_t i = 0; i < m->count; i++) {
+		bool stays = m->backends[i].file != row || m->backends[i].gone;
+
+		for (size_t k = 0; !stays && k < nodes->count; k++) {
+			backend_url(row, nodes->hosts[k], url);
+			stays = strcmp(m->backends[i].url, url) == 0;
+		}
+		if (!stays)
+			backend_leave(&m->backends[i]);
+	}
+	for (size_t k = 0; k < nodes->count; k++) {
+		backend_url(row, nodes->hosts[k], url);
+		all = backend_come(m, row, url) && all;
+	}
+	return all;
 }
 
 /* ---- Checks ------------------------------------------------------------------------------- */
@@ -88,7 +162,7 @@ static void backend_check(struct backend *b)
 		.owner = b };
 	struct fail f = { 0 };
 
-	snprintf(url, sizeof url, "%s%s", b->file->url, b->proxy->served->file.health);
+	snprintf(url, sizeof url, "%s%s", b->url, b->proxy->served->file.health);
 	snprintf(key, sizeof key, "Authorization: Bearer %s", b->file->key);
 	headers[0] = *b->file->key ? key : NULL;
 	b->check_due = INT64_MAX;
@@ -102,7 +176,7 @@ static void backend_check(struct backend *b)
 static void backend_set(struct backend *b, bool up, const char *why)
 {
 	if (b->up != up)
-		log_at(b->proxy->log, up ? LOG_INFO : LOG_WARN, "backend '%s' %s%s", b->file->url,
+		log_at(b->proxy->log, up ? LOG_INFO : LOG_WARN, "backend '%s' %s%s", b->url,
 			up ? "answers again" : "does not answer: ", up ? "" : why);
 	b->up = up;
 	if (!b->check)
@@ -132,8 +206,10 @@ void backends_failed(struct backend *b)
 void backends_turn(struct proxy *p)
 {
 	for (size_t i = 0; i < p->served->file.model_count; i++)
-		for (size_t k = 0; k < p->served->models[i].file->count; k++)
-			if (!p->served->models[i].backends[k].check &&
-				p->served->models[i].backends[k].check_due <= p->now_ms)
-				backend_check(&p->served->models[i].backends[k]);
+		for (size_t k = 0; k < p->served->models[i].count; k++) {
+			struct backend *b = &p->served->models[i].backends[k];
+
+			if (b->file && !b->gone && !b->check && b->check_due <= p->now_ms)
+				backend_check(b);
+		}
 }

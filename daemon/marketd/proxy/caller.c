@@ -94,6 +94,14 @@ static bool caller_text(const json_t *o, const char *name, char out[WHO_TEXT])
 	return text && *text && strlen(text) < WHO_TEXT;
 }
 
+static struct gate_limits caller_limits(const json_t *o)
+{
+	return (struct gate_limits){ .requests_minute = json_integer_value(json_object_get(o, "requests_minute")),
+		.requests_day = json_integer_value(json_object_get(o, "requests_day")),
+		.tokens_minute = json_integer_value(json_object_get(o, "tokens_minute")),
+		.tokens_day = json_integer_value(json_object_get(o, "tokens_day")) };
+}
+
 static bool caller_who(const struct errand_answer *a, struct who *w)
 {
 	json_t *o = json_loadb(buf_text(&a->body), a->body.len, JSON_REJECT_DUPLICATES, NULL);
@@ -102,6 +110,7 @@ static bool caller_who(const struct errand_answer *a, struct who *w)
 
 	caller_text(o, "account_name", w->name);
 	caller_text(o, "token_id", w->token);
+	w->limits = caller_limits(json_object_get(o, "limits"));
 	json_decref(o);
 	return whole;
 }
@@ -180,10 +189,11 @@ void caller_take(struct caller *c)
 
 /* ---- Asking ------------------------------------------------------------------------------------ */
 
-static int caller_ask(struct caller *c, const char *authorization, const char *path)
+/* For x, whose address the market counts where it trusts this gateway. */
+static int caller_ask(struct caller *c, const struct relay *x, const char *authorization, const char *path)
 {
-	char token[AUTHZ_HEADER], where[AUTHZ_URL], url[AUTHZ_URL];
-	const char *headers[] = { token, where, "X-Original-Method: POST", NULL };
+	char token[AUTHZ_HEADER], where[AUTHZ_URL], url[AUTHZ_URL], from[RELAY_FROM];
+	const char *headers[] = { token, where, "X-Original-Method: POST", from, NULL };
 	struct errand_call call = { .method = "GET",
 		.url = url,
 		.headers = headers,
@@ -195,9 +205,10 @@ static int caller_ask(struct caller *c, const char *authorization, const char *p
 	struct fail f = { 0 };
 	int rc;
 
+	relay_from(x, from);
 	snprintf(token, sizeof token, "Authorization: %s", authorization);
 	snprintf(where, sizeof where, "X-Original-URI: %s", path);
-	snprintf(url, sizeof url, "%s/np/v1/authz", c->proxy->served->file.market);
+	snprintf(url, sizeof url, "%s/np/v1/authz?count=false", c->proxy->served->file.market);
 	rc = errand_new(c->proxy->outward, &call, &c->errand, &f);
 	if (rc)
 		c->errand = NULL;
@@ -217,7 +228,8 @@ enum caller_state caller_find(struct relay *x, const char *authorization, const 
 	}
 	c = table_get(&p->callers_by_key, key);
 	c = c ? c : caller_new(p, key);
-	if (c && !c->errand && c->fresh <= p->now_ms && caller_ask(c, authorization, path) != 0 && c->good <= p->now_ms)
+	if (c && !c->errand && c->fresh <= p->now_ms && caller_ask(c, x, authorization, path) != 0 &&
+		c->good <= p->now_ms)
 		c = NULL;
 	if (!c) {
 		refusal_set(&x->refusal, 503, "server_error", "overloaded", "the gateway is overloaded; try again");

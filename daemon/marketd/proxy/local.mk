@@ -5,6 +5,7 @@ libproxy_la_SOURCES = \
 	daemon/marketd/proxy/backends.c \
 	daemon/marketd/proxy/caller.c \
 	daemon/marketd/proxy/counting.c \
+	daemon/marketd/proxy/following.c \
 	daemon/marketd/proxy/parked.c \
 	daemon/marketd/proxy/proxy_own.h \
 	daemon/marketd/proxy/proxyfile.c \

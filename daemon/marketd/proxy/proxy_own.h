@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "marketd/gateway/reserved.h"
 #include "marketd/outward/outward.h"
 #include "marketd/proxy/tokenbudget.h"
 #include "marketd/proxy/proxyfile.h"
@@ -33,16 +34,18 @@ enum {
 	ERRANDS_SPARE = 256, /* for the market and for checks, however many requests are under way */
 	TRIES_MAX = 3,
 	RELAY_ID = 48,
+	RELAY_FROM = 1024,
 	REFUSAL_TEXT = 400,
 	RETRY_TEXT = 32,
 };
 
 /* The first member of whatever has an errand. */
-enum proxy_kind { PROXY_RELAY, PROXY_CALLER, PROXY_CHECK };
+enum proxy_kind { PROXY_RELAY, PROXY_CALLER, PROXY_CHECK, PROXY_FOLLOW };
 
 /* As the market says. */
 struct who {
 	char account[WHO_TEXT], name[WHO_TEXT], token[WHO_TEXT], plan[WHO_TEXT], rate[WHO_TEXT];
+	struct gate_limits limits;
 };
 
 /* Why a request gets no answer: status, and OpenAI's words for it. */
@@ -71,8 +74,9 @@ struct caller {
 struct backend {
 	enum proxy_kind kind;
 	struct proxy *proxy;
-	const struct proxyfile_backend *file;
-	bool up;
+	const struct proxyfile_backend *file; /* NULL: this place is free */
+	char url[GATEWAY_TEXT + 32];
+	bool up, gone; /* gone: its node has left the reservation; requests under way end */
 	int active;
 	struct errand *check;
 	int64_t check_due;
@@ -80,8 +84,19 @@ struct backend {
 
 struct model {
 	const struct proxyfile_model *file;
-	struct backend *backends; /* file->count of them */
+	struct backend *backends; /* places for them, which stay where they are */
+	size_t count;
 	size_t turn;
+};
+
+/* A reservation whose nodes are backends. */
+struct follow {
+	enum proxy_kind kind;
+	struct proxy *proxy;
+	struct reserved nodes;
+	struct errand *errand;
+	int64_t due;
+	bool failed, full; /* said so */
 };
 
 /* The file as it was read, until no request that came under it is left. */
@@ -89,6 +104,8 @@ struct served {
 	struct list link; /* in proxy->olds, where a newer one is served */
 	struct proxyfile file;
 	struct model *models; /* file.model_count of them */
+	struct follow *follows;
+	size_t follow_count;
 	size_t relays;
 };
 
@@ -191,6 +208,15 @@ void backends_turn(struct proxy *p);                            /* asks those wh
 void backends_take(struct backend *b);                          /* its check has ended */
 void backends_failed(struct backend *b);                        /* until the next check it is asked last */
 
+/* Of this row of the file: those at other hosts are gone, new ones come. false: there is no place for all. */
+bool backends_replace(struct model *m, const struct proxyfile_backend *row, const struct reserved *nodes);
+
+/* following.c */
+int follows_new(struct proxy *p, struct served *s, const struct served *was); /* with what `was` knew; 0 or -ENOMEM */
+void follows_free(struct served *s);
+void follows_turn(struct proxy *p); /* asks the market where it is due */
+void follows_take(struct follow *w);
+
 /* caller.c */
 enum caller_state caller_find(struct relay *x, const char *authorization, const char *path);
 void caller_take(struct caller *c);
@@ -215,6 +241,7 @@ char *refusal_json(const struct refusal *r); /* malloc'd; NULL: out of memory */
 /* parked.c */
 void relay_park(struct relay *x); /* until relay_wake() */
 void relay_wake(struct relay *x);
+void relay_from(const struct relay *x, char out[RELAY_FROM]); /* a header: its client, as proxies say it */
 
 /* relay.c */
 struct MHD_Daemon *relay_listen(struct proxy *p, int fd, bool loopback, const char *cert, const char *key);

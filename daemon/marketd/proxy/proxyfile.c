@@ -60,7 +60,8 @@ static int proxyfile_list(const struct gateway_reader *r, const struct conf *map
 static int proxyfile_read_backend(const struct gateway_reader *r, const struct conf *from, const char *model,
 	struct proxyfile_backend *b)
 {
-	static const char *const keys[] = { "address", "weight", "priority", "model", "key-file", NULL };
+	static const char *const keys[] = { "address", "reservation", "port", "weight", "priority", "model", "key-file",
+		NULL };
 	bool map = from->type == CONF_MAP;
 	const struct conf *address = map ? conf_get(from, "address") : from;
 	const char *text = address && address->type == CONF_TEXT ? address->text : "";
@@ -72,17 +73,26 @@ static int proxyfile_read_backend(const struct gateway_reader *r, const struct c
 	snprintf(b->model, sizeof b->model, "%s", model);
 	if (rc)
 		return rc;
-	if (!gateway_address(where))
+	if (map && conf_get(from, "reservation")) {
+		rc = gateway_read_reservation(r, from, b->reservation, &b->port);
+		if (rc == 0 && address)
+			rc = conf_fail(r->file, address, r->f, "give 'address' or 'reservation', not both");
+		if (rc)
+			return rc;
+	} else if (!gateway_address(where)) {
 		return conf_fail(r->file, address ? address : from, r->f,
-			"a backend is HOST:PORT, https://HOST:PORT or {address: HOST:PORT, weight: 2}");
-	snprintf(b->url, sizeof b->url, "%s://%s", tls ? "https" : "http", where);
+			"a backend is HOST:PORT, https://HOST:PORT, {address: HOST:PORT, weight: 2} or {reservation: "
+			"NAME, port: 8000}");
+	} else {
+		snprintf(b->url, sizeof b->url, "%s://%s", tls ? "https" : "http", where);
+	}
 	if (!map)
 		return 0;
 	rc = proxyfile_number(r, from, "weight", 1, 100, &b->weight);
 	rc = rc ? rc : proxyfile_number(r, from, "priority", 0, 100, &b->priority);
 	rc = rc ? rc
 		: gateway_text(r, from, "model", proxyfile_name, "the backend's name of the model", true, b->model);
-	return rc ? rc : gateway_read_key(r, from, b->key);
+	return rc ? rc : gateway_read_key(r, from, "key-file", b->key);
 }
 
 static int proxyfile_read_aliases(const struct gateway_reader *r, const struct conf *from, struct proxyfile_model *m)
@@ -115,7 +125,7 @@ static int proxyfile_read_model(const struct gateway_reader *r, const struct con
 		: gateway_text(r, from, "name", proxyfile_name, "a name of letters, digits and " PROXY_MODEL_SIGNS,
 			  false, m->name);
 	rc = rc ? rc : proxyfile_read_aliases(r, from, m);
-	rc = rc ? rc : gateway_read_key(r, from, key);
+	rc = rc ? rc : gateway_read_key(r, from, "key-file", key);
 	rc = rc ? rc
 		: proxyfile_list(r, from, "backends", PROXY_MODEL_BACKENDS, sizeof *m->backends, &list,
 			  (void **)&m->backends);
@@ -165,10 +175,19 @@ static int proxyfile_read_budget(const struct gateway_reader *r, const struct co
 	return rc;
 }
 
+static bool proxyfile_follows(const struct proxyfile *p)
+{
+	for (size_t i = 0; i < p->model_count; i++)
+		for (size_t k = 0; k < p->models[i].count; k++)
+			if (*p->models[i].backends[k].reservation)
+				return true;
+	return false;
+}
+
 static int proxyfile_read_root(const struct gateway_reader *r, struct proxyfile *p)
 {
-	static const char *const keys[] = { "market", "market-ca", "listen", "tls-cert", "tls-key", "spool",
-		"spool-size", "health", "timeout", "models", "budgets", NULL };
+	static const char *const keys[] = { "market", "market-ca", "token-file", "listen", "tls-cert", "tls-key",
+		"spool", "spool-size", "health", "timeout", "models", "budgets", NULL };
 	const struct conf *root = &r->file->root, *list = NULL;
 	char address[GATEWAY_TEXT];
 	bool tls;
@@ -190,6 +209,7 @@ static int proxyfile_read_root(const struct gateway_reader *r, struct proxyfile 
 	if (rc == 0 && !*p->cert != !*p->cert_key)
 		return conf_fail(r->file, root, r->f, "give both 'tls-cert' and 'tls-key'");
 	rc = rc ? rc : proxyfile_read_models(r, root, p);
+	rc = rc ? rc : gateway_read_token(r, proxyfile_follows(p), p->token);
 	if (rc || !conf_get(root, "budgets"))
 		return rc;
 	rc = proxyfile_list(r, root, "budgets", PROXY_BUDGETS, sizeof *p->budgets, &list, (void **)&p->budgets);
@@ -228,6 +248,7 @@ void proxyfile_release(struct proxyfile *p)
 	}
 	free(p->models);
 	free(p->budgets);
+	explicit_bzero(p->token, sizeof p->token);
 	*p = (struct proxyfile){ 0 };
 }
 

@@ -13,7 +13,9 @@
 enum { PROXY_MODELS = 256, PROXY_MODEL_BACKENDS = 64, PROXY_ALIASES = 16, PROXY_BUDGETS = 10000 };
 
 struct proxyfile_backend {
-	char url[GATEWAY_TEXT + 16]; /* http://HOST:PORT */
+	char url[GATEWAY_TEXT + 16]; /* http://HOST:PORT; "": of the nodes of this reservation, at this port */
+	char reservation[GATEWAY_TEXT];
+	long port;
 	char model[GATEWAY_TEXT];    /* what it calls the model */
 	char key[GATEWAY_TEXT];      /* "": it wants none */
 	long weight, priority;
@@ -34,6 +36,7 @@ struct proxyfile_budget {
 
 struct proxyfile {
 	char market[GATEWAY_TEXT + 16], market_ca[GATEWAY_TEXT]; /* http://HOST:PORT */
+	char token[GATEWAY_TEXT]; /* of the account whose reservations these are; "": none is */
 	char listen[GATEWAY_TEXT], cert[GATEWAY_TEXT], cert_key[GATEWAY_TEXT], spool[GATEWAY_TEXT];
 	char health[GATEWAY_TEXT];
 	long spool_size; /* MiB that make the spool full */

@@ -83,6 +83,7 @@ static void served_free(struct served *s)
 {
 	if (!s)
 		return;
+	follows_free(s);
 	backends_free(s);
 	proxyfile_release(&s->file);
 	free(s);
@@ -112,7 +113,7 @@ static void proxy_read_again(struct proxy *p)
 
 	if (rc == 0 && (strcmp(s->file.listen, was->listen) != 0 || strcmp(s->file.spool, was->spool) != 0))
 		rc = fail_set(&f, -EINVAL, "'listen' and 'spool' stay until a restart");
-	if (rc == 0 && backends_new(p, s) != 0)
+	if (rc == 0 && (backends_new(p, s) != 0 || follows_new(p, s, p->served) != 0))
 		rc = fail_set(&f, -ENOMEM, "out of memory");
 	if (rc) {
 		log_at(p->log, LOG_ERROR, "keeping the old file: %s", f.text);
@@ -156,6 +157,7 @@ static int proxy_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 	rc = loop_new(&p->loop);
 	rc = rc ? rc : outward_new_wide(&p->outward, p->loop, RELAYS_MAX + ERRANDS_SPARE, BODY_MAX);
 	rc = rc ? rc : backends_new(p, p->served);
+	rc = rc ? rc : follows_new(p, p->served, NULL);
 	if (rc)
 		return fail_set(f, rc, "out of memory");
 	rc = counting_open(p, f);
@@ -198,6 +200,9 @@ static void proxy_take_news(struct proxy *p)
 			break;
 		case PROXY_CALLER:
 			caller_take((struct caller *)(void *)owner);
+			break;
+		case PROXY_FOLLOW:
+			follows_take((struct follow *)(void *)owner);
 			break;
 		default:
 			backends_take((struct backend *)(void *)owner);
@@ -257,6 +262,7 @@ static void proxy_turn(struct proxy *p)
 	if (p->now_ms >= p->next_sweep) {
 		p->next_sweep = p->now_ms + PROXY_SWEEP_MS;
 		relay_sweep(p);
+		follows_turn(p);
 		backends_turn(p);
 		proxy_forget_olds(p, false);
 	}

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAY_SECONDS = 86400, BUDGET_KEY = GATEWAY_TEXT + 2 };
+enum { MINUTE_SECONDS = 60, DAY_SECONDS = 86400, BUDGET_KEY = GATEWAY_TEXT + 2 };
 
 struct budget_used {
 	int64_t day, today, total; /* day: since 1970 */
 	int64_t promised;          /* to requests under way */
+	int64_t minute, in_minute; /* minute: since 1970; tokens in it */
+	int64_t asked_minute, asked_in_minute, asked_day, asked_today; /* the same of requests */
 };
 
 void budgets_init(struct budgets *b, const struct proxyfile *file)
@@ -53,6 +55,15 @@ static struct budget_used *budget_made(struct budgets *b, char kind, const char 
 	return NULL;
 }
 
+/* What is counted in the newest window alone. */
+static void budget_window(int64_t *window, int64_t *count, int64_t now, int64_t more)
+{
+	if (*window != now)
+		*count = 0;
+	*window = now;
+	*count += more;
+}
+
 static int budget_count(struct budgets *b, char kind, const char *id, int64_t day, int64_t tokens)
 {
 	struct budget_used *u = budget_made(b, kind, id);
@@ -72,7 +83,10 @@ static int budget_count(struct budgets *b, char kind, const char *id, int64_t da
 int budgets_add(struct budgets *b, const char *account, const char *token, int64_t at, int64_t tokens)
 {
 	int rc = budget_count(b, 'a', account, at / DAY_SECONDS, tokens);
+	struct budget_used *u = rc ? NULL : budget_find(b, 'a', account);
 
+	if (u && at / MINUTE_SECONDS >= u->minute)
+		budget_window(&u->minute, &u->in_minute, at / MINUTE_SECONDS, tokens);
 	return rc || !*token ? rc : budget_count(b, 't', token, at / DAY_SECONDS, tokens);
 }
 
@@ -165,6 +179,37 @@ const struct proxyfile_budget *budgets_over(const struct budgets *b, const char 
 
 		if (!*row->account && !*row->token && budget_over(row, of_account, now, retry))
 			return row;
+	}
+	return NULL;
+}
+
+const char *budgets_gate(struct budgets *b, const char *account, const struct gate_limits *l, int64_t now,
+	int64_t *limit, int64_t *retry)
+{
+	struct budget_used *u = budget_made(b, 'a', account);
+	int64_t day = now / DAY_SECONDS, minute = now / MINUTE_SECONDS;
+	const struct {
+		const char *what;
+		int64_t limit, used, promised, seconds;
+	} rows[] = {
+		{ "tokens a day", l->tokens_day, u && u->day == day ? u->today : 0, u ? u->promised : 0, DAY_SECONDS },
+		{ "requests a day", l->requests_day, u && u->asked_day == day ? u->asked_today : 0, 0, DAY_SECONDS },
+		{ "tokens a minute", l->tokens_minute, u && u->minute == minute ? u->in_minute : 0, u ? u->promised : 0,
+			MINUTE_SECONDS },
+		{ "requests a minute", l->requests_minute, u && u->asked_minute == minute ? u->asked_in_minute : 0, 0,
+			MINUTE_SECONDS },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		if (!rows[i].limit || rows[i].used + rows[i].promised < rows[i].limit)
+			continue;
+		*limit = rows[i].limit;
+		*retry = rows[i].used >= rows[i].limit ? rows[i].seconds - now % rows[i].seconds : 1;
+		return rows[i].what;
+	}
+	if (u) {
+		budget_window(&u->asked_minute, &u->asked_in_minute, minute, 1);
+		budget_window(&u->asked_day, &u->asked_today, day, 1);
 	}
 	return NULL;
 }

@@ -8,6 +8,11 @@
 #include "base/table.h"
 #include "marketd/proxy/proxyfile.h"
 
+/* What the policy lets an account do here; 0: not limited. */
+struct gate_limits {
+	int64_t requests_minute, requests_day, tokens_minute, tokens_day;
+};
+
 struct budgets {
 	const struct proxyfile *file;
 	struct table used; /* "a" or "t" and the id: struct budget_used */
@@ -32,5 +37,12 @@ void budgets_promise(struct budgets *b, const char *account, const char *token, 
  */
 const struct proxyfile_budget *budgets_over(const struct budgets *b, const char *account, const char *name,
 	const char *token, int64_t now, int64_t *retry);
+
+/*
+ * Counts a request of the account within the policy's limits: NULL. Else which one is reached ("requests a minute"),
+ * its number, and in how many seconds there may be room again. Requests of before a start do not count.
+ */
+const char *budgets_gate(struct budgets *b, const char *account, const struct gate_limits *l, int64_t now,
+	int64_t *limit, int64_t *retry);
 
 #endif

@@ -250,7 +250,15 @@ static void walk_policy(struct walk *w, struct event *ev)
 	journal_s32(w, &ev->u.policy.release_bps);
 	journal_s32(w, &ev->u.policy.settle_minutes);
 	journal_s32(w, &ev->u.policy.notice_minutes);
-	late_s32(w, &ev->u.policy.drain_notice_minutes);
+	if (!journal_late(w, ev->u.policy.drain_notice_minutes || ev->u.policy.volume_grace_minutes))
+		return;
+	journal_s32(w, &ev->u.policy.drain_notice_minutes);
+	if (!journal_late(w, ev->u.policy.volume_grace_minutes != 0)) {
+		late_is(w, ev->u.policy.drain_notice_minutes != 0);
+		return;
+	}
+	journal_s32(w, &ev->u.policy.volume_grace_minutes);
+	late_is(w, ev->u.policy.volume_grace_minutes != 0);
 }
 
 static void walk_token(struct walk *w, struct event *ev)
@@ -279,6 +287,26 @@ static void walk_payment(struct walk *w, struct event *ev)
 {
 	journal_s64(w, &ev->u.payment.step);
 	journal_s64(w, &ev->u.payment.micros);
+}
+
+static void walk_volume(struct walk *w, struct event *ev)
+{
+	journal_s32(w, &ev->u.volume.gib);
+	journal_s64(w, &ev->u.volume.price);
+}
+
+static void walk_payout(struct walk *w, struct event *ev)
+{
+	journal_s32(w, &ev->u.payout.state);
+	journal_s32(w, &ev->u.payout.hold);
+	journal_s64(w, &ev->u.payout.micros);
+}
+
+static void walk_dunning(struct walk *w, struct event *ev)
+{
+	journal_s32(w, &ev->u.dunning.step);
+	journal_s64(w, &ev->u.dunning.minutes);
+	journal_s64(w, &ev->u.dunning.after);
 }
 
 static void walk_sku(struct walk *w, struct event *ev)
@@ -384,10 +412,23 @@ static void walk_grant(struct walk *w, struct event *ev)
 	journal_s64(w, &ev->u.grant.until);
 }
 
+static void walk_plan(struct walk *w, struct event *ev)
+{
+	journal_u64(w, &ev->u.plan.sku);
+	journal_s64(w, &ev->u.plan.fee);
+	journal_s64(w, &ev->u.plan.included);
+	journal_s64(w, &ev->u.plan.rates);
+	journal_s32(w, &ev->u.plan.state);
+}
+
 /* Kinds that came later, and have fields of their own. */
 static void walk_later(struct walk *w, struct event *ev)
 {
-	if (ev->kind == EVENT_HOST_DRAIN)
+	if (ev->kind == EVENT_SKU)
+		walk_sku(w, ev);
+	else if (ev->kind == EVENT_RULES)
+		journal_s32(w, &ev->u.rules.edition);
+	else if (ev->kind == EVENT_HOST_DRAIN)
 		walk_host_drain(w, ev);
 	else if (ev->kind == EVENT_HOST_VERIFIED)
 		walk_verified(w, ev);
@@ -397,8 +438,18 @@ static void walk_later(struct walk *w, struct event *ev)
 		walk_grant(w, ev);
 	else if (ev->kind == EVENT_PAYMENT)
 		walk_payment(w, ev);
+	else if (ev->kind == EVENT_VOLUME || ev->kind == EVENT_VOLUME_OFFER || ev->kind == EVENT_VOLUME_CHANGE)
+		walk_volume(w, ev);
+	else if (ev->kind == EVENT_PAYOUT)
+		walk_payout(w, ev);
+	else if (ev->kind == EVENT_DUNNING)
+		walk_dunning(w, ev);
 	else if (ev->kind == EVENT_CAP)
 		journal_s64(w, &ev->u.cap.micros);
+	else if (ev->kind == EVENT_CANCEL || ev->kind == EVENT_ORDER_PRICE || ev->kind == EVENT_HOST_FLOOR)
+		walk_number(w, ev);
+	else if (ev->kind == EVENT_PLAN)
+		walk_plan(w, ev);
 	else
 		walk_person(w, ev);
 }
@@ -412,9 +463,8 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_ACCOUNT: walk_account(w, ev); break;
 	case EVENT_ACCOUNT_STATE: walk_account_state(w, ev); break;
 	case EVENT_CREDIT: journal_s64(w, &ev->u.credit.micros); break;
-	case EVENT_TOKEN: walk_token(w, ev); break;
-	case EVENT_SKU:
-		walk_sku(w, ev);
+	case EVENT_TOKEN:
+		walk_token(w, ev);
 		break;
 	case EVENT_HOST: walk_host(w, ev); break;
 	case EVENT_HOST_STATE: walk_host_state(w, ev); break;
@@ -428,9 +478,8 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_PROCUREMENT_CHANGE: walk_procurement_change(w, ev); break;
 	case EVENT_AGENT: journal_text(w, &ev->u.agent.machine, NAME_BYTES); break;
 	case EVENT_AGENT_SESSION: walk_agent_session(w, ev); break;
+	case EVENT_SKU:
 	case EVENT_RULES:
-		journal_s32(w, &ev->u.rules.edition);
-		break;
 	case EVENT_HOST_DRAIN:
 	case EVENT_HOST_VERIFIED:
 	case EVENT_ANNOUNCE:
@@ -440,12 +489,16 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_INVITATION:
 	case EVENT_PAYMENT:
 	case EVENT_CAP:
-		walk_later(w, ev);
-		break;
+	case EVENT_VOLUME_OFFER:
+	case EVENT_VOLUME:
+	case EVENT_VOLUME_CHANGE:
+	case EVENT_PLAN:
+	case EVENT_PAYOUT:
+	case EVENT_DUNNING:
 	case EVENT_CANCEL:
 	case EVENT_ORDER_PRICE:
 	case EVENT_HOST_FLOOR:
-		walk_number(w, ev);
+		walk_later(w, ev);
 		break;
 	case EVENT_AGENT_INVENTORY:
 	case EVENT_AGENT_RETIRE:
@@ -458,9 +511,11 @@ static void walk_kind(struct walk *w, struct event *ev)
 	case EVENT_PROCUREMENT_DELETE:
 	case EVENT_ANNOUNCE_END:
 	case EVENT_GRANT_END:
+	case EVENT_SUBSCRIPTION:
 	case EVENT_ACCOUNT_FACTS:
 	case EVENT_PERSON_REMOVE:
 	case EVENT_INVITATION_END:
+	case EVENT_VOLUME_GONE:
 		break; /* the subject is all it has */
 	case EVENT_NONE:
 	case EVENT_KINDS: w->rc = -EINVAL; break;

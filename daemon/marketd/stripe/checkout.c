@@ -12,21 +12,16 @@
 #include "base/secret.h"
 #include "base/str.h"
 #include "marketd/outward/outward.h"
+#include "marketd/stripe/stripe_own.h"
 #include "marketd/stripe/webhook.h"
 
 #define CHECKOUT_PATH "/v1/checkout/sessions"
 #define CHECKOUT_VERSION "2024-11-20.acacia" /* of Stripe's API, the first that knows adaptive_pricing */
 
-enum {
-	CHECKOUT_SLOTS = 16,
-	CHECKOUT_ACCOUNT_SLOTS = 4,
-	SECRET_FILE_MAX = 4096,
-	CHECKOUT_FORM_MAX = 16 * 1024,
-	CHECKOUT_ANSWER_MAX = 256 * 1024
-};
+enum { CHECKOUT_SLOTS = 16, CHECKOUT_ACCOUNT_SLOTS = 4, SECRET_FILE_MAX = 4096, CHECKOUT_ANSWER_MAX = 256 * 1024 };
 
 struct checkout_slot {
-	char key[CHECKOUT_KEY + 1], account[CHECKOUT_ACCOUNT];
+	char key[STRIPE_KEY + 1], account[CHECKOUT_ACCOUNT];
 	struct errand *errand; /* NULL: the slot is free */
 };
 
@@ -167,7 +162,7 @@ const char *const *stripe_secrets(const struct stripe *s, size_t *count)
 
 /* ---- Asking ----------------------------------------------------------------------------- */
 
-static int checkout_escape(struct buf *b, const char *text)
+static int stripe_escape(struct buf *b, const char *text)
 {
 	int rc = 0;
 
@@ -177,13 +172,22 @@ static int checkout_escape(struct buf *b, const char *text)
 	return rc;
 }
 
-static int checkout_field(struct buf *b, const char *name, const char *value)
+static int stripe_field(struct buf *b, const char *name, const char *value)
 {
 	int rc = b->len ? buf_addc(b, '&') : 0;
 
-	rc = rc ? rc : checkout_escape(b, name);
+	rc = rc ? rc : stripe_escape(b, name);
 	rc = rc ? rc : buf_addc(b, '=');
-	return rc ? rc : checkout_escape(b, value);
+	return rc ? rc : stripe_escape(b, value);
+}
+
+int stripe_fields(struct buf *b, const char *const fields[][2], size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = stripe_field(b, fields[i][0], fields[i][1]);
+	return rc;
 }
 
 static int checkout_form(struct buf *b, const struct checkout_wish *w)
@@ -199,90 +203,95 @@ static int checkout_form(struct buf *b, const struct checkout_wish *w)
 		{ "payment_intent_data[metadata][" WEBHOOK_MARKET "]", w->market },
 		{ "payment_intent_data[metadata][" WEBHOOK_ACCOUNT "]", w->account }, /* refunds have that one */
 	};
-	int rc = 0;
 
 	snprintf(cents, sizeof cents, "%lld", (long long)w->cents);
-	for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
-		rc = checkout_field(b, fields[i][0], fields[i][1]);
-	return rc;
+	return stripe_fields(b, fields, sizeof fields / sizeof *fields);
 }
 
-static int checkout_send(struct stripe *s, struct checkout_slot *slot, const struct checkout_wish *w, struct fail *why)
+int stripe_send(struct stripe *s, const struct stripe_call *c, struct errand **out, struct fail *why)
 {
-	char bearer[SECRET_FILE_MAX + 32], once[CHECKOUT_KEY + 32], url[256];
-	const char *headers[] = { "Content-Type: application/x-www-form-urlencoded",
-		"Stripe-Version: " CHECKOUT_VERSION, bearer, once, NULL };
-	struct errand_call call = { .method = "POST",
+	char bearer[SECRET_FILE_MAX + 32], once[STRIPE_KEY + 32], url[STRIPE_PATH + 256];
+	const char *headers[] = { "Stripe-Version: " CHECKOUT_VERSION, bearer,
+		c->form ? "Content-Type: application/x-www-form-urlencoded" : NULL, once, NULL };
+	struct errand_call call = { .method = c->form ? "POST" : "GET",
 		.url = url,
 		.headers = headers,
+		.body = c->form ? buf_text(c->form) : NULL,
+		.body_len = c->form ? c->form->len : 0,
 		.ca = s->set->ca,
 		.timeout_ms = CHECKOUT_WAIT_MS - 1000,
 		.max = CHECKOUT_ANSWER_MAX,
 		.repeatable = true };
-	struct buf form;
 	int rc;
 
+	if (!s->key)
+		return fail_set(why, -EIO, "the market has no key of Stripe's");
 	snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", s->key);
-	snprintf(once, sizeof once, "Idempotency-Key: %s", w->key);
-	snprintf(url, sizeof url, "%s" CHECKOUT_PATH, s->set->url);
-	buf_init(&form, CHECKOUT_FORM_MAX);
-	rc = checkout_form(&form, w);
-	call.body = buf_text(&form);
-	call.body_len = form.len;
-	rc = rc ? fail_set(why, rc, "out of memory") : errand_new(s->outward, &call, &slot->errand, why);
-	if (!rc)
-		snprintf(slot->key, sizeof slot->key, "%s", w->key);
-	if (!rc)
-		snprintf(slot->account, sizeof slot->account, "%s", w->account);
+	snprintf(once, sizeof once, "Idempotency-Key: %s", c->key ? c->key : "");
+	snprintf(url, sizeof url, "%s%s", s->set->url, c->path);
+	rc = errand_new(s->outward, &call, out, why);
 	explicit_bzero(bearer, sizeof bearer);
-	buf_release(&form);
 	return rc;
 }
 
 /* Only what is fit for a terminal, and fits. */
-static const char *checkout_words(const json_t *answer, char room[200])
+const char *stripe_says(const json_t *answer, char room[STRIPE_SAYS])
 {
 	const char *said = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
 	size_t n = 0;
 
-	for (; said && *said && n < 199; said++)
+	for (; said && *said && n < STRIPE_SAYS - 1; said++)
 		room[n++] = (unsigned char)*said < ' ' || *said == 127 ? '?' : *said;
 	room[n] = '\0';
 	return room;
 }
 
-static int checkout_take(const struct stripe *s, const struct errand_answer *a, struct checkout_page *out,
-	struct fail *why)
+static int stripe_take(const struct stripe *s, const struct errand_answer *a, json_t **out, struct fail *why)
 {
 	json_t *o = a->state == ERRAND_DONE ? json_loadb(buf_text(&a->body), a->body.len, 0, NULL) : NULL;
-	const char *id = json_string_value(json_object_get(o, "id")),
-		   *url = json_string_value(json_object_get(o, "url"));
-	char said[200];
+	char said[STRIPE_SAYS];
 	int rc = 0;
 
 	if (a->state != ERRAND_DONE)
 		rc = fail_set(why, -EIO, "%s", a->why);
 	else if (a->status == 400 || a->status == 402)
-		rc = fail_set(why, -EINVAL, "Stripe refuses: %s", checkout_words(o, said));
-	else if (a->status != 200)
-		rc = fail_set(why, -EIO, "status %d: %s", a->status, checkout_words(o, said));
-	else if (!id || !url || !*id || strlen(id) > CHECKOUT_ID || strlen(url) > CHECKOUT_URL ||
-		!(str_starts(url, "https://") || str_starts(s->set->url, "http://")) ||
-		url[strcspn(url, " \"'<>\\\r\n\t\033")])
-		rc = fail_set(why, -EIO, "its answer has no page to pay");
+		rc = fail_set(why, -EINVAL, "Stripe refuses: %s", stripe_says(o, said));
+	else if (a->status != 200 || !o)
+		rc = fail_set(why, -EIO, "status %d: %s", a->status, stripe_says(o, said));
 	if (!rc) {
-		snprintf(out->id, sizeof out->id, "%s", id);
-		snprintf(out->url, sizeof out->url, "%s", url);
-		out->expires = json_integer_value(json_object_get(o, "expires_at"));
-	} else {
-		log_at(s->log, LOG_WARN, "Stripe made no page to pay: %s", why->text);
+		*out = o;
+		return 0;
 	}
+	log_at(s->log, LOG_WARN, "Stripe did not do what the market asks for: %s", why->text);
 	json_decref(o);
 	return rc;
 }
 
+bool stripe_page(const struct stripe *s, const char *url)
+{
+	return url && strlen(url) <= CHECKOUT_URL &&
+		(str_starts(url, "https://") || str_starts(s->set->url, "http://")) &&
+		!url[strcspn(url, " \"'<>\\\r\n\t\033")];
+}
+
+static int checkout_take(const struct stripe *s, const json_t *o, struct checkout_page *out, struct fail *why)
+{
+	const char *id = json_string_value(json_object_get(o, "id")),
+		   *url = json_string_value(json_object_get(o, "url"));
+
+	if (!id || !*id || strlen(id) > CHECKOUT_ID || !stripe_page(s, url)) {
+		log_at(s->log, LOG_WARN, "Stripe made no page to pay");
+		return fail_set(why, -EIO, "its answer has no page to pay");
+	}
+	snprintf(out->id, sizeof out->id, "%s", id);
+	snprintf(out->url, sizeof out->url, "%s", url);
+	out->expires = json_integer_value(json_object_get(o, "expires_at"));
+	return 0;
+}
+
 /* The slot of this key, else one that is free or whose answer nobody came for. -EBUSY: too many are under way. */
-static int checkout_slot(struct stripe *s, const struct checkout_wish *w, struct checkout_slot **out, struct fail *why)
+static int checkout_slot(struct stripe *s, const char *key, const char *account, struct checkout_slot **out,
+	struct fail *why)
 {
 	struct checkout_slot *room = NULL;
 	int of_account = 0;
@@ -290,20 +299,20 @@ static int checkout_slot(struct stripe *s, const struct checkout_wish *w, struct
 	for (struct checkout_slot *x = s->slots; x < s->slots + CHECKOUT_SLOTS; x++) {
 		bool runs = x->errand && errand_look(x->errand)->state == ERRAND_RUNNING;
 
-		if (x->errand && strcmp(x->key, w->key) == 0) {
+		if (x->errand && strcmp(x->key, key) == 0) {
 			*out = x;
 			return 0;
 		}
-		of_account += runs && strcmp(x->account, w->account) == 0;
+		of_account += runs && strcmp(x->account, account) == 0;
 		if (!room && !runs)
 			room = x;
 	}
 	if (of_account == CHECKOUT_ACCOUNT_SLOTS)
 		return fail_set(why, -EBUSY,
-			"the market asks for %d pages to pay for this account already; try again in %d seconds",
+			"the market asks Stripe for %d pages for this account already; try again in %d seconds",
 			of_account, CHECKOUT_WAIT_MS / 1000);
 	if (!room)
-		return fail_set(why, -EBUSY, "the market asks for %d pages to pay already; try again in %d seconds",
+		return fail_set(why, -EBUSY, "the market asks Stripe for %d pages already; try again in %d seconds",
 			CHECKOUT_SLOTS, CHECKOUT_WAIT_MS / 1000);
 	errand_free(room->errand);
 	room->errand = NULL;
@@ -311,21 +320,41 @@ static int checkout_slot(struct stripe *s, const struct checkout_wish *w, struct
 	return 0;
 }
 
-int stripe_checkout(struct stripe *s, const struct checkout_wish *w, struct checkout_page *out, struct fail *why)
+int stripe_ask(struct stripe *s, const struct stripe_call *c, const char *account, json_t **out, struct fail *why)
 {
 	struct checkout_slot *slot = NULL;
-	int rc = checkout_slot(s, w, &slot, why);
+	int rc = checkout_slot(s, c->key, account, &slot, why);
 
 	if (rc)
 		return rc;
 	if (!slot->errand) {
-		rc = checkout_send(s, slot, w, why);
-		return rc ? rc : -EAGAIN;
+		rc = stripe_send(s, c, &slot->errand, why);
+		if (rc)
+			return rc;
+		snprintf(slot->key, sizeof slot->key, "%s", c->key);
+		snprintf(slot->account, sizeof slot->account, "%s", account);
 	}
 	if (errand_look(slot->errand)->state == ERRAND_RUNNING)
 		return -EAGAIN;
-	rc = checkout_take(s, errand_look(slot->errand), out, why);
+	rc = stripe_take(s, errand_look(slot->errand), out, why);
 	errand_free(slot->errand);
 	slot->errand = NULL;
+	return rc;
+}
+
+int stripe_checkout(struct stripe *s, const struct checkout_wish *w, struct checkout_page *out, struct fail *why)
+{
+	struct buf form;
+	json_t *o = NULL;
+	int rc;
+
+	buf_init(&form, STRIPE_FORM_MAX);
+	rc = checkout_form(&form, w) ? fail_set(why, -ENOMEM, "out of memory") : 0;
+	rc = rc ? rc
+		: stripe_ask(s, &(struct stripe_call){ .path = CHECKOUT_PATH, .key = w->key, .form = &form },
+			  w->account, &o, why);
+	rc = rc ? rc : checkout_take(s, o, out, why);
+	json_decref(o);
+	buf_release(&form);
 	return rc;
 }

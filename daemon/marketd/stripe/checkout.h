@@ -31,6 +31,7 @@ struct stripe;
 /* Paths as options have them; NULL: none. */
 struct stripe_settings {
 	const char *url, *key_file, *secret_file, *ca;
+	bool payouts; /* sellers are paid out by it */
 };
 
 struct checkout_wish {

@@ -3,6 +3,9 @@ noinst_LTLIBRARIES += libstripe.la
 libstripe_la_SOURCES = \
 	daemon/marketd/stripe/checkout.c \
 	daemon/marketd/stripe/checkout.h \
+	daemon/marketd/stripe/stripe_connect.c \
+	daemon/marketd/stripe/stripe_connect.h \
+	daemon/marketd/stripe/stripe_own.h \
 	daemon/marketd/stripe/webhook.c \
 	daemon/marketd/stripe/webhook.h \
 	daemon/marketd/stripe/webhook_sign.c

@@ -4,7 +4,7 @@ noinst_LTLIBRARIES += libmarketweb.la
 libmarketweb_la_SOURCES = daemon/marketd/web/web.c daemon/marketd/web/web.h
 nodist_libmarketweb_la_SOURCES = daemon/marketd/web/web_files.c
 web_page = $(addprefix daemon/marketd/web/files/,index.html page.css page.js frame.js nodes.js money.js machines.js \
-	market.js signin.js alerts.js icon.svg)
+	market.js signin.js alerts.js personhood.js icon.svg)
 EXTRA_DIST += $(web_page) daemon/marketd/web/embed
 CLEANFILES += daemon/marketd/web/web_files.c
 

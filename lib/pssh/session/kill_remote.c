@@ -27,7 +27,9 @@ static const char script_proc[] =
 	"children() { k=; { read -r k <$up/task/$up/children; } 2>/dev/null; [ \"$k\" ] ||"
 	" k=$(echo [0-9]*/stat | xargs grep -lsE \"\\) [^ZX] $up \"); }\n"
 	"stat() { l=; { read -r l <$1/stat; } 2>/dev/null; l=${l##*) }; [ \"$l\" ] && [ \"${l#[ZX]}\" = \"$l\" ]; }\n"
-	"born() { stat $1 || return; c=; { read -r c <$1/cmdline; } 2>/dev/null; set -- $l; a=${20}; }\n"
+	/* What is about to end has no memory (its size is 0) and thus no command line, by which we could tell it. */
+	"born() { c=; { read -r c <$1/cmdline; } 2>/dev/null; stat $1 || return;"
+	" set -- $l; a=${20}; [ ${21} != 0 ]; }\n"
 	"look() { found= me=; [ $# -gt 0 ] || set -- [0-9]*/stat\n"
 	" for f in $(echo $$/stat \"$@\" | xargs grep -lsE \"^$$ |\\) [^ZX] [0-9]+ [0-9]+ $sid \"); do"
 	" f=${f%/stat}; [ $f = $$ ] && me=1 || found=\"$found $f\"; done\n"

@@ -178,6 +178,21 @@ static void reserve_check(void)
 	}
 }
 
+/* A procurement that may miss a node when one ends, and finds none at its price. */
+static void keep_many(void)
+{
+	apply((struct event){ .kind = EVENT_PROCUREMENT,
+		.name = "many",
+		.account = buyer,
+		.u.procurement = { .pool = pool,
+			.sku = sku,
+			.target = NODES_MAX,
+			.window = 60,
+			.max_buy = 1,
+			.min_sell = 1,
+			.enabled = true } });
+}
+
 int main(int argc, char **argv)
 {
 	int leases = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10000;
@@ -217,8 +232,13 @@ int main(int argc, char **argv)
 	tell("one node that starts at once");
 	reserve_check();
 	start = reserve_now();
+	tick(FIRST + 2 * DAY - 1);
+	tell_once("the rest of the time", start);
+	keep_many();
+	start = reserve_now();
 	tick(FIRST + 2 * DAY);
-	tell_once("the rest of the time, and the minute in which all end", start);
+	tell_once("the minute in which all end, and some are missed", start);
+	reserve_check();
 	getrusage(RUSAGE_SELF, &u);
 	printf("memory: %ld MiB\n", u.ru_maxrss / 1024);
 	engine_free(e);

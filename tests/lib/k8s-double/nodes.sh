@@ -30,6 +30,7 @@ k8s_nodes() {
 }
 k8s_booted() { [ "$(in_node "$1" 'systemctl is-system-running')" = running ]; }
 
+# k8s_node NUMBER [HOSTNAME]
 k8s_node() {
 	k8s_own=$K8S_NAME-k$1 k8s_at=$K8S_ROOM/k$1 k8s_root=$K8S_ROOM/k$1/root
 	mkdir -p "$k8s_at/upper" "$k8s_at/work" "$k8s_root"
@@ -40,7 +41,7 @@ k8s_node() {
 	mount -t overlay overlay -o "lowerdir=$TEST_IMAGES/debian-12/root,upperdir=$k8s_at/upper,workdir=$k8s_at/work" "$k8s_root" || skip_all "no overlay can be mounted here"
 	install -d -m 700 "$k8s_root/root/.ssh"
 	cp "$TMP/key.pub" "$k8s_root/root/.ssh/authorized_keys"
-	echo "k$1" >"$k8s_root/etc/hostname"
+	echo "${2:-k$1}" >"$k8s_root/etc/hostname"
 	ssh-keygen -q -A -f "$k8s_root" >/dev/null
 	printf '%s %s\n' "$K8S_NET.$((10 + $1))" "$(cut -d' ' -f1,2 "$k8s_root/etc/ssh/ssh_host_ed25519_key.pub")" >>"$TMP/known"
 	cat >>"$TMP/ssh_config" <<-END
@@ -110,7 +111,7 @@ k8s_boot() {
 	done
 	# shellcheck disable=SC2016 # in the other shell
 	setsid bash -c 'for group in $2; do [ ! -e "$group/$1/cgroup.procs" ] || echo $$ >"$group/$1/cgroup.procs"; done; shift 2; exec systemd-nspawn "$@"' _ \
-		"$k8s_own" "$K8S_GROUPS" --quiet --boot --directory="$k8s_root" --machine="$k8s_own" --hostname="k$1" --register=no --keep-unit --settings=no \
+		"$k8s_own" "$K8S_GROUPS" --quiet --boot --directory="$k8s_root" --machine="$k8s_own" --hostname="$(cat "$k8s_root/etc/hostname")" --register=no --keep-unit --settings=no \
 		--network-namespace-path="/run/netns/$k8s_own" --resolv-conf=off --timezone=off --link-journal=no --console=pipe --capability=all \
 		--system-call-filter=@known --bind=/dev/kmsg >"$k8s_at/log" 2>&1 </dev/null 8>&- &
 	disown

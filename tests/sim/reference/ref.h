@@ -62,6 +62,11 @@ struct raccount {
 	int state;
 	int64_t floor;
 	char *known; /* facts; NULL */
+	int64_t wasted; /* of what was earned: spent */
+	int64_t owes;   /* the minute since when, and 1 more; 0: nothing */
+	int dunned;     /* how far the rule has come */
+	int64_t dunned_at;
+	bool reopened; /* by the rule, and the record does not say so yet */
 };
 struct rsku {
 	uint64_t id;
@@ -107,7 +112,18 @@ struct rprocurement {
 	uint64_t token; /* for which it buys */
 };
 
-struct ragent { uint64_t id, account, generation; char *name, *key; bool retired; };
+struct ragent {
+	uint64_t id, account, generation;
+	char *name, *key;
+	bool retired;
+	int64_t lets, asks; /* GiB of volumes, and micro-dollars for one and a month */
+};
+struct rvolume {
+	uint64_t id, account, agent;
+	char *name;
+	int64_t gib, price, paid, ends; /* paid: up to this minute; ends: where it owes, that in which it is deleted */
+	int state;
+};
 
 struct rword {
 	uint64_t id, account;
@@ -121,6 +137,8 @@ struct rgrant {
 	char *name;
 	int64_t max, spent, until;
 	bool ended;
+	uint64_t plan; /* a month of it: first `units` in full, then a part of the price */
+	int64_t units;
 };
 
 struct rperson {
@@ -149,6 +167,28 @@ struct rpayment {
 	size_t n;
 };
 
+struct rtariff {
+	uint64_t id, account, sku;
+	char *name;
+	int64_t fee, included, rates;
+	int state;
+};
+struct rsubscription {
+	uint64_t id, account, plan, next, grant;
+	int64_t next_fee;             /* as it was when `next` was chosen */
+	int64_t fee, included, rates; /* of the month */
+};
+struct rpayout {
+	uint64_t id, account;
+	char *name;
+	int state;
+	int64_t money, back;
+};
+struct rearning {
+	uint64_t account;
+	int64_t hour, money;
+};
+
 struct rspent {
 	uint64_t token;
 	int64_t month, amount;
@@ -170,7 +210,9 @@ struct reference {
 	struct policy policy;
 	int32_t rules;
 	struct list accounts, tokens, skus, hosts, pools, orders, leases, instances, procurements, agents;
-	struct list words, grants, people, invited, payments;
+	struct list words, grants, people, invited, payments, volumes, tariffs, subscriptions, payouts;
+	struct rearning *earning;
+	size_t earnings;
 	struct rbook *book;
 	size_t books;
 	struct rspent *spent;
@@ -255,7 +297,7 @@ size_t ref_hosts_to_give(struct reference *r, uint64_t pool, uint64_t sku, struc
 	bool (*may)(struct reference *r, struct rhost *h, const void *arg), const void *arg);
 
 /* reftime.c: what time does */
-int ref_time_tick(struct reference *r, int64_t minute);
+int ref_time_tick(struct reference *r, int64_t minute, int64_t now);
 void ref_review(struct reference *r);
 void ref_procure(struct reference *r, struct rprocurement *p);
 void ref_procurement_cancel(struct reference *r, struct rprocurement *p, int side);
@@ -276,8 +318,29 @@ void ref_people_tick(struct reference *r);
 void ref_people_dump(const struct reference *r, struct buf *out);
 void ref_people_free(struct reference *r);
 int ref_payment(struct reference *r, const struct event *ev);
+int ref_credit(struct reference *r, const struct raccount *a, const struct event *ev);
+void ref_buys_no_more(struct reference *r, uint64_t account);
+void ref_stop_buying(struct reference *r, uint64_t account); /* where it is below its floor */
+/* refdebt.c: who owes since when */
+void ref_by_hand(const struct reference *r, struct raccount *a, int state);
+int ref_dunning(struct reference *r, const struct event *ev);
+void ref_debts_after(struct reference *r);
+void ref_debts_dump(const struct reference *r, struct buf *out);
 void ref_payments_dump(const struct reference *r, struct buf *out);
 void ref_payments_free(struct reference *r);
+/* refvolume.c: room that outlives nodes */
+int ref_volume(struct reference *r, const struct event *ev);
+void ref_volumes_tick(struct reference *r);
+void ref_volumes_lost(struct reference *r, uint64_t agent);
+void ref_volumes_dump(const struct reference *r, struct buf *out);
+void ref_volumes_free(struct reference *r);
+/* refpayout.c: what was earned, and paid out */
+int ref_payout(struct reference *r, const struct event *ev);
+void ref_earn(struct reference *r, const struct rlease *l, int64_t minutes, int32_t bps, int64_t kept);
+void ref_payouts_after(struct reference *r); /* at the end of each event */
+void ref_earn_volume(struct reference *r, uint64_t account, uint64_t owner, int64_t cost);
+int64_t ref_payout_room(const struct reference *r, uint64_t account, int64_t hold);
+void ref_payouts_dump(const struct reference *r, struct buf *out);
 /* refcap.c: what somebody may spend in a month */
 int ref_cap(struct reference *r, const struct event *ev);
 int64_t ref_month(const struct reference *r, uint64_t token); /* for orders of now */
@@ -285,12 +348,19 @@ void ref_spend(struct reference *r, uint64_t token, int64_t month, int64_t amoun
 void ref_caps_leave(struct reference *r, uint64_t person); /* who is removed */
 bool ref_may_spend(const struct reference *r, uint64_t token, int64_t month, wide amount);
 void ref_caps_dump(const struct reference *r, struct buf *out);
+/* reftariff.c: plans, and months of them */
+int ref_tariff(struct reference *r, const struct event *ev);
+int ref_subscription(struct reference *r, const struct event *ev);
+void ref_month_turns(struct reference *r, int64_t now); /* in each minute */
+int32_t ref_tariff_part(const struct reference *r, const struct rorder *buy, wide cost);
+void ref_tariffs_dump(const struct reference *r, struct buf *out);
+void ref_tariffs_free(struct reference *r);
 bool ref_too_much(const struct reference *r, const struct raccount *but, wide more);
 int ref_announce(struct reference *r, const struct event *ev);
 int ref_announce_end(struct reference *r, const struct event *ev);
 int ref_grant(struct reference *r, const struct event *ev);
 int ref_grant_of_order(const struct reference *r, const struct event *ev);
-bool ref_grant_invalid(const struct event *ev);
+bool ref_grant_invalid(const struct reference *r, const struct event *ev);
 void ref_back(struct reference *r, const struct rlease *l, int64_t minutes, int32_t bps, int64_t *lost);
 bool ref_agent_of(const struct reference *r, uint64_t account, uint64_t id); /* one that is not retired */
 bool ref_name_ok(const char *name);

@@ -96,6 +96,7 @@ int ref_agent(struct reference *r, const struct raccount *a, const struct event 
 		if (has_hosts(r, g->id))
 			return REASON_HAS_DEPENDENTS;
 		g->retired = true;
+		ref_volumes_lost(r, g->id);
 		return 0;
 	}
 	if (ev->u.agent_session.generation <= g->generation)

@@ -16,6 +16,8 @@ static void dump_people(const struct reference *r, struct buf *out)
 		r->policy.notice_minutes);
 	if (r->policy.drain_notice_minutes != 0)
 		buf_addf(out, "drain-notice %d\n", r->policy.drain_notice_minutes);
+	if (r->policy.volume_grace_minutes != 0)
+		buf_addf(out, "volume-grace %d\n", r->policy.volume_grace_minutes);
 	if (r->rules > 1)
 		buf_addf(out, "rules %d\n", r->rules);
 	buf_addf(out, "next %" PRIu64 " %" PRIu64 "\n", r->next_id, r->next_transfer);
@@ -123,6 +125,10 @@ void reference_dump(const struct reference *r, struct buf *out)
 	ref_people_dump(r, out);
 	ref_payments_dump(r, out);
 	ref_caps_dump(r, out);
+	ref_volumes_dump(r, out);
+	ref_tariffs_dump(r, out);
+	ref_payouts_dump(r, out);
+	ref_debts_dump(r, out);
 	for (size_t i = 0; i < r->books; i++)
 		if (r->book[i].balance)
 			buf_addf(out, "book %" PRIu64 " %d %" PRIu64 " %" PRId64 "\n", r->book[i].owner,

@@ -38,6 +38,8 @@ void reference_free(struct reference *r)
 	NAMES_FREE(r->procurements, struct rprocurement);
 	NAMES_FREE(r->agents, struct ragent);
 	NAMES_FREE(r->grants, struct rgrant);
+	NAMES_FREE(r->payouts, struct rpayout);
+	free(r->earning);
 	for (size_t i = 0; i < r->agents.n; i++)
 		free(((struct ragent *)r->agents.at[i])->key);
 	for (size_t i = 0; i < r->words.n; i++)
@@ -50,10 +52,16 @@ void reference_free(struct reference *r)
 		free(((struct raccount *)r->accounts.at[i])->known);
 	free(r->spent);
 	free(r->cap);
+	ref_tariffs_free(r);
+	list_free(&r->tariffs);
+	list_free(&r->subscriptions);
 	list_free(&r->grants);
 	ref_people_free(r);
 	ref_payments_free(r);
+	ref_volumes_free(r);
+	list_free(&r->volumes);
 	list_free(&r->payments);
+	list_free(&r->payouts);
 	list_free(&r->people);
 	list_free(&r->invited);
 	list_free(&r->accounts);
@@ -90,5 +98,7 @@ int reference_apply(struct reference *r, const struct event *ev, struct fail *wh
 		ref_try_wanted(r);
 		ref_review(r);
 	}
+	ref_debts_after(r);
+	ref_payouts_after(r);
 	return 0;
 }

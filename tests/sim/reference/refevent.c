@@ -42,7 +42,7 @@ static bool between(int64_t x, int64_t low, int64_t high)
 
 static int ev_rules(struct reference *r, const struct event *ev)
 {
-	if (ev->u.rules.edition <= r->rules || ev->u.rules.edition > 3)
+	if (ev->u.rules.edition <= r->rules || ev->u.rules.edition > 5)
 		return REASON_INVALID;
 	r->rules = ev->u.rules.edition;
 	return 0;
@@ -54,7 +54,7 @@ static int ev_policy(struct reference *r, const struct event *ev)
 
 	if (!between(p->fee_bps, 0, 10000) || !between(p->release_bps, 0, 10000) ||
 		!between(p->settle_minutes, 1, 525600) || !between(p->notice_minutes, 0, 1440) ||
-		!between(p->drain_notice_minutes, 0, 43200))
+		!between(p->drain_notice_minutes, 0, 43200) || !between(p->volume_grace_minutes, 0, 525600))
 		return REASON_INVALID;
 	r->policy = *p;
 	return 0;
@@ -124,7 +124,7 @@ static int ev_account(struct reference *r, const struct event *ev)
 		return REASON_OVERFLOW;
 	a = ref_more(NULL, 1, sizeof *a);
 	*a = (struct raccount){ id, ev->u.account.beneficiary ? ev->u.account.beneficiary : id, ref_text(ev->name),
-		ACCOUNT_OPEN, ev->u.account.floor, NULL };
+		ACCOUNT_OPEN, ev->u.account.floor, NULL, 0, 0, 0, 0, false };
 	r->next_id++;
 	ref_list_add(&r->accounts, a);
 	return 0;
@@ -132,30 +132,14 @@ static int ev_account(struct reference *r, const struct event *ev)
 
 static int ev_account_state(struct reference *r, struct raccount *a, const struct event *ev)
 {
-	if (!between(ev->u.account_state.state, 0, 1) || ev->u.account_state.floor > 0)
+	if (!between(ev->u.account_state.state, 0, 2) || ev->u.account_state.floor > 0)
 		return REASON_INVALID;
 	if (ref_available(r, a->id) < ev->u.account_state.floor && ev->u.account_state.floor > a->floor)
 		return REASON_FUNDS;
 	if (ref_too_much(r, a, -may_owe(r, a, ev->u.account_state.floor)))
 		return REASON_OVERFLOW;
-	a->state = ev->u.account_state.state;
+	ref_by_hand(r, a, ev->u.account_state.state);
 	a->floor = ev->u.account_state.floor;
-	return 0;
-}
-
-static int ev_credit(struct reference *r, const struct raccount *a, const struct event *ev)
-{
-	int64_t micros = ev->u.credit.micros;
-
-	if (micros == 0)
-		return REASON_INVALID;
-	if (micros < 0 && (wide)ref_available(r, a->id) + micros < a->floor)
-		return REASON_FUNDS;
-	if (ref_too_much(r, NULL, micros))
-		return REASON_OVERFLOW;
-	ref_post(r, a->id, BOOK_AVAILABLE, 0, micros);
-	ref_post(r, 0, BOOK_ISSUED, 0, -micros);
-	ref_transfer_done(r);
 	return 0;
 }
 
@@ -442,7 +426,7 @@ static int ev_instance(struct reference *r, const struct raccount *a, const stru
 {
 	struct rinstance *in;
 
-	if (a->state == ACCOUNT_SUSPENDED)
+	if (a->state == ACCOUNT_SUSPENDED && a->dunned != 3)
 		return REASON_SUSPENDED;
 	if (!ref_pool(r, a->id, ev->u.instance.pool) || !ref_list_find(&r->skus, ev->u.instance.sku))
 		return REASON_NOT_FOUND;
@@ -518,7 +502,7 @@ static int ev_of_instance(struct reference *r, const struct event *ev)
 /* Time is over for some of it. */
 static int ev_tick(struct reference *r, const struct event *ev)
 {
-	int rc = ref_time_tick(r, ev->u.tick.minute);
+	int rc = ref_time_tick(r, ev->u.tick.minute, ev->at);
 
 	if (rc == 0)
 		ref_people_tick(r);
@@ -552,6 +536,14 @@ int ref_event(struct reference *r, const struct event *ev)
 		return ref_payment(r, ev);
 	case EVENT_CAP:
 		return ref_cap(r, ev);
+	case EVENT_PLAN:
+		return ref_tariff(r, ev);
+	case EVENT_SUBSCRIPTION:
+		return ref_subscription(r, ev);
+	case EVENT_DUNNING:
+		return ref_dunning(r, ev);
+	case EVENT_PAYOUT:
+		return ref_payout(r, ev);
 	case EVENT_POLICY: return ev_policy(r, ev);
 	case EVENT_RULES: return ev_rules(r, ev);
 	case EVENT_SKU: return ev_sku(r, ev);
@@ -562,7 +554,8 @@ int ref_event(struct reference *r, const struct event *ev)
 		return REASON_NOT_FOUND;
 	switch (ev->kind) {
 	case EVENT_ACCOUNT_STATE: return ev_account_state(r, a, ev);
-	case EVENT_CREDIT: return ev_credit(r, a, ev);
+	case EVENT_CREDIT:
+		return ref_credit(r, a, ev);
 	case EVENT_TOKEN: return ev_token(r, ev);
 	case EVENT_PERSON:
 	case EVENT_PERSON_CHANGE:

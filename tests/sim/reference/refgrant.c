@@ -15,16 +15,21 @@ int ref_grant_of_order(const struct reference *r, const struct event *ev)
 	if (!g || g->account != ev->account)
 		return REASON_NOT_FOUND;
 	payer = ref_list_find(&r->accounts, g->sponsor);
+	if (g->plan && ((struct rtariff *)ref_list_find(&r->tariffs, g->plan))->sku != ev->u.order.sku &&
+		((struct rtariff *)ref_list_find(&r->tariffs, g->plan))->sku != 0)
+		return REASON_WRONG_STATE;
 	return g->ended || r->minute >= g->until || payer->state == ACCOUNT_SUSPENDED ? REASON_WRONG_STATE : 0;
 }
 
-bool ref_grant_invalid(const struct event *ev)
+bool ref_grant_invalid(const struct reference *r, const struct event *ev)
 {
+	const struct rgrant *g = ref_list_find(&r->grants, ev->u.order.grant);
 	int32_t part = ev->u.order.granted;
 
 	if (ev->u.order.grant == 0)
 		return part != 0;
-	return part < 1 || part > 1000000 || ev->u.order.side == SIDE_SELL || (ev->u.order.flags & ORDER_STANDING);
+	return part < (g->plan ? 0 : 1) || part > 1000000 || ev->u.order.side == SIDE_SELL ||
+		(ev->u.order.flags & ORDER_STANDING);
 }
 
 /* The price of so many minutes leaves escrow; bps of each part come back to who paid it, the rest is *lost to them. */
@@ -58,7 +63,7 @@ static int grant_new(struct reference *r, const struct event *ev)
 	for (size_t i = 0; i < r->grants.n; i++) {
 		const struct rgrant *x = r->grants.at[i];
 
-		if (x->account == ev->account && !x->ended && strcmp(x->name, ev->name) == 0)
+		if (x->account == ev->account && !x->ended && !x->plan && strcmp(x->name, ev->name) == 0)
 			return REASON_NAME_TAKEN;
 	}
 	g = ref_more(NULL, 1, sizeof *g);
@@ -78,7 +83,7 @@ static int grant_over(struct reference *r, const struct event *ev)
 
 	if (!g || g->account != ev->account)
 		return REASON_NOT_FOUND;
-	if (g->ended)
+	if (g->ended || g->plan)
 		return REASON_WRONG_STATE;
 	g->ended = true;
 	return 0;

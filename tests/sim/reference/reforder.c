@@ -282,6 +282,7 @@ int ref_order_buy(struct reference *r, const struct rorder *draft, bool only_if_
 		why = why_unfilled(r, o, &plan);
 	if (o->flags & ORDER_STANDING)
 		hold = o->price * (wanted - plan.minutes);
+	o->part = ref_tariff_part(r, o, plan.cost);
 	rc = only_if_fills && plan.minutes == 0 ? why : buy_refused(r, o, &plan, why, hold);
 	if (rc) {
 		free(o->rest.at);

@@ -77,12 +77,8 @@ static void move_all(struct reference *r, const struct event *ev, struct rpaymen
 		move(r, account, ev->u.payment.micros - (part && p->account ? part->money : 0), in, out);
 }
 
-static void stop_buying(struct reference *r, uint64_t account)
+void ref_buys_no_more(struct reference *r, uint64_t account)
 {
-	const struct raccount *a = ref_list_find(&r->accounts, account);
-
-	if (!a || ref_available(r, account) >= a->floor)
-		return;
 	for (size_t i = 0; i < r->orders.n;) {
 		struct rorder *o = r->orders.at[i];
 
@@ -91,6 +87,14 @@ static void stop_buying(struct reference *r, uint64_t account)
 		else
 			i++;
 	}
+}
+
+void ref_stop_buying(struct reference *r, uint64_t account)
+{
+	const struct raccount *a = ref_list_find(&r->accounts, account);
+
+	if (a && ref_available(r, account) < a->floor)
+		ref_buys_no_more(r, account);
 }
 
 int ref_payment(struct reference *r, const struct event *ev)
@@ -109,7 +113,7 @@ int ref_payment(struct reference *r, const struct event *ev)
 	if (out && (ref_available(r, account) + out < -all || out - ref_book_balance(r, 0, BOOK_ISSUED, 0) < -all))
 		return REASON_OVERFLOW;
 	move_all(r, ev, p, NULL, NULL);
-	stop_buying(r, account);
+	ref_stop_buying(r, account);
 	if (!p) {
 		p = ref_more(NULL, 1, sizeof *p);
 		*p = (struct rpayment){ .id = r->next_id++, .name = ref_text(ev->name) };
@@ -124,6 +128,22 @@ int ref_payment(struct reference *r, const struct event *ev)
 	}
 	part->step = ev->u.payment.step;
 	part->money = ev->u.payment.micros;
+	return 0;
+}
+
+int ref_credit(struct reference *r, const struct raccount *a, const struct event *ev)
+{
+	int64_t micros = ev->u.credit.micros;
+
+	if (micros == 0)
+		return REASON_INVALID;
+	if (micros < 0 && (wide)ref_available(r, a->id) + micros < a->floor)
+		return REASON_FUNDS;
+	if (ref_too_much(r, NULL, micros))
+		return REASON_OVERFLOW;
+	ref_post(r, a->id, BOOK_AVAILABLE, 0, micros);
+	ref_post(r, 0, BOOK_ISSUED, 0, -micros);
+	ref_transfer_done(r);
 	return 0;
 }
 

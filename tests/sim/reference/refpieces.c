@@ -161,8 +161,10 @@ void ref_lease_settle(struct reference *r, struct rlease *l, int64_t upto)
 	bool nothing = h->down || unproven(h, l);
 
 	ref_back(r, l, paid, nothing ? 10000 : 0, &money);
-	if (!nothing)
+	if (!nothing) {
 		ref_post_income(r, l->seller, money);
+		ref_earn(r, l, paid, 0, money);
+	}
 	if (!l->sold_on) {
 		ref_post_capacity(r, l->pool, l->sku, -passed);
 		ref_post(r, 0, BOOK_USED, l->sku, passed);
@@ -250,6 +252,7 @@ void ref_lease_release(struct reference *r, struct rlease *l, int64_t from)
 	lease_give_back(r, l, l->start, again ? sell->id : 0);
 	ref_back(r, l, l->paid_end - l->start, all ? 10000 : r->policy.release_bps, &lost);
 	ref_post_income(r, l->seller, lost);
+	ref_earn(r, l, l->paid_end - l->start, all ? 10000 : r->policy.release_bps, lost);
 	ref_transfer_done(r);
 	ref_list_drop(&r->leases, l);
 }

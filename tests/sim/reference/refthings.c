@@ -132,7 +132,7 @@ static int order_check(struct reference *r, const struct event *ev)
 		return REASON_NOT_FOUND;
 	if (ref_grant_of_order(r, ev))
 		return ref_grant_of_order(r, ev);
-	if (order_invalid(ev) || ref_grant_invalid(ev))
+	if (order_invalid(ev) || ref_grant_invalid(r, ev))
 		return REASON_INVALID;
 	if (ev->u.order.start < r->minute - 1 || ev->u.order.end <= r->minute + 1)
 		return REASON_PAST;
@@ -420,6 +420,11 @@ static int th_procurement_delete(struct reference *r, const struct event *ev)
 int ref_thing(struct reference *r, const struct event *ev)
 {
 	switch (ev->kind) {
+	case EVENT_VOLUME_OFFER:
+	case EVENT_VOLUME:
+	case EVENT_VOLUME_CHANGE:
+	case EVENT_VOLUME_GONE:
+		return ref_volume(r, ev);
 	case EVENT_POOL: return th_pool(r, ev);
 	case EVENT_POOL_CHANGE: return th_pool_change(r, ev);
 	case EVENT_POOL_DELETE: return th_pool_delete(r, ev);

@@ -317,7 +317,7 @@ static void procure_everyone(struct reference *r)
 		}
 }
 
-int ref_time_tick(struct reference *r, int64_t minute)
+int ref_time_tick(struct reference *r, int64_t minute, int64_t now)
 {
 	if (minute <= r->minute || minute >= MINUTE_MAX)
 		return REASON_INVALID;
@@ -326,12 +326,15 @@ int ref_time_tick(struct reference *r, int64_t minute)
 		r->wanted.n = r->tried.n = 0;
 		for (size_t i = 0; i < r->hosts.n; i++)
 			ref_cells_forget(r->hosts.at[i], r->minute);
+		ref_month_turns(r, now);
 		settle_due(r);
+		ref_volumes_tick(r);
 		orders_age(r);
 		ref_try_wanted(r);
 		procure_everyone(r);
 		ref_try_wanted(r);
 		ref_review(r);
+		ref_debts_after(r);
 	}
 	return 0;
 }

@@ -2,6 +2,8 @@
 /* The words of a command line against one table with every kind of option. */
 #include "../../lib/tap.h"
 
+#include "cli/frame/action.h"
+#include "cli/frame/command.h"
 #include "cli/frame/option.h"
 
 static const struct option own[] = {
@@ -143,6 +145,17 @@ static void bad(void)
 	}
 }
 
+/* A command whose author named no arguments. */
+static void no_args(void)
+{
+	static const struct command none = { .name = "none" };
+	char room[ACTION_MISSING] = "x", *usage = command_usage(&none);
+
+	is_str(usage, "nanopod none [options]", "a usage line without arguments");
+	is_str(action_missing(none.args, 0, room), "", "of which none is missing");
+	free(usage);
+}
+
 int main(void)
 {
 	plan_none;
@@ -150,6 +163,7 @@ int main(void)
 	defaults();
 	ends();
 	bad();
+	no_args();
 	is_str(option_arg_name(option_find(tables, "policy", 6)), "ask|strict|accept-new", "an enum shows its words");
 	ok(option_find_letter(tables, 'h') == &shared[0], "letters are found in every table");
 	return done();

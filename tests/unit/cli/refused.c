@@ -43,14 +43,15 @@ static void test_kept(void)
 	char *rest;
 
 	buf_init(&out, 1 << 20);
-	ok(!scale_refusals_write(&first, &out), "it is written");
+	ok(!scale_refusals_write(&first, "refused", &out), "it is written");
 	rest = out.data;
 	for (char *line; rest && (line = strsep(&rest, "\n"));)
-		scale_refusals_read(&second, line);
+		scale_refusals_read(&second, "refused", line);
 	buf_release(&out);
 	node.quiet_ms = 0;
 	ok(second.count == 2 && refuses(&second, "x/a-9", 10, 0, NOW + 60), "and the next loop knows it");
-	ok(!scale_refusals_read(&second, "i-1 2 3 4 0") && !scale_refusals_read(&second, "refused x"),
+	ok(!scale_refusals_read(&second, "refused", "i-1 2 3 4 0") &&
+			!scale_refusals_read(&second, "refused", "refused x"),
 		"other lines are not its own");
 	ok(!refuses(&second, "x/a-9", 10, 0, NOW + HOUR), "after an hour one more node is tried");
 	node.quiet_ms = 40000;

@@ -145,6 +145,54 @@ static void test_seen(void)
 	is_int(count, SCALE_NODES, "in the room that there is");
 }
 
+/* Looks six hours apart. */
+static void test_rare(void)
+{
+	struct scale_node n = { .place = SCALE_SERVES, .blind = true };
+	struct scale_seen s = { .id = "inst_1" }, was;
+	struct buf b;
+
+	buf_init(&b, 1000);
+	scale_since(&s, &n, 1000);
+	ok(!scale_seen_write(&s, 1000, &b) && scale_seen_read(buf_text(&b), 1000, false, &was), "a line of its file");
+	scale_since(&was, &n, 1000 + 6 * 3600000);
+	is_int(n.blind_ms, 6 * 3600000, "a node that does not say who uses it has not for all of the time between");
+	is_int(n.quiet_ms, 0, "which is no idle time");
+	buf_release(&b);
+}
+
+/* The clock begins anew with the machine: what was before has times below 0. */
+static void test_reboot(void)
+{
+	struct scale_node n = { .place = SCALE_SERVES, .busy = true };
+	struct scale_seen s = { .id = "inst_1", .served = true, .failed = 2, .joined_ms = 4000 }, was;
+	struct buf b;
+
+	buf_init(&b, 1000);
+	scale_since(&s, &n, 5000000);
+	s.joined_ms = s.heard_ms = 4000000;
+	ok(!scale_seen_write(&s, 5000000, &b) && scale_seen_read(buf_text(&b), 30000, true, &was),
+		"a line that is older than the clock");
+	ok(was.used && was.served, "a node that was used and took jobs is known as that");
+	is_int(scale_for(was.heard_ms, 40000), 1010000, "and for how long its manager has not answered");
+	buf_clear(&b);
+	ok(!scale_seen_write(&s, 5000000, &b) && scale_seen_read(buf_text(&b), 1000000, true, &was),
+		"at the moment at which the clock began");
+	is_int(scale_for(was.heard_ms, 1000001), 1000000, "it is so, too");
+	buf_release(&b);
+}
+
+static void test_gaps(void)
+{
+	is_int(scale_gap((int64_t[]){ 72000, 300, 300 }, 15), 300, "one late look does not make a timer slow");
+	is_int(scale_gap((int64_t[]){ 72000, 300, 0 }, 15), 300, "nor the third one of all");
+	is_int(scale_gap((int64_t[]){ 72000, 0, 0 }, 15), 15, "nor the second");
+	is_int(scale_gap((int64_t[]){ 300, 72000, 300 }, 15), 300, "nor the one after it");
+	is_int(scale_gap((int64_t[]){ 60, 1200, 1200 }, 15), 1200, "one in between does not make it fast");
+	is_int(scale_gap((int64_t[]){ 1140, 60, 1200 }, 15), 1140, "nor the next one");
+	is_int(scale_gap((int64_t[]){ 60, 60, 60 }, 1800), 1800, "what was said is the least");
+}
+
 static void test_members(void)
 {
 	static struct scale_plan p;
@@ -159,13 +207,59 @@ static void test_members(void)
 	ok(p.count == 1 && p.steps[0].verb == SCALE_FORGET && p.steps[0].node == 1, "which alone is forgotten");
 }
 
+static struct scale_node has_room(int64_t cpus, bool busy)
+{
+	return (struct scale_node){ .place = SCALE_SERVES, .busy = busy, .room = { .cpus = cpus, .memory_mb = 100 } };
+}
+
+/* Which of three nodes stay busy, as "101"; each has a job of 400m that may be moved, where it is not 0. */
+static const char *moves(struct scale_node nodes[3], const char *has, int64_t other, struct scale_refusals *moved)
+{
+	static char busy[4];
+	struct scale_move list[3];
+	struct scale_shape room = { .cpus = other, .memory_mb = 100 };
+	struct scale_world w = { .nodes = nodes, .count = 3, .moves = list, .rooms = &room, .room_count = 1 };
+
+	for (size_t i = 0; i < 3; i++)
+		if (has[i] != '0')
+			list[w.move_count++] = (struct scale_move){ .node = i,
+				.job = { .id = "x/a", .nodes = 1, .cpus = 400 } };
+	scale_moves(&w, moved, 1000);
+	for (size_t i = 0; i < 3; i++)
+		busy[i] = nodes[i].busy ? '1' : '0';
+	scale_moved(&w, 0, moved, 1000);
+	return busy;
+}
+
+static void test_moves(void)
+{
+	static struct scale_refusals none, moved;
+	struct scale_node empty[3] = { has_room(100, false), has_room(1000, false), has_room(1000, false) },
+			  beside[3] = { has_room(100, false), has_room(1000, true), has_room(1000, false) },
+			  each[3] = { has_room(600, false), has_room(600, false), has_room(100, false) },
+			  elsewhere[3] = { has_room(600, false), has_room(600, false), has_room(600, false) },
+			  again[3] = { has_room(600, false), has_room(600, true), has_room(600, false) };
+
+	is_str(moves(empty, "100", 0, &none), "100", "a job stays where others are only free");
+	is_str(moves(beside, "100", 0, &moved), "010", "it goes to one that is in use");
+	is_str(moves(again, "100", 0, &moved), "110", "and not at once again");
+	none.count = 0;
+	is_str(moves(each, "111", 0, &none), "011", "of three one goes, and the others have no room");
+	none.count = 0;
+	is_str(moves(elsewhere, "111", 800, &none), "001", "two go to a node that was not bought, the third stays");
+}
+
 int main(void)
 {
+	test_moves();
 	test_jobs();
 	test_shape();
 	test_pack();
 	test_order();
 	test_seen();
+	test_gaps();
+	test_rare();
+	test_reboot();
 	test_members();
 	return done();
 }

@@ -36,6 +36,24 @@
 	X(PAYMENT, payment.step, (int64_t)any()) \
 	X(PAYMENT, payment.micros, (int64_t)any()) \
 	X(CAP, cap.micros, (int64_t)any()) \
+	X(POLICY, policy.volume_grace_minutes, any() & 1 ? (int32_t)any() : 0) \
+	X(VOLUME_OFFER, volume.gib, (int32_t)any()) \
+	X(VOLUME_OFFER, volume.price, (int64_t)any()) \
+	X(VOLUME, volume.gib, (int32_t)any()) \
+	X(VOLUME, volume.price, (int64_t)any()) \
+	X(VOLUME_CHANGE, volume.gib, (int32_t)any()) \
+	X(VOLUME_CHANGE, volume.price, (int64_t)any()) \
+	X(PLAN, plan.sku, any()) \
+	X(PLAN, plan.fee, (int64_t)any()) \
+	X(PLAN, plan.included, (int64_t)any()) \
+	X(PLAN, plan.rates, (int64_t)any()) \
+	X(PLAN, plan.state, (int32_t)any()) \
+	X(PAYOUT, payout.state, (int32_t)any()) \
+	X(PAYOUT, payout.hold, (int32_t)any()) \
+	X(PAYOUT, payout.micros, (int64_t)any()) \
+	X(DUNNING, dunning.step, (int32_t)any()) \
+	X(DUNNING, dunning.minutes, (int64_t)any()) \
+	X(DUNNING, dunning.after, (int64_t)any()) \
 	X(SKU, sku.gpus, (int32_t)any()) \
 	X(SKU, sku.proof, (any() & 1) != 0) \
 	X(HOST, host.sku, any()) \

@@ -319,6 +319,20 @@ static void test_nfs(const char *top)
 	gate_look(b.c, b.facts, NULL, &b.found);
 	is_int(b.found.count, 0, "another kind needs no NFS");
 	end(&b);
+	start(&b, "{storage: {kind: s3}}", 3);
+	lay(&b, 1, "nfs_server=no|nfs_client=no|fuse=no");
+	finds(&b, GATE_FUSE, true, 1,
+		"'n2' cannot mount a bucket, as 'storage' would: a program cannot be a file system there "
+		"(no /dev/fuse that it may open)",
+		"use nodes with a kernel of their own, which containers lack ('modprobe fuse' makes the device there), "
+		"or "
+		"another kind of storage");
+	end(&b);
+	start(&b, "{storage: }", 3);
+	lay(&b, 1, "fuse=no");
+	gate_look(b.c, b.facts, NULL, &b.found);
+	is_int(b.found.count, 0, "NFS needs no FUSE");
+	end(&b);
 	snprintf(folder, sizeof folder, "%s", kept);
 }
 

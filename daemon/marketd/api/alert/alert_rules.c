@@ -146,12 +146,12 @@ bool alert_rules_ask(const struct request *q, struct reply *r, struct alert_rule
 	return true;
 }
 
-int64_t alert_rules_ahead(const struct alert_rule *rules, enum alert_of of)
+int64_t alert_rules_ahead(const struct alert_rule *rules, enum alert_of of, enum alert_unit unit)
 {
 	int64_t most = 0;
 
 	for (; rules->name; rules++)
-		if (rules->of == of && rules->threshold > (double)most)
+		if (rules->of == of && rules->unit == unit && rules->threshold > (double)most)
 			most = (int64_t)rules->threshold;
 	return most;
 }
@@ -186,8 +186,8 @@ static const struct schema_field alert_rules_fields[] = {
 	{ "rule", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, "such as node_gpu_hot" },
 	{ "severity", SCHEMA_ENUM, FIELD_REQUIRED, "critical|warning|info", 0, 0,
 		"of an announcement: as the operator says" },
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement|payment", 0, 0,
-		NULL },
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement|payment|volume", 0,
+		0, NULL },
 	{ "who", SCHEMA_ENUM, FIELD_REQUIRED, "customer|provider|operator|all", 0, 0, "who sees it" },
 	{ "threshold", SCHEMA_NUMBER, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "null: a state, which has none" },
 	{ "unit", SCHEMA_ENUM, FIELD_REQUIRED, "none|celsius|ratio|count|seconds", 0, 0, "of the threshold" },

@@ -13,7 +13,7 @@ enum { ALERT_RULES = 32 };
 /* alert_rules with what the query sets. Ends with { 0 }. false: refused. */
 bool alert_rules_ask(const struct request *q, struct reply *r, struct alert_rule rules[ALERT_RULES]);
 
-/* The largest threshold of the rules for such a thing, in seconds. */
-int64_t alert_rules_ahead(const struct alert_rule *rules, enum alert_of of);
+/* The largest threshold of the rules for such a thing that tell such a value, in seconds. */
+int64_t alert_rules_ahead(const struct alert_rule *rules, enum alert_of of, enum alert_unit unit);
 
 #endif

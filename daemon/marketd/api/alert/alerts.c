@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "market/ident.h"
 #include "market/metric.h"
 #include "market/money.h"
 #include "market/when.h"
@@ -117,14 +118,14 @@ static bool alert_balance_low(const struct alert_rule *r, const struct alert_sub
 	return s->keeping > 0 && spendable < s->keeping;
 }
 
-/* Below zero: on credit, or as a payment went back. Where nothing is left of the credit it is the other rule's. */
+/* It owes: on credit, or as a payment went back. Where nothing is left of the credit it is the other rule's. */
 static bool alert_owes(const struct alert_subject *s, struct alert *out, bool blocked)
 {
 	const struct account *a = engine_account(market_engine(s->api->market), s->account);
 
-	if (!a || a->available >= 0 || (a->available <= a->floor) != blocked)
+	if (!a || !account_owed(a) || (a->available <= a->floor) != blocked)
 		return false;
-	out->money = -a->available;
+	out->money = account_owed(a);
 	out->value = (double)(a->available - a->floor) / 1e6;
 	return true;
 }
@@ -269,6 +270,29 @@ const struct alert_rule alert_rules[] = {
 		0, 0, false,
 		"the account owes {money}, so it buys nothing new until that is paid; what it paid for goes on",
 		"nanopod topup {debt}" },
+	{ "debt_reminder", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_DOLLARS, NAN, ALERT_AT_ONCE, alert_debt_reminded, 0,
+		0, false,
+		"reminder: the account owes {money} since {since}; unless that is paid, the market suspends it at "
+		"{until}",
+		"nanopod topup {debt}" },
+	{ "debt_last_reminder", ALERT_OF_ACCOUNT, ALERT_CRITICAL, ALERT_DOLLARS, NAN, ALERT_AT_ONCE, alert_debt_warned,
+		0, 0, false,
+		"last reminder: the account owes {money} since {since}; unless that is paid, the market suspends it at "
+		"{until}, and it buys nothing more",
+		"nanopod topup {debt}" },
+	{ "debt_suspended", ALERT_OF_ACCOUNT, ALERT_CRITICAL, ALERT_DOLLARS, NAN, ALERT_AT_ONCE, alert_debt_suspended,
+		0, 0, false,
+		"the market suspended the account, which owes {money} since {since}; it buys nothing more until that "
+		"is paid, and is open again then; what it paid for goes on",
+		"nanopod topup {debt}" },
+	{ "plan_lapses", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_SECONDS, 5 * 86400, ALERT_AT_ONCE, alert_plan_lapses, 0,
+		0, false, "plan {plan} ends in {value}: {money} is missing for its next fee", "nanopod topup {debt}" },
+	{ "plan_lapsed", ALERT_OF_ACCOUNT, ALERT_WARNING, ALERT_NO_UNIT, NAN, ALERT_AT_ONCE, alert_plan_lapsed, 0, 0,
+		false, "plan {plan} ended with its month, as its next fee could not be paid",
+		"nanopod plan subscribe {plan}" },
+	{ "volume_unpaid", ALERT_OF_VOLUME, ALERT_CRITICAL, ALERT_SECONDS, NAN, ALERT_AT_ONCE, alert_volume_unpaid, 0,
+		0, false, "{money} is missing to pay it; it is kept until {until} (for {value}), then deleted",
+		"nanopod topup {debt}" },
 	{ "lease_ends", ALERT_OF_RESERVATION, ALERT_WARNING, ALERT_SECONDS, 3600, ALERT_AT_ONCE, alert_lease_ends, 0, 0,
 		false, "{nodes} in {value}, and no time after that is bought", "nanopod extend {name} -d 1h" },
 	{ "machine_silent", ALERT_OF_MACHINE, ALERT_CRITICAL, ALERT_NO_UNIT, NAN, 300, alert_machine_silent, 0, 0,
@@ -332,7 +356,7 @@ const char *alert_severity_word(enum alert_severity s)
 const char *alert_of_word(enum alert_of of)
 {
 	static const char *const words[] = { "account", "reservation", "machine", "host", "node", "announcement",
-		"payment" };
+		"payment", "volume" };
 
 	return words[of];
 }
@@ -377,6 +401,14 @@ static int64_t alert_cents(int64_t micros)
 	return cents > 50 ? cents : 50;
 }
 
+/* May it stand in a line that people paste into a shell? */
+static bool alert_plain(const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	return name && *name && *name != '-' && !name[strspn(name, plain)];
+}
+
 /* What a word in braces stands for. */
 static const char *alert_piece(const struct alert *a, const struct alert_subject *s, const char *word, char room[PIECE])
 {
@@ -398,6 +430,12 @@ static const char *alert_piece(const struct alert *a, const struct alert_subject
 	if (strcmp(word, "debt") == 0) /* as it is typed: whole cents, at least what payment services take */
 		snprintf(room, PIECE, "%" PRId64 ".%02d", alert_cents(a->money) / 100,
 			(int)(alert_cents(a->money) % 100));
+	if (strcmp(word, "until") == 0)
+		return when_iso(a->until, room);
+	if (strcmp(word, "since") == 0)
+		return when_iso(a->since, room);
+	if (strcmp(word, "plan") == 0)
+		return alert_plain(a->plan->name) ? a->plan->name : ident_text(IDENT_PLAN, a->plan->id, room);
 	if (strcmp(word, "said") == 0)
 		return s->said->text;
 	if (strcmp(word, "state") == 0)
@@ -428,14 +466,6 @@ static void alert_fill(const struct alert *a, const struct alert_subject *s, con
 	}
 }
 
-/* May it stand in a line that people paste into a shell? */
-static bool alert_plain(const char *name)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-
-	return name && *name && *name != '-' && !name[strspn(name, plain)];
-}
-
 static json_t *alert_id(const struct alert_subject *s, const char **name)
 {
 	switch (s->of) {
@@ -457,6 +487,9 @@ static json_t *alert_id(const struct alert_subject *s, const char **name)
 	case ALERT_OF_PAYMENT:
 		*name = s->payment->reference;
 		return render_id(IDENT_PAYMENT, s->payment->id);
+	case ALERT_OF_VOLUME:
+		*name = s->volume->name;
+		return render_id(IDENT_VOLUME, s->volume->id);
 	case ALERT_OF_NODE:
 		break;
 	}
@@ -478,8 +511,8 @@ static json_t *alert_json(const struct alert *a, const struct alert_subject *s)
 
 	buf_init(&text, SENTENCE_BYTES);
 	buf_init(&next, NEXT_BYTES);
-	alert_fill(a, s, a->rule->text, "", &text);
-	alert_fill(a, s, a->rule->next, alert_plain(name) ? name : json_string_value(id), &next);
+	alert_fill(a, s, a->text ? a->text : a->rule->text, "", &text);
+	alert_fill(a, s, a->next ? a->next : a->rule->next, alert_plain(name) ? name : json_string_value(id), &next);
 	made = json_pack("{s:s, s:s, s:s, s:{s:s, s:o, s:o, s:o}, s:o, s:o, s:o, s:s, s:I, s:o, s:o}", "object",
 		"alert", "rule", a->rule->name, "severity", alert_severity_word(a->severity), "subject", "kind",
 		alert_of_word(s->of), "id", id, "name", render_text(name), "account", render_text(of ? of->name : NULL),

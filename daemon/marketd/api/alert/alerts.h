@@ -16,7 +16,8 @@ enum alert_of {
 	ALERT_OF_HOST,
 	ALERT_OF_NODE,
 	ALERT_OF_ANNOUNCEMENT,
-	ALERT_OF_PAYMENT
+	ALERT_OF_PAYMENT,
+	ALERT_OF_VOLUME
 };
 enum alert_severity { ALERT_CRITICAL, ALERT_WARNING, ALERT_INFO };
 enum alert_unit { ALERT_NO_UNIT, ALERT_CELSIUS, ALERT_RATIO, ALERT_COUNT, ALERT_SECONDS, ALERT_DOLLARS };
@@ -26,7 +27,7 @@ enum { ALERT_AT_ONCE = -1 };
 
 /* One thing that rules look at. What it is not is NULL. */
 struct alert_subject {
-	const struct api *api;
+	struct api *api;
 	enum alert_of of;
 	uint64_t account;
 	const struct agent *agent; /* ALERT_OF_MACHINE; else that of the host, if it has one */
@@ -35,6 +36,7 @@ struct alert_subject {
 	const struct pool *pool;
 	const struct announcement *said;
 	const struct payment *payment;
+	const struct volume *volume;
 	int64_t nodes, ends; /* ALERT_OF_RESERVATION: of its leases that end first: how many, when (a minute) */
 	int64_t begun;       /* ALERT_OF_RESERVATION: the last of those began (a minute) */
 	int64_t keeping;     /* ALERT_OF_ACCOUNT: micro-dollars that what runs costs for the threshold's time more */
@@ -51,6 +53,9 @@ struct alert {
 	const char *state;            /* of a host, for the sentence; NULL */
 	const char *why;              /* as its owner or agent says; NULL */
 	int64_t money;                /* micro-dollars, for the sentence */
+	int64_t until;                /* Unix seconds, for the sentence */
+	const struct tariff *plan;    /* for the sentence */
+	const char *text, *next;      /* in place of the rule's; NULL */
 };
 
 struct alert_rule {
@@ -64,7 +69,8 @@ struct alert_rule {
 	bool (*holds)(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
 	uint32_t metric, whole; /* numbers of METRICS; whole: what `metric` is a part of, or 0 */
 	bool coarse;            /* means of 5 minutes count, so that what flickers is seen */
-	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {debt} {nodes}; `next`: {name}, id */
+	/* Words: {value} {threshold} {ahead} {for} {gpus} {state} {why} {money} {debt} {nodes} {since} {until}
+	 * {plan}; `next`: {name}, id */
 	const char *text, *next;
 };
 
@@ -73,6 +79,14 @@ extern const struct alert_rule alert_rules[]; /* ends with { 0 } */
 /* The numbers of the metrics that the rules for such a thing read; ends with 0. */
 enum { ALERT_METRICS = 16 };
 void alert_metrics(enum alert_of of, uint32_t list[ALERT_METRICS]);
+
+/* Rules of alert_dues.c. */
+bool alert_debt_reminded(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
+bool alert_debt_warned(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
+bool alert_debt_suspended(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
+bool alert_volume_unpaid(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
+bool alert_plan_lapses(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
+bool alert_plan_lapsed(const struct alert_rule *r, const struct alert_subject *s, struct alert *out);
 
 const char *alert_severity_word(enum alert_severity s);
 

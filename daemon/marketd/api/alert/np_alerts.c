@@ -105,13 +105,24 @@ static void np_alerts_tell_ends(struct np_alerts *l, uint64_t account, struct np
 	}
 }
 
+static void np_alerts_volumes(struct np_alerts *l, uint64_t account)
+{
+	const struct volume *v = engine_volume_after(l->e, account, 0);
+
+	for (; v; v = engine_volume_after(l->e, account, v->id)) {
+		struct alert_subject s = { .api = l->api, .of = ALERT_OF_VOLUME, .account = account, .volume = v };
+
+		alert_look(l->rules, &s, l->data);
+	}
+}
+
 static int np_alerts_of_account(struct np_alerts *l, uint64_t account)
 {
 	struct alert_subject s = { .api = l->api, .of = ALERT_OF_ACCOUNT, .account = account };
 	struct np_alerts_ends ends = { 0 };
 	int64_t minute = engine_minute(l->e), cost;
-	int64_t keep = minute + alert_rules_ahead(l->rules, ALERT_OF_ACCOUNT) / 60;
-	int64_t soon = minute + alert_rules_ahead(l->rules, ALERT_OF_RESERVATION) / 60;
+	int64_t keep = minute + alert_rules_ahead(l->rules, ALERT_OF_ACCOUNT, ALERT_DOLLARS) / 60;
+	int64_t soon = minute + alert_rules_ahead(l->rules, ALERT_OF_RESERVATION, ALERT_SECONDS) / 60;
 	int rc = 0;
 
 	for (const struct lease *x = engine_lease_after(l->e, account, 0); x && !rc;
@@ -131,6 +142,7 @@ static int np_alerts_of_account(struct np_alerts *l, uint64_t account)
 		if (ends.count)
 			qsort(ends.list, ends.count, sizeof *ends.list, np_alerts_order);
 		np_alerts_tell_ends(l, account, &ends);
+		np_alerts_volumes(l, account);
 		l->looked.accounts++;
 	}
 	free(ends.list);
@@ -384,9 +396,9 @@ static int get_alerts(struct api *api, const struct request *q, struct reply *r)
 	}
 
 static const struct schema_field np_alerts_subject[] = {
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement|payment", 0, 0,
-		NULL },
-	ALERTS_TEXT("id", 0, "of the account, reservation, agent, host, node or payment"),
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "account|reservation|machine|host|node|announcement|payment|volume", 0,
+		0, NULL },
+	ALERTS_TEXT("id", 0, "of the account, reservation, agent, host, node, payment or volume"),
 	ALERTS_TEXT("name", FIELD_NULL, NULL),
 	ALERTS_TEXT("account", FIELD_NULL, "name of the account that it belongs to"),
 	{ 0 },

@@ -33,9 +33,10 @@ json_t *decide_facts(const struct account *a, int64_t now)
 	return out;
 }
 
+/* Months of plans are chosen by decide_month(). */
 static bool grant_pays(const struct engine *e, const struct grant *g)
 {
-	return !g->ended && g->until > engine_minute(e) && g->spent < g->max;
+	return !g->ended && !g->plan && g->until > engine_minute(e) && g->spent < g->max;
 }
 
 const struct grant *decide_grant(const struct engine *e, uint64_t account)
@@ -47,15 +48,47 @@ const struct grant *decide_grant(const struct engine *e, uint64_t account)
 	return g;
 }
 
+const struct grant *decide_month(const struct engine *e, uint64_t account, uint64_t sku)
+{
+	const struct subscription *s = engine_subscription_of(e, account);
+	const struct grant *g = s ? engine_grant(e, s->grant) : NULL;
+	const struct tariff *t = s ? engine_tariff(e, s->plan) : NULL;
+
+	return g && g->spent < g->max && (!t->sku || !sku || t->sku == sku) ? g : NULL;
+}
+
+/* What the account's tokens spent in this month of its own money, and what its plan paid. */
+static json_t *decide_spent(const struct engine *e, uint64_t account)
+{
+	const struct subscription *s = engine_subscription_of(e, account);
+	const struct grant *g = s ? engine_grant(e, s->grant) : NULL;
+	int64_t sum = g ? g->spent : 0;
+	char room[MONEY_TEXT];
+
+	for (const struct token *t = engine_token_after(e, account, 0); t; t = engine_token_after(e, account, t->id))
+		if (money_add(sum, engine_spent(e, &t->spending), &sum))
+			sum = INT64_MAX;
+	return json_string(money_wire(sum, room));
+}
+
+static json_t *decide_plan(const struct engine *e, uint64_t account)
+{
+	const struct subscription *s = engine_subscription_of(e, account);
+
+	return render_text(s ? engine_tariff(e, s->plan)->name : NULL);
+}
+
 /* What the market knows itself goes over what the operator wrote down under the same name. */
-static json_t *decide_account(const struct account *a, const struct grant *g, int64_t now)
+static json_t *decide_account(const struct engine *e, const struct account *a, const struct grant *g, int64_t now)
 {
 	json_t *o = decide_facts(a, now);
 
 	json_object_set_new(o, "id", render_id(IDENT_ACCOUNT, a->id));
 	json_object_set_new(o, "name", render_text(a->name));
 	json_object_set_new(o, "state", json_string(a->state == ACCOUNT_SUSPENDED ? "suspended" : "open"));
-	json_object_set_new(o, "grant_active", json_boolean(g != NULL));
+	json_object_set_new(o, "grant_active", json_boolean(g && !g->plan));
+	json_object_set_new(o, "plan", decide_plan(e, a->id));
+	json_object_set_new(o, "spent_month", decide_spent(e, a->id));
 	return o;
 }
 
@@ -150,13 +183,21 @@ static int decide_limits(const struct wanted *w, const struct decision *d, struc
 }
 
 /* Which grant the request names; "none": it wants to pay all of it. false: no such grant. */
-static bool decide_named(const struct engine *e, const struct request *q, uint64_t account, const struct grant **g)
+static bool decide_named(const struct engine *e, const struct request *q, uint64_t account, const struct grant *month,
+	const struct grant **g)
 {
 	const char *text = json_string_value(json_object_get(q->body, "np_grant"));
 	uint64_t id = 0;
 
-	*g = text ? NULL : decide_grant(e, account);
-	if (!text || strcmp(text, "none") == 0)
+	*g = NULL;
+	if (!text)
+		*g = month && month->spent < month->units ? month : decide_grant(e, account);
+	if (!text && !*g)
+		*g = month; /* it may pay a part where the policy lowers the price */
+	if (text && month &&
+		(strcmp(month->name, text) == 0 || (ident_parse(IDENT_GRANT, text, &id) && id == month->id)))
+		*g = month;
+	if (*g || !text || strcmp(text, "none") == 0)
 		return true;
 	for (const struct grant *x = engine_grant_after(e, account, 0); x; x = engine_grant_after(e, account, x->id))
 		if (grant_pays(e, x) &&
@@ -178,7 +219,8 @@ static void decide_pays(struct event *ev, struct verdict *v)
 {
 	int32_t part = RATE_FULL - v->decision.rate_ppm;
 
-	if (ev->kind != EVENT_ORDER || (ev->u.order.flags & ORDER_STANDING) || !part)
+	if (ev->kind != EVENT_ORDER || (ev->u.order.flags & ORDER_STANDING) ||
+		(!part && !(v->grant && v->grant->plan && v->grant->spent < v->grant->units)))
 		v->grant = NULL;
 	if (ev->kind != EVENT_ORDER)
 		return;
@@ -207,7 +249,8 @@ int decide_ask(struct api *api, const struct request *q, const struct account *a
 		json_decref(request);
 		return 0;
 	}
-	v->input = json_pack("{s:o, s:o, s:o, s:o, s:s}", "account", decide_account(a, v->grant, now), "person",
+	v->input = json_pack("{s:o, s:o, s:o, s:o, s:s}", "account",
+		decide_account(market_engine(api->market), a, v->grant, now), "person",
 		decide_person(market_engine(api->market), q), "request", request, "grant", grant_input(v->grant),
 		"time", when_iso(now, when));
 	if (!v->input)
@@ -260,7 +303,7 @@ static int decide_next(struct api *api, const struct request *q, const struct ev
 	const struct engine *e = market_engine(api->market);
 	const struct grant *g = v->grant;
 
-	while ((g = engine_grant_after(e, ev->account, g->id))) {
+	for (uint64_t after = g->plan ? 0 : g->id; (g = engine_grant_after(e, ev->account, after)); after = g->id) {
 		struct event other = *asked;
 		struct fail denied = { 0 };
 		struct verdict by = { 0 };
@@ -282,7 +325,7 @@ static int decide_next(struct api *api, const struct request *q, const struct ev
 int decide(struct api *api, const struct request *q, struct event *ev, struct verdict *v, struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	const struct grant *g = NULL;
+	const struct grant *g = NULL, *month = NULL;
 	struct event asked;
 	struct wanted w;
 	int rc;
@@ -290,9 +333,13 @@ int decide(struct api *api, const struct request *q, struct event *ev, struct ve
 	ev->token = api_spender(e, q);
 	asked = *ev;
 	*v = (struct verdict){ .decision = { .allow = true, .rate_ppm = RATE_FULL } };
-	if ((!api->policy && !api->opa) || !engine_account(e, ev->account) || !wanted_of(e, ev, &w))
+	if (!engine_account(e, ev->account) || !wanted_of(e, ev, &w))
 		return 0;
-	if (!decide_named(e, q, ev->account, &g))
+	if (ev->kind == EVENT_ORDER)
+		month = decide_month(e, ev->account, w.sku);
+	if (!month && !api->policy && !api->opa)
+		return 0;
+	if (!decide_named(e, q, ev->account, month, &g))
 		return fail_set(why, REASON_NOT_FOUND,
 			"the account has no such grant that is active; 'nanopod grants' lists them");
 	rc = decide_by(api, q, g, ev, v, why);

@@ -36,6 +36,9 @@ int decide_apply(struct api *api, const struct request *q, struct event *ev, str
 /* What is known of an account now: {"name": value …}, a new reference; NULL: out of memory. */
 json_t *decide_facts(const struct account *a, int64_t now);
 
+/* The month of its plan that has something left for this type (0: any); NULL: none. */
+const struct grant *decide_month(const struct engine *e, uint64_t account, uint64_t sku);
+
 /* The grant that pays for the account's next buy; NULL: none. */
 const struct grant *decide_grant(const struct engine *e, uint64_t account);
 

@@ -207,6 +207,7 @@ static const char *quota_way_out(enum quota_kind kind)
 		return "delete some that have ended, or ";
 	case QUOTA_POOLS:
 	case QUOTA_PROCUREMENTS:
+	case QUOTA_VOLUMES:
 	case QUOTA_TEXT:
 		return "delete what you do not need, or ";
 	case QUOTA_LEASES:
@@ -263,6 +264,8 @@ static enum quota_kind quota_made(enum event_kind kind)
 		return QUOTA_INSTANCES;
 	case EVENT_PROCUREMENT:
 		return QUOTA_PROCUREMENTS;
+	case EVENT_VOLUME:
+		return QUOTA_VOLUMES;
 	default:
 		return QUOTA_KINDS;
 	}
@@ -287,6 +290,8 @@ static int64_t quota_count(const struct kept *k, enum quota_kind kind)
 		return (int64_t)k->instances;
 	case QUOTA_PROCUREMENTS:
 		return (int64_t)k->procurements;
+	case QUOTA_VOLUMES:
+		return (int64_t)k->volumes;
 	default:
 		return 0;
 	}
@@ -320,6 +325,12 @@ static bool event_reduces(const struct engine *e, const struct event *ev)
 	case EVENT_PERSON_REMOVE:
 	case EVENT_INVITATION_END:
 		return true;
+	case EVENT_SUBSCRIPTION:
+		return !ev->subject;
+	case EVENT_PAYOUT:
+		return ev->u.payout.state == PAYOUT_CANCELLED;
+	case EVENT_VOLUME_CHANGE:
+		return !ev->u.volume.gib;
 	case EVENT_HOST_STATE:
 		return ev->u.host_state.down;
 	case EVENT_HOST_DRAIN:

@@ -24,6 +24,7 @@ enum {
 	X(LEASES, "leases", 200000, "leases") \
 	X(INSTANCES, "instances", 100000, "nodes") \
 	X(PROCUREMENTS, "procurements", 1000, "procurements") \
+	X(VOLUMES, "volumes", 1000, "volumes") \
 	X(TEXT, "text", 128, "MiB of names, tags, user data and measurements") \
 	X(JOURNAL, "journal", 512, "MiB of changes within a day") \
 	X(AGENT_JOURNAL, "agent-journal", 2048, "MiB of reports by agents within a day") \

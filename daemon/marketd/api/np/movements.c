@@ -111,7 +111,7 @@ int movement_lease(struct api *api, uint64_t id, struct lease_found *x, struct f
 static bool same_movement(const struct movement *a, const struct movement *b)
 {
 	return a->account == b->account && a->at == b->at && a->kind == b->kind && a->seq == b->seq &&
-		a->sku == b->sku && a->pool == b->pool && a->host == b->host;
+		a->sku == b->sku && a->pool == b->pool && a->host == b->host && a->volume == b->volume;
 }
 
 /* False: the same money came and went so often that a sum has no room in 64 bits. Then it needs a row of its own. */
@@ -164,6 +164,7 @@ struct transfer_seen {
 	bool returned;     /* node time came back to one */
 	int64_t fee, used; /* of the whole transfer */
 	int64_t granted;   /* what left a sponsor's escrow with it */
+	bool plan;         /* a plan of the account's paid that */
 };
 
 /* The postings of another account, or of the market, near one: those of the same transfer are among them. */
@@ -208,6 +209,16 @@ static int see_market_side(struct api *api, const struct posting_row *first, str
 	return rc;
 }
 
+/* Whether what this sponsor paid is of a plan: the account had one of the sponsor's in that minute. */
+static bool movement_of_plan(const struct engine *e, uint64_t account, uint64_t sponsor, int64_t minute)
+{
+	const struct grant *g = engine_grant_after(e, account, 0);
+
+	while (g && !(g->plan && g->sponsor == sponsor && g->created_at / 60 <= minute && minute < g->until))
+		g = engine_grant_after(e, account, g->id);
+	return g != NULL;
+}
+
 /* What sponsors of the account paid for good in the transfer. */
 static int see_sponsors(struct api *api, uint64_t account, const struct posting_row *first, const struct lease *l,
 	struct transfer_seen *t, struct fail *f)
@@ -228,8 +239,10 @@ static int see_sponsors(struct api *api, uint64_t account, const struct posting_
 			const struct posting *x = &near.rows[i].posting;
 
 			if (same_transfer(&near.rows[i], first) && !x->asset &&
-				(x->book == BOOK_ESCROW || (x->book == BOOK_AVAILABLE && g->sponsor != l->seller)))
+				(x->book == BOOK_ESCROW || (x->book == BOOK_AVAILABLE && g->sponsor != l->seller))) {
 				t->granted -= x->amount;
+				t->plan = t->plan || movement_of_plan(e, account, g->sponsor, l->filled_at / 60);
+			}
 		}
 	}
 	return rc;
@@ -252,7 +265,7 @@ static int add_paid(struct movement_page *p, struct movement m, const struct tra
 	int rc = 0;
 
 	if (t->granted) {
-		m.kind = MOVEMENT_GRANTED;
+		m.kind = t->plan ? MOVEMENT_INCLUDED : MOVEMENT_GRANTED;
 		m.gross = t->granted;
 		m.minutes = paid ? 0 : t->used; /* else they are told with what the buyer paid */
 		rc = add_movement(p, &m, f);
@@ -316,6 +329,17 @@ static int add_fee(struct api *api, struct movement_page *p, const struct postin
 	return add_movement(p, &m, f);
 }
 
+/* What is asked for is held, and still the account's. */
+static int add_payout(struct movement_page *p, struct movement m, const struct transfer_seen *t, struct fail *f)
+{
+	m.kind = MOVEMENT_PAYOUT;
+	m.at = t->at;
+	m.seq = t->seq;
+	m.amount = t->money[BOOK_AVAILABLE] + t->money[BOOK_HELD];
+	m.gross = m.amount > 0 ? m.amount : -m.amount;
+	return m.amount ? add_movement(p, &m, f) : 0;
+}
+
 static int add_transfer(struct api *api, struct movement_page *p, const struct posting_row *rows, size_t count,
 	struct lease_found *last, struct fail *f)
 {
@@ -334,6 +358,8 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 		if (!rc && last->found)
 			rc = see_sponsors(api, p->account, rows, &last->lease, &t, f);
 	}
+	if (!rc && engine_payout(market_engine(api->market), t.subject))
+		return add_payout(p, m, &t, f);
 	if (rc || (!t.money[BOOK_AVAILABLE] && !t.money[BOOK_ESCROW] && t.granted <= 0))
 		return rc;
 	if (t.subject == 0) {
@@ -344,6 +370,12 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 		m.gross = m.amount > 0 ? m.amount : -m.amount;
 		return add_movement(p, &m, f);
 	}
+	if (engine_grant(market_engine(api->market), t.subject)) { /* no other money moves for a grant itself */
+		m.amount = t.money[BOOK_AVAILABLE];
+		m.kind = m.amount < 0 ? MOVEMENT_PLAN : MOVEMENT_PLAN_SOLD;
+		m.gross = m.amount < 0 ? -m.amount : m.amount;
+		return add_movement(p, &m, f);
+	}
 	if (t.money[BOOK_HELD] || t.money[BOOK_ESCROW] > 0)
 		return 0; /* held for an order, or paid ahead for a lease: it still is the account's */
 	rc = see_market_side(api, rows, &t, f);
@@ -352,6 +384,13 @@ static int add_transfer(struct api *api, struct movement_page *p, const struct p
 		return rc;
 	m.sku = last->found ? last->lease.sku : 0;
 	m.pool = last->found ? last->lease.pool : 0;
+	if (!last->found && t.money[BOOK_ESCROW] == 0 && t.money[BOOK_AVAILABLE] < 0) {
+		m.kind = MOVEMENT_STORAGE;
+		m.volume = t.subject;
+		m.amount = t.money[BOOK_AVAILABLE];
+		m.gross = -m.amount;
+		return add_movement(p, &m, f);
+	}
 	if (t.money[BOOK_ESCROW] < 0 && last->found && last->lease.buyer != p->account)
 		return add_sponsored(p, m, &t, f);
 	return t.money[BOOK_ESCROW] < 0 || t.granted > 0 ? add_paid(p, m, &t, f)
@@ -488,6 +527,8 @@ static int take_why(void *arg, uint64_t seq, const struct event *ev)
 	(void)seq;
 	if (ev->text && (ev->kind == EVENT_CREDIT || ev->kind == EVENT_ACCOUNT_STATE))
 		snprintf(room, MOVEMENT_WHY, "%s", ev->text);
+	else if (ev->kind == EVENT_PAYOUT)
+		snprintf(room, MOVEMENT_WHY, "%s", ev->name ? ev->name : ev->text ? ev->text : "");
 	else if (ev->kind == EVENT_PAYMENT)
 		snprintf(room, MOVEMENT_WHY, "Stripe %.120s%s%.120s", ev->name, ev->text ? " " : "",
 			ev->text ? ev->text : "");
@@ -520,48 +561,4 @@ uint64_t movement_refunds(struct api *api, uint64_t seq)
 
 	s->calls->events(s, seq - 1, take_refunded, &pool, NULL);
 	return pool;
-}
-
-/* ---- What was paid for a reservation ----------------------------------------------------- */
-
-enum { PAID_POSTINGS = 1000, PAID_PAGES = 100 };
-
-static void paid_add(int64_t *sum, int64_t more)
-{
-	if (__builtin_add_overflow(*sum, more, sum))
-		*sum = INT64_MAX;
-}
-
-int movements_paid(struct api *api, const struct pool *pool, int64_t *paid, int64_t *refunded, struct fail *f)
-{
-	struct movement_page p = { .account = pool->account,
-		.from = pool->created_at,
-		.to = INT64_MAX,
-		.limit = PAID_POSTINGS,
-		.more = true };
-	int64_t in = 0, back = 0;
-	int rc = 0;
-
-	for (int i = 0; !rc && p.more; i++) {
-		if (i == PAID_PAGES)
-			rc = fail_set(f, REASON_LIMIT,
-				"the account's ledger since then is too long to be added up here; 'nanopod admin "
-				"credit' "
-				"gives money without that");
-		rc = rc ? rc : movements_read(api, &p, f);
-		for (size_t k = 0; !rc && k < p.count; k++) {
-			const struct movement *m = &p.list[k];
-
-			if (m->pool == pool->id && (m->kind == MOVEMENT_USAGE || m->kind == MOVEMENT_FORFEIT))
-				paid_add(&in, m->gross);
-			else if (m->kind == MOVEMENT_CREDIT && movement_refunds(api, m->seq) == pool->id)
-				paid_add(&back, m->gross);
-		}
-		movement_page_release(&p);
-	}
-	if (rc)
-		return rc;
-	*paid = in;
-	*refunded = back;
-	return 0;
 }

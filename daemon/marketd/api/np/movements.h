@@ -19,7 +19,12 @@
 	X(EARNING, "earning")     /* as the seller of node time, less the fee */ \
 	X(FEE, "fee")             /* the market's own, of what sellers get */ \
 	X(GRANTED, "granted")     /* what a sponsor paid of the account's node time: it changes none of its money */ \
-	X(SPONSORED, "sponsored") /* what the account paid of another's, by a grant */
+	X(SPONSORED, "sponsored") /* what the account paid of another's, by a grant */ \
+	X(STORAGE, "storage")     /* paid for hours of volumes */ \
+	X(INCLUDED, "included")   /* as granted: what its plan paid */ \
+	X(PLAN, "plan")           /* the fee of its plan */ \
+	X(PLAN_SOLD, "plan_sold") /* the fee of a plan that the account sells */ \
+	X(PAYOUT, "payout")       /* what was earned left the market, or came back after that */
 
 enum movement_kind {
 #define MOVEMENT_X(name, text) MOVEMENT_##name,
@@ -34,6 +39,7 @@ struct movement {
 	enum movement_kind kind;
 	uint64_t seq;             /* of a credit: its event; else 0 */
 	uint64_t sku, pool, host; /* 0: it is for none. pool: the buyer's. host: of an earning or fee */
+	uint64_t volume;          /* of what was paid for one; else 0 */
 	int64_t amount;           /* what it did to all of the account's money: available, held and escrow */
 	int64_t gross; /* earning: before the fee; refund, granted: what that was; else the amount without its sign */
 	int64_t fee;
@@ -87,15 +93,6 @@ int movement_lease(struct api *api, uint64_t id, struct lease_found *x, struct f
 /* Why the operator did what event `seq` is, as given with it; "" where nothing was. */
 enum { MOVEMENT_WHY = WHY_BYTES + 1 };
 const char *movement_why(struct api *api, uint64_t seq, char room[MOVEMENT_WHY]);
-
-/*
- * What the pool's account has paid for its time for good, and what of that was refunded already. 0, or a reason:
- * REASON_LIMIT where its ledger is too long to be added up in one request.
- *
- * What is in escrow does not count: it is not paid yet. It is settled within the policy's settle_minutes, or comes back
- * by itself, where the host was down or time is released; counted here it could come back twice.
- */
-int movements_paid(struct api *api, const struct pool *pool, int64_t *paid, int64_t *refunded, struct fail *f);
 
 /* The pool that event `seq`, a credit, is a refund for; 0: it is none. */
 uint64_t movement_refunds(struct api *api, uint64_t seq);

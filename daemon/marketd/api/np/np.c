@@ -69,6 +69,21 @@ bool np_may(const struct request *q, struct reply *r, int32_t scope)
 	return false;
 }
 
+bool np_spends_freely(const struct api *api, const struct request *q, struct reply *r)
+{
+	const struct engine *e = market_engine(api->market);
+	const struct token *t = engine_token(e, api_spender(e, q));
+	const struct person *x = t ? engine_person(e, t->person) : NULL;
+
+	if (!(t && t->spending.capped) && !(x && x->spending.capped))
+		return true;
+	api_refuse(q, r, REASON_FORBIDDEN, NULL,
+		"the hours of volumes count against no cap, so a token or person with a cap makes none: an owner of "
+		"the "
+		"account can, or can lift the cap");
+	return false;
+}
+
 bool np_uncapped(const struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
@@ -99,9 +114,10 @@ static json_t *policy_json(const struct engine *e)
 	int notice = p->notice_minutes < 2 ? 2 : (int)p->notice_minutes;
 	int drain = p->drain_notice_minutes ? (int)p->drain_notice_minutes : DRAIN_NOTICE;
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:i}", "fee_bps", (int)p->fee_bps, "release_bps", (int)p->release_bps,
-		"settle_minutes", (int)p->settle_minutes, "notice_minutes", notice, "drain_notice_minutes",
-		drain < notice ? notice : drain);
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "fee_bps", (int)p->fee_bps, "release_bps",
+		(int)p->release_bps, "settle_minutes", (int)p->settle_minutes, "notice_minutes", notice,
+		"drain_notice_minutes", drain < notice ? notice : drain, "volume_grace_minutes",
+		p->volume_grace_minutes ? (int)p->volume_grace_minutes : VOLUME_GRACE);
 }
 
 static json_t *np_key(const char *text)
@@ -115,12 +131,12 @@ static int get_market(struct api *api, const struct request *q, struct reply *r)
 	char id[MARKET_TEXT];
 
 	return api_json(q, r, 200,
-		json_pack("{s:s, s:o, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:b, s:o, s:o, s:o}", "object", "market",
-			"id", np_key(market_id(e, id)), "name", api->name ? api->name : "nanopod", "version",
+		json_pack("{s:s, s:o, s:s, s:s, s:[s,s,s,s], s:I, s:I, s:b, s:b, s:b, s:o, s:o, s:o}", "object",
+			"market", "id", np_key(market_id(e, id)), "name", api->name ? api->name : "nanopod", "version",
 			PACKAGE_VERSION, "apis", "v2", "np/v1", "v1", "v0", "now", (json_int_t)market_now(api->market),
 			"minute", (json_int_t)engine_minute(e), "test_clock", (int)api->test_clock, "topups",
-			(int)stripe_sells(api->stripe), "policy", policy_json(e), "tls_public_key",
-			np_key(api->keys.now), "tls_next_public_key", np_key(api->keys.next)));
+			(int)stripe_sells(api->stripe), "personhood", api->passport != NULL, "policy", policy_json(e),
+			"tls_public_key", np_key(api->keys.now), "tls_next_public_key", np_key(api->keys.next)));
 }
 
 json_t *np_token_whose(const struct engine *e, const struct token *t, int32_t scopes)
@@ -143,11 +159,11 @@ static int get_whoami(struct api *api, const struct request *q, struct reply *r)
 	const struct token *t = engine_token(e, q->token);
 
 	return api_json(q, r, 200,
-		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "object", "whoami", "account_id",
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "object", "whoami", "account_id",
 			a ? render_id(IDENT_ACCOUNT, a->id) : json_null(), "account_name",
 			render_text(a ? a->name : NULL), "state", a ? json_string(np_account_state(a)) : json_null(),
 			"token", np_token_whose(e, t, q->scopes), "local", (int)q->local, "person",
-			x ? render_person(e, x) : json_null()));
+			x ? render_person(e, x) : json_null(), "debt", np_debt(api, a)));
 }
 
 json_t *np_balance(const struct engine *e, const struct account *a)
@@ -156,6 +172,7 @@ json_t *np_balance(const struct engine *e, const struct account *a)
 
 	render_money(o, "available", a->available);
 	render_money(o, "held", a->held);
+	render_money(o, "held_payouts", a->asked.micros);
 	render_money(o, "escrow", a->escrow);
 	render_money(o, "unsettled", engine_unsettled(e, a->id));
 	render_money(o, "floor", a->floor);
@@ -176,6 +193,7 @@ static int np_get_balance(struct api *api, const struct request *q, struct reply
 		burn = INT64_MAX;
 	json_object_set_new(o, "burn_dollars_per_hour", json_string(money_wire(burn, (char[MONEY_TEXT]){ 0 })));
 	json_object_set_new(o, "burn_micros_per_hour", json_integer(burn));
+	json_object_set_new(o, "debt", np_debt(api, engine_account(e, id)));
 	return api_json(q, r, 200, o);
 }
 
@@ -198,6 +216,8 @@ static int np_put_policy(struct api *api, const struct request *q, struct reply 
 			.notice_minutes = (int32_t)body_int(q->body, "notice_minutes", now->notice_minutes),
 			.drain_notice_minutes = (int32_t)body_int(q->body, "drain_notice_minutes",
 				now->drain_notice_minutes),
+			.volume_grace_minutes = (int32_t)body_int(q->body, "volume_grace_minutes",
+				now->volume_grace_minutes),
 		} };
 	struct fail why = { 0 };
 	int rc = api_apply(api, q, &ev, NULL, &why);

@@ -18,9 +18,12 @@ extern const struct route api_np_people_routes[];   /* np_people.c: people, invi
 extern const struct route api_np_signin_routes[];   /* np_signin.c: by an issuer of identities */
 extern const struct route api_np_signin_page_routes[]; /* np_signin_page.c: the same with a browser */
 extern const struct route api_np_account_routes[];  /* np_accounts.c: accounts, credits, SKUs */
+extern const struct route api_np_payout_routes[];   /* np_payouts.c: what was earned, and paid out */
 extern const struct route api_np_payment_routes[];  /* np_payments.c: money by a payment service */
 extern const struct route api_np_host_routes[];     /* np_hosts.c: hosts and offers */
 extern const struct route api_np_price_routes[];    /* np_price.c: what is on sale gets another price */
+extern const struct route api_np_volume_routes[];   /* np_volumes.c: room that outlives nodes */
+extern const struct route api_np_plan_routes[];     /* np_plans.c: plans, and which one an account has */
 extern const struct route api_np_grant_routes[];    /* np_grants.c: grants, what is known of accounts */
 extern const struct route api_np_personhood_routes[]; /* who/np_personhood.c: addresses, their scores */
 extern const struct route api_np_audit_routes[];    /* np_audit.c: who did what */
@@ -57,6 +60,9 @@ extern const struct route api_v0_routes[];          /* api_v0.c: zones, me, toke
  */
 int old_minute(struct api *api, struct fail *f); /* v0.c */
 
+/* What an agent keeps of volumes. */
+json_t *np_volumes_work(const struct engine *e, const struct agent *a);
+
 /* Call before api_close(): frees what GET /np/v1/public keeps. */
 void np_public_close(struct api *api);
 
@@ -84,6 +90,8 @@ int32_t np_allowed(const struct request *q);         /* what the caller may do; 
 /* For a route that needs two scopes: the table checks one, this the other. false: refused. */
 bool np_may(const struct request *q, struct reply *r, int32_t scope);
 /* Whether its token has no cap of its own, which it could get around; refused otherwise. */
+/* Whether neither the token nor its person has a cap: what costs by the hour counts against none. Else refused. */
+bool np_spends_freely(const struct api *api, const struct request *q, struct reply *r);
 bool np_uncapped(const struct api *api, const struct request *q, struct reply *r);
 
 /* ---- Accounts ----------------------------------------------------------------------------- */
@@ -132,7 +140,14 @@ int np_facts_change(struct api *api, const struct request *q, const struct accou
 	struct fail *why);
 
 /* Call each turn, before requests are answered: asks for scores that are due, and takes what came. */
+#define NP_STRIPE_ACCOUNT "stripe_account" /* the fact: the account's own at Stripe, where it is paid out */
+void np_transfers_turn(struct api *api);
+int np_transfers_timeout(const struct api *api); /* ms until something is due; -1: nothing is */
+void np_transfers_close(struct api *api);        /* before stripe_free() */
+
 void np_personhood_turn(struct api *api);
+void np_regroup_turn(struct api *api); /* asks the issuer again who has sessions of the page */
+void np_regroup_close(struct api *api);
 void np_personhood_again(struct api *api); /* the store lost what was not committed */
 void np_personhood_close(struct api *api); /* before api_close() */
 
@@ -178,6 +193,14 @@ json_t *np_verify_wanted(const struct api *api, const struct host *h);
  * have had to measure does not pay for that, and nobody is blamed.
  */
 void np_recheck_begin(struct api *api);
+/* Call when a minute began: takes the next step of the operator's rule with those that owe for so long. */
+void np_dunning_minute(struct api *api);
+/* It owes, and the rule reminds it, but does not suspend it: it sells plans or pays for others. */
+bool np_dunning_spares(const struct api *api, const struct account *a);
+/* When the account is suspended unless it pays, or was, Unix seconds; 0: the rule does not suspend it, or is none. */
+int64_t np_dunning_suspends(const struct api *api, const struct account *a);
+/* np.Debt; null: it owes nothing. */
+json_t *np_debt(const struct api *api, const struct account *a);
 /* Call when a minute began: looks again at some leases that began, and at who did not answer. */
 void np_recheck_minute(struct api *api);
 /* Draws leases whose hosts are looked at, once a minute: before an agent hears of their nodes. */
@@ -238,7 +261,11 @@ const char *np_hint(const struct diagnosis *w, char *room, size_t size);
 extern const struct schema schema_np[];
 extern const struct schema schema_np_price[];
 extern const struct schema schema_np_payment[];
+extern const struct schema schema_np_payout[];
+extern const struct schema schema_np_debt[];
 extern const struct schema schema_np_announce[];
+extern const struct schema schema_np_volume[];
+extern const struct schema schema_np_plans[];
 extern const struct schema schema_np_grant[];
 extern const struct schema schema_np_personhood[];
 extern const struct schema schema_np_audit[];

@@ -160,6 +160,18 @@ static const struct schema_field work[] = {
 	{ "hosts", SCHEMA_ARRAY, FIELD_REQUIRED, "np.AgentHost", 0, 0, NULL },
 	{ "nodes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkNode", 0, 0,
 		"all nodes that the agent keeps; it removes any other" },
+	{ "volumes", SCHEMA_ARRAY, FIELD_REQUIRED, "np.WorkVolume", 0, 0,
+		"all volumes on its machine; it keeps any other, and deletes those whose state says so" },
+	{ 0 },
+};
+
+static const struct schema_field work_volume[] = {
+	ID_OF("vol"),
+	SAID("name", FIELD_REQUIRED),
+	SAID("tenant", FIELD_REQUIRED),
+	COUNT_OF("bytes", FIELD_REQUIRED),
+	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "mounted|kept|deleted", 0, 0,
+		"mounted: nodes of the tenant that start from now on see it" },
 	{ 0 },
 };
 
@@ -314,6 +326,7 @@ const struct schema schema_np_agent[] = {
 	OBJECT("np.WorkAgent", work_agent),
 	OBJECT("np.WorkNode", work_node),
 	OBJECT("np.Work", work),
+	OBJECT("np.WorkVolume", work_volume),
 	OBJECT("np.HostKey", host_key),
 	OBJECT("np.NodeGpu", node_gpu),
 	OBJECT("np.ReportRequest", report),

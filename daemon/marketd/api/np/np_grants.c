@@ -13,7 +13,7 @@
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
-enum { FACTS_MOST = 64, FACTS_OWN = 6, FACTS_OWN_BYTES = 1024 }; /* the market's own, of addresses, go beside them */
+enum { FACTS_MOST = 64, FACTS_OWN = 7, FACTS_OWN_BYTES = 1024 }; /* the market's own, go beside them */
 
 /* ---- Grants ------------------------------------------------------------------------------ */
 
@@ -99,7 +99,7 @@ static json_t *facts_json(const struct account *a)
 /* A policy names them with points, and a header may show them. */
 static bool fact_name_fits(const char *name)
 {
-	static const char *const own[] = { "id", "name", "state", "grant_active" };
+	static const char *const own[] = { "id", "name", "state", "grant_active", "plan", "spent_month" };
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (strcmp(name, own[i]) == 0)
@@ -145,6 +145,8 @@ int np_facts_change(struct api *api, const struct request *q, const struct accou
 	ev.text = text;
 	rc = rc ? rc : api_apply(api, q, &ev, NULL, why);
 	free(text);
+	if (!rc && json_object_get(given, NP_STRIPE_ACCOUNT))
+		api->payees_changed = true;
 	return rc;
 }
 
@@ -196,7 +198,7 @@ static int facts_room(const struct request *q, struct reply *r, const struct acc
 	}
 	json_object_foreach_safe(kept, next, name, fact)
 	{
-		if (json_is_null(fact) || strncmp(name, "personhood_", 11) == 0)
+		if (json_is_null(fact) || strncmp(name, "personhood_", 11) == 0 || strcmp(name, NP_STRIPE_ACCOUNT) == 0)
 			json_object_del(kept, name);
 	}
 	fits = json_object_size(kept) <= FACTS_MOST &&

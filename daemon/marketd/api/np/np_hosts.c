@@ -88,17 +88,15 @@ json_t *np_host(const struct engine *e, const struct host *h)
 const struct host *np_find_host(struct api *api, const struct request *q, struct reply *r, bool retired)
 {
 	const struct engine *e = market_engine(api->market);
-	const struct host *h = NULL;
+	const struct host *h;
 	uint64_t id;
 
 	if (ident_parse(IDENT_HOST, q->parts[0], &id)) {
 		h = engine_host(e, id);
 		if (h && q->account && h->account != q->account)
 			h = NULL;
-	} else if (q->account) {
-		for (h = engine_host_after(e, q->account, 0); h; h = engine_host_after(e, q->account, h->id))
-			if (!h->retired && strcmp(h->name, q->parts[0]) == 0)
-				break;
+	} else {
+		h = engine_host_named(e, q->account, q->parts[0]);
 	}
 	if (!h || (h->retired && !retired)) {
 		api_refuse(q, r, REASON_NOT_FOUND, "id", "no host '%s'", q->parts[0]);

@@ -144,6 +144,15 @@ static const struct subject {
 	[NOTICE_ANNOUNCEMENT_ENDED] = { "announcement", IDENT_ANNOUNCEMENT },
 	[NOTICE_GRANTED] = { "grant", IDENT_GRANT },
 	[NOTICE_GRANT_ENDED] = { "grant", IDENT_GRANT },
+	[NOTICE_VOLUME] = { "volume", IDENT_VOLUME },
+	[NOTICE_VOLUME_PAID] = { "volume", IDENT_VOLUME },
+	[NOTICE_PLAN_PAID] = { "plan", IDENT_PLAN },
+	[NOTICE_PLAN_NEXT] = { "plan", IDENT_PLAN },
+	[NOTICE_PLAN_CANCELLED] = { "plan", IDENT_PLAN },
+	[NOTICE_PLAN_ENDED] = { "plan", IDENT_PLAN },
+	[NOTICE_PLAN_LAPSED] = { "plan", IDENT_PLAN },
+	[NOTICE_DUNNING] = { "account", IDENT_ACCOUNT },
+	[NOTICE_PAYOUT] = { "payout", IDENT_PAYOUT },
 };
 
 #define WITHDRAWN \
@@ -154,6 +163,10 @@ static const struct subject {
 static const char *const order_words[] = { "pending", "filled", "partially_filled", "rejected", "cancelled",
 	"standing" };
 static const char *const instance_words[] = { "awaiting_allocation", "running", "terminated", "failed" };
+
+static const char *const dunning_words[] = { "open", "reminded", "warned", "suspended" };
+static const char *const payout_words[] = { "asked", "sent", "failed", "cancelled" };
+static const char *const volume_words[] = { "made", "larger", "unpaid", "paid", "deleting", "deleted", "lost" };
 
 static const char *word_of(const char *const *words, size_t count, int32_t code)
 {
@@ -180,6 +193,9 @@ static void set_code(json_t *o, const struct notice *t)
 	case NOTICE_ACCOUNT_STATE:
 		json_object_set_new(o, "state", json_string(t->code == ACCOUNT_SUSPENDED ? "suspended" : "open"));
 		break;
+	case NOTICE_DUNNING:
+		json_object_set_new(o, "state", json_string(word_of(dunning_words, 4, t->code)));
+		break;
 	case NOTICE_HOST_STATE:
 		json_object_set_new(o, "state", json_string(t->code ? "down" : "up"));
 		break;
@@ -202,7 +218,14 @@ static void set_code(json_t *o, const struct notice *t)
 					: t->code == AGENT_CAME ? "came"
 								: "joined"));
 		break;
+	case NOTICE_VOLUME:
+		json_object_set_new(o, "state", json_string(word_of(volume_words, 7, t->code)));
+		break;
+	case NOTICE_PAYOUT:
+		json_object_set_new(o, "state", json_string(word_of(payout_words, 4, t->code)));
+		break;
 	case NOTICE_PROCUREMENT_STATUS:
+	case NOTICE_PLAN_LAPSED:
 		json_object_set_new(o, "reason", render_reason(t->code));
 		break;
 	default:
@@ -232,6 +255,9 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 	const struct announcement *said = t->kind == NOTICE_ANNOUNCED
 		? engine_announcement(market_engine(api->market), t->subject)
 		: NULL;
+	const struct volume *volume = subjects[t->kind].kind == IDENT_VOLUME
+		? engine_volume(market_engine(api->market), t->subject)
+		: NULL;
 	json_t *o = json_pack("{s:I, s:I, s:s}", "seq", (json_int_t)(row->seq << SEQ_SHIFT | row->n), "at",
 		(json_int_t)row->at, "type", notice_name(t->kind));
 
@@ -249,6 +275,11 @@ static json_t *notice_json(struct api *api, const struct notice_row *row)
 	if (t->kind == NOTICE_GRANTED || t->kind == NOTICE_GRANT_ENDED)
 		json_object_set_new(o, "grant_name",
 			render_text(engine_grant(market_engine(api->market), t->subject)->name));
+	if (subjects[t->kind].kind == IDENT_PLAN && subjects[t->kind].name)
+		json_object_set_new(o, "plan_name",
+			render_text(engine_tariff(market_engine(api->market), t->subject)->name));
+	if (volume)
+		json_object_set_new(o, "volume_name", render_text(volume->name));
 	if (said) /* until it is over; who reads later finds none */
 		json_object_set_new(o, "message", render_text(said->text));
 	return o;

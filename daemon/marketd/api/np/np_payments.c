@@ -3,7 +3,7 @@
  * Money that a payment service took for an account, and gave back: what its webhook says becomes an event, once for
  * ever, and what nobody can be found for waits for the operator.
  */
-#include "marketd/api/np/np_payments.h"
+#include "marketd/api/np/np_schemas.h"
 
 #include <inttypes.h>
 #include <openssl/evp.h>
@@ -277,6 +277,7 @@ static int post_stripe(struct api *api, const struct request *q, struct reply *r
 {
 	const char *const *secrets = NULL;
 	struct fail why = { 0 };
+	const char *type;
 	size_t count = 0;
 	json_t *event;
 	int status;
@@ -290,7 +291,9 @@ static int post_stripe(struct api *api, const struct request *q, struct reply *r
 	event = json_loadb(q->raw, q->raw_len, 0, NULL);
 	if (!event)
 		return payment_refuse(api, q, r, NULL, "it is not JSON");
-	status = payment_take(api, q, r, event);
+	type = json_string_value(json_object_get(event, "type"));
+	status = type && strcmp(type, "transfer.reversed") == 0 ? np_transfer_told(api, q, r, event)
+								: payment_take(api, q, r, event);
 	json_decref(event);
 	return status;
 }

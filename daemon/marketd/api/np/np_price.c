@@ -73,17 +73,13 @@ static void repricing_add_host(struct repricing *p, const struct host *h)
 
 static const struct host *price_host(const struct engine *e, uint64_t account, const char *text)
 {
-	const struct host *h = NULL;
+	const struct host *h;
 	uint64_t id;
 
-	if (ident_parse(IDENT_HOST, text, &id)) {
-		h = engine_host(e, id);
-		return h && !h->retired && (!account || h->account == account) ? h : NULL;
-	}
-	for (h = account ? engine_host_after(e, account, 0) : NULL; h; h = engine_host_after(e, account, h->id))
-		if (!h->retired && strcmp(h->name, text) == 0)
-			return h;
-	return NULL;
+	if (!ident_parse(IDENT_HOST, text, &id))
+		return engine_host_named(e, account, text);
+	h = engine_host(e, id);
+	return h && !h->retired && (!account || h->account == account) ? h : NULL;
 }
 
 /* The hosts of the body: those that it names, or all of a type. false: refused. */

@@ -54,11 +54,12 @@ static json_t *report_id(enum ident kind, uint64_t id)
 	return id ? render_id(kind, id) : json_null();
 }
 
-static void report_put_node(json_t *o, const struct engine *e, const struct movement *m, bool operator)
+static void report_put_thing(json_t *o, const struct engine *e, const struct movement *m, bool operator)
 {
 	const struct sku *s = engine_sku(e, m->sku);
 	const struct pool *p = engine_pool(e, m->pool);
 	const struct host *h = engine_host(e, m->host);
+	const struct volume *v = engine_volume(e, m->volume);
 	bool shown = h && (operator|| h->account == m->account); /* whoever resells time knows no name of its host */
 
 	json_object_set_new(o, "instance_sku", report_id(IDENT_SKU, m->sku));
@@ -68,6 +69,8 @@ static void report_put_node(json_t *o, const struct engine *e, const struct move
 	json_object_set_new(o, "reservation", p ? render_text(p->name) : json_null());
 	json_object_set_new(o, "host", shown ? render_id(IDENT_HOST, m->host) : json_null());
 	json_object_set_new(o, "host_name", shown ? render_text(h->name) : json_null());
+	json_object_set_new(o, "volume", report_id(IDENT_VOLUME, m->volume));
+	json_object_set_new(o, "volume_name", v ? render_text(v->name) : json_null());
 }
 
 static json_t *report_row(struct api *api, const struct movement *m, bool operator)
@@ -84,7 +87,7 @@ static json_t *report_row(struct api *api, const struct movement *m, bool operat
 		movement_why(api, m->seq, why);
 	json_object_set_new(o, "reason", *why ? render_text(why) : json_null());
 	x.pool = m->kind == MOVEMENT_CREDIT ? movement_refunds(api, m->seq) : m->pool;
-	report_put_node(o, e, &x, operator);
+	report_put_thing(o, e, &x, operator);
 	render_money(o, "amount", m->amount);
 	render_money(o, "gross", m->gross);
 	render_money(o, "fee", m->fee);
@@ -162,8 +165,10 @@ const struct route api_np_report_routes[] = {
 
 static const struct schema_field np_report_row[] = {
 	TIME("at", FIELD_REQUIRED),
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "credit|debit|usage|forfeit|refund|earning|fee|granted|sponsored", 0, 0,
-		"at is when a credit or debit was, else the first second of a day in UTC" },
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED,
+		"credit|debit|usage|forfeit|refund|earning|fee|granted|sponsored|storage|included|plan|plan_sold|"
+		"payout",
+		0, 0, "at is when a credit or debit was, else the first second of a day in UTC" },
 	REPORT_TEXT("account", "null: the market itself"),
 	REPORT_TEXT("account_name", NULL),
 	{ "seconds", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "of nodes" },
@@ -176,6 +181,8 @@ static const struct schema_field np_report_row[] = {
 	REPORT_TEXT("reservation", NULL),
 	REPORT_TEXT("host", "the seller's own"),
 	REPORT_TEXT("host_name", NULL),
+	REPORT_TEXT("volume", "of what was paid for one"),
+	REPORT_TEXT("volume_name", "null: it is gone"),
 	REPORT_MONEY("amount", "what it changed of all the account's money: available, held and escrow together"),
 	REPORT_MONEY("gross", "an earning before its fee, a refund, else the amount without its sign"),
 	REPORT_MONEY("fee", NULL),

@@ -23,6 +23,7 @@ static const struct schema_field policy_fields[] = {
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "before an interruptible lease is taken back" },
 	{ "drain_notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0,
 		"before a seller's drain ends a lease that is not interruptible" },
+	{ "volume_grace_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, "for which an unpaid volume is kept" },
 	{ 0 },
 };
 
@@ -32,6 +33,7 @@ static const struct schema_field put_policy[] = {
 	{ "settle_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, 525600, NULL },
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 0, 1440, NULL },
 	{ "drain_notice_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, DRAIN_NOTICE_MAX, NULL },
+	{ "volume_grace_minutes", SCHEMA_INTEGER, FIELD_NULL, NULL, 1, VOLUME_GRACE_MAX, NULL },
 	{ 0 },
 };
 
@@ -41,6 +43,7 @@ static const struct schema_field market_policy[] = {
 	{ "settle_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "drain_notice_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "volume_grace_minutes", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ 0 },
 };
 
@@ -55,6 +58,7 @@ static const struct schema_field market[] = {
 	{ "id", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
 		"the same for ever: nanopod_market in Stripe's metadata; null: no token was made yet" },
 	{ "topups", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "people pay for their accounts: POST /np/v1/topups" },
+	{ "personhood", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "it asks for scores of proven addresses" },
 	{ "policy", SCHEMA_REF, FIELD_REQUIRED, "np.MarketPolicy", 0, 0, NULL },
 	{ "tls_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0, "sha256//…, to pin; null: no TLS" },
 	{ "tls_next_public_key", SCHEMA_STRING, FIELD_REQUIRED | FIELD_NULL, NULL, 0, 0,
@@ -79,17 +83,25 @@ static const struct schema_field whoami[] = {
 	{ "token", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.WhoamiToken", 0, 0, NULL },
 	{ "local", SCHEMA_BOOLEAN, FIELD_REQUIRED, NULL, 0, 0, "through the unix socket: the operator" },
 	{ "person", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Person", 0, 0, "null: a token of the account" },
+	{ "debt", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Debt", 0, 0, "null: it owes nothing" },
 	{ 0 },
 };
 
 static const struct schema_field balances[] = {
-	OBJECT_IS("balance"), AMOUNT("available", 0), AMOUNT("held", 0), AMOUNT("escrow", 0), AMOUNT("unsettled", 0),
-	AMOUNT("floor", 0), { 0 },
+	OBJECT_IS("balance"),
+	AMOUNT("available", 0),
+	AMOUNT("held", 0),
+	AMOUNT("held_payouts", 0),
+	AMOUNT("escrow", 0),
+	AMOUNT("unsettled", 0),
+	AMOUNT("floor", 0),
+	{ 0 },
 };
 
 static const struct schema_field balance[] = {
 	{ "burn_dollars_per_hour", SCHEMA_REF, FIELD_REQUIRED, "np.Dollars", 0, 0, "what running leases cost" },
 	{ "burn_micros_per_hour", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL },
+	{ "debt", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Debt", 0, 0, "null: it owes nothing" },
 	{ 0 },
 };
 
@@ -168,12 +180,14 @@ static const struct schema_field patch_account[] = {
 };
 
 static const struct schema_field account[] = {
-	OBJECT_IS("account"), ID_OF("acct"),
+	OBJECT_IS("account"),
+	ID_OF("acct"),
 	{ "name", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	{ "state", SCHEMA_ENUM, FIELD_REQUIRED, "open|suspended", 0, 0, NULL },
 	{ "beneficiary", SCHEMA_STRING, FIELD_REQUIRED, NULL, 0, 0, NULL },
 	TIME("created_at", FIELD_REQUIRED),
 	{ "balances", SCHEMA_REF, FIELD_REQUIRED, "np.Balances", 0, 0, NULL },
+	{ "debt", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.Debt", 0, 0, "null: it owes nothing" },
 	{ 0 },
 };
 
@@ -470,6 +484,13 @@ static const struct schema_field event_line[] = {
 	{ "agent", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "procurement", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "pool", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "grant", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "grant_name", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "plan", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "plan_name", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "volume", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
+	{ "volume_name", SCHEMA_STRING, 0, NULL, 0, 0, "of one that is still there" },
+	{ "payout", SCHEMA_STRING, 0, NULL, 0, 0, NULL },
 	{ "amount_dollars", SCHEMA_REF, 0, "np.Dollars", 0, 0, NULL },
 	{ "amount_micros", SCHEMA_INTEGER, 0, NULL, 0, 0, NULL },
 	{ "price_dollars_per_node_hour", SCHEMA_STRING, 0, PRICE_TEXT, 0, 0,

@@ -25,4 +25,23 @@
 		{ "spent_micros", SCHEMA_INTEGER, FIELD_REQUIRED, NULL, 0, 0, NULL }, \
 		TIME("month_ends_at", FIELD_REQUIRED)
 
+int np_topup(struct api *api, const struct request *q, struct reply *r); /* np_topups.c: the page where one pays */
+bool np_return_url(const struct api *api, const struct request *q, struct reply *r, const char **back); /* the same */
+/* A call of Stripe's goes on, or was refused for what the caller can mend. false: neither; rc says what it is. */
+bool np_stripe_answered(const struct request *q, struct reply *r, int rc, const struct fail *why);
+
+/* np_transfers.c: payouts that the market sends itself. */
+const char *np_payout_waits(const struct engine *e, const struct payout *p); /* why it is not sent for now; NULL */
+enum transfer {
+	TRANSFER_NONE,
+	TRANSFER_HELD,    /* Stripe has none of it, and gets none for now */
+	TRANSFER_BUSY,    /* it is being sent, or will be */
+	TRANSFER_DOUBTED, /* a market that sends by Stripe may have sent it before */
+};
+enum transfer np_transfer(const struct api *api, const struct payout *p);
+bool np_could_send(const struct api *api, const struct payout *p);
+bool np_sends(const struct api *api, const struct payout *p); /* this one, which is asked for */
+int np_payout_setup(struct api *api, const struct request *q, struct reply *r);
+int np_transfer_told(struct api *api, const struct request *q, struct reply *r, const json_t *event);
+
 #endif

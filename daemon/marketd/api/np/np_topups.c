@@ -11,7 +11,7 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/api/np/market_id.h"
-#include "marketd/api/np/np_payments.h"
+#include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 #include "marketd/stripe/checkout.h"
 
@@ -56,8 +56,22 @@ static bool topup_address(const char *text)
 	return (str_starts(text, "https://") || str_starts(text, "http://")) && !text[strcspn(text, " \"<>\\\r\n\t")];
 }
 
+bool np_stripe_answered(const struct request *q, struct reply *r, int rc, const struct fail *why)
+{
+	if (rc == -EAGAIN && !q->last_ask) {
+		r->wait = r->away = true;
+		r->wait_ms = CHECKOUT_WAIT_MS;
+		r->status = 200;
+		return true;
+	}
+	if (rc != -EINVAL && rc != -EBUSY)
+		return false;
+	api_refuse(q, r, rc == -EBUSY ? REASON_RATE : REASON_INVALID, NULL, "%s", why->text);
+	return true;
+}
+
 /* The market may be behind a proxy: then only the page knows where people find it. */
-static bool topup_back(const struct api *api, const struct request *q, struct reply *r, const char **back)
+bool np_return_url(const struct api *api, const struct request *q, struct reply *r, const char **back)
 {
 	const char *given = body_text(q->body, "return_url");
 
@@ -79,7 +93,7 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 	json_t *o;
 	int rc;
 
-	if (!api_whose(q, r, &account) || !topup_cents(q, r, &w.cents) || !topup_back(api, q, r, &w.back))
+	if (!api_whose(q, r, &account) || !topup_cents(q, r, &w.cents) || !np_return_url(api, q, r, &w.back))
 		return r->status;
 	if (!stripe_sells(api->stripe))
 		return api_refuse(q, r, REASON_NOT_IMPLEMENTED, NULL,
@@ -95,13 +109,8 @@ int np_topup(struct api *api, const struct request *q, struct reply *r)
 		api->name ? api->name : "nanopod");
 	w.what = what;
 	rc = stripe_checkout(api->stripe, &w, &page, &why);
-	if (rc == -EAGAIN && !q->last_ask) {
-		r->wait = r->away = true;
-		r->wait_ms = CHECKOUT_WAIT_MS;
-		return r->status = 200;
-	}
-	if (rc == -EINVAL || rc == -EBUSY)
-		return api_refuse(q, r, rc == -EBUSY ? REASON_RATE : REASON_INVALID, NULL, "%s", why.text);
+	if (np_stripe_answered(q, r, rc, &why))
+		return r->status;
 	if (rc)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL,
 			"the payment service does not answer, so nothing was paid; try again later");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /np/v1/usage: each settlement of a lease as an event for whoever bills or meters, in the order of the ledger. The
- * ledger is the outbox: a settlement is in it in the transaction that moved the money, once, and an event's id is that
- * posting's place with a piece of its statement's chain, so that it never changes and no other history has it.
+ * GET /np/v1/usage: each settlement of a lease, hour of a volume and fee of a plan as an event for whoever bills or
+ * meters, in the order of the ledger. The ledger is the outbox: what was paid is in it in the transaction that moved
+ * the money, once, and an event's id is that posting's place with a piece of its statement's chain, so that it never
+ * changes and no other history has it.
  */
 #include "marketd/api/np/movements.h"
 
@@ -19,7 +20,7 @@
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
-enum { USAGE_POSTINGS = 2000, USAGE_ID = 64, USAGE_CHAIN = 8, USAGE_FIELDS = 19 };
+enum { USAGE_POSTINGS = 2000, USAGE_ID = 64, USAGE_CHAIN = 8, USAGE_FIELDS = 21 };
 
 struct usage_rows {
 	struct posting_row *list;
@@ -68,8 +69,18 @@ static int usage_read(struct api *api, uint64_t account, uint64_t seq, uint64_t 
 
 /* ---- What a transfer says ------------------------------------------------------------------ */
 
+/* What one account pays to another for no lease: an hour of a volume, the fee of a plan. */
+static bool usage_plain(const struct posting_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].posting.asset || !rows[i].posting.subject ||
+			(rows[i].posting.book != BOOK_AVAILABLE && rows[i].posting.book != BOOK_FEES))
+			return false;
+	return rows->posting.account && rows->posting.amount < 0;
+}
+
 /* False: none of its postings pays, gives back or uses up time of a lease. */
-static bool usage_worth(const struct posting_row *rows, size_t count)
+static bool usage_leased(const struct posting_row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct posting *x = &rows[i].posting;
@@ -150,33 +161,31 @@ static void usage_put_lease(json_t *o, const struct engine *e, const struct leas
 	json_object_set_new(o, "pool", render_id(IDENT_POOL, l->pool));
 	json_object_set_new(o, "reservation", p ? render_text(p->name) : json_null());
 	json_object_set_new(o, "tier", json_string(l->interruptible ? "spot" : "reserved"));
+	json_object_set_new(o, "volume", json_null());
+	json_object_set_new(o, "grant", json_null());
 }
 
-/* 0 or a reason: an event that lacks something must not go out, nor be passed over. */
-static int usage_add(struct usage_page *p, const struct usage *u, const struct posting_row *row, bool sponsored,
+/* What both kinds of events begin with. */
+static json_t *usage_data(struct usage_page *p, const struct posting_row *row, const char *kind, int64_t minutes,
+	int64_t gpus)
+{
+	const struct account *a = engine_account(market_engine(p->api->market), row->posting.account);
+
+	return json_pack("{s:I, s:o, s:o, s:s, s:I, s:I}", "at", (json_int_t)row->at, "account",
+		render_id(IDENT_ACCOUNT, row->posting.account), "account_name", a ? render_text(a->name) : json_null(),
+		"kind", kind, "node_minutes", (json_int_t)minutes, "gpu_seconds", (json_int_t)(minutes * 60 * gpus));
+}
+
+/* Takes data. 0 or a reason: an event that lacks something must not go out, nor be passed over. */
+static int usage_append(struct usage_page *p, const struct posting_row *row, const char *type, json_t *data,
 	struct fail *f)
 {
-	const struct engine *e = market_engine(p->api->market);
-	const struct account *a = engine_account(e, row->posting.account);
-	const struct sku *s = engine_sku(e, u->lease->sku);
-	int64_t gpus = s ? s->gpus : 0, minutes = sponsored ? 0 : u->minutes;
-	bool whole;
+	bool whole = json_object_size(data) == USAGE_FIELDS;
 	char id[USAGE_ID], when[WHEN_TEXT];
-	json_t *data = json_pack("{s:I, s:o, s:o, s:s, s:I, s:I}", "at", (json_int_t)row->at, "account",
-		render_id(IDENT_ACCOUNT, row->posting.account), "account_name", a ? render_text(a->name) : json_null(),
-		"kind", sponsored ? "sponsored" : usage_kind(u), "node_minutes", (json_int_t)minutes, "gpu_seconds",
-		(json_int_t)(minutes * 60 * gpus));
 
-	usage_put_lease(data, e, u->lease);
-	render_money(data, "amount", sponsored ? u->granted : u->paid - u->back);
-	render_money(data, "granted", sponsored ? 0 : u->granted);
-	render_money(data, "refunded", sponsored ? 0 : u->back);
-	json_object_set_new(data, "sponsor",
-		u->sponsor ? render_id(IDENT_ACCOUNT, u->sponsor->posting.account) : json_null());
-	whole = json_object_size(data) == USAGE_FIELDS;
 	if (json_array_append_new(p->data,
 		    json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o}", "specversion", "1.0", "id", usage_id(row, id),
-			    "source", "/np/v1/usage", "type", gpus ? "gpu_active_time" : "node_time", "subject",
+			    "source", "/np/v1/usage", "type", type, "subject",
 			    render_id(IDENT_ACCOUNT, row->posting.account), "time", when_iso(row->at, when), "data",
 			    data)) ||
 		!whole)
@@ -185,12 +194,57 @@ static int usage_add(struct usage_page *p, const struct usage *u, const struct p
 	return 0;
 }
 
+static int usage_add(struct usage_page *p, const struct usage *u, const struct posting_row *row, bool sponsored,
+	struct fail *f)
+{
+	const struct engine *e = market_engine(p->api->market);
+	const struct sku *s = engine_sku(e, u->lease->sku);
+	int64_t gpus = s ? s->gpus : 0;
+	json_t *data = usage_data(p, row, sponsored ? "sponsored" : usage_kind(u), sponsored ? 0 : u->minutes, gpus);
+
+	usage_put_lease(data, e, u->lease);
+	render_money(data, "amount", sponsored ? u->granted : u->paid - u->back);
+	render_money(data, "granted", sponsored ? 0 : u->granted);
+	render_money(data, "refunded", sponsored ? 0 : u->back);
+	json_object_set_new(data, "sponsor",
+		u->sponsor ? render_id(IDENT_ACCOUNT, u->sponsor->posting.account) : json_null());
+	return usage_append(p, row, gpus ? "gpu_active_time" : "node_time", data, f);
+}
+
+/* What goes from the account to others: of its own volume only the market's fee does. */
+static int usage_pay(struct usage_page *p, const struct posting_row *rows, size_t count, struct fail *f)
+{
+	static const char *const none[] = { "lease", "instance_sku", "type", "pool", "reservation", "sponsor" };
+	uint64_t account = rows->posting.account, subject = rows->posting.subject;
+	bool plan = engine_grant(market_engine(p->api->market), subject) != NULL;
+	int64_t amount = 0;
+	json_t *data;
+
+	for (size_t i = 0; i < count; i++)
+		amount -= rows[i].posting.account == account ? rows[i].posting.amount : 0;
+	if (amount <= 0 || (p->account != EVERYBODY && p->account != account))
+		return 0;
+	data = usage_data(p, rows, plan ? "fee" : "usage", 0, 0);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		json_object_set_new(data, none[i], json_null());
+	json_object_set_new(data, "tier", json_string(plan ? "plan" : "storage"));
+	json_object_set_new(data, "volume", plan ? json_null() : render_id(IDENT_VOLUME, subject));
+	json_object_set_new(data, "grant", plan ? render_id(IDENT_GRANT, subject) : json_null());
+	render_money(data, "amount", amount);
+	render_money(data, "granted", 0);
+	render_money(data, "refunded", 0);
+	return usage_append(p, rows, plan ? "plan_fee" : "storage_fee", data, f);
+}
+
 /* Adds what a whole transfer settled, for those who are asked about. 0 or a reason. */
 static int usage_transfer(struct usage_page *p, const struct posting_row *rows, size_t count, struct fail *f)
 {
 	struct usage u;
-	int rc = movement_lease(p->api, rows->posting.subject, &p->last, f);
+	int rc;
 
+	if (!usage_leased(rows, count))
+		return usage_plain(rows, count) ? usage_pay(p, rows, count, f) : 0;
+	rc = movement_lease(p->api, rows->posting.subject, &p->last, f);
 	if (rc || !p->last.found || !usage_settled(rows, count, &p->last.lease, &u))
 		return rc;
 	if (p->account == EVERYBODY || p->account == u.lease->buyer)
@@ -201,17 +255,18 @@ static int usage_transfer(struct usage_page *p, const struct posting_row *rows, 
 }
 
 /* One account's statement has only its own postings: the others of the transfer have numbers near them. */
-static int usage_whole(struct usage_page *p, const struct posting_row *first, struct fail *f)
+static int usage_whole(struct usage_page *p, const struct posting_row *own, size_t count, struct fail *f)
 {
 	struct posting_row near[2 * ENTRIES_MAX];
 	struct usage_rows r = { .list = near, .limit = 2 * ENTRIES_MAX };
-	uint64_t n = first->n;
-	int rc = n >= ENTRIES_MAX ? usage_read(p->api, EVERYBODY, first->seq, n - ENTRIES_MAX, &r, f)
-				  : usage_read(p->api, EVERYBODY, first->seq - 1, INT64_MAX, &r, f);
 	size_t at = 0;
+	int rc;
 
-	while (!rc && at < r.count &&
-		(near[at].seq != first->seq || near[at].posting.transfer != first->posting.transfer))
+	if (!usage_leased(own, count) && !usage_plain(own, count))
+		return 0;
+	rc = own->n >= ENTRIES_MAX ? usage_read(p->api, EVERYBODY, own->seq, own->n - ENTRIES_MAX, &r, f)
+				   : usage_read(p->api, EVERYBODY, own->seq - 1, INT64_MAX, &r, f);
+	while (!rc && at < r.count && (near[at].seq != own->seq || near[at].posting.transfer != own->posting.transfer))
 		at++;
 	return rc || at == r.count ? rc : usage_transfer(p, near + at, movement_transfer(near, at, r.count), f);
 }
@@ -233,8 +288,7 @@ static int usage_fill(struct usage_page *p, struct usage_rows *r, struct fail *f
 			p->more = true;
 			break;
 		}
-		if (usage_worth(rows, len))
-			rc = p->account == EVERYBODY ? usage_transfer(p, rows, len, f) : usage_whole(p, rows, f);
+		rc = p->account == EVERYBODY ? usage_transfer(p, rows, len, f) : usage_whole(p, rows, len, f);
 		p->seq = rows[len - 1].seq;
 		p->n = rows[len - 1].n;
 		usage_id(&rows[len - 1], p->cursor);
@@ -340,17 +394,20 @@ static const struct schema_field np_usage_data[] = {
 	TIME("at", FIELD_REQUIRED),
 	USAGE_TEXT("account", 0, "who paid"),
 	USAGE_TEXT("account_name", FIELD_NULL, NULL),
-	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "usage|forfeit|refund|sponsored", 0, 0,
+	{ "kind", SCHEMA_ENUM, FIELD_REQUIRED, "usage|forfeit|refund|sponsored|fee", 0, 0,
 		"forfeit: paid for time that was given back; refund: nothing was paid in the end; sponsored: what a "
-		"grant of this account paid for another's use, of which an event of its own has the time" },
+		"grant of this account paid for another's use, of which an event of its own has the time; "
+		"fee: of a plan" },
 	USAGE_NUMBER("node_minutes", NULL),
 	USAGE_NUMBER("gpu_seconds", NULL),
-	USAGE_TEXT("lease", 0, NULL),
-	USAGE_TEXT("instance_sku", 0, NULL),
+	USAGE_TEXT("lease", FIELD_NULL, "null, with what follows: of a volume or a plan"),
+	USAGE_TEXT("instance_sku", FIELD_NULL, NULL),
 	USAGE_TEXT("type", FIELD_NULL, "the SKU's alias"),
-	USAGE_TEXT("pool", 0, NULL),
+	USAGE_TEXT("pool", FIELD_NULL, NULL),
 	USAGE_TEXT("reservation", FIELD_NULL, "the pool's name"),
-	{ "tier", SCHEMA_ENUM, FIELD_REQUIRED, "reserved|spot", 0, 0, "spot: it could be interrupted" },
+	{ "tier", SCHEMA_ENUM, FIELD_REQUIRED, "reserved|spot|storage|plan", 0, 0, "spot: it could be interrupted" },
+	USAGE_TEXT("volume", FIELD_NULL, "of which an hour was paid"),
+	USAGE_TEXT("grant", FIELD_NULL, "the month of a plan that was paid"),
 	USAGE_MONEY("amount", "what the account paid for good"),
 	USAGE_MONEY("granted", "what a sponsor paid besides"),
 	USAGE_MONEY("refunded", "what the account had paid ahead and got back: part of no amount"),
@@ -363,7 +420,8 @@ static const struct schema_field np_usage_event[] = {
 	USAGE_TEXT("specversion", 0, "of CloudEvents"),
 	USAGE_TEXT("id", 0, "stays for ever"),
 	USAGE_TEXT("source", 0, NULL),
-	{ "type", SCHEMA_ENUM, FIELD_REQUIRED, "gpu_active_time|node_time", 0, 0, "node_time: of nodes without GPUs" },
+	{ "type", SCHEMA_ENUM, FIELD_REQUIRED, "gpu_active_time|node_time|storage_fee|plan_fee", 0, 0,
+		"node_time: of nodes without GPUs" },
 	USAGE_TEXT("subject", 0, "the account"),
 	USAGE_TEXT("time", 0, "when it was settled, RFC 3339"),
 	{ "data", SCHEMA_REF, FIELD_REQUIRED, "np.UsageData", 0, 0, NULL },

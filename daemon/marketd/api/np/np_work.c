@@ -92,10 +92,10 @@ static json_t *work_json(const struct api *api, const struct agent *a, const cha
 		if (i && (!open || i->status == INSTANCE_RUNNING))
 			json_array_append_new(nodes, np_work_node_json(e, h, i));
 	}
-	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o, s:o}", "object", "work", "version", version,
+	return json_pack("{s:s, s:s, s:I, s:b, s:{s:o, s:o}, s:o, s:o, s:o, s:o}", "object", "work", "version", version,
 		"now", (json_int_t)market_now(api->market), "test_clock", (int)api->test_clock, "agent", "id",
 		render_id(IDENT_AGENT, a->id), "name", render_text(a->name), "tls_keys", np_work_tls(&api->keys),
-		"hosts", hosts, "nodes", nodes);
+		"hosts", hosts, "nodes", nodes, "volumes", np_volumes_work(e, a));
 }
 
 static int get_work(struct api *api, const struct request *q, struct reply *r)

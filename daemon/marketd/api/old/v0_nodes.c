@@ -226,7 +226,7 @@ void v0_nodes_follow(struct api *api, const struct order *o)
 static bool v0_nodes_due(const struct engine *e, const struct pool *p, uint64_t *sku)
 {
 	json_t *tags = !p->deleted && p->tags && strstr(p->tags, "\"" TAG_ORDER "\":") &&
-			engine_account(e, p->account)->state != ACCOUNT_SUSPENDED
+			!account_shut(engine_account(e, p->account))
 		? old_tags(p)
 		: NULL;
 	const char *text = json_string_value(json_object_get(tags, TAG_SKU));

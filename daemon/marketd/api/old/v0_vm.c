@@ -214,7 +214,7 @@ static int post_replace(struct api *api, const struct request *q, struct reply *
 		return r->status;
 	if (i->status != INSTANCE_AWAITING && i->status != INSTANCE_RUNNING)
 		return api_refuse(q, r, REASON_WRONG_STATE, "vm_id", "the VM has ended; nothing to replace");
-	if (engine_account(market_engine(api->market), i->account)->state == ACCOUNT_SUSPENDED)
+	if (account_shut(engine_account(market_engine(api->market), i->account)))
 		return api_refuse(q, r, REASON_SUSPENDED, NULL,
 			"the account is suspended; the market leaves its machine alone");
 	name = strdup(i->name); /* stopping it may move its texts */

@@ -22,9 +22,8 @@ static int get_balances(struct api *api, const struct request *q, struct reply *
 	return api_json(q, r, 200,
 		json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "object", "balances", "available_balance_cents",
 			(json_int_t)cents_down(a->available), "current_balance_cents", (json_int_t)cents_down(current),
-			"current_overage_cents", (json_int_t)(a->available < 0 ? cents_up(-a->available) : 0),
-			"overage_limit_cents", (json_int_t)cents_down(-a->floor), "updated_at",
-			(json_int_t)market_now(api->market)));
+			"current_overage_cents", (json_int_t)cents_up(account_owed(a)), "overage_limit_cents",
+			(json_int_t)cents_down(-a->floor), "updated_at", (json_int_t)market_now(api->market)));
 }
 
 static int v1_get_me(struct api *api, const struct request *q, struct reply *r)

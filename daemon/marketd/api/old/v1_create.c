@@ -282,53 +282,56 @@ static int v1_create_ask(struct api *api, const struct request *q, const struct 
 
 /* ---- Doing --------------------------------------------------------------------------------------------- */
 
-/* What the policy says of all nodes together, and of each: asked before anything is made. */
-static int v1_create_decide(struct api *api, const struct request *q, const struct wish *w, struct fail *why)
+/*
+ * What the policy says of all nodes together, and of each: asked before anything is made, and not again for the second
+ * node, as what the first one cost is no other request. buys: what buys one node, as it was allowed.
+ */
+static int v1_create_decide(struct api *api, const struct request *q, const struct wish *w, struct event *buys,
+	struct fail *why)
 {
 	const struct engine *e = market_engine(api->market);
-	struct event all, each;
+	struct event all;
 	int rc;
 
 	if (w->reserved) {
 		all = v1_create_order_of(w, 0, w->sku, w->count);
-		each = v1_create_order_of(w, 0, w->sku, 1);
+		*buys = v1_create_order_of(w, 0, w->sku, 1);
 	} else {
-		all = each = v1_create_procurement_of(e, w, 0, 0);
+		all = *buys = v1_create_procurement_of(e, w, 0, 0);
 		all.u.procurement.target = (int32_t)w->count;
 	}
 	rc = decide_apply(api, q, &all, why);
-	return rc ? rc : decide_apply(api, q, &each, why);
+	return rc ? rc : decide_apply(api, q, buys, why);
 }
 
 /* Where events go: the market, or a copy for trying. */
 struct doer {
 	struct api *api;
 	const struct request *q;
+	struct event buys; /* v1_create_decide() */
 	struct engine *copy;
 	struct effects did;
 };
 
 static int doer_apply(struct doer *d, struct event *ev, const struct effects **did, struct fail *why)
 {
-	int rc = d->copy ? decide_apply(d->api, d->q, ev, why) : 0;
-
-	if (rc)
-		return rc;
 	if (!d->copy)
-		return api_apply(d->api, d->q, ev, did, why);
+		return api_apply_decided(d->api, d->q, ev, did, why);
 	ev->at = market_now(d->api->market);
 	ev->token = api_spender(d->copy, d->q);
 	*did = &d->did;
 	return engine_apply(d->copy, ev, &d->did, why);
 }
 
-static int v1_create_buy(struct doer *d, const struct wish *w, uint64_t pool, struct fail *why)
+static int v1_create_buy(struct doer *d, uint64_t pool, struct fail *why)
 {
-	struct event ev = v1_create_order_of(w, pool, w->sku, 1);
+	struct event ev = d->buys;
 	const struct effects *did;
 	const struct order *o;
-	int rc = doer_apply(d, &ev, &did, why);
+	int rc;
 
+	ev.u.order.pool = pool;
+	rc = doer_apply(d, &ev, &did, why);
 	if (rc)
 		return rc;
 	o = effects_order(did, effects_made(did));
@@ -351,7 +354,7 @@ static int make_one(struct doer *d, const struct wish *w, int64_t i, uint64_t *p
 		return rc;
 	pools[i] = effects_made(did);
 	if (w->reserved)
-		rc = v1_create_buy(d, w, pools[i], why);
+		rc = v1_create_buy(d, pools[i], why);
 	vm = v1_create_vm_of(w, i, pools[i]);
 	if (rc == 0)
 		rc = doer_apply(d, &vm, &did, why);
@@ -374,22 +377,20 @@ static int make_all(struct doer *d, const struct wish *w, uint64_t *pools, struc
  * 0: it will succeed. For one node a quote is enough, and a procurement cannot fail while the account is
  * open; several nodes are tried on a copy first.
  */
-static int v1_create_rehearse(struct api *api, const struct request *q, const struct wish *w, uint64_t *pools,
-	struct fail *why)
+static int v1_create_rehearse(struct doer *real, const struct wish *w, uint64_t *pools, struct fail *why)
 {
-	const struct engine *e = market_engine(api->market);
-	struct event one = v1_create_order_of(w, 0, w->sku, 1);
-	struct doer d = { .api = api, .q = q };
+	const struct engine *e = market_engine(real->api->market);
+	struct doer d = { .api = real->api, .q = real->q };
 	struct quote quote;
 	struct buf state;
 	int rc = 0;
 
 	if (engine_account(e, w->account)->state == ACCOUNT_SUSPENDED)
 		return fail_set(why, REASON_SUSPENDED, "%s", reason_row(REASON_SUSPENDED)->text);
-	rc = v1_create_decide(api, q, w, why);
-	rc = rc ? rc : w->reserved ? decide_apply(api, q, &one, why) : 0;
+	rc = v1_create_decide(real->api, real->q, w, &real->buys, why);
 	if (rc == 0 && w->reserved)
-		rc = engine_quote(e, &one, &quote, why);
+		rc = engine_quote(e, &real->buys, &quote, why);
+	d.buys = real->buys;
 	if (rc || !w->reserved || w->count == 1)
 		return rc;
 	buf_init(&state, SIZE_MAX / 4);
@@ -460,7 +461,7 @@ static int v1_create_create(struct api *api, const struct request *q, struct rep
 	pools = calloc((size_t)w->count, sizeof *pools);
 	if (!pools)
 		return api_refuse(q, r, REASON_UNAVAILABLE, NULL, "the market is out of memory; nothing was done");
-	rc = v1_create_rehearse(api, q, w, pools, &why);
+	rc = v1_create_rehearse(&d, w, pools, &why);
 	rc = rc ? rc : v1_create_ask(api, q, w, &why);
 	if (rc == 0)
 		rc = make_all(&d, w, pools, &why);

@@ -339,7 +339,7 @@ static int redeploy_checked(struct api *api, const struct request *q, struct rep
 	if (n->released || !v1_node_alive(n))
 		return api_refuse_as(q, r, 422, REASON_WRONG_STATE, "id", "the node is %s; nothing to replace",
 			node_status(n));
-	if (engine_account(e, n->pool->account)->state == ACCOUNT_SUSPENDED)
+	if (account_shut(engine_account(e, n->pool->account)))
 		return api_refuse(q, r, REASON_SUSPENDED, NULL,
 			"the account is suspended; the market leaves its machine alone");
 	if (image_text && !find_image(image_text, &image))

@@ -156,7 +156,7 @@ static bool instance_replaceable(struct api *api, const struct request *q, struc
 		api_refuse_as(q, r, 404, REASON_WRONG_STATE, "id", "the instance has already ended");
 		return false;
 	}
-	if (a->state == ACCOUNT_SUSPENDED) {
+	if (account_shut(a)) {
 		api_refuse(q, r, REASON_SUSPENDED, NULL, "%s", reason_row(REASON_SUSPENDED)->text);
 		return false;
 	}

@@ -8,6 +8,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/may/decide.h"
+#include "marketd/api/may/requestgate.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
@@ -37,7 +38,10 @@ static int authz_who(const struct request *q, struct reply *r, const struct acco
 	if (!a || !(q->scopes & NP_ANY))
 		return api_refuse(q, r, REASON_FORBIDDEN, NULL, "this token is for a machine, not for a gateway");
 	if (a->state == ACCOUNT_SUSPENDED)
-		return api_refuse(q, r, REASON_SUSPENDED, NULL, "the account is suspended; ask the operator");
+		return api_refuse(q, r, REASON_SUSPENDED, NULL,
+			a->debt.step == DUNNING_SUSPENDED
+				? "the account is suspended, as it owes money; 'nanopod balance' says how much"
+				: "the account is suspended; ask the operator");
 	return 0;
 }
 
@@ -51,15 +55,16 @@ static int authz_answer(const struct request *q, struct reply *r, const struct a
 		api_header(r, "X-Nanopod-Plan", plan) != 0 || api_header(r, "X-Nanopod-Rate", rate) != 0)
 		return api_refuse(q, r, REASON_INTERNAL, NULL, "the answer has no room for its headers");
 	return api_json(q, r, 200,
-		json_pack("{s:s, s:s, s:o, s:o, s:s, s:s}", "object", "authorization", "account_id", id, "account_name",
-			render_text(a->name), "token_id", render_id(IDENT_TOKEN, q->token), "plan", plan, "rate",
-			rate));
+		json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:o}", "object", "authorization", "account_id", id,
+			"account_name", render_text(a->name), "token_id", render_id(IDENT_TOKEN, q->token), "plan",
+			plan, "rate", rate, "limits", decision_gates(d)));
 }
 
 static int get_authz(struct api *api, const struct request *q, struct reply *r)
 {
 	const struct engine *e = market_engine(api->market);
 	const struct account *a = engine_account(e, q->account);
+	const char *told = api_query(q, "count");
 	struct verdict v = { .grant = decide_grant(e, q->account) };
 	struct fail why = { 0 };
 	int status = authz_who(q, r, a), rc;
@@ -73,6 +78,9 @@ static int get_authz(struct api *api, const struct request *q, struct reply *r)
 	if (v.decision.rate_ppm > 0 && a->available <= a->floor)
 		return api_refuse(q, r, REASON_FUNDS, NULL,
 			"the account has no money left; ask the operator for credit");
+	if (!(told && strcmp(told, "false") == 0) &&
+		gate_take(api, a->id, &v.decision, market_now(api->market), &r->retry_after, &why) != 0)
+		return api_failed(q, r, REASON_RATE, NULL, &why);
 	return authz_answer(q, r, a, &v.decision);
 }
 
@@ -80,8 +88,8 @@ const struct route api_np_authz_routes[] = {
 	{ METHOD_GET, "/np/v1/authz", get_authz, 0, ROUTE_OPEN,
 		"Get whether a gateway may let a request with this token through: 200 with the headers "
 		"X-Nanopod-Account, "
-		"-Plan and -Rate, or 401, 402, 403 or 429",
-		NULL, NULL, "np.Authorization", 200 },
+		"-Plan and -Rate, or 401, 402, 403 or 429; count=false: the gateway counts requests itself",
+		"count:boolean", NULL, "np.Authorization", 200 },
 	{ 0 },
 };
 
@@ -94,6 +102,7 @@ static const struct schema_field np_authz_fields[] = {
 		"the policy's rule that decided, or none; also X-Nanopod-Plan" },
 	{ "rate", SCHEMA_STRING, FIELD_REQUIRED, "^(0|1|0\\.[0-9]*[1-9])$", 1, 8,
 		"what the account pays of the price; also X-Nanopod-Rate" },
+	{ "limits", SCHEMA_REF, FIELD_REQUIRED, "np.PolicyLimits", 0, 0, "of requests and tokens alone" },
 	{ 0 },
 };
 
@@ -128,7 +137,7 @@ static const struct schema_field policy_grant_fields[] = {
 static const struct schema_field policy_input_fields[] = {
 	{ "account", SCHEMA_MAP, FIELD_REQUIRED, "any", 0, 0,
 		"id, name and state; groups, a list; reputation_score and personhood_score, decimals as texts; "
-		"grant_active; other facts by their names" },
+		"grant_active; plan, its name; spent_month, dollars; other facts by their names" },
 	{ "person", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.PolicyPerson", 0, 0, NULL },
 	{ "request", SCHEMA_REF, FIELD_REQUIRED, "np.PolicyRequest", 0, 0, NULL },
 	{ "grant", SCHEMA_REF, FIELD_REQUIRED | FIELD_NULL, "np.PolicyGrant", 0, 0, NULL },
@@ -140,6 +149,10 @@ static const struct schema_field policy_limits_fields[] = {
 	{ "nodes", SCHEMA_INTEGER, 0, NULL, 1, INT32_MAX, NULL },
 	{ "hours", SCHEMA_STRING, 0, NULL, 0, 0, "a decimal; a number will do" },
 	{ "price", SCHEMA_STRING, 0, NULL, 0, 0, "dollars per node-hour, a decimal; a number will do" },
+	{ "requests_minute", SCHEMA_INTEGER, 0, NULL, 1, INT64_MAX, "gateway: of the account, as the others" },
+	{ "requests_day", SCHEMA_INTEGER, 0, NULL, 1, INT64_MAX, "a day of UTC" },
+	{ "tokens_minute", SCHEMA_INTEGER, 0, NULL, 1, INT64_MAX, "that models use; gateway serve alone counts them" },
+	{ "tokens_day", SCHEMA_INTEGER, 0, NULL, 1, INT64_MAX, NULL },
 	{ 0 },
 };
 

@@ -7,6 +7,7 @@
 
 #include "market/ident.h"
 #include "market/reason.h"
+#include "marketd/api/authorize.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 
@@ -56,16 +57,23 @@ static const struct token *caps_token(struct api *api, const struct request *q, 
 
 static int put_token_cap(struct api *api, const struct request *q, struct reply *r)
 {
+	const struct engine *e = market_engine(api->market);
 	const struct token *t = caps_token(api, q, r);
+	uint64_t by = t ? auth_counts_for(e, t) : 0;
 	struct fail why = { 0 };
+	char id[IDENT_TEXT];
 	int64_t micros;
 	int rc;
 
+	if (t && by != t->id)
+		return api_refuse(q, r, REASON_WRONG_STATE, "id",
+			"what this browser buys counts for the token that signed it in; set the cap of that: "
+			"nanopod token cap %s AMOUNT/month",
+			ident_text(IDENT_TOKEN, by, id));
 	if (!t || !np_uncapped(api, q, r) || !caps_read(q, r, &micros))
 		return r->status;
 	rc = np_cap_apply(api, q, t->account, t->id, micros, &why);
-	return rc ? api_failed(q, r, rc, "cap_dollars", &why)
-		  : api_json(q, r, 200, np_token_json(market_engine(api->market), t));
+	return rc ? api_failed(q, r, rc, "cap_dollars", &why) : api_json(q, r, 200, np_token_json(e, t));
 }
 
 const struct route api_np_cap_routes[] = {

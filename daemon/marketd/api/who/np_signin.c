@@ -11,6 +11,7 @@
 #include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/authorize.h"
+#include "marketd/api/may/quota.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
 #include "marketd/api/who/signin.h"
@@ -192,11 +193,20 @@ static int signin_change(struct api *api, struct request *as, const struct joini
 }
 
 /* Roles that groups can give follow the groups; others stay as an owner gave them. */
+static int signin_follow(struct api *api, struct request *as, const struct joining *j, const struct person *x,
+	struct fail *why)
+{
+	int32_t roles = (x->roles & ~signin_group_roles(api->signin->roles, NULL)) | j->roles;
+	int rc = signin_change(api, as, j, x, roles ? roles : ROLE_VIEWER, why);
+
+	/* The last owner stays one, whatever the groups say. */
+	return rc == REASON_WRONG_STATE ? signin_change(api, as, j, x, roles | ROLE_OWNER, why) : rc;
+}
+
 static int signin_refresh(struct api *api, struct request *as, struct reply *r, const struct joining *j,
 	const struct person *x)
 {
 	const struct account *a = engine_account(market_engine(api->market), x->account);
-	int32_t roles = (x->roles & ~signin_group_roles(api->signin->roles, NULL)) | j->roles;
 	struct fail why = { 0 };
 	int rc;
 
@@ -206,9 +216,7 @@ static int signin_refresh(struct api *api, struct request *as, struct reply *r, 
 			"'nanopod login'",
 			a->name);
 	as->account = x->account;
-	rc = signin_change(api, as, j, x, roles ? roles : ROLE_VIEWER, &why);
-	if (rc == REASON_WRONG_STATE) /* the last owner stays one, whatever the groups say */
-		rc = signin_change(api, as, j, x, roles | ROLE_OWNER, &why);
+	rc = signin_follow(api, as, j, x, &why);
 	return rc ? api_failed(as, r, rc, NULL, &why) : 0;
 }
 
@@ -227,12 +235,18 @@ static void signin_end_admin(struct api *api, const struct request *as, const st
 	}
 }
 
-/* Of an operator it lives no longer than a page's session: groups are looked at only when somebody signs in. */
+/* Of an operator it lives no longer than a page's session: at a terminal groups are looked at only at the sign-in. */
 static void signin_token(struct api *api, const struct person *x, bool admin, int64_t life, struct event *ev)
 {
 	ev->u.token.scopes = auth_role_scopes(ROLES_ALL) | (admin ? SCOPE_ADMIN : 0);
 	ev->u.token.person = x->id;
 	ev->u.token.expires = market_now(api->market) + (admin && life > NP_SESSION_LIFE ? NP_SESSION_LIFE : life);
+}
+
+static void signin_identity(const struct api *api, const json_t *claims, char out[NAME_BYTES + 1])
+{
+	snprintf(out, NAME_BYTES + 1, "%s %s", issuer_settings(api->issuer)->url,
+		json_string_value(json_object_get(claims, "sub")));
 }
 
 const struct person *signin_person(struct api *api, struct request *as, struct reply *r, const json_t *claims,
@@ -246,8 +260,7 @@ const struct person *signin_person(struct api *api, struct request *as, struct r
 
 	j.roles = signin_roles(api->signin, claims, &admin);
 
-	snprintf(identity, sizeof identity, "%s %s", issuer_settings(api->issuer)->url,
-		json_string_value(json_object_get(claims, "sub")));
+	signin_identity(api, claims, identity);
 	as->token = as->person = 0;
 	as->scopes = 0;
 	x = engine_person_known(market_engine(api->market), identity);
@@ -259,6 +272,28 @@ const struct person *signin_person(struct api *api, struct request *as, struct r
 		signin_end_admin(api, as, x);
 	signin_token(api, x, admin, life, ev);
 	return x;
+}
+
+int signin_again(struct api *api, uint64_t person, const json_t *claims, struct fail *why)
+{
+	const struct person *x = engine_person(market_engine(api->market), person);
+	char identity[NAME_BYTES + 1];
+	struct joining j = { .name = signin_name(claims), .email = signin_email(claims), .identity = identity };
+	struct request own = api_own(api, x ? x->account : 0);
+	bool admin;
+	int rc;
+
+	j.roles = signin_roles(api->signin, claims, &admin);
+	signin_identity(api, claims, identity);
+	if (!x || engine_person_known(market_engine(api->market), identity) != x)
+		return fail_set(why, REASON_FORBIDDEN, "the issuer names another person");
+	if (j.name == signin_word(claims, "sub")) /* its name is not said again */
+		j.name = x->name;
+	quota_reduces(api->quotas); /* its account's quotas keep nobody in a role */
+	rc = signin_follow(api, &own, &j, x, why);
+	if (!admin)
+		signin_end_admin(api, &own, x);
+	return rc;
 }
 
 /* ---- Routes ----------------------------------------------------------------------------- */

@@ -4,8 +4,10 @@
  * redeems itself. The browser proves with the verifier that it is the one that went, and gets a cookie.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "market/ident.h"
 #include "market/reason.h"
 #include "marketd/api/np/np_schemas.h"
 #include "marketd/api/render.h"
@@ -52,8 +54,8 @@ static int get_signin_page(struct api *api, const struct request *q, struct repl
 	return rc;
 }
 
-/* What the issuer signed for this code. NULL: the answer waits, or is a refusal. */
-static json_t *signin_page_claims(struct api *api, const struct request *q, struct reply *r)
+/* What the issuer signed for this code; NULL: the answer waits, or is a refusal. got: all that came. */
+static json_t *signin_page_claims(struct api *api, const struct request *q, struct reply *r, struct code_renewed *got)
 {
 	struct code_given g = { .request = q->id,
 		.address = q->address,
@@ -79,6 +81,8 @@ static json_t *signin_page_claims(struct api *api, const struct request *q, stru
 		api_refuse(q, r, REASON_UNAVAILABLE, NULL, "%s; who is signed in stays so", why.text);
 	if (rc == -EPROTO && api->log)
 		log_at(api->log, LOG_WARN, "nobody can sign in on the page: %s", why.text);
+	if (claims)
+		codes_got(api->codes, q->id, got);
 	if (!r->wait)
 		codes_forget(api->codes, q->id);
 	return claims;
@@ -89,7 +93,9 @@ static int post_signin_page(struct api *api, const struct request *q, struct rep
 	struct event ev = { .name = NP_SESSION_NAME NP_SESSION_ISSUER };
 	struct request as = *q;
 	const struct person *x;
+	struct code_renewed got = { 0 };
 	json_t *claims, *made;
+	uint64_t token = 0;
 
 	if (!signin_has_issuer(api, q, r))
 		return r->status;
@@ -98,15 +104,17 @@ static int post_signin_page(struct api *api, const struct request *q, struct rep
 			"only the market's own page signs in with a code; use 'nanopod login' at a terminal");
 	if (q->failing)
 		return api_refuse(q, r, REASON_RATE, NULL, "%s", reason_row(REASON_RATE)->text);
-	claims = signin_page_claims(api, q, r);
+	claims = signin_page_claims(api, q, r, &got);
 	if (!claims)
 		return r->status;
 	x = signin_person(api, &as, r, claims, NP_SESSION_LIFE, &ev);
 	json_decref(claims);
-	if (!x)
-		return r->status;
-	np_session_clear(api, &as, x->account);
-	made = np_token_issue(api, &as, r, x->account, &ev);
+	if (x)
+		np_session_clear(api, &as, x->account);
+	made = x ? np_token_issue(api, &as, r, x->account, &ev) : NULL;
+	if (made && got.refresh && ident_parse(IDENT_TOKEN, json_string_value(json_object_get(made, "id")), &token))
+		regroup_keep(api, token, x->id, &got);
+	codes_renewed_release(&got);
 	return made ? np_session_begin(api, &as, r, made) : r->status;
 }
 

@@ -26,4 +26,11 @@ json_t *signin_claims(struct api *api, const struct request *q, struct reply *r,
 const struct person *signin_person(struct api *api, struct request *as, struct reply *r, const json_t *claims,
 	int64_t life, struct event *ev);
 
+/* What the issuer says of a person now: name, roles by groups, and whether an operator stays one. 0 or a reason. */
+int signin_again(struct api *api, uint64_t person, const json_t *claims, struct fail *why);
+
+/* Asks the issuer again, by what came with the code, whose refresh token it takes, who this token's person is. */
+struct code_renewed;
+void regroup_keep(struct api *api, uint64_t token, uint64_t person, struct code_renewed *got);
+
 #endif

@@ -63,9 +63,22 @@ static void mark_all(struct live_sku *s, int64_t first, int64_t stop)
 			offer_index_mark(s, s->slots[i], first, stop);
 }
 
+/* Room for twice as many hosts. */
+static void offer_index_widen(struct live_sku *s)
+{
+	size_t words = s->words ? s->words * 2 : 1;
+	uint64_t *rows = must_zalloc((size_t)HORIZON * 2 * words * sizeof *rows);
+
+	for (size_t i = 0; s->words && i < (size_t)HORIZON * 2; i++)
+		memcpy(&rows[i * words], &s->rows[i * s->words], s->words * sizeof *rows);
+	free(s->rows);
+	s->rows = rows;
+	s->words = words;
+}
+
 void offer_index_add(struct live_sku *s, struct live_host *h)
 {
-	size_t i = 0;
+	size_t i = s->slot_free;
 
 	while (i < s->slot_count && s->slots[i])
 		i++;
@@ -74,14 +87,12 @@ void offer_index_add(struct live_sku *s, struct live_host *h)
 		s->slot_count++;
 	}
 	s->slots[i] = h;
+	s->slot_free = i + 1;
 	h->slot = i;
 	while (s->key_cap <= i)
 		must_room(s->keys, s->key_cap, s->key_cap);
-	if (i >= s->words * 64) {
-		s->words = s->words ? s->words * 2 : 1;
-		s->rows = must_realloc(s->rows, (size_t)HORIZON * 2 * s->words, sizeof *s->rows);
-		mark_all(s, s->hour, s->hour + HORIZON);
-	}
+	if (i >= s->words * 64)
+		offer_index_widen(s);
 }
 
 /* Where a host with this key is, or would be. */
@@ -135,6 +146,7 @@ void offer_index_drop(struct live_sku *s, struct live_host *h)
 {
 	cheap_drop(s, h);
 	s->slots[h->slot] = NULL;
+	s->slot_free = h->slot < s->slot_free ? h->slot : s->slot_free;
 }
 
 /*

@@ -19,8 +19,10 @@ static void free_party(struct live_account *a)
 {
 	for (int k = 0; k < KINDS; k++)
 		rank_release(&a->own[k]);
+	rank_release(&a->given);
 	free(a->pub.name);
 	free(a->pub.facts);
+	free(a->pub.income.hours);
 }
 
 static void free_ware(struct live_sku *s)
@@ -76,6 +78,7 @@ static void free_instance(struct instance *i)
 static void free_keeper(struct live_agent *a)
 {
 	rank_release(&a->hosts);
+	rank_release(&a->volumes);
 	free(a->pub.name);
 	free(a->pub.public_key);
 	free(a->pub.machine);
@@ -87,6 +90,12 @@ static void free_person(struct person *x)
 	free(x->identity);
 	free(x->name);
 	free(x->email);
+}
+
+static void free_payout(struct payout *p)
+{
+	free(p->reference);
+	free(p->why);
 }
 
 void payment_free(struct payment *p)
@@ -125,6 +134,12 @@ static void free_thing(enum kind k, void *thing)
 		free_person(thing);
 	else if (k == INVITATIONS)
 		free(((struct invitation *)thing)->name);
+	else if (k == VOLUMES)
+		free(((struct live_volume *)thing)->pub.name);
+	else if (k == TARIFFS)
+		free(((struct tariff *)thing)->name);
+	else if (k == PAYOUTS)
+		free_payout(thing);
 	if (k == PAYMENTS)
 		payment_free(thing);
 	else
@@ -147,7 +162,9 @@ void world_free(struct engine *e)
 	due_release(&e->orders_due);
 	due_release(&e->leases_due);
 	due_release(&e->hosts_due);
+	due_release(&e->volumes_due);
 	plan_release(&e->plan);
+	free(e->movers);
 	free(e->stale);
 	free(e->touched);
 	free(e);
@@ -382,6 +399,25 @@ struct stock *world_stock(struct live_pool *p, uint64_t sku)
 	p->stocks[i] = (struct stock){ .sku = sku };
 	p->stock_count++;
 	return &p->stocks[i];
+}
+
+void world_instance_begin(struct live_pool *p, struct instance *x)
+{
+	rank_add(&p->instances, x->id, x);
+	world_stock(p, x->sku)->instances++;
+}
+
+void world_instance_end(struct live_pool *p, const struct instance *x)
+{
+	rank_remove(&p->instances, x->id);
+	world_stock(p, x->sku)->instances--;
+}
+
+int32_t world_instances(const struct live_pool *p, uint64_t sku)
+{
+	const struct stock *s = world_stocked(p, sku);
+
+	return s ? s->instances : 0;
 }
 
 /* How many of those that wait come after this one: its place in the list, or where it would go. */

@@ -34,6 +34,10 @@ enum kind {
 	PEOPLE,
 	INVITATIONS,
 	PAYMENTS,
+	VOLUMES,
+	TARIFFS,
+	SUBSCRIPTIONS,
+	PAYOUTS,
 	KINDS
 };
 
@@ -50,6 +54,7 @@ struct live_account {
 	struct rank own[KINDS];
 	size_t gone[KINDS];        /* of own: deleted or revoked, and still known */
 	struct list sold;          /* leases that it sold */
+	struct rank given;         /* struct grant: that it pays for others, and that did not end */
 };
 
 /* An agent and its hosts. */
@@ -57,7 +62,15 @@ struct live_agent {
 	struct agent pub;
 	const struct engine *world;
 	struct rank hosts;         /* struct live_host, not retired */
+	struct rank volumes;       /* struct live_volume */
 	uint64_t version;          /* the event that last changed its work */
+};
+
+/* Room of an agent's disk, and when it is to be paid, or deleted. */
+struct live_volume {
+	struct volume pub;
+	struct live_agent *agent;
+	struct due due;
 };
 
 /* What a pool has of one SKU: node-minutes in its books, hosts without an instance, and who waits for one. */
@@ -65,6 +78,7 @@ struct stock {
 	uint64_t sku;
 	int64_t capacity, issued;
 	uint64_t free_from;        /* below this id, the pool has no host in this minute that is without an instance */
+	int32_t instances;         /* awaiting or running */
 	struct instance **waiting; /* instances without a host; who is next is the last */
 	size_t waiting_count, waiting_cap;
 };
@@ -109,7 +123,7 @@ struct live_sku {
 	struct sku pub;
 	int64_t used;              /* node-minutes that have passed in leases */
 	struct live_host **slots;       /* a host's bit in the rows below */
-	size_t slot_count, slot_cap;
+	size_t slot_count, slot_cap, slot_free; /* below slot_free all are taken */
 	uint64_t *rows;            /* HORIZON hours: bits "something on sale", then bits "all of it on sale" */
 	size_t words;              /* of each of both */
 	int64_t hour;              /* the first that the rows know */
@@ -198,11 +212,13 @@ struct engine {
 	uint64_t count, next_id, next_transfer;
 	struct policy policy;
 	int32_t rules;             /* the edition of rules.md that counts */
-	int64_t issued, fees;      /* the market's books of money */
+	int64_t issued, fees, paid; /* the market's books of money */
 	struct idmap ids[KINDS];
 	struct rank all[KINDS];
 	struct table names[KINDS]; /* "ACCOUNT name"; tokens by hash */
-	struct due_heap orders_due, leases_due, hosts_due;
+	struct due_heap orders_due, leases_due, hosts_due, volumes_due;
+	struct live_account **movers; /* whose money moved in this event */
+	size_t mover_count, mover_cap, mover_seen; /* seen: by dunning_look() */
 	struct live_pool **stale;      /* pools to be reviewed */
 	size_t stale_count, stale_cap;
 	struct live_order **touched;
@@ -229,7 +245,11 @@ struct engine {
 	X(GRANTS, grant, grant) \
 	X(PEOPLE, person, person) \
 	X(INVITATIONS, invitation, invitation) \
-	X(PAYMENTS, payment, payment)
+	X(PAYMENTS, payment, payment) \
+	X(VOLUMES, volume, live_volume) \
+	X(TARIFFS, tariff, tariff) \
+	X(SUBSCRIPTIONS, subscription, subscription) \
+	X(PAYOUTS, payout, payout)
 
 /* world_account(e, id) … world_agent(e, id): the thing, or NULL. */
 #define WORLD_BY_ID(kind, name, live) \
@@ -320,6 +340,11 @@ void world_hold(struct live_pool *p, struct live_host *h, int64_t until);
 void world_unhold(struct live_pool *p, struct live_host *h);
 struct stock *world_stock(struct live_pool *p, uint64_t sku); /* made if missing */
 struct stock *world_stocked(const struct live_pool *p, uint64_t sku); /* NULL if missing */
+
+/* An instance of the pool begins or ends to be awaiting or running. */
+void world_instance_begin(struct live_pool *p, struct instance *x);
+void world_instance_end(struct live_pool *p, const struct instance *x);
+int32_t world_instances(const struct live_pool *p, uint64_t sku); /* awaiting or running */
 
 /* An instance of the pool begins, or no longer has, to wait for a host. */
 void world_wait(struct live_pool *p, struct instance *x);

@@ -5,9 +5,9 @@
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
 #include "marketd/engine/rules/emit.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/live_order.h"
 #include "marketd/engine/rules/trade.h"
 
@@ -145,22 +145,11 @@ struct live_order round_order(const struct round *r, enum side side, int64_t sta
 	return t;
 }
 
-/* As many as the pool's instances. */
-static int32_t round_instances(const struct engine *e, const struct procurement *p)
-{
-	const struct instance *x;
-	int32_t n = 0;
-
-	for (size_t at = 0; (x = rank_next(&world_pool(e, p->pool)->instances, &at));)
-		n += x->sku == p->sku;
-	return n;
-}
-
 struct round round_of(struct engine *e, struct procurement *p)
 {
 	struct round r = { .e = e, .p = p, .start = e->minute + 1, .window_end = e->minute + 1 + p->window };
 
-	r.target = p->target < 0 ? round_instances(e, p) : p->target;
+	r.target = p->target < 0 ? world_instances(world_pool(e, p->pool), p->sku) : p->target;
 	r.window_end = r.window_end < MINUTE_MAX ? r.window_end : MINUTE_MAX;
 	r.end = r.window_end;
 	if (e->rules > 1)

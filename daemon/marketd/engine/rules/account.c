@@ -8,7 +8,8 @@
 #include "market/reason.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/lease.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/dunning.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/emit.h"
 
 /* Down to where its money may go, or has gone already. */
@@ -67,7 +68,7 @@ int account_set_state(struct engine *e, const struct event *ev, struct fail *why
 	if (rc)
 		return rc;
 	a = world_account(e, ev->account);
-	if ((state != ACCOUNT_OPEN && state != ACCOUNT_SUSPENDED) || floor > 0)
+	if (state < ACCOUNT_OPEN || state > ACCOUNT_AS_IT_IS || floor > 0)
 		return fail_set(why, REASON_INVALID, "an account is open or suspended, and its floor 0 or below");
 	if (a->pub.available < floor && floor > a->pub.floor)
 		return fail_set(why, REASON_FUNDS, "account '%s' is below that floor", a->pub.name);
@@ -75,10 +76,15 @@ int account_set_state(struct engine *e, const struct event *ev, struct fail *why
 		(floor < a->pub.floor &&
 			account_too_much(e, account_lowest(&a->pub, a->pub.floor) - account_lowest(&a->pub, floor))))
 		return fail_set(why, REASON_OVERFLOW, "that is more money than can be counted");
-	a->pub.state = (enum account_state)state;
+	if (state != ACCOUNT_AS_IT_IS)
+		dunning_by_hand(e, a, (enum account_state)state);
 	a->pub.floor = floor;
-	emit_notice(e, &(struct notice){ .kind = NOTICE_ACCOUNT_STATE, .account = a->pub.id, .subject = a->pub.id,
-		.amount = floor, .code = state });
+	emit_notice(e,
+		&(struct notice){ .kind = NOTICE_ACCOUNT_STATE,
+			.account = a->pub.id,
+			.subject = a->pub.id,
+			.amount = floor,
+			.code = (int32_t)a->pub.state });
 	return 0;
 }
 
@@ -182,6 +188,7 @@ int rules_set(struct engine *e, const struct event *ev, struct fail *why)
 	if (ev->u.rules.edition <= e->rules || ev->u.rules.edition > RULES_NEWEST)
 		return fail_set(why, REASON_INVALID, "the rules go from edition %d up to %d", e->rules, RULES_NEWEST);
 	e->rules = ev->u.rules.edition;
+	dunning_begin(e);
 	return 0;
 }
 
@@ -198,6 +205,8 @@ int policy_set(struct engine *e, const struct event *ev, struct fail *why)
 			"leases settle every 1 to 525600 minutes, notice is 0 to 1440 minutes");
 	if (p->drain_notice_minutes < 0 || p->drain_notice_minutes > DRAIN_NOTICE_MAX)
 		return fail_set(why, REASON_INVALID, "the notice of a drain is 0 to %d minutes", DRAIN_NOTICE_MAX);
+	if (p->volume_grace_minutes < 0 || p->volume_grace_minutes > VOLUME_GRACE_MAX)
+		return fail_set(why, REASON_INVALID, "unpaid volumes are kept for 0 to %d minutes", VOLUME_GRACE_MAX);
 	e->policy = *p;
 	for (size_t at = 0; (l = rank_next(&e->all[LEASES], &at));)
 		lease_schedule(e, l);

@@ -10,6 +10,7 @@
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/pool.h"
+#include "marketd/engine/money/volume.h"
 
 static void emit_news(struct engine *e, const struct agent *a, enum agent_news news)
 {
@@ -127,6 +128,7 @@ int agent_retire(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_HAS_DEPENDENTS, "agent '%s' has hosts; retire them first", a->pub.name);
 	world_unname(e, AGENTS, a->pub.account, a->pub.name);
 	world_unname(e, AGENTS, 0, a->pub.public_key);
+	volume_lose_all(e, a);
 	memset(a->pub.session, 0, TOKEN_HASH);
 	a->pub.retired = true;
 	a->version = e->count + 1;

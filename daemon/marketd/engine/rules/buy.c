@@ -3,9 +3,9 @@
 
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/match.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
 #include "marketd/engine/rules/resting.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
@@ -79,6 +79,7 @@ int buy_plan(const struct engine *e, struct live_order *o, struct plan *plan, st
 	}
 	left = o->pub.flags & ORDER_STANDING ? (whole.end - whole.start) * whole.nodes - plan->minutes : 0;
 	o->pub.hold = sure_mul(o->pub.price, left);
+	o->pub.granted = grant_part(e, &o->pub, plan->cost);
 	granted = buy_granted(&o->pub, plan);
 	need = sure_add(plan->cost - granted, o->pub.hold);
 	if (o->pub.max_total && need > o->pub.max_total)

@@ -10,16 +10,24 @@ int check_account(const struct engine *e, const struct event *ev, struct fail *w
 	return world_account(e, ev->account) ? 0 : fail_set(why, REASON_NOT_FOUND, "no such account");
 }
 
+int check_suspended(const struct live_account *a, struct fail *why)
+{
+	if (a->pub.debt.step == DUNNING_SUSPENDED)
+		return fail_set(why, REASON_SUSPENDED,
+			"account '%s' is suspended, as it owes money; 'nanopod balance' says how much, and it is open "
+			"again once that is paid",
+			a->pub.name);
+	return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
+		a->pub.name);
+}
+
 int check_open_account(const struct engine *e, const struct event *ev, struct fail *why)
 {
 	const struct live_account *a = world_account(e, ev->account);
 
 	if (!a)
 		return check_account(e, ev, why);
-	if (a->pub.state == ACCOUNT_SUSPENDED)
-		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
-			a->pub.name);
-	return 0;
+	return a->pub.state == ACCOUNT_SUSPENDED ? check_suspended(a, why) : 0;
 }
 
 int check_pool(const struct engine *e, const struct event *ev, uint64_t id, struct live_pool **out, struct fail *why)

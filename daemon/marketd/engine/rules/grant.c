@@ -7,16 +7,19 @@
 #include "market/reason.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/ledger.h"
 
 /* ---- Grants ----------------------------------------------------------------------------- */
 
 void grant_add(struct engine *e, struct grant *g)
 {
 	world_add(e, GRANTS, g->id, g->account, g);
-	if (g->ended)
+	if (g->ended) {
 		world_account(e, g->account)->gone[GRANTS]++;
-	else
+		return;
+	}
+	rank_add(&world_account(e, g->sponsor)->given, g->id, g);
+	if (!g->plan)
 		world_name(e, GRANTS, g->account, g->name, g);
 }
 
@@ -87,11 +90,20 @@ int grant_end(struct engine *e, const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_NOT_FOUND, "no such grant");
 	if (g->ended)
 		return fail_set(why, REASON_WRONG_STATE, "grant '%s' has ended already", g->name);
-	g->ended = true;
+	if (g->plan)
+		return fail_set(why, REASON_WRONG_STATE, "that is a month of plan '%s'; cancel the plan instead",
+			g->name);
+	grant_over(e, g);
 	world_unname(e, GRANTS, g->account, g->name);
-	world_account(e, g->account)->gone[GRANTS]++;
 	grant_tell(e, g, NOTICE_GRANT_ENDED);
 	return 0;
+}
+
+void grant_over(struct engine *e, struct grant *g)
+{
+	g->ended = true;
+	rank_remove(&world_account(e, g->sponsor)->given, g->id);
+	world_account(e, g->account)->gone[GRANTS]++;
 }
 
 bool grant_fits(const struct engine *e, const struct lease *l)
@@ -126,19 +138,40 @@ int grant_check_named(const struct engine *e, const struct event *ev, struct fai
 	if (g->ended || g->until <= e->minute)
 		return fail_set(why, REASON_WRONG_STATE, "grant '%s' has ended", g->name);
 	if (world_account(e, g->sponsor)->pub.state == ACCOUNT_SUSPENDED)
-		return fail_set(why, REASON_WRONG_STATE, "the sponsor of grant '%s' is suspended", g->name);
+		return fail_set(why, REASON_WRONG_STATE,
+			g->plan ? "the seller of plan '%s' is suspended; '--grant none' buys without the plan"
+				: "the sponsor of grant '%s' is suspended",
+			g->name);
+	if (g->plan && world_tariff(e, g->plan)->sku && world_tariff(e, g->plan)->sku != ev->u.order.sku)
+		return fail_set(why, REASON_WRONG_STATE, "plan '%s' is for another type", g->name);
 	return 0;
 }
 
-int grant_check_shape(const struct event *ev, struct fail *why)
+int grant_check_shape(const struct engine *e, const struct event *ev, struct fail *why)
 {
+	const struct grant *g = world_grant(e, ev->u.order.grant);
 	int32_t part = ev->u.order.granted;
 
-	if (part < 0 || part > PPM || !part != !ev->u.order.grant)
+	if (part < 0 || part > PPM || (!part && g && !g->plan) || (part && !g))
 		return fail_set(why, REASON_INVALID, "a grant pays 1 to %d millionths of a price", PPM);
-	if (part && (ev->u.order.side != SIDE_BUY || (ev->u.order.flags & ORDER_STANDING)))
+	if (g && (ev->u.order.side != SIDE_BUY || (ev->u.order.flags & ORDER_STANDING)))
 		return fail_set(why, REASON_INVALID, "a grant pays for buys that fill at once, not for standing ones");
 	return 0;
+}
+
+int32_t grant_part(const struct engine *e, const struct order *o, int64_t cost)
+{
+	const struct grant *g = world_grant(e, o->grant);
+	int64_t units, rates, left;
+
+	if (!g || !g->plan)
+		return o->granted;
+	left = g->max - g->spent;
+	units = g->units > g->spent ? g->units - g->spent : 0;
+	units = units < cost ? units : cost;
+	rates = (int64_t)((__int128)(cost - units) * o->granted / PPM);
+	rates = rates < left - units ? rates : left - units;
+	return cost ? (int32_t)((__int128)(units + rates) * PPM / cost) : 0;
 }
 
 int grant_check_funds(const struct engine *e, uint64_t grant, int64_t amount, struct fail *why)
@@ -150,7 +183,10 @@ int grant_check_funds(const struct engine *e, uint64_t grant, int64_t amount, st
 	if (amount > g->max - g->spent)
 		return fail_set(why, REASON_FUNDS, "grant '%s' does not have enough left to pay its part", g->name);
 	if (amount > ledger_spendable(&world_account(e, g->sponsor)->pub))
-		return fail_set(why, REASON_FUNDS, "the sponsor of grant '%s' does not have enough money for its part",
+		return fail_set(why, REASON_FUNDS,
+			g->plan ? "plan '%s' cannot pay: its seller lacks the money for what it includes; tell the "
+				  "market's operator, or buy without it: '--grant none'"
+				: "the sponsor of grant '%s' does not have enough money for its part",
 			g->name);
 	return 0;
 }

@@ -24,7 +24,13 @@ int64_t grant_price(const struct order *o, int64_t price);
 
 /* Whether an event's grant may pay for an order. */
 int grant_check_named(const struct engine *e, const struct event *ev, struct fail *why);
-int grant_check_shape(const struct event *ev, struct fail *why);
+int grant_check_shape(const struct engine *e, const struct event *ev, struct fail *why);
+
+/* What the order's grant pays of all of this cost, in millionths: of a plan first what is included. */
+int32_t grant_part(const struct engine *e, const struct order *o, int64_t cost);
+
+/* It pays for nothing new. */
+void grant_over(struct engine *e, struct grant *g);
 
 /* Whether it and its sponsor have that much left. */
 int grant_check_funds(const struct engine *e, uint64_t grant, int64_t amount, struct fail *why);

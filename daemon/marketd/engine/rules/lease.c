@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/cap.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/cap.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
+#include "marketd/engine/money/income.h"
 #include "marketd/engine/rules/pool.h"
 #include "marketd/engine/rules/live_order.h"
 
@@ -98,6 +99,16 @@ static void lease_unspend(struct engine *e, const struct lease *l, struct lease_
 	cap_spend(e, l->token, l->month, -back.own);
 }
 
+/* Neither what a sponsor pays to itself is income, nor what resold time brings. */
+static void lease_earned(struct engine *e, const struct lease *l, struct live_account *seller,
+	const struct live_account *sponsor, struct lease_money m, int64_t fee)
+{
+	bool own = sponsor && sponsor->pub.beneficiary == seller->pub.beneficiary;
+
+	if (!l->parent)
+		income_earn(e, seller, m.own + (own ? 0 : m.granted) - fee);
+}
+
 void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 {
 	struct lease *l = &t->pub;
@@ -129,6 +140,8 @@ void lease_settle(struct engine *e, struct live_lease *t, int64_t minute)
 	l->settled = to;
 	if (free_of_charge)
 		lease_unspend(e, l, m);
+	else
+		lease_earned(e, l, seller, sponsor, m, fee);
 	if (m.own + m.granted)
 		lease_notify(e, free_of_charge ? NOTICE_REFUNDED : NOTICE_SETTLED,
 			free_of_charge ? l->buyer : l->seller, l, free_of_charge ? m.own : m.own + m.granted - fee, to);
@@ -288,6 +301,8 @@ static void lease_return(struct engine *e, struct live_lease *t, struct lease_mo
 			source_entry(e, t, l->end - l->start),
 		},
 		8);
+	lease_earned(e, l, seller, sponsor,
+		(struct lease_money){ unused.own - back.own, unused.granted - back.granted }, fee);
 	if (parent) {
 		parent->pub.sold_on = false;
 		emit_lease(e, &parent->pub, false, false);

@@ -4,7 +4,8 @@
 #include "market/money.h"
 #include "market/reason.h"
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
+#include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/pool.h"
@@ -24,8 +25,7 @@ static int check_whose(const struct engine *e, const struct event *ev, bool aski
 		return fail_set(why, REASON_NOT_FOUND, "no such account");
 	mine = p && p->pub.account == ev->account && !p->pub.deleted;
 	if (a->pub.state == ACCOUNT_SUSPENDED && (buy || (mine && p->pub.kind == POOL_ORIGINATING)))
-		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
-			a->pub.name);
+		return check_suspended(a, why);
 	if (!mine && !(asking && buy && !ev->u.order.pool))
 		return fail_set(why, REASON_NOT_FOUND, "no such pool");
 	if (buy && mine && p->pub.kind == POOL_ORIGINATING)
@@ -35,7 +35,7 @@ static int check_whose(const struct engine *e, const struct event *ev, bool aski
 	return grant_check_named(e, ev, why);
 }
 
-static int check_shape(const struct event *ev, struct fail *why)
+static int check_shape(const struct engine *e, const struct event *ev, struct fail *why)
 {
 	bool buy = ev->u.order.side == SIDE_BUY;
 	int32_t flags = ev->u.order.flags;
@@ -63,7 +63,7 @@ static int check_shape(const struct event *ev, struct fail *why)
 		return fail_set(why, REASON_INVALID, "a buy does not name a host");
 	if (ev->u.order.host && ev->u.order.nodes != 1)
 		return fail_set(why, REASON_INVALID, "a sell that names a host is for 1 node");
-	return grant_check_shape(ev, why);
+	return grant_check_shape(e, ev, why);
 }
 
 /* The pool must own the named host for the whole window. */
@@ -91,7 +91,7 @@ int order_check(const struct engine *e, const struct event *ev, bool asking, str
 	int rc = check_whose(e, ev, asking, why);
 	int64_t most;
 
-	rc = rc ? rc : check_shape(ev, why);
+	rc = rc ? rc : check_shape(e, ev, why);
 	if (rc)
 		return rc;
 	if (ev->u.order.start < e->minute - 1 || ev->u.order.end <= e->minute + 1)
@@ -130,8 +130,7 @@ int order_price_check(const struct engine *e, const struct event *ev, struct liv
 	if (!a || !o || o->pub.account != ev->account || o->pub.side != SIDE_SELL)
 		return fail_set(why, REASON_NOT_FOUND, "no such open offer");
 	if (a->pub.state == ACCOUNT_SUSPENDED && o->pool->pub.kind == POOL_ORIGINATING)
-		return fail_set(why, REASON_SUSPENDED, "account '%s' is suspended: it may reduce what it has, not add",
-			a->pub.name);
+		return check_suspended(a, why);
 	if (o->pub.procurement)
 		return fail_set(why, REASON_WRONG_STATE, "a procurement placed this order, and gives it its price");
 	if (price < 0 || price > ORDER_PRICE_MAX)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "market/reason.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
 #include "marketd/engine/rules/check.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/trade.h"

@@ -2,8 +2,8 @@
 #include "marketd/engine/rules/resting.h"
 
 #include "market/reason.h"
-#include "marketd/engine/rules/cap.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/cap.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/match.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/live_order.h"
@@ -140,5 +140,16 @@ void resting_pass_minute(struct engine *e)
 			lose_minute(e, o);
 		else
 			sell_due(e, o);
+	}
+}
+
+void resting_stop_buying(struct engine *e, struct live_account *a)
+{
+	struct live_order *o;
+
+	for (uint64_t after = 0; (o = rank_after(&a->own[ORDERS], after));) {
+		after = o->pub.id;
+		if (o->pub.side == SIDE_BUY)
+			trade_close(e, o, ORDER_CANCELLED, REASON_FUNDS);
 	}
 }

@@ -17,4 +17,7 @@ void resting_pass_minute(struct engine *e);
 /* All that the order asks for, as one span. */
 struct span resting_whole(const struct order *o);
 
+/* Cancels the resting buys of who may not buy any more: what they hold comes back. */
+void resting_stop_buying(struct engine *e, struct live_account *a);
+
 #endif

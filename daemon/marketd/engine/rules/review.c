@@ -53,7 +53,7 @@ static void review_end(struct engine *e, struct instance *x, enum instance_statu
 	if (detail)
 		review_set_text(&x->detail, detail);
 	world_unname(e, INSTANCES, x->account, x->name);
-	rank_remove(&p->instances, x->id);
+	world_instance_end(p, x);
 	emit_status(e, x);
 }
 
@@ -77,7 +77,7 @@ static struct instance *review_add(struct engine *e, const struct instance *from
 		.updated_at = e->at };
 	world_add(e, INSTANCES, x->id, x->account, x);
 	world_name(e, INSTANCES, x->account, x->name, x);
-	rank_add(&p->instances, x->id, x);
+	world_instance_begin(p, x);
 	world_wait(p, x);
 	emit_notice(e,
 		&(struct notice){ .kind = NOTICE_INSTANCE_CREATED,
@@ -93,16 +93,10 @@ static bool review_missed(const struct engine *e, const struct instance *x)
 {
 	const struct live_pool *d = world_pool(e, x->pool);
 	const struct procurement *p = NULL;
-	const struct instance *other;
-	int32_t live = 0;
 
 	for (size_t at = 0; (p = rank_next(&d->procurements, &at)) && p->sku != x->sku;)
 		continue;
-	if (!p || !p->enabled || p->target < 0)
-		return p && p->enabled;
-	for (size_t at = 0; (other = rank_next(&d->instances, &at));)
-		live += other->sku == x->sku;
-	return live < p->target;
+	return p && p->enabled && (p->target < 0 || world_instances(d, x->sku) < p->target);
 }
 
 /* The pool has lost the instance's host. What a procurement keeps goes on as a new instance, with its texts. */
@@ -197,9 +191,10 @@ void review_all(struct engine *e, int64_t when)
 
 int instance_make(struct engine *e, const struct event *ev, struct fail *why)
 {
+	const struct live_account *a = world_account(e, ev->account);
 	struct live_pool *p;
 	struct instance like;
-	int rc = check_open_account(e, ev, why);
+	int rc = a && account_shut(&a->pub) ? check_suspended(a, why) : check_account(e, ev, why);
 
 	rc = rc ? rc : check_pool(e, ev, ev->u.instance.pool, &p, why);
 	if (rc)

@@ -90,11 +90,12 @@ int sell_plan(const struct engine *e, const struct live_order *o, struct pick *o
 	size_t dears = 0;
 
 	*out = (struct pick){ 0 };
-	for (size_t i = 0; i < o->pool->holding_count; i++) {
+	for (size_t i = world_holding(o->pool, o->pub.host); i < o->pool->holding_count; i++) {
 		struct live_host *h = o->pool->holdings[i].live;
 
-		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku ||
-			(o->pub.host && h->pub.id != o->pub.host) || !sell_sellable(h, &o->pub))
+		if (o->pub.host && h->pub.id != o->pub.host)
+			break;
+		if (o->pool->holdings[i].until < o->pub.end || h->sku != o->sku || !sell_sellable(h, &o->pub))
 			continue;
 		if (!floor_allows(h, o->pub.pool, o->pub.price)) {
 			dear = dear ? dear : h;

@@ -2,9 +2,9 @@
 #include "marketd/engine/rules/trade.h"
 
 #include "marketd/engine/live/calendar.h"
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
 #include "marketd/engine/rules/lease.h"
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/ledger.h"
 #include "marketd/engine/rules/emit.h"
 #include "marketd/engine/rules/grant.h"
 #include "marketd/engine/rules/live_order.h"

@@ -708,6 +708,7 @@ function action(spec) {
 		put(go, p.go || spec.go);
 		go.classList.toggle('danger', Boolean(p.danger ?? spec.danger));
 		go.disabled = Boolean(p.why);
+		putTyped(t.code, spec.typed(values()));
 		t.box.hidden = Boolean(p.why);
 	}
 	async function act() {

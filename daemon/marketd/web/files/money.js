@@ -6,7 +6,8 @@
 // The words of 'nanopod statement'.
 const KINDS = { credit: 'Credits', debit: 'Taken back', refund: 'Refunds', earning: 'Earned by selling',
 	usage: 'Node time', forfeit: 'Released, not refunded', fee: 'Fees',
-	granted: 'Paid by grants', sponsored: 'Paid for others' };
+	granted: 'Paid by grants', plan: 'Plan', included: 'Included in the plan', plan_sold: 'Plans sold',
+	sponsored: 'Paid for others', payout: 'Paid out' };
 const DAYS = 30;
 
 function cancel(o) {
@@ -78,6 +79,10 @@ async function read(root) {
 		ask('GET', `/np/v1/report?from=${today - (DAYS - 1) * 86400}&to=${today + 86400}`),
 		ask('GET', '/v2/orders?limit=30&sort_by=-created_at&np_fills=false'),
 		tokens ? ask('GET', '/np/v1/tokens?limit=100') : null]);
+	const proven = market.personhood ? await ask('GET', '/np/v1/personhood') : null;
+
+	if (proven)
+		await loadView('personhood');
 	const burn = Number(b.burn_dollars_per_hour), open = ['pending', 'standing', 'partially_filled'];
 	const lasts = burn ? `; that is enough for ${span(Number(b.available_dollars) / burn * 3600)}` : '';
 
@@ -107,7 +112,8 @@ async function read(root) {
 				when(t.expires_at, now) : 'never',
 				button('Revoke …', () => revoke(t), { 'data-of': t.id })])),
 		make('p', { class: 'quiet' }, 'A new one is shown once, so it is made where it is used: ', make('code',
-			{}, 'nanopod token create NAME')))] : []));
+			{}, 'nanopod token create NAME')))] : []),
+		...(proven ? [views.personhood.draw(proven, now)] : []));
 }
 
 if (typeof module !== 'undefined')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Caps: what a person, and a token, may spend in a calendar month (UTC), and what each has spent in this one. */
-#ifndef MARKETD_ENGINE_RULES_CAP_H
-#define MARKETD_ENGINE_RULES_CAP_H
+#ifndef MARKETD_ENGINE_MONEY_CAP_H
+#define MARKETD_ENGINE_MONEY_CAP_H
 
 #include "base/fail.h"
 #include "marketd/engine/live/world.h"

@@ -8,8 +8,8 @@
 #include "market/reason.h"
 #include "marketd/engine/rules/account.h"
 #include "marketd/engine/rules/emit.h"
-#include "marketd/engine/rules/ledger.h"
-#include "marketd/engine/rules/trade.h"
+#include "marketd/engine/money/ledger.h"
+#include "marketd/engine/rules/resting.h"
 
 /* What an event does to a payment. */
 struct payment_news {
@@ -138,18 +138,6 @@ static void payment_goes_on(struct engine *e, const struct event *ev, struct pay
 	payment_post(e, n->account, gets);
 }
 
-/* What its resting buys hold comes back. */
-static void payment_stop_buying(struct engine *e, struct live_account *a)
-{
-	struct live_order *o;
-
-	for (uint64_t after = 0; (o = rank_after(&a->own[ORDERS], after));) {
-		after = o->pub.id;
-		if (o->pub.side == SIDE_BUY)
-			trade_close(e, o, ORDER_CANCELLED, REASON_FUNDS);
-	}
-}
-
 int payment_note(struct engine *e, const struct event *ev, struct fail *why)
 {
 	struct payment_news n = { 0 };
@@ -167,6 +155,6 @@ int payment_note(struct engine *e, const struct event *ev, struct fail *why)
 	if (n.later)
 		payment_goes_on(e, ev, &n, gets);
 	if (n.account && n.account->pub.available < n.account->pub.floor)
-		payment_stop_buying(e, n.account);
+		resting_stop_buying(e, n.account);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/cap.h"
+#include "marketd/engine/money/cap.h"
 
 #include "base/buf.h"
 #include "base/str.h"

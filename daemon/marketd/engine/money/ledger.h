@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Double entry: money and capacity only move from book to book, and no book falls below its floor. */
-#ifndef MARKETD_ENGINE_RULES_LEDGER_H
-#define MARKETD_ENGINE_RULES_LEDGER_H
+#ifndef MARKETD_ENGINE_MONEY_LEDGER_H
+#define MARKETD_ENGINE_MONEY_LEDGER_H
 
 #include "marketd/engine/live/world.h"
 
 struct entry {
 	enum book book;
-	struct live_account *account;       /* AVAILABLE, HELD, ESCROW */
+	struct live_account *account; /* AVAILABLE, HELD, ESCROW */
 	struct live_pool *pool;       /* CAPACITY; ISSUED of capacity */
 	struct live_sku *sku;         /* capacity; NULL: money */
 	int64_t amount;

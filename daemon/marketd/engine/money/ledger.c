@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "marketd/engine/rules/ledger.h"
+#include "marketd/engine/money/ledger.h"
 
 #include "marketd/engine/rules/emit.h"
 
@@ -21,6 +21,9 @@ static int64_t *ledger_balance_of(struct engine *e, const struct entry *t, int64
 		return t->sku ? &world_stock(t->pool, t->sku->pub.id)->issued : &e->issued;
 	case BOOK_FEES:
 		return &e->fees;
+	case BOOK_PAID:
+		*least = 0;
+		return &e->paid;
 	case BOOK_CAPACITY:
 		*least = 0;
 		return &world_stock(t->pool, t->sku->pub.id)->capacity;
@@ -44,6 +47,10 @@ static void ledger_post(struct engine *e, uint64_t transfer, uint64_t subject, c
 	p.asset = t->sku ? t->sku->pub.id : 0;
 	if (t->account)
 		p.owner = p.account = t->account->pub.id;
+	if (t->account && !(e->mover_count && e->movers[e->mover_count - 1] == t->account)) {
+		must_room(e->movers, e->mover_count, e->mover_cap);
+		e->movers[e->mover_count++] = t->account;
+	}
 	if (t->pool) {
 		p.owner = t->pool->pub.id;
 		p.account = t->pool->pub.account;
