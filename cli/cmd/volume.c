@@ -361,9 +361,9 @@ static int volume_delete(struct nanopod *np, const struct options *o, char **wor
 static const struct column volume_machine_columns[] = {
 	{ "machine", COLUMN_ID, "its id, for --machine" },
 	{ "price", COLUMN_RIGHT, "per GiB and month" },
-	{ "free", COLUMN_RAW | COLUMN_RIGHT, "GiB that nobody has" },
+	{ "free_gib", COLUMN_RAW | COLUMN_RIGHT, "GiB that nobody has" },
 	{ "types", 0, "types of nodes that it sells" },
-	{ "up", COLUMN_RAW, "whether it is up" },
+	{ "state", COLUMN_STATE, "up, or unreachable" },
 	{ 0 },
 };
 
@@ -377,7 +377,7 @@ static int volume_machine_row(void *arg, struct doc *d, long at, struct fail *f)
 	if (!rc)
 		rows_add(l->rows,
 			(const char *[]){ v.agent, cell_money(l->np, v.month, price), cell_int(v.free, left),
-				volume_types(&v, types), cell_bool(v.up) });
+				volume_types(&v, types), v.up ? "up" : "unreachable" });
 	return rc;
 }
 

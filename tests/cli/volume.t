@@ -29,7 +29,7 @@ like "$status $err" "^2 .*--max is required" "an owner says how much"
 owner --max 500G -p 0.73
 like "$status $err" "^5 .*room for 1[0-9]* GiB of volumes" "not more than the machine has"
 owner --max 10G -p 0.73 -o json
-is "$status $(jq -c '.[0] | [.max, .free, .price]' <<<"$out")" '0 [10,10,"0.730000"]' "and at which price" || diag "$out" "$err"
+is "$status $(jq -c '.[0] | [.max_gib, .free_gib, .price]' <<<"$out")" '0 [10,10,"0.730000"]' "and at which price" || diag "$out" "$err"
 mine machines -q
 is "$out" "$AGENT" "buyers see the machine"
 

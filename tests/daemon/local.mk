@@ -81,7 +81,7 @@ EXTRA_DIST += $(daemon_tests_browser) $(daemon_tests_browser:.t=.mjs) tests/lib/
 
 # The policy, and the same by the real Open Policy Agent; gateways.
 daemon_tests_policy = tests/daemon/door.t tests/daemon/trustedproxy.t tests/daemon/uploadroom.t \
-	tests/daemon/gatelimits.t tests/daemon/gateway.t tests/daemon/gatewaynodes.t \
+	tests/daemon/gatelimits.t tests/daemon/gateway.t tests/daemon/gatewaycert.t tests/daemon/gatewaynodes.t \
 	tests/daemon/gatewaysdk.t tests/daemon/gatewaywatch.t \
 	tests/daemon/opa.t tests/daemon/opabuy.t \
 	tests/daemon/catalog.t tests/daemon/opadoor.t tests/daemon/opafault.t \

@@ -14,8 +14,8 @@
 
 static const struct column host_volumes_columns[] = {
 	{ "machine", COLUMN_ID, "its id" },
-	{ "max", COLUMN_RAW | COLUMN_RIGHT, "GiB that it lets in all" },
-	{ "free", COLUMN_RAW | COLUMN_RIGHT, "GiB that nobody has" },
+	{ "max_gib", COLUMN_RAW | COLUMN_RIGHT, "GiB that it lets in all" },
+	{ "free_gib", COLUMN_RAW | COLUMN_RIGHT, "GiB that nobody has" },
 	{ "price", COLUMN_RIGHT, "of new volumes, per GiB and month" },
 	{ 0 },
 };

@@ -8,6 +8,7 @@ libproxy_la_SOURCES = \
 	daemon/marketd/proxy/following.c \
 	daemon/marketd/proxy/parked.c \
 	daemon/marketd/proxy/proxy_own.h \
+	daemon/marketd/proxy/proxydoors.c \
 	daemon/marketd/proxy/proxyfile.c \
 	daemon/marketd/proxy/proxyfile.h \
 	daemon/marketd/proxy/proxyserve.c \

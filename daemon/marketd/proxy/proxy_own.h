@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "marketd/gateway/reserved.h"
+#include "marketd/http/listen.h"
 #include "marketd/outward/outward.h"
 #include "marketd/proxy/tokenbudget.h"
 #include "marketd/proxy/proxyfile.h"
@@ -180,9 +181,9 @@ struct proxy {
 	const struct log *log;
 	struct loop *loop;
 	struct outward *outward;
-	struct MHD_Daemon *daemon;
-	struct loop_watch mhd_watch, signal_watch;
-	int listener, signals;
+	struct list doors; /* the last one lets clients in */
+	struct loop_watch signal_watch;
+	int signals;
 	struct spool spool;
 	struct budgets budgets;
 	struct list relays, callers, counting;
@@ -190,8 +191,19 @@ struct proxy {
 	size_t relay_count, caller_count, body_bytes;
 	uint64_t ids, boot;
 	int64_t now_ms, next_sweep, retry_spool;
-	bool resumed, ending;
+	bool loopback, resumed, ending;
 };
+
+/* proxydoors.c */
+int doors_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f);
+int doors_renew(struct proxy *p, const struct proxyfile *file, struct fail *f); /* its certificate as it is now */
+void doors_shut(struct proxy *p);                                               /* nobody comes in any more */
+void doors_sweep(struct proxy *p);                                              /* old ones that nobody uses */
+bool doors_watch(const struct proxy *p,
+	const struct loop_watch *w);          /* one of theirs: it stays ready until doors_run() */
+int64_t doors_timeout(const struct proxy *p); /* in milliseconds */
+void doors_run(struct proxy *p);
+void doors_free(struct proxy *p);
 
 /* underway.c */
 bool underway_enter(struct relay *x);              /* false: its account has too many under way */
@@ -247,7 +259,7 @@ void relay_from(const struct relay *x, char out[RELAY_FROM]); /* a header: its c
 struct MHD_Daemon *relay_listen(struct proxy *p, int fd, bool loopback, const char *cert, const char *key);
 void relay_look(struct relay *x);  /* its watch is due */
 void relay_sweep(struct proxy *p); /* clients that are gone, deadlines */
-void relay_free_all(struct proxy *p);
+void relay_leave_all(struct proxy *p);
 
 /* counting.c */
 int counting_open(struct proxy *p, struct fail *f); /* with what earlier runs counted */

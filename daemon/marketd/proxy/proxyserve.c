@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marketd/proxy/proxyserve.h"
 
-#include <microhttpd.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "marketd/http/listen.h"
 #include "marketd/proxy/proxy_own.h"
 
-enum { PROXY_SWEEP_MS = 500, PROXY_DRAIN_MS = 30000, PROXY_PEM = 1 << 20 };
+enum { PROXY_SWEEP_MS = 500, PROXY_DRAIN_MS = 30000 };
 
 /* ---- Opening ------------------------------------------------------------------------------ */
 
@@ -35,48 +32,6 @@ static int proxy_open_signals(struct proxy *p, struct fail *f)
 	if (p->signals < 0 || loop_watch(p->loop, &p->signal_watch, p->signals, LOOP_READ) != 0)
 		return fail_errno(f, -errno, errno, "cannot wait for signals");
 	return 0;
-}
-
-static int proxy_start(struct proxy *p, bool loopback, const char *cert, const char *key, struct fail *f)
-{
-	const union MHD_DaemonInfo *info;
-
-	p->daemon = relay_listen(p, p->listener, loopback, cert, key);
-	if (!p->daemon)
-		return fail_set(f, -EINVAL,
-			cert ? "cannot use the certificate and key; are both PEM, and do they match?"
-			     : "cannot start the HTTP server");
-	p->listener = -1;
-	info = MHD_get_daemon_info(p->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	if (!info || loop_watch(p->loop, &p->mhd_watch, info->epoll_fd, LOOP_READ) != 0)
-		return fail_set(f, -EINVAL, "cannot wait for the HTTP server");
-	return 0;
-}
-
-static int proxy_open_http(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
-{
-	struct buf cert, key;
-	bool loopback = false, tls = *p->served->file.cert;
-	int rc = listen_tcp(p->served->file.listen, &p->listener, &loopback, where, f);
-
-	if (rc)
-		return rc;
-	if (!loopback && !tls)
-		return fail_set(f, -EPERM,
-			"'%s' is a public address, and without TLS others could read every key; give 'tls-cert' and "
-			"'tls-key'",
-			p->served->file.listen);
-	buf_init(&cert, PROXY_PEM);
-	buf_init(&key, PROXY_PEM);
-	rc = tls ? buf_read_file(&cert, p->served->file.cert) : 0;
-	rc = rc || !tls ? rc : buf_read_file(&key, p->served->file.cert_key);
-	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s' and '%s'", p->served->file.cert, p->served->file.cert_key)
-		: proxy_start(p, loopback, tls ? buf_text(&cert) : NULL, tls ? buf_text(&key) : NULL, f);
-	if (key.data)
-		explicit_bzero(key.data, key.len);
-	buf_release(&cert);
-	buf_release(&key);
-	return rc;
 }
 
 static void served_free(struct served *s)
@@ -113,8 +68,11 @@ static void proxy_read_again(struct proxy *p)
 
 	if (rc == 0 && (strcmp(s->file.listen, was->listen) != 0 || strcmp(s->file.spool, was->spool) != 0))
 		rc = fail_set(&f, -EINVAL, "'listen' and 'spool' stay until a restart");
+	if (rc == 0 && !*s->file.cert != !*was->cert)
+		rc = fail_set(&f, -EINVAL, "with TLS or without it, that stays until a restart");
 	if (rc == 0 && (backends_new(p, s) != 0 || follows_new(p, s, p->served) != 0))
 		rc = fail_set(&f, -ENOMEM, "out of memory");
+	rc = rc ? rc : doors_renew(p, &s->file, &f);
 	if (rc) {
 		log_at(p->log, LOG_ERROR, "keeping the old file: %s", f.text);
 		served_free(s);
@@ -162,15 +120,15 @@ static int proxy_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 		return fail_set(f, rc, "out of memory");
 	rc = counting_open(p, f);
 	rc = rc ? rc : proxy_open_signals(p, f);
-	return rc ? rc : proxy_open_http(p, where, f);
+	return rc ? rc : doors_open(p, where, f);
 }
 
 static void proxy_close(struct proxy *p)
 {
 	struct fail f;
 
-	if (p->daemon)
-		relay_free_all(p);
+	relay_leave_all(p);
+	doors_free(p);
 	spool_sync(&p->spool, &f);
 	spool_close(&p->spool);
 	caller_free_all(p);
@@ -180,8 +138,6 @@ static void proxy_close(struct proxy *p)
 	served_free(p->served);
 	outward_free(p->outward);
 	budgets_release(&p->budgets);
-	if (p->listener >= 0)
-		close(p->listener);
 	if (p->signals >= 0)
 		close(p->signals);
 	loop_free(p->loop);
@@ -212,7 +168,6 @@ static void proxy_take_news(struct proxy *p)
 static void proxy_take_signals(struct proxy *p)
 {
 	struct signalfd_siginfo info;
-	int fd;
 
 	while (read(p->signals, &info, sizeof info) == (ssize_t)sizeof info)
 		if (info.ssi_signo == SIGHUP) {
@@ -220,22 +175,19 @@ static void proxy_take_signals(struct proxy *p)
 		} else if (!p->ending) {
 			log_at(p->log, LOG_INFO, "stopping after the answers under way");
 			p->ending = true;
-			fd = MHD_quiesce_daemon(p->daemon);
-			if (fd >= 0)
-				close(fd);
+			doors_shut(p);
 		}
 }
 
 static int proxy_timeout(const struct proxy *p)
 {
-	MHD_UNSIGNED_LONG_LONG theirs;
-	int64_t ms = p->next_sweep - clock_ms();
+	int64_t ms = p->next_sweep - clock_ms(), theirs = doors_timeout(p);
 	int ours = outward_timeout(p->outward);
 
 	if (p->resumed || (p->spool.lines.len && !p->spool.sick))
 		return 0;
-	if (MHD_get_timeout(p->daemon, &theirs) == MHD_YES && (int64_t)theirs < ms)
-		ms = (int64_t)theirs;
+	if (theirs < ms)
+		ms = theirs;
 	if (ours >= 0 && ours < ms)
 		ms = ours;
 	return ms < 0 ? 0 : (int)ms;
@@ -253,8 +205,8 @@ static void proxy_turn(struct proxy *p)
 	while (loop_next(p->loop, &w, &ready, &t) == 1 && w)
 		if (w == &p->signal_watch)
 			proxy_take_signals(p);
-		else if (w == &p->mhd_watch)
-			break; /* it stays ready until MHD_run() */
+		else if (doors_watch(p, w))
+			break;
 		else if (!outward_take(p->outward, w, ready) && w->kind)
 			relay_look(list_entry(w, struct loop_owned, watch)->owner);
 	outward_turn(p->outward);
@@ -262,6 +214,7 @@ static void proxy_turn(struct proxy *p)
 	if (p->now_ms >= p->next_sweep) {
 		p->next_sweep = p->now_ms + PROXY_SWEEP_MS;
 		relay_sweep(p);
+		doors_sweep(p);
 		follows_turn(p);
 		backends_turn(p);
 		proxy_forget_olds(p, false);
@@ -270,18 +223,19 @@ static void proxy_turn(struct proxy *p)
 		while ((x = counting_next(p)))
 			asking_counted(x);
 	p->resumed = false;
-	MHD_run(p->daemon);
+	doors_run(p);
 }
 
 int proxy_run(const char *path, const struct log *log)
 {
-	struct proxy p = { .path = path, .log = log, .listener = -1, .signals = -1, .spool = { .fd = -1, .lock = -1 } };
+	struct proxy p = { .path = path, .log = log, .signals = -1, .spool = { .fd = -1, .lock = -1 } };
 	char where[LISTEN_TEXT];
 	struct fail f = { 0 };
 	int64_t deadline = INT64_MAX;
 	int rc;
 
 	list_init(&p.olds);
+	list_init(&p.doors);
 	list_init(&p.relays);
 	list_init(&p.callers);
 	list_init(&p.counting);

@@ -379,11 +379,10 @@ void relay_sweep(struct proxy *p)
 }
 
 /* No connection may be suspended when libmicrohttpd stops. */
-void relay_free_all(struct proxy *p)
+void relay_leave_all(struct proxy *p)
 {
 	struct list *at, *tmp;
 
 	list_each (at, tmp, &p->relays)
 		asking_left(list_entry(at, struct relay, link));
-	MHD_stop_daemon(p->daemon);
 }
