@@ -390,8 +390,10 @@ static int read_option(struct options *o, int opt, const char *text)
 	switch (opt) {
 	case OPT_DATA: o->data = text; return -1;
 	case OPT_LISTEN: return read_listen(o, text);
-	case OPT_TRUSTED: return read_trusted(o, text);
-	case OPT_QUOTA: return read_quota(o, text);
+	case OPT_TRUSTED:
+		return read_trusted(o, text);
+	case OPT_QUOTA:
+		return read_quota(o, text);
 	case OPT_SOCKET: o->socket = text; return -1;
 	case OPT_CERT:
 		o->tls_cert = text;

@@ -34,8 +34,8 @@ struct sim {
 	struct scale_shape shape;
 	int64_t now, price, cap, on_sale, spent, ids, bought, ahead;
 	int64_t by_hand, hands; /* what people spent on the reservation beside the loop; how often they changed it */
-	int64_t every, ran_at;         /* how often the loop looks, and when it last did */
-	int64_t looked_at;             /* when its manager last answered */
+	int64_t every, ran_at;  /* how often the loop looks, and when it last did */
+	int64_t looked_at;      /* when its manager last answered */
 	int64_t silent_until, calm_at; /* the manager does not answer; since when the weather is fine */
 	int64_t join, join_over;       /* what a join takes, and until when one goes on; 0: none does */
 	struct scale_lost lost;

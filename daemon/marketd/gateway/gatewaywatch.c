@@ -37,9 +37,9 @@ struct watched {
 	struct gatelooks looks;
 	struct loop *loop;
 	struct outward *outward;
-	struct buf last;   /* what the file has */
-	bool unread, told; /* the gateway has not read it yet; the log says so */
-	bool again;        /* SIGHUP came */
+	struct buf last;      /* what the file has */
+	bool unread, told;    /* the gateway has not read it yet; the log says so */
+	bool again;           /* SIGHUP came */
 	struct fail next_why; /* why next is not followed yet, as the log has it */
 };
 

@@ -120,8 +120,8 @@ struct http {
 	uint16_t addresses[ADDRESS_SLOTS];
 	uint32_t uploads_of[ADDRESS_SLOTS]; /* bytes of large bodies under way, by account or address */
 	uint32_t strangers_of[ADDRESS_SLOTS]; /* the same of strangers, by address */
-	struct list strangers;              /* whose large bodies are under way, the oldest first */
-	int64_t strangers_bytes;            /* of them */
+	struct list strangers;                /* whose large bodies are under way, the oldest first */
+	int64_t strangers_bytes;              /* of them */
 	uint64_t uploads_factor;            /* odd, by chance: nobody can choose whose counter he shares */
 	int64_t freed_bytes, next_trim;
 	int conn_count;

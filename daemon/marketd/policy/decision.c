@@ -150,8 +150,7 @@ static const struct decision_member {
 	bool limit, number;
 	bool (*set)(struct decision *d, const char *text);
 	const char *form;
-} decision_members[] = {
-	{ "rate", false, true, decision_rate, "a number from 0 to 1, e.g. 0.5" },
+} decision_members[] = { { "rate", false, true, decision_rate, "a number from 0 to 1, e.g. 0.5" },
 	{ "rule", false, false, decision_rule, "up to 63 letters, digits, '.', '_' or '-'" },
 	{ "reason", false, false, decision_reason, "one line of up to 255 bytes" },
 	{ "nodes", true, true, decision_nodes, "a whole number from 1, e.g. 8" },

@@ -51,7 +51,7 @@ struct sendings {
 	uint64_t *held; /* in order: their accounts owe or are suspended, and Stripe has no transfer of them */
 	size_t held_count;
 	int64_t held_ms; /* when they are looked at again */
-	uint64_t seen; /* the last payout that was looked at */
+	uint64_t seen;   /* the last payout that was looked at */
 };
 
 /* ---- Which ones -------------------------------------------------------------------------- */

@@ -217,7 +217,7 @@ struct engine {
 	struct rank all[KINDS];
 	struct table names[KINDS]; /* "ACCOUNT name"; tokens by hash */
 	struct due_heap orders_due, leases_due, hosts_due, volumes_due;
-	struct live_account **movers; /* whose money moved in this event */
+	struct live_account **movers;              /* whose money moved in this event */
 	size_t mover_count, mover_cap, mover_seen; /* seen: by dunning_look() */
 	struct live_pool **stale;      /* pools to be reviewed */
 	size_t stale_count, stale_cap;

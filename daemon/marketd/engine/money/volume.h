@@ -16,9 +16,9 @@ int volume_check(const struct engine *e, const struct event *ev, struct fail *wh
 void volume_pass_minute(struct engine *e);                    /* what is due is paid, owes, or is to be deleted */
 void volume_lose_all(struct engine *e, struct live_agent *a); /* the machine leaves */
 
-int64_t volume_hour(int32_t gib, int64_t price);               /* what an hour costs, rounded up */
-int64_t volume_let(const struct live_agent *a);                /* GiB that are not free */
+int64_t volume_hour(int32_t gib, int64_t price);                            /* what an hour costs, rounded up */
+int64_t volume_let(const struct live_agent *a);                             /* GiB that are not free */
 bool volume_machine_up(const struct engine *e, const struct live_agent *a); /* one of its hosts is */
-bool volume_restore(struct engine *e, const struct volume *v); /* false: it does not fit */
+bool volume_restore(struct engine *e, const struct volume *v);              /* false: it does not fit */
 
 #endif
