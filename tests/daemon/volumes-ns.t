@@ -97,6 +97,23 @@ again() { [ "$(life_in three-1 'cat /root/kept')" = kept ]; }
 ok "and goes on with its own disk when it can be read again" wait_for 60 again || life_say m1
 ok "its log says what it waited for" grep -qF "start: volume 'data' cannot be read" "$TMP/m1/nodes/$(node three-1 .id)/console"
 is "$(sum three-1)" "$before" "with all that was in it"
+
+# ---- Larger, while a node has it ---------------------------------------------------------------------------------------------
+is "$(as "$ACME" PATCH /np/v1/volumes/data '{"gib":2,"max_gib_month_dollars":"7.30"}' | json .gib)" 2 "it is made larger"
+device_of() { losetup -n -O NAME -j "$TMP/m1/volumes/$VOLUME/disk.img"; }
+longer() { [ "$(blockdev --getsize64 "$(device_of)")" -ge 2147483648 ]; }
+ok "its device, under a node that runs" wait_for 60 longer || life_say m1
+larger() { size=$(df_of three-1) && [ "${size:-0}" -ge 2000 ] && [ "$size" -le 2150 ]; }
+if [ $((0x$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status) >> 24 & 1)) -eq 1 ]; then
+	ok "what the node can write too" wait_for 60 larger || diag "$(df_of three-1)"
+else
+	skip "this machine keeps root from enlarging a file system that is mounted (CAP_SYS_RESOURCE)"
+fi
+is "$(sum three-1)" "$before" "with all that was in it"
+life_in three-1 'touch /run/before; poweroff' || true
+anew() { life_in three-1 '[ ! -e /run/before ]' && larger; }
+ok "and in any case once the node starts again" wait_for 120 anew || { life_say m1; diag "$(df_of three-1)"; }
+is "$(sum three-1)" "$before" "with all that was in it, again"
 is "$(as "$ACME" GET "/np/v1/report?from=$NOW&to=$((now + 7200))" | jq '[.data[] | select(.kind == "storage")] | length > 0')" true "a report says what it cost"
 
 # ---- Its end ----------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@
 /* Inline: without optimizing, no other function that nobody calls is left out, and plugin.c links no libpssh. */
 #define DRIVE_UNUSED inline __attribute__((unused))
 
-enum { DRIVE_SEEN = 2048, DRIVE_PATIENCE_MS = 60000 };
+enum { DRIVE_SEEN = 2048, DRIVE_PATIENCE_MS = 180000 };
 
 /* One task on one host. */
 struct seen {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The volumes of the node's account on this machine, below /volumes in the node. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,12 +15,13 @@
 #include <unistd.h>
 
 #include "agentd/ns/ns.h"
+#include "agentd/os/disk.h"
 #include "agentd/os/kept_volumes.h"
 #include "agentd/os/mount.h"
 #include "base/buf.h"
 #include "base/clock.h"
 
-enum { READY_MS = 300000, JOIN_MS = 1000, ENTER_MS = 10000, PAUSE_MS = 5 };
+enum { READY_MS = 300000, JOIN_MS = 1000, ENTER_MS = 10000, PAUSE_MS = 5, NS_DEVICE = 64, SECTOR = 512 };
 
 struct node_volumes {
 	const struct node_spec *n;
@@ -217,16 +219,17 @@ int ns_volumes_mount(const struct node_spec *n, int users, struct fail *f)
 /* ---- In a node that runs ------------------------------------------------------------------- */
 
 /* Is that volume mounted there? Its disk's name says so, and that it was not deleted since. */
-static bool node_volumes_seen(const char *at, const struct kept_volume *v)
+static bool node_volumes_seen(const char *at, const struct kept_volume *v, char device[static NS_DEVICE])
 {
-	char path[128], tail[VOLUME_NAME + 32];
+	char path[NS_DEVICE + 32], tail[VOLUME_NAME + 32];
 	struct stat st;
 	struct buf b;
 	bool yes;
 
 	if (stat(at, &st) != 0)
 		return false;
-	snprintf(path, sizeof path, "/sys/dev/block/%u:%u/loop/backing_file", major(st.st_dev), minor(st.st_dev));
+	snprintf(device, NS_DEVICE, "/sys/dev/block/%u:%u", major(st.st_dev), minor(st.st_dev));
+	snprintf(path, sizeof path, "%s/loop/backing_file", device);
 	snprintf(tail, sizeof tail, "/volumes/%s/disk.img\n", v->id);
 	buf_init(&b, VOLUME_PATH);
 	yes = buf_read_file(&b, path) == 0 && b.len > strlen(tail) &&
@@ -252,18 +255,56 @@ static int node_volumes_enter(const struct node_volumes *x, const struct kept_vo
 	return node_volumes_mount(&there, v);
 }
 
+/* In a child: one mount more makes the file system as long as its file. */
+static int node_volumes_lengthen(const struct node_volumes *x, const struct kept_volume *v)
+{
+	char file[VOLUME_PATH], raw[NS_PATH];
+	int fd = node_volumes_lock(x->n, v, false, x->f), rc;
+
+	if (fd < 0)
+		return fd;
+	node_volumes_file(x->n, v, file);
+	rc = ns_path(x->n, "volume.disk", raw, x->f);
+	rc = rc ? rc : ns_folder(raw, 0700, 0, x->f);
+	rc = rc ? rc : mount_alone(x->f);
+	rc = rc ? rc : mount_file_shared(file, raw, x->f);
+	close(fd);
+	return rc;
+}
+
+/*
+ * Was it bought larger since it was mounted? Where this machine keeps root from making a mounted file system larger, only
+ * the device becomes longer, and the next mount does the rest.
+ */
+static bool node_volumes_short(const char device[static NS_DEVICE], const struct kept_volume *v)
+{
+	char path[NS_DEVICE + 32];
+	int64_t sectors = 0;
+	struct buf b;
+	bool yes;
+
+	snprintf(path, sizeof path, "%s/size", device);
+	buf_init(&b, VOLUME_PATH);
+	yes = buf_read_file(&b, path) == 0 && sscanf(buf_text(&b), "%" SCNd64, &sectors) == 1 &&
+		sectors < disk_file_size(v->bytes, 0) / SECTOR;
+	buf_release(&b);
+	return yes;
+}
+
 static int node_volumes_join(const struct node_volumes *x, const struct kept_volume *v)
 {
-	char at[NS_SEEN + VOLUME_NAME];
+	char at[NS_SEEN + VOLUME_NAME], device[NS_DEVICE];
 	int rc = node_volumes_wanted(x, v);
+	bool seen;
 
 	if (rc <= 0)
 		return rc;
 	snprintf(at, sizeof at, "%s/%s", x->seen, v->name);
-	if (node_volumes_seen(at, v))
+	seen = node_volumes_seen(at, v, device);
+	if (seen && !node_volumes_short(device, v))
 		return 0;
 	rc = node_volumes_apart(x, v, JOIN_MS, node_volumes_grow);
-	rc = rc ? rc : node_volumes_apart(x, v, ENTER_MS, node_volumes_enter);
+	rc = rc ? rc : node_volumes_apart(x, v, ENTER_MS, seen ? node_volumes_lengthen : node_volumes_enter);
 	return rc == -EBUSY ? 0 : rc; /* with a later look */
 }
 
