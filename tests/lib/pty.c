@@ -8,7 +8,7 @@
  * `send TEXT` types it, `size COLUMNS ROWS` changes the window, `echo on|off` and `raw on|off` check
  * the terminal's modes. \n \r \t \e \\ and \xHH are understood. Then it waits for the end. What the
  * terminal showed goes to standard output; the exit status is the program's (128 + signal), 99
- * where a step failed or 20 s passed.
+ * where a step failed or a minute passed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 20000, SEEN_MAX = 1 << 20 };
+enum { PATIENCE_MS = 60000, SEEN_MAX = 1 << 20 };
 
 static char seen[SEEN_MAX + 1];
 static size_t seen_len, seen_at;
