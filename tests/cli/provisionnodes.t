@@ -213,11 +213,11 @@ run_is 0 "which need nothing" npc plan train --detailed-exitcode
 
 # ---- A node that cannot be reached ------------------------------------------------------------------------------------------------
 sed 's/train-\[1-2\]/train-[1-2],127.9.9.9:1/' "$STATE/cluster.yaml" >"$TMP/three.yaml"
-run_is 10 "with a node that is not there" npc plan "$TMP/three.yaml" --connect-timeout 1s
+run_is 10 "with a node that is not there" npc plan "$TMP/three.yaml" --connect-timeout 20s
 like "$err" "127.9.9.9:1.*not reached|127.9.9.9:1: " "is told"
 
 # Part of a cluster all the same: what is away is told, and let go only where that is asked for.
-AWAY=(--connect-timeout 1s)
+AWAY=(--connect-timeout 20s)
 run_is 10 "applied with it" npc "$TMP/three.yaml" -y "${AWAY[@]}"
 run_is 0 "drop of a node that is away" npc drop train -w 127.9.9.9:1 -y "${AWAY[@]}"
 like "$err" "dropped nodes may still have what was installed" "says that it was not emptied" || diag "$err"
