@@ -36,7 +36,7 @@ END
 sed 's/{toy: {}}/{toy: {}, top: {}}/' toys.yaml >tops.yaml
 skip=''
 for gate in name machine-id address root dpkg system disk route mtu names clock memory; do skip="$skip --skip-gate $gate"; done
-p() { verb=$1; shift; timeout -k 5 60 "$NANOPOD" provision "$verb" -F "$TMP/config" $skip "$@" </dev/null; }
+p() { verb=$1; shift; timeout -k 5 300 "$NANOPOD" provision "$verb" -F "$TMP/config" $skip "$@" </dev/null; }
 state() { ls "$TMP/$1/state" | grep -v '^np$' | tr '\n' ' '; }
 # In the background, as this shell's own child: $pid.
 p_begin() { "$NANOPOD" provision apply -y -F "$TMP/config" $skip "$@" </dev/null >out 2>&1 & pid=$!; }
@@ -212,8 +212,9 @@ is "$(cat a/state/applied b/state/applied c/state/applied | wc -l)" 3 "and no st
 # A holder who is silent, as after a cut that neither end has noticed.
 forget
 rm -f ready
-setsid bash -c 'exec 9>>"$1/nanopod-provision.lock"; flock 9; printf "%s\tother\tpat@home (nanopod 12)\t15:02\n" $$ >"$1/nanopod-provision.lock"; : >ready; sleep 20' hold a/run/nanopod-lock &
+setsid bash -c 'exec 9>>"$1/nanopod-provision.lock"; flock 9; printf "%s\tother\tpat@home (nanopod 12)\t15:02\n" $$ >"$1/nanopod-provision.lock"; : >ready; exec sleep 600' hold a/run/nanopod-lock &
 holder=$!
+at_exit "kill -- -$holder 2>/dev/null"
 wait_for 10 test -e ready
 p_begin toys.yaml
 said_for() { grep -q "waiting for pat@home (nanopod 12), at work here since 15:02 and silent for" out; }
@@ -231,14 +232,18 @@ wait $pid; status=$?
 is "$status" 0 "when the silent one ends the other goes on" || diag "$(cat out)"
 
 forget
-p_begin --set toy.slow=20 toys.yaml
+cp -r stacks kept.stacks
+# The step that is lost has no end of its own.
+does '[ -e "$NANOPOD_STATE/applied" ] || { echo x >"$NANOPOD_STATE/applied"; : >"$NANOPOD_STATE/applying"; sleep 600; }'
+p_begin toys.yaml
 wait_for 20 applying b || diag "$(cat out)"
 for child in $(cat /proc/"${b_pids##* }"/task/*/children); do pkill -KILL -P "$child" sshd; kill -KILL "$child"; done # OpenSSH 9.8: two
 wait $pid; status=$?
 is "$status" 0 "a lost connection" || diag "$(cat out)"
 like "$(cat out)" "waiting up to 3 minutes" "is said"
 is "$(wc -l <b/state/applied)" 2 "its step ended with it and began again"
-ok "and no other was left" alone || diag "$(ours)"
+rm -rf stacks && mv kept.stacks stacks
+ok "and no other was left" wait_for 20 alone || diag "$(ours)"
 
 forget
 p_begin --set toy.slow=300 toys.yaml
@@ -274,7 +279,9 @@ is "$(state a)" "" "does it"
 # ---- Locks ----
 forget
 lock_of() { echo "$1/run/nanopod-lock/nanopod-provision.lock"; }
-p_begin --set toy.slow=40 toys.yaml
+cp -r stacks kept.stacks
+does ': >"$NANOPOD_STATE/applying"; until [ -e "$NANOPOD_STATE/go" ]; do sleep 0.1; done'
+p_begin toys.yaml
 wait_for 20 applying b || diag "$(cat out)"
 is "$(stat -c %a a/run/nanopod-lock)" 700 "locks are where nobody else may write"
 kill "$(cut -f 1 "$(lock_of a)")"
@@ -283,7 +290,10 @@ flock -w 10 7 || diag "a's lock is still held"
 beats() { while sleep 0.5; do printf '1\tother\tpat@home\ttoday\n' >"$(lock_of a)"; done; }
 beats 7>&- &
 beats=$!
+wait_for 60 grep -q "now pat@home" out || diag "$(cat out)"
+: >b/state/go
 wait $pid; status=$?
+rm -rf stacks && mv kept.stacks stacks
 kill $beats
 wait $beats 2>/dev/null
 exec 7>&-
@@ -302,7 +312,7 @@ exec 7>>"$(lock_of a)"
 flock 7
 printf '%s\tother\tpat@home\tlong ago\n' "$innocent" >"$(lock_of a)"
 touch -d '10 minutes ago' "$(lock_of a)"
-run_is 5 "a lock that nobody has been heard of for long" timeout 40 "$NANOPOD" provision apply -y -F "$TMP/config" $skip toys.yaml
+run_is 5 "a lock that nobody has been heard of for long" timeout 300 "$NANOPOD" provision apply -y -F "$TMP/config" $skip toys.yaml
 ok "a process that only its file names is not ended" [ -d "/proc/$innocent" ]
 exec 7>&-
 kill "$innocent"; wait "$innocent" 2>/dev/null
@@ -445,17 +455,17 @@ like "$err$out" "a1" "what is there is looked at all the same"
 # ---- A check that hangs, as one does on a file system whose server is gone ----
 forget
 cp -r stacks kept.stacks
-sed -i 's/timeout: 300/timeout: 2/' stacks/toy/stack.yaml
+sed -i 's/timeout: 300/timeout: 6/' stacks/toy/stack.yaml
 sed -i 's|^check() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|; s|^verify() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|' stacks/toy/slow.sh
 : >c/state/hang
 run p plan toys.yaml
-like "$err" "c1 toy/slow: .*it took longer than 2 s, so nanopod ended it" "has its own time, and is named"
+like "$err" "c1 toy/slow: .*it took longer than 6 s, so nanopod ended it" "has its own time, and is named"
 like "$out" "^b1" "the others are planned"
 rm c/state/hang
 run_is 0 "it hangs no more" p apply -y toys.yaml
 : >c/state/hang
 run p verify toys.yaml
-like "$out$err" "c1.*slow.*: it took longer than 2 s" "verify's own, too"
+like "$out$err" "c1.*slow.*: it took longer than 6 s" "verify's own, too"
 rm -rf c/state/hang stacks && mv kept.stacks stacks
 
 # ---- A node that says nonsense ----
