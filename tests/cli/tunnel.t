@@ -9,7 +9,7 @@ MARKET=${NANOPOD_URL##*:}
 # tunnel ARGUMENT…: in the background; says into $TMP/t.err
 tunnel() { : >"$TMP/t.out"; : >"$TMP/t.err"; "$NANOPOD" tunnel $WHERE "$@" >"$TMP/t.out" 2>"$TMP/t.err" & T=$!; at_exit "kill $T 2>/dev/null"; }
 listening() { sed -n "s|^nanopod: \(http://\)\{0,1\}localhost:\([0-9]*\) -> train-0:$1 .*|\2|p" "$TMP/t.err" | grep .; }
-through() { curl -sS --max-time 5 "http://127.0.0.1:$1/np/v1" 2>/dev/null | jq -r .object 2>/dev/null; }
+through() { curl -sS --max-time 20 "http://127.0.0.1:$1/np/v1" 2>/dev/null | jq -r .object 2>/dev/null; }
 works() { [ "$(through "$1")" = market ]; }
 
 for bad in x 0 70000 8888: :80 8888:0 a:b:c:d 1:2:3:4:5 8888:host; do
@@ -26,8 +26,7 @@ is "$(through "$PORT")" market "and it does"
 is "$(through "$PORT")$(through "$PORT")" marketmarket "again and again"
 
 # ---- The host goes away and comes back ----
-children=$(for pid in $SSHD_PIDS; do ps -o pid= --ppid "$pid"; done)
-kill $SSHD_PIDS $children 2>/dev/null
+sshd_down
 ok "a connection that is lost" wait_for 60 grep -q " lost .*trying again" "$TMP/t.err"
 ok "(it does not end)" kill -0 $T
 sshd_listen 2 || fail "(the servers start again)"
@@ -55,8 +54,7 @@ is "$(curl -sS --max-time 20 --socks5-hostname "127.0.0.1:$PORT" "http://localho
 	"through SOCKS 5"
 is "$(curl -sS --max-time 20 --socks4a "127.0.0.1:$PORT" "http://localhost:$MARKET/np/v1" | jq -r .object)" market "and 4a"
 ok "from the host to a port here" works "$BACK"
-children=$(for pid in $SSHD_PIDS; do ps -o pid= --ppid "$pid"; done)
-kill $SSHD_PIDS $children 2>/dev/null
+sshd_down
 ok "a connection that is lost" wait_for 60 grep -q " lost .*trying again" "$TMP/t.err"
 sshd_listen 2 || fail "(the servers start again)"
 ok "is made again" wait_for 60 grep -q "reconnected" "$TMP/t.err"
