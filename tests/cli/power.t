@@ -96,9 +96,9 @@ like "$(printf %s "$err" | tr '\n' ' ')" "gpu 0 at 450 W: .*gpu 0 at 112 W: " "f
 is "$(powertree_nvidia_cap "$TMP/nvidia")" 450000 "and the limit is back"
 run_is 0 "a plan after" agent plan envelope=600W psu=gold
 like "$out" "speed +gpu 0 has [0-9.]+ % of its best speed, as measured on 20" "knows the speed"
-agent sweep steps=3 >/dev/null 2>&1 &
+(exec "$BUILD/nanopod-agentd" --data "$TMP/agent" --sysfs-root "$TMP/nvidia" power sweep steps=3) >/dev/null 2>&1 &
 pid=$!
-lowered() { [ "$(powertree_nvidia_cap "$TMP/nvidia")" != 450000 ]; }
+lowered() { [ "$(powertree_nvidia_cap "$TMP/nvidia")" -lt 450000 ]; }
 back() { [ "$(powertree_nvidia_cap "$TMP/nvidia")" = 450000 ]; }
 ok "(while it measures)" wait_for 60 lowered
 kill -9 $pid
