@@ -59,9 +59,11 @@ else
 fi
 # The pipe is closed before the command starts, so that it cannot be quicker.
 mkfifo "$TMP/fifo"
-sh -c 'trap "" PIPE; "$1" help --json >"$2"; echo $? >"$3"' - "$NANOPOD" "$TMP/fifo" "$TMP/pipe.status" 2>"$TMP/err" &
+sh -c 'trap "" PIPE; exec 3>"$2"; until [ -e "$2.closed" ]; do sleep 0.05; done; "$1" help --json >&3; echo $? >"$3"' - \
+	"$NANOPOD" "$TMP/fifo" "$TMP/pipe.status" 2>"$TMP/err" &
 writer=$!
 : <"$TMP/fifo"
+: >"$TMP/fifo.closed"
 wait $writer
 is "$(cat "$TMP/pipe.status")" 141 "a reader that went away is exit status 141"
 is "$(cat "$TMP/err")" "" "without a word"
