@@ -196,7 +196,7 @@ for signal in TERM HUP SEGV; do
 		expect modes:
 	END
 	(
-		wait_for 20 grep -q ready "$TMP/.shown.$signal" && sleep 0.3
+		wait_for 20 eval '[ "$(grep -o "ready>" "$TMP/.shown.$signal" | wc -l)" -ge 2 ]'
 		kill -"$signal" "$(pgrep -f "[n]anopod ssh -F $SSHD_CONFIG n2\$")"
 	) &
 	killer=$!
