@@ -90,9 +90,12 @@ expect alive
 expect nanopod n[2-3]>
 send \x04
 END
+# No other test has a sleep of this length.
+long=$((90000000 + $$))
+sed -i "s/9871234/$long/" session
 on_terminal session "$NANOPOD" shell -F "$SSHD_CONFIG" -w 'n[1-3]'
 is "$status" 0 "prompt, completion, Ctrl-C at the prompt and while a command runs, Ctrl-D" || diag "$out"
-ok "no remote process is left" wait_for 10 sh -c '! pgrep -f "sleep 987123[4]"'
+ok "no remote process is left" wait_for 10 eval '! pgrep -f "sleep $long"'
 history=$HOME/.local/state/nanopod/history
 like "$(cat "$history")" "echo hel''lo" "the history is kept"
 is "$(stat -c %a "$history")" 600 "for its owner alone"
