@@ -81,17 +81,18 @@ for i in 1 2 3 4; do in_n $i "umount '$(readlink -f "$(command -v tail)")'"; don
 rm -rf "$TREE"/n*/data/*
 head -c 150000000 /dev/urandom >big
 part_of() { stat -c %s "$TREE/n$1/data/".*part; }
-third() { [ "$(part_of 1)" -gt 50000000 ] && [ "$(part_of 2)" -gt 50000000 ]; }
+half() { [ "$(part_of 1)" -gt 80000000 ] && [ "$(part_of 2)" -gt 80000000 ]; }
 "$NANOPOD" cp -F "$SSHD_CONFIG" --tree --resume big "n[1-2]:$DATA/" 2>err & pid=$!
-ok "both hosts have a third of it" wait_for 60 third
+ok "both hosts have more than half of it" wait_for 60 half
 kill -KILL $pid; wait $pid 2>/dev/null
 ok "kill -9: the hosts clean up" wait_for 60 rmdir "$TMP/tmp"
 mkdir "$TMP/tmp"
-ok "the parts stay" third
+ok "the parts stay" half
 run_is 0 "--resume" tree --resume big "n[1-2]:$DATA/"
 ok "both have the file" same 1 2
 sent=$(printf '%s\n' "$err" | sed -n 's/.* \([0-9]*\)[.0-9]* MiB sent from here.*/\1/p')
-ok "and got only the rest" test "$sent" -le $((100000000 / 1048576 + 1)) || diag "$err"
+# Both rests are less than the whole: on a busy machine one looks slow, and gets its own from here, too.
+ok "and got only the rest" test "$sent" -lt $((150000000 / 1048576)) || diag "$err"
 
 # ---- The host that has most hangs ----
 rm -rf "$TREE"/n*/data/*
