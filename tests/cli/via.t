@@ -36,7 +36,7 @@ helpers() {
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 if [ -x "$PTY" ]; then
 	printf 'size 120 24\n' >"$TMP/keys"
-	timeout 20 "$PTY" "$TMP/keys" "$NANOPOD" gateway >"$TMP/terminal" 2>&1
+	timeout 60 "$PTY" "$TMP/keys" "$NANOPOD" gateway >"$TMP/terminal" 2>&1
 	like "$(tr -d '\r' <"$TMP/terminal")" "reads what 'nanopod run --via' sends, not a terminal" "a terminal is no gateway's input"
 fi
 
