@@ -29,6 +29,9 @@ ok "the other too" diff -r small trees/n2/small
 is "$(find there trees -name '*pssh-part*')" "" "no temporary name is left"
 
 # ---- What is not split ----
+# A stream that was no longer needed may still be signing in.
+sessions() { cat /proc/$(echo $SSHD_PIDS)/task/*/children; } # oldest first
+wait_for 60 eval '[ -z "$(sessions)" ]'
 before=$(accepted)
 run_is 0 "a small file" cp_ --streams 8 small/a "n1:$D/a"
 is $(($(accepted) - before)) 1 "takes one connection"
@@ -73,7 +76,6 @@ printf 'Host far\n  HostName 127.0.0.1\n  Port %s\n  HostKeyAlias [%s]:%s\n' "$(
 	"$SSHD_PORT" | cat - "$SSHD_CONFIG" >far_config
 # timeout(1) passes Ctrl-C on, and kills what has not ended so long after it: a busy machine takes its time.
 far() { exec timeout -k 60 200 "$NANOPOD" cp -v -F far_config --streams 4 "$@"; }
-sessions() { cat /proc/$(echo $SSHD_PIDS)/task/*/children; } # oldest first
 # Where sshd parts privileges, a child has the socket.
 end_sessions() { for pid; do kill -9 $pid $(cat /proc/$pid/task/*/children); done; }
 # How many sessions have read or written in the middle of a file of this name.
