@@ -3,7 +3,7 @@
 # tests/lib/leaves, under which every suite runs: what a suite leaves behind cannot hang those after it, and is a failure.
 . "$(dirname "$0")/../lib/tap.sh"
 LEAVES=$SRC/tests/lib/leaves
-export LEAVES_TRIES=3
+export LEAVES_TRIES=20
 
 # The reader ends when nobody holds the pipe any more, as automake's driver does.
 said=$("$LEAVES" bash -c 'echo ok 1; sleep 600 & echo $! >"$0"; exit 3' "$TMP/pid"; echo "status $?")
