@@ -58,11 +58,11 @@ cluster_more() {
 	cluster_order
 	for ((cluster_i = cluster_first; cluster_i <= cluster_last; cluster_i++)); do cluster_new="$cluster_new train-$cluster_i"; done
 	for cluster_node in $cluster_new; do
-		wait_for 180 node_is "$cluster_node" running || { fail "($cluster_node runs)"; life_say m1; done_testing; }
+		wait_for 600 node_is "$cluster_node" running || { fail "($cluster_node runs)"; life_say m1; done_testing; }
 		cluster_reach "$cluster_node"
 	done
 	for cluster_node in $cluster_new; do
-		wait_for 30 in_node "$cluster_node" true || { fail "($cluster_node answers)"; life_say m1; done_testing; }
+		wait_for 180 in_node "$cluster_node" true || { fail "($cluster_node answers)"; life_say m1; done_testing; }
 	done
 	[ "$CLUSTER_USER" = root ] || for cluster_node in $cluster_new; do cluster_sudo "$cluster_node"; done
 	CLUSTER_NODES="${CLUSTER_NODES:+$CLUSTER_NODES }${cluster_new# }"
@@ -153,7 +153,7 @@ node_init() {
 node_restart() {
 	cluster_pid=$(node_init "$1") && kill -9 "$cluster_pid" || { diag "no first process of $1 is found"; return 1; }
 	cluster_dead() { ! kill -0 "$cluster_pid" 2>/dev/null; }
-	wait_for 20 cluster_dead && wait_for 60 in_node "$1" true
+	wait_for 20 cluster_dead && wait_for 180 in_node "$1" true
 }
 
 # ---- Pictures ------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ pictures() {
 }
 same_picture() {
 	[ -s "$TMP/$1.$3" ] && diff "$TMP/$1.$3" "$TMP/$2.$3" | grep '^[<>]' >"$TMP/.differs"
-	[ ! -s "$TMP/.differs" ] && [ "$(wc -l <"$TMP/$1.$3")" -gt 1000 ] && { pass "$4"; return; }
+	[ -s "$TMP/$2.$3" ] && [ ! -s "$TMP/.differs" ] && [ "$(wc -l <"$TMP/$1.$3")" -gt 1000 ] && { pass "$4"; return; }
 	fail "$4"
 	diag "$(wc -l <"$TMP/.differs") lines differ: $(head -n 40 "$TMP/.differs")"
 }
