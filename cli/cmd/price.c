@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/frame/cell.h"
 #include "cli/frame/json.h"
@@ -294,7 +293,8 @@ static int price_window(struct pricing *p, int64_t now)
 
 	if (!p->side)
 		return order_args_window(p->np, p->o, now, &p->args);
-	if (window_parse(&words, now, &p->args.window, &field, &f))
+	if (now ? window_parse(&words, now, &p->args.window, &field, &f)
+		: window_parse_early(&words, &p->args.window, &field, &f))
 		return print_fail_field(p->np, STATUS_USAGE, field, NULL, "%s", f.text);
 	return 0;
 }
@@ -341,7 +341,7 @@ static int price_command(struct nanopod *np, const struct options *o)
 		command_nomem();
 	p.side = !option_given(o, "duration") && !option_given(o, "end");
 	rc = order_args_read(np, o, ORDER_ARGS_NODES, &p.args);
-	rc = rc ? rc : price_window(&p, (int64_t)time(NULL));
+	rc = rc ? rc : price_window(&p, 0);
 	p.args.per_node = strcmp(option_text(o, "per"), "node") == 0;
 	if (!rc && rows_check(np, o, p.side ? side_columns : columns, &rc))
 		rc = price_ask(&p);

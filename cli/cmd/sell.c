@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/str.h"
 #include "cli/frame/cell.h"
@@ -300,7 +299,7 @@ static int sell_check_line(struct sell *s)
 			"cannot use '--last': it is not a whole number of minutes");
 	if (words.end && !option_given(o, "duration"))
 		words.duration = NULL;
-	if (window_parse(&words, (int64_t)time(NULL), &window, &field, &f))
+	if (window_parse_early(&words, &window, &field, &f))
 		return print_fail_field(np, STATUS_USAGE, field, NULL, "%s", f.text);
 	rc = order_args_check_wait(np, o);
 	return rc;

@@ -2,7 +2,6 @@
 #include "cli/trade/order_args.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "cli/frame/print.h"
 #include "cli/frame/value.h"
@@ -22,7 +21,8 @@ int order_args_window(struct nanopod *np, const struct options *o, int64_t now, 
 	const char *field = NULL;
 	struct fail f = { 0 };
 
-	if (window_parse(&words, now, &w->window, &field, &f))
+	if (now ? window_parse(&words, now, &w->window, &field, &f)
+		: window_parse_early(&words, &w->window, &field, &f))
 		return print_fail_field(np, STATUS_USAGE, field, NULL, "%s", f.text);
 	return 0;
 }
@@ -88,7 +88,7 @@ int order_args_read(struct nanopod *np, const struct options *o, unsigned flags,
 		rc = check_price(np, o, flags, w->per_node);
 	}
 	if (!rc && flags & ORDER_ARGS_WINDOW)
-		rc = order_args_window(np, o, (int64_t)time(NULL), w);
+		rc = order_args_window(np, o, 0, w);
 	if (!rc && flags & ORDER_ARGS_SPENDS)
 		rc = read_total(np, o, w);
 	return rc;

@@ -32,10 +32,10 @@ enum order_args_flags {
 
 /* Those below return 0, or an exit status after saying why, unless they say otherwise. */
 
-/* Without the network: the window is by this machine's clock, and the price is only checked. */
+/* Without the network: the window is by this machine's clock, where that can be, and the price is only checked. */
 int order_args_read(struct nanopod *np, const struct options *o, unsigned flags, struct order_args *w);
 
-/* The window again, by the market's clock. */
+/* The window again, by the market's clock. now 0: before it is known. */
 int order_args_window(struct nanopod *np, const struct options *o, int64_t now, struct order_args *w);
 
 /* Sets limit from --price, now that the number of GPUs per node is known. */

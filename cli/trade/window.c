@@ -10,7 +10,7 @@
 #include "market/when.h"
 
 /* A request that leaves in the last seconds of a minute may arrive in the next. */
-enum { MARGIN_S = 3, HOUR = 3600, DAY = 86400 };
+enum { MARGIN_S = 3, HOUR = 3600, DAY = 86400, WEEK = 7 * DAY, LONG_AGO = 5 * 366 * DAY };
 
 int64_t window_first(int64_t now)
 {
@@ -134,6 +134,22 @@ int window_parse(const struct window_words *words, int64_t now, struct window *o
 	}
 	if (!rc)
 		*out = w;
+	return rc;
+}
+
+int window_parse_early(const struct window_words *words, struct window *out, const char **field, struct fail *f)
+{
+	int64_t now = (int64_t)time(NULL), then = now - LONG_AGO;
+	int rc = window_parse(words, now, out, field, f);
+	const char *other = NULL;
+	struct fail why = { 0 };
+	struct window w;
+
+	/* A date is the same at any time; one of the next days is not. */
+	if (rc && window_parse(words, then, &w, &other, &why) == 0 && (words->start ? w.start : w.end) > then + WEEK) {
+		*out = w;
+		rc = 0;
+	}
 	return rc;
 }
 

@@ -82,6 +82,27 @@ static void bad(void)
 	}
 }
 
+/* The market's clock decides what is past. */
+static void early(void)
+{
+	int64_t at = ((int64_t)time(NULL) / MINUTE - 2000) * MINUTE;
+	char date[32];
+	struct window_words words = { date, NULL, "1h", NULL };
+	struct window w = { 0 };
+	const char *field = NULL;
+	struct fail f = { 0 };
+
+	snprintf(date, sizeof date, "@%" PRId64, at);
+	is_int(window_parse_early(&words, &w, &field, &f), 0, "a date that is past here may be to come there");
+	is_int(w.start, at, "it is that date");
+	words = (struct window_words){ NULL, date, NULL, NULL };
+	is_int(window_parse_early(&words, &w, &field, &f), 0, "an end, too");
+	is_int(w.end, at, "and that one");
+	words = (struct window_words){ "yesterday", NULL, "1h", NULL };
+	ok(window_parse_early(&words, &w, &field, &f) < 0, "what is no time is none anywhere");
+	has_str(f.text, "'yesterday' is not a time", "and that is said");
+}
+
 static void moving(void)
 {
 	struct window w = { 0 }, fixed = { 0 };
@@ -122,6 +143,7 @@ int main(void)
 	tzset();
 	good();
 	bad();
+	early();
 	moving();
 	showing();
 	return done();
