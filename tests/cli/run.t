@@ -243,7 +243,7 @@ if [ -x "$PTY" ]; then
 	printf 'expect (yes/no)?\nsend no\\r\n' >no
 	printf 'expect (yes/no)?\nsend yes\\r\n' >yes
 	sed 's/StrictHostKeyChecking yes/StrictHostKeyChecking ask/' "$SSHD_CONFIG" >ask_config
-	asked() { timeout 60 "$PTY" "$@" 2>&1 | tr -d '\r'; return "${PIPESTATUS[0]}"; }
+	asked() { timeout 200 "$PTY" "$@" 2>&1 | tr -d '\r'; return "${PIPESTATUS[0]}"; }
 	run asked no "$NANOPOD" run -F ask_config --known-hosts new_hosts -w 'n[1-3]' -- echo in
 	is "$status" 10 "unknown host keys are asked about"
 	like "$out" "n2 \($(sshd_address 2)\): SHA256:" "with their fingerprints"

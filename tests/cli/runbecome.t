@@ -111,16 +111,16 @@ if [ -x "$PTY" ]; then
 	rm -f sudo/asked
 	printf "expect Password of sudo on 'n\nexpect (not shown): \necho off\nsend it's a \"secret\" \\\\\\\\n \$x\\\\r\n" >typed
 	status=0
-	timeout 60 "$PTY" typed "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' --become -- echo in >seen 2>&1 || status=$?
+	timeout 200 "$PTY" typed "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' --become -- echo in >seen 2>&1 || status=$?
 	is "$status $(grep -c ': in' seen) $(grep -c 'Password of' seen)" "0 3 1" "a person is asked once for all hosts"
 	not_ok "the password is not shown" grep -q secret seen
 	printf "expect (not shown): \nsend \\\\x03\n" >ctrlc
 	status=0
-	timeout 60 "$PTY" ctrlc "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' --become -- echo in >seen 2>&1 || status=$?
+	timeout 200 "$PTY" ctrlc "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-3]' --become -- echo in >seen 2>&1 || status=$?
 	is "$status $(grep -c ': in' seen)" "130 0" "Ctrl-C at the question: nothing runs"
 	: >nothing
 	status=0
-	timeout 60 "$PTY" nothing "$NANOPOD" run -F "$SSHD_CONFIG" -w n4 --become -- echo in >seen 2>&1 || status=$?
+	timeout 200 "$PTY" nothing "$NANOPOD" run -F "$SSHD_CONFIG" -w n4 --become -- echo in >seen 2>&1 || status=$?
 	is "$status $(grep -c 'Password of' seen)" "0 0" "where no host wants one, nobody is asked"
 else
 	skip "tests/lib/pty is not built"

@@ -76,7 +76,7 @@ if [ -x "$PTY" ]; then
 	begin
 	printf 'expect pause before batch 2 of 3\nsend \\x03\n' >ctrlc
 	status=0
-	timeout 60 "$PTY" ctrlc "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-5]' --batch 2 --pause 1h -- "$turn" >seen 2>&1 || status=$?
+	timeout 200 "$PTY" ctrlc "$NANOPOD" run -F "$SSHD_CONFIG" -w 'n[1-5]' --batch 2 --pause 1h -- "$turn" >seen 2>&1 || status=$?
 	is "$status $(turns)" "130 1 2" "Ctrl-C in the pause: no further host begins"
 	like "$(cat seen)" '0 of 5 hosts failed, 3 were not begun' "and they are counted"
 	like "$(cat seen)" 'not begun when you stopped it.* \(3\): n\[3-5\]' "and named"

@@ -21,7 +21,7 @@ case \$here in
 *) echo "load 0.1 of round \$n" ;;
 esac
 END
-watched() { timeout 60 "$PTY" keys "$NANOPOD" run --watch=1s -F "$SSHD_CONFIG" -w 'n[1-5]' "$@" 2>&1; }
+watched() { timeout 200 "$PTY" keys "$NANOPOD" run --watch=1s -F "$SSHD_CONFIG" -w 'n[1-5]' "$@" 2>&1; }
 # The first frame with that text, without what only moves the cursor, and with one time for all.
 frame() {
 	awk -v RS='\033\\[H' -v text="$1" 'index($0, text) { print; exit }' seen | tr -d '\r' |

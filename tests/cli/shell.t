@@ -67,7 +67,7 @@ run_stdin /dev/null timeout 20 "$NANOPOD" shell -F "$SSHD_CONFIG" -w -
 is "$status" 2 "-w - has no standard input left"
 
 [ -x "$PTY" ] || { skip "tests/lib/pty is not built"; done_testing; }
-on_terminal() { timeout -k 5 60 "$PTY" "$@" >"$TMP/.shown" 2>&1; status=$?; out=$(tr -d '\r' <"$TMP/.shown"); }
+on_terminal() { timeout -k 5 200 "$PTY" "$@" >"$TMP/.shown" 2>&1; status=$?; out=$(tr -d '\r' <"$TMP/.shown"); }
 export TERM=xterm
 cat >session <<'END'
 expect nanopod n[1-3]>

@@ -141,7 +141,7 @@ fi
 
 # ---- The terminal ----
 [ -x "$PTY" ] || { skip "tests/lib/pty is not built"; done_testing; }
-on_terminal() { timeout -k 5 60 "$PTY" "$@" >"$TMP/.shown" 2>&1; status=$?; out=$(tr -d '\r' <"$TMP/.shown"); }
+on_terminal() { timeout -k 5 200 "$PTY" "$@" >"$TMP/.shown" 2>&1; status=$?; out=$(tr -d '\r' <"$TMP/.shown"); }
 export TERM=xterm
 cat >session <<'END'
 raw on
@@ -200,7 +200,7 @@ for signal in TERM HUP SEGV; do
 		kill -"$signal" "$(pgrep -f "[n]anopod ssh -F $SSHD_CONFIG n2\$")"
 	) &
 	killer=$!
-	timeout -k 5 60 "$PTY" crash sh -c '"$0" ssh -F "$1" n2; echo modes: $(stty -a | grep -o -- "[-]*icanon\|[-]*echo\b\|[-]*isig\|[-]*opost" | paste -sd " ")' "$NANOPOD" "$SSHD_CONFIG" >"$TMP/.shown.$signal" 2>&1
+	timeout -k 5 200 "$PTY" crash sh -c '"$0" ssh -F "$1" n2; echo modes: $(stty -a | grep -o -- "[-]*icanon\|[-]*echo\b\|[-]*isig\|[-]*opost" | paste -sd " ")' "$NANOPOD" "$SSHD_CONFIG" >"$TMP/.shown.$signal" 2>&1
 	is $? 0 "killed by SIG$signal" || diag "$(cat "$TMP/.shown.$signal")"
 	unlike "$(cat "$TMP/.shown.$signal")" "modes:.*-(icanon|echo|isig|opost)" "the terminal is as it was"
 	wait $killer

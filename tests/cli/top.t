@@ -63,7 +63,7 @@ top_keys() {
 	shift 3
 	{ printf 'size %s %s\nsend go\\n\n' "$columns" "$rows"; cat; } >keys
 	status=0
-	timeout 60 "$PTY" keys sh -c 'read go; exec "$@"' sh "$NANOPOD" top "$@" >"$name" 2>pty.err || { status=$?; diag "$(tail -n 1 pty.err)"; }
+	timeout 200 "$PTY" keys sh -c 'read go; exec "$@"' sh "$NANOPOD" top "$@" >"$name" 2>pty.err || { status=$?; diag "$(tail -n 1 pty.err)"; }
 }
 # frame FILE TEXT [N]: the last frame with that text (or the first one), without what only moves the cursor.
 frame() {
@@ -177,16 +177,16 @@ like "$(tr '\033' '^' <seen | tr -d '\n')" '\^\[\?25h\^\[\?1049l$' "and gives th
 { printf 'send PS1=ready; %s top\\n\nexpect by name\nraw on\nsend \\x1a\nexpect \\e[?25h\\e[?1049l\nexpect Stopped\nraw off\n' "$NANOPOD"
 	printf 'send echo "<"$((6*7))">"; fg\\n\nexpect <42>\nexpect \\e[?1049h\\e[?25l\nexpect by name\nraw on\nsend q\nexpect \\e[?1049l\nsend exit\\n\n'; } >keys
 status=0
-timeout 60 "$PTY" keys bash --norc --noediting -i >seen 2>&1 || status=$?
+timeout 200 "$PTY" keys bash --norc --noediting -i >seen 2>&1 || status=$?
 is "$status" 0 "Ctrl-Z stops it and gives the terminal back, fg takes it again"
 printf 'size 80 14\nexpect by name\nsend q\n' >keys
-TERM=dumb timeout 60 "$PTY" keys "$NANOPOD" top >seen 2>&1
+TERM=dumb timeout 200 "$PTY" keys "$NANOPOD" top >seen 2>&1
 like "$(tr '\033' '^' <seen)" '^NODE ' "a terminal that cannot move its cursor gets a list"
 
 # ---- The market is killed, and comes back ----
 printf 'size 80 14\nexpect by name\nsend h\nexpect this help\nsend h\nexpect no answer for\nexpect values of 08:20:00\nsend g\nexpect 1755\nsend g\nexpect LEFT\nexpect every 1s\nsend q\n' >keys
 rm seen
-timeout 90 "$PTY" keys "$NANOPOD" top --every 1s >seen 2>pty.err &
+timeout 300 "$PTY" keys "$NANOPOD" top --every 1s >seen 2>pty.err &
 pid=$!
 there() { grep -q "$1" seen; }
 ok "(it is there)" wait_for 20 there 'by name'
@@ -207,7 +207,7 @@ children() { cat "/proc/$1/task/$1/children" 2>/dev/null; }
 child() { fed=$(children "$1" | tr -d ' '); [ -n "$fed" ] && [ "$fed" != "${2-}" ]; }
 printf 'size 80 14\nexpect by name\n' >keys
 rm seen
-timeout 90 "$PTY" keys "$NANOPOD" top --every 1s >seen 2>pty.err &
+timeout 300 "$PTY" keys "$NANOPOD" top --every 1s >seen 2>pty.err &
 pid=$!
 ok "(it is there)" wait_for 60 there 'by name'
 child $pid; child $fed; top=$fed

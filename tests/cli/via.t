@@ -18,8 +18,8 @@ sshd_up 3 gw || { fail "sshd of gateways is up"; done_testing; }
 	printf 'Host gw*\n  UserKnownHostsFile %s\n  IdentityFile %s\n' "$SSHD_KNOWN" "$SSHD_KEY"
 	sed 's/^  IdentityFile.*//' "$hosts_config"
 } >config
-direct() { timeout -k 5 60 "$NANOPOD" run -F "$hosts_config" "$@"; }
-via() { timeout -k 5 60 "$NANOPOD" run -F config --via 'gw[1-2]' "$@"; }
+direct() { timeout -k 5 300 "$NANOPOD" run -F "$hosts_config" "$@"; }
+via() { timeout -k 5 300 "$NANOPOD" run -F config --via 'gw[1-2]' "$@"; }
 here='here=$(echo "$SSH_CONNECTION" | cut -d" " -f3); here=${here##*.};'
 long() { echo $(($1 * 10000000 + $$)); }
 gone() { ! pgrep -f "sleep $(long "$1")" >/dev/null; }
@@ -36,7 +36,7 @@ helpers() {
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
 if [ -x "$PTY" ]; then
 	printf 'size 120 24\n' >"$TMP/keys"
-	timeout 60 "$PTY" "$TMP/keys" "$NANOPOD" gateway >"$TMP/terminal" 2>&1
+	timeout 200 "$PTY" "$TMP/keys" "$NANOPOD" gateway >"$TMP/terminal" 2>&1
 	like "$(tr -d '\r' <"$TMP/terminal")" "reads what 'nanopod run --via' sends, not a terminal" "a terminal is no gateway's input"
 fi
 
@@ -135,13 +135,13 @@ run_is 10 "a revoked key" via --known-hosts known -w 'n[1-2]' -- true
 like "$err" 'revoked' "is refused"
 cp "$SSHD_KNOWN" known
 printf 'expect (yes/no)?\nsend yes\\r\n' >yes
-timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask \
+timeout 200 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask \
 	-w 'n[1-4]' -- echo hello >asked 2>&1
 is $? 0 "a person who is asked says yes" || diag "$(cat asked)"
 is "$(grep -c 'n[1-4]:.* hello' asked)" 4 "all run"
 is "$(sort known)" "$(sort "$SSHD_KNOWN" "$hosts_known")" "their keys are known now"
 grep -v "^\[$(sed -n '/^Host gw2$/{n;s/.* //p}' config)\]" "$SSHD_KNOWN" >known; cp known known.gates
-timeout 60 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask \
+timeout 200 "$PTY" yes "$NANOPOD" run -F config --via 'gw[1-2]' --known-hosts known --host-key ask \
 	-w 'n[1-4]' -- echo hello >asked 2>&1
 is $? 0 "yes to the keys of hosts" || diag "$(cat asked)"
 is "$(sort known)" "$(sort known.gates "$hosts_known")" "is no yes to the key of a gateway, which was not shown"

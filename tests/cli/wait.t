@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
 nodes_up 2
-np() { timeout -k 5 60 "$NANOPOD" "$@"; }
+np() { timeout -k 5 300 "$NANOPOD" "$@"; }
 
 run_is 0 "a reservation that runs" np wait train
 like "$err" "'train' is running" "is said"
