@@ -9,7 +9,7 @@
 
 PAGE=https://market.example.org/
 export AHEAD=$TMP/ahead FAULT=$TMP/fault LEFT=$TMP/left REFRESH=1
-NOW=$(date +%s) later=0
+later=0
 word() { head -c 32 /dev/urandom | base64 -w0 | tr '+/' '-_' | tr -d =; }
 query() { # NAME: of $back
 	query_text=$(printf '%s\n' "$back" | sed -n "s/.*[?&]$1=\([^&]*\).*/\1/p")
@@ -17,6 +17,7 @@ query() { # NAME: of $back
 }
 # enter NAME [INVITATION]: signs NAME in on the page: $cookie.
 enter() {
+	quarter 0
 	state=$(word) nonce=$(word) verifier=$(word)
 	challenge=$(printf %s "$verifier" | openssl dgst -sha256 -binary | base64 -w0 | tr '+/' '-_' | tr -d =)
 	http_call "$NANOPOD_URL" GET "/np/v1/signin/page?state=$state&nonce=$nonce&code_challenge=$challenge&redirect_uri=$PAGE" >/dev/null
@@ -32,15 +33,17 @@ scopes() {
 	jq -r '.token.scopes // ["nobody"] | join(",")' "$TMP/.body"
 }
 has() { [ "$(scopes "$1")" = "$2" ]; }
+# What the issuer signs is of its own now: with a clock that stood still the market would not believe it after a minute.
+now() { echo $(($(date +%s) + later)); }
 quarter() { # [SECONDS]: the market's clock and the issuer's go on
 	later=$((later + ${1-901}))
 	echo "$later" >"$AHEAD"
-	operator POST /np/v1/admin/clock "{\"at\":$((NOW + later))}" >/dev/null
+	operator POST /np/v1/admin/clock "{\"at\":$(now)}" >/dev/null
 }
 met() { [ "$(cat "$FAULT.met" 2>/dev/null | wc -l)" = 2 ]; } # each of the two sessions was asked about
 op() { NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" "$@"; }
 start() {
-	marketd_start --test-clock=$((NOW + later)) --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups \
+	marketd_start --test-clock=$(now) --oidc-issuer "$issuer_url" --oidc-client-id nanopod --oidc-groups groups \
 		--oidc-roles operators=buyer "$@" || done_testing
 }
 invited() { op invite --account acme --role viewer -q | sed 's/.* //'; }
