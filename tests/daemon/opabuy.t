@@ -61,12 +61,12 @@ is "$got" "201 filled" "a server that answers again decides again"
 
 # Many at once, while the server is slow to answer one of them: nobody waits for another's answer.
 policy_mode hang
+count=$(policy_asked)
 curl -sS --max-time 60 -o "$TMP/slow" -w '%{http_code}' -H "Authorization: Bearer $STRANGER" -H 'X-Original-URI: /slow' \
 	"$NANOPOD_URL/np/v1/authz" >"$TMP/slow.status" &
 slow=$!
-count=$(policy_asked)
 is_asked() { [ "$(policy_asked)" -gt "$count" ]; }
-wait_for 20 is_asked
+wait_for 20 is_asked || fail "(the server is asked)"
 policy_mode '{"result":{"allow":true}}'
 buy 21.0
 is "$got" "201 filled" "an order does not wait for another question"
