@@ -117,7 +117,8 @@ if [ "$cpus" -gt 1 ] && [ -n "$all" ]; then
 	one() { [ "$(life_in plain-1 nproc)" = 1 ]; }
 	ok "another host's promise leaves it one" wait_for 60 one || life_say m1
 	isnt "$(cores_of "$I")" "$all" "while it runs"
-	ok "and a quota besides" test "$(quota_of "$I")" -gt 0
+	limited() { [ "$(quota_of "$I")" -gt 0 ]; }
+	ok "and a quota besides" wait_for 60 limited
 	promise ''
 	agentd_stop m1
 	agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
