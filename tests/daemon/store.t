@@ -99,7 +99,7 @@ printf 'not a database, not at all' >"$TMP/wrong/market.db"
 care check --data "$TMP/wrong"
 is "$status" 5 "check of another file"
 like "$err" "restore --force BACKUP" "says what to do"
-run timeout 10 "$MARKETD" --data "$TMP/wrong" --listen 127.0.0.1:0
+run timeout 60 "$MARKETD" --data "$TMP/wrong" --listen 127.0.0.1:0
 isnt "$status" 0 "nor does a daemon start on it"
 like "$err" "wrong/market.db' is not a market's database" "and says why"
 is "$(cat "$TMP/wrong/market.db")" "not a database, not at all" "it is left as it was"
@@ -132,7 +132,7 @@ if [ "$STORE_T_MOUNTS" = yes ] && mount -t tmpfs -o size=2m nanopod-test "$TMP/d
 	care check --data "$MARKETD_DATA"
 	is "$status" 0 "check is content"
 	mount -o remount,ro "$TMP/disk"
-	run timeout 10 "$MARKETD" --data "$MARKETD_DATA" --listen 127.0.0.1:0 --socket "$TMP/ro.sock"
+	run timeout 60 "$MARKETD" --data "$MARKETD_DATA" --listen 127.0.0.1:0 --socket "$TMP/ro.sock"
 	isnt "$status" 0 "on a read-only disk it does not start"
 	like "$err" 'read-only|Read-only' "and says why"
 else
