@@ -150,7 +150,7 @@ is "$(json .error.message <<<"$out")" "not all of the same hosts can go on: one 
 is "$(offers '&unverified=true' | jq -c '[.data[].verification | [.state, .reason]] | unique')" '[["failed",null]]' "who asks for such hosts reads no text of their sellers"
 minutes 61
 is "$(($(money "$ACME" .available_micros) - paid)) $(money "$FOUNDRY" .available_micros)" "1200000 0" "its buyer has all of it back, the seller nothing"
-like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 3 2>/dev/null)" '"host.verified"' "and people hear of it"
+like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 60 2>/dev/null)" '"host.verified"' "and people hear of it"
 
 N=$(nonce); send "$(claims rack "$N" "$fast")" >"$TMP/.made"
 out=$(as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + 60)) $((NOW + 60 + HOUR)) 9.00)")
@@ -401,7 +401,7 @@ wants "$(asks 2000)"
 is "$(verified "$A")" "expired | disk_write: 900 MB/s, but its type asks for 2000 | -" "its seller reads what it asks for now"
 wants "$(asks 1000)"
 is "$(book) $(quote | json .fills)" "[] false" "and leaves the book"
-like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 3 2>/dev/null)" '"state": *"expired"' "its seller hears of it"
+like "$(curl -sS -H "Authorization: Bearer $FOUNDRY" "$NANOPOD_URL/np/v1/events" --max-time 60 2>/dev/null)" '"state": *"expired"' "its seller hears of it"
 as "$ACME" POST /np/v1/pools/train/extend "{\"end_at\":$((NOW + 28 * 60)),\"limit_price_dollars_per_node_hour\":\"9.00\"}" >"$TMP/.made"
 is "$(http_status)" 201 "who is there may stay"
 N=$(nonce); out=$(send "$(claims rack "$N" "$fast")")
