@@ -51,7 +51,7 @@ prove() {
 }
 code() { printf '%s %s' "$(http_status)" "$(jq -r '.error.code // .state' "$TMP/said")"; }
 shown() { as "${1:-$ACME}" GET "/np/v1/personhood${2-?wait=true}" | jq -r '[.state, .score, .passing, .address] | map(tostring) | join(" ")'; }
-mode() { printf '%s\n' "$1" >"$TMP/mode"; }
+mode() { printf '%s\n' "$1" >"$TMP/mode.new" && mv "$TMP/mode.new" "$TMP/mode"; } # the server may read it at any time
 asked() { grep -c '^GET' "$TMP/server.log"; }
 events() { operator GET /metrics | sed -n 's/^nanopod_journal_seq //p'; }
 buys() { as "$ACME" POST /v2/orders "$(order buy "$POOL" 1 $((NOW + $1 * HOUR)) $((NOW + ($1 + 1) * HOUR)) 20.000000)" >"$TMP/order"; http_status; }
