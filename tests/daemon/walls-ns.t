@@ -23,7 +23,7 @@ unset "LIFE_OPTIONS[-1]"   # --no-uplink
 INTERNET=198.51.100.2 PRIVATE=192.168.78.2 OWN=203.0.113.9 OWN_PRIVATE=192.168.77.1 LATER=203.0.113.10
 RESOLVER=$(sed -n 's/^nameserver \([0-9.]*\)$/\1/p' /etc/resolv.conf | head -n 1)
 ANSWER=$((PORTS + 39))
-unshare --net sleep 600 >/dev/null &
+unshare --net sleep 7200 >/dev/null &
 NEIGHBOUR=$!
 at_exit "kill $NEIGHBOUR 2>/dev/null"
 wait_for 10 sh -c "[ \$(readlink /proc/$NEIGHBOUR/ns/net) != \$(readlink /proc/self/ns/net) ]"
@@ -82,8 +82,8 @@ up() { [ "$(agentd_status m1 '[.nodes[] | select(.state == "running") | .name] |
 ok "reservations of an account have nodes" wait_for 240 up || { life_say m1; done_testing; }
 in1() { life_in ours-1 "$1"; }
 # tcp, udp ADDRESS [PORT]: "here", or nothing, as the node sees it.
-TRY='tcp() { timeout 5 bash -c "exec 3<>/dev/tcp/$1/${2-'$ANSWER'} && head -n1 <&3" 2>/dev/null; }
-udp() { timeout ${3-1} bash -c "exec 3<>/dev/udp/$1/${2-'$ANSWER'} && echo ask >&3 && head -n1 <&3" 2>/dev/null; }
+TRY='tcp() { timeout 10 bash -c "exec 3<>/dev/tcp/$1/${2-'$ANSWER'} && head -n1 <&3" 2>/dev/null; }
+udp() { timeout ${3-5} bash -c "exec 3<>/dev/udp/$1/${2-'$ANSWER'} && echo ask >&3 && head -n1 <&3" 2>/dev/null; }
 each() { for a; do for w in tcp udp; do { [ "$($w $a)" != here ] || echo "$w $a"; } & done; done | sort | tr "\n" " "; echo end; }; '
 try() { in1 "$TRY$1"; }
 
@@ -117,7 +117,7 @@ in1 "ip address add 10.0.2.50/24 dev host0; ip address add 192.168.78.9/24 dev h
 is "$(try "each $PRIVATE $OWN_PRIVATE $OWN 10.0.2.2")" end "whatever root in the node does to its routes and addresses"
 in1 'for a in 10.0.2.50/24 192.168.78.9/24; do ip address del $a dev host0; done; ip route del 192.168.77.0/24; ip neigh flush all' >/dev/null 2>&1
 ip address add "$LATER/32" dev up0
-closed() { [ "$(try "tcp $LATER")" = "" ]; }
+closed() { [ "$(try "tcp $LATER; echo end")" = end ]; }
 ok "an address that this machine gets later is closed too" wait_for 60 closed
 
 # ---- Reservations -------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ networks() { [ "$(try "each $PRIVATE 203.0.113.200 $OWN_PRIVATE $OWN 10.99.0.2 1
 	"tcp $PRIVATE tcp 203.0.113.200 udp $PRIVATE udp 203.0.113.200 end" ]; }
 ok "a network is opened without this machine's own addresses in it" wait_for 60 networks
 again
-shut() { [ "$(try "tcp $OWN")" = "" ]; }
+shut() { [ "$(try "tcp $OWN; echo end")" = end ]; }
 ok "without it all is closed again" wait_for 60 shut
 is "$(try "each $INTERNET $PRIVATE $OWN")" "tcp $INTERNET udp $INTERNET end" "but the internet"
 
