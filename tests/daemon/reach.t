@@ -79,11 +79,11 @@ else
 fi
 
 # ---- Network -----------------------------------------------------------------------------------------------------
-# try_port ADDRESS PORT: a command that prints whether somebody listens there.
-try_port() { printf 'timeout 3 bash -c "exec 3<>/dev/tcp/%s/%s" 2>/dev/null && echo open || echo shut' "$1" "$2"; }
+# try_port ADDRESS PORT [SECONDS]: a command that prints whether somebody listens there.
+try_port() { printf 'timeout %s bash -c "exec 3<>/dev/tcp/%s/%s" 2>/dev/null && echo open || echo shut' "${3-3}" "$1" "$2"; }
 if life_holding network; then
-	is "$(bash -c "$(try_port 127.0.0.1 "$PORT")")" open "(the market listens on loopback)"
-	is "$(ours 1 "$(try_port 127.0.0.1 22)")" open "(this is how a node knocks)"
+	is "$(bash -c "$(try_port 127.0.0.1 "$PORT" 30)")" open "(the market listens on loopback)"
+	is "$(ours 1 "$(try_port 127.0.0.1 22 30)")" open "(this is how a node knocks)"
 	is "$(ours 1 "$(try_port 127.0.0.1 "$PORT")")" shut "the market's loopback is not a node's"
 	shut=0 open=''
 	ADDRESSES=$(ip -4 -o addr show 2>/dev/null | sed -n 's,.*inet \([0-9.]*\).*,\1,p' | grep -v '^127'; ours 1 'ip route 2>/dev/null | sed -n "s/^default via \([0-9.]*\).*/\1/p"'; echo 10.88.0.1)
@@ -99,8 +99,8 @@ if life_holding network; then
 	OTHER=$(theirs 'hostname -I | tr " " "\n"' | inside)
 	isnt "$MINE" "" "(a node has an address)"
 	isnt "$OTHER" "$MINE" "(and another tenant's another)"
-	is "$(ours 1 "$(try_port "$MINE" 22)")" open "nodes of one tenant reach each other"
-	is "$(theirs "$(try_port "$OTHER" 22)")" open "(the other tenant's node listens there)"
+	is "$(ours 1 "$(try_port "$MINE" 22 30)")" open "nodes of one tenant reach each other"
+	is "$(theirs "$(try_port "$OTHER" 22 30)")" open "(the other tenant's node listens there)"
 	is "$(ours 1 "$(try_port "$OTHER" 22)")" shut "those of two do not"
 	is "$(theirs "$(try_port "$MINE" 22)")" shut "either way"
 	ours 1 "for d in /sys/class/net/*; do d=\${d##*/}; [ \$d = lo ] || { ip addr add ${OTHER%.*}.250/24 dev \$d; ip route replace $OTHER dev \$d; }; done" >/dev/null 2>&1
