@@ -74,8 +74,8 @@ for n in 1 2 3 4 5 6 7 8 9; do
 	: >"$TMP/together"
 	before=$(policy_asked) pids=''
 	for i in 1 2 3 4 5 6 7 8; do
-		curl -sS --max-time 60 -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $token" -H "X-Original-URI: /together$n" \
-			"$NANOPOD_URL/np/v1/authz" >>"$TMP/together" &
+		curl -sS --max-time 60 -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $token" \
+			-H "X-Original-URI: /together$n" "$NANOPOD_URL/np/v1/authz" >>"$TMP/together" &
 		pids="$pids $!"
 	done
 	wait $pids
