@@ -91,10 +91,10 @@ buy three || life_say m1
 hide
 life_in three-1 'echo kept >/root/kept; poweroff' || true
 waits() { [ "$(grep -c "$(node three-1 .id): start failed ([0-9]*): volume 'data' cannot be read" "$TMP/m1.log")" -ge 6 ]; }
-ok "one that restarts waits for it, longer than a node is tried" wait_for 60 waits || life_say m1
+ok "one that restarts waits for it, longer than a node is tried" wait_for 180 waits || life_say m1
 show
 again() { [ "$(life_in three-1 'cat /root/kept')" = kept ]; }
-ok "and goes on with its own disk when it can be read again" wait_for 60 again || life_say m1
+ok "and goes on with its own disk when it can be read again" wait_for 180 again || life_say m1
 ok "its log says what it waited for" grep -qF "start: volume 'data' cannot be read" "$TMP/m1/nodes/$(node three-1 .id)/console"
 is "$(sum three-1)" "$before" "with all that was in it"
 
