@@ -16,14 +16,26 @@ marketd_ready() {
 	[ -s "$TMP/.url" ]
 }
 
-# marketd_start [OPTION…]: also again after marketd_stop or marketd_kill, on the same data.
-marketd_start() {
+marketd_begin() {
 	: >"$MARKETD_LOG"
 	"$MARKETD" --data "$MARKETD_DATA" --listen 127.0.0.1:0 --socket "$MARKETD_SOCKET" "$@" 2>"$MARKETD_LOG" </dev/null &
 	MARKETD_PID=$!
+}
+
+# marketd_start [OPTION…]: also again after marketd_stop or marketd_kill, on the same data. Where that is at the port that
+# it had, a connection of another test may have come from there meanwhile: it is waited for, up to 100 s.
+marketd_start() {
+	marketd_begin "$@"
 	marketd_left=1200
 	until marketd_ready; do
 		marketd_left=$((marketd_left - 1))
+		if [ $marketd_left -gt 0 ] && ! kill -0 "$MARKETD_PID" 2>/dev/null &&
+			grep -q 'Address already in use' "$MARKETD_LOG"; then
+			marketd_left=$((marketd_left - 11))
+			sleep 1
+			marketd_begin "$@"
+			continue
+		fi
 		if [ $marketd_left -le 0 ] || ! kill -0 "$MARKETD_PID" 2>/dev/null; then
 			fail "nanopod-marketd starts"
 			sed 's/^/# /' "$MARKETD_LOG"
