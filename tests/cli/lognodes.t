@@ -31,8 +31,9 @@ said() { grep -cF -- "$1" follow.out >/dev/null; }
 
 # ---- Consoles ----
 run_is 0 "the console of a node" logs train-1
-console_says() { logs train-1 | grep -q "^train-1: node train-1: is up"; }
-ok "which says how it started" wait_for 30 console_says
+console_says() { logs "$1" | grep -q "^$1: node $1: is up"; }
+ok "which says how it started" wait_for 30 console_says train-1
+ok "(so does the other one's)" wait_for 30 console_says train-2
 run_is 0 "those of a reservation, by its name alone" logs train
 is "$(cut -d: -f1 "$TMP/.out" | sort -u | tr '\n' ' ')" "train-1 train-2 " "are those of its nodes"
 run_is 0 "by -r, for programs" logs -r train -o jsonl -n 1
