@@ -32,6 +32,9 @@ is "$out" "$(printf '2026-11-21T10:00:01Z one\n2026-11-21T10:00:02Z two')" "-n a
 printf '2019-05-01T10:00:00Z long ago\n2019-05-03T10:00:00Z and then\n' >logs/old
 run nanopod_logs n1 --since 2019-05-02T00:00:00Z "$TMP/logs/old" --no-label
 is "$out" "2019-05-03T10:00:00Z and then" "a date of another year"
+# Not where the day turns in between, nor before 00:01 of it.
+not_midnight() { case $(date -u +%H%M) in 2358 | 2359 | 0000) return 1 ;; esac; }
+wait_for 240 not_midnight
 printf '%sT23:59:59Z before\n%sT00:02:00Z after\n' "$(date -u -d yesterday +%F)" "$(date -u +%F)" >logs/days
 run nanopod_logs n1 --since 'today 00:01' "$TMP/logs/days" --no-label
 like "$out" "after" "--since 'today 00:01'"
@@ -97,14 +100,15 @@ is $? 143 "SIGTERM ends it"
 gone() { ! pgrep -f "nanopod-logs $TMP/logs/f" >/dev/null; }
 ok "and leaves no process on the host" wait_for 20 gone
 
-"$NANOPOD" logs -F "$SSHD_CONFIG" -f -w 'n[1-2]' -- 'echo here; exec sleep 7654' >follow.out 2>follow.err </dev/null &
+long=$((70000000 + $$)) # seconds, of this test alone
+"$NANOPOD" logs -F "$SSHD_CONFIG" -f -w 'n[1-2]' -- "echo here; exec sleep $long" >follow.out 2>follow.err </dev/null &
 follower=$!
 here_twice() { [ "$(grep -c here follow.out)" = 2 ]; }
 ok "a command on two hosts" wait_for 20 here_twice
 kill -TERM $follower
 wait $follower
 is $? 143 "SIGTERM ends it"
-ended() { ! pgrep -f 'sleep 7654' >/dev/null; }
+ended() { ! pgrep -f "sleep $long" >/dev/null; }
 ok "the commands end with it" wait_for 20 ended
 
 done_testing
