@@ -112,7 +112,7 @@ in_zsh() {
 		zpty -r -m z line '*GOT:*:END*'
 		print -r -- ${${line##*GOT:}%%:END*}
 	EOF
-	timeout 20 zsh -f "$TMP/zsh.in" "$1" 2>&1
+	timeout 60 zsh -f "$TMP/zsh.in" "$1" 2>&1
 }
 if have zsh && have timeout; then
 	is "$(in_zsh 'vers')" version "zsh: a command"

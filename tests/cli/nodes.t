@@ -143,7 +143,7 @@ run_is 5 "nor by run" "$NANOPOD" run $WHERE -r late -- true
 run_is 9 "--wait" "$NANOPOD" run $WHERE -r late --wait=1s -- true
 like "$err" "timed out while waiting: 0 of 1 node running.*late-0" "gives up after its time"
 { sleep 1; node_runs late-0 1; } &
-run_is 0 "and goes on as soon as it runs" "$NANOPOD" ssh $WHERE --wait=30s late-0 -- echo there
+run_is 0 "and goes on as soon as it runs" "$NANOPOD" ssh $WHERE --wait=2m late-0 -- echo there
 is "$out" there "(there it is)"
 wait $! 2>/dev/null
 market POST "/v2/instances/$(node_id late-0)/terminate" >/dev/null
