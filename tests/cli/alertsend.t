@@ -70,8 +70,9 @@ for how in kill kill-after kill kill-after; do
 	turn=$((turn + 1))
 	[ $((turn % 2)) = 0 ] && undrains h1 h2 || drains h1 h2
 	mode $how
-	"$NANOPOD" alerts --to "$HOOK" 2>/dev/null & echo $! >pid.new; mv pid.new pid
-	wait "$(cat pid)" 2>/dev/null; is $? 137 "it dies: $how"
+	# The receiver kills it by this file, so it is there first.
+	sh -c 'echo $$ >pid && exec "$0" alerts --to "$1"' "$NANOPOD" "$HOOK" 2>/dev/null &
+	wait $! 2>/dev/null; is $? 137 "it dies: $how"
 	mode ok
 	run_is 0 "and the next one continues" send
 done
