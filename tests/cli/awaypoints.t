@@ -4,6 +4,8 @@
 # it told last, which is told once; what only a market can do fails with a clear sentence, and is done once when repeated.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/nodes.sh"
+# What is kept ends by the clock of this machine.
+NOW=$(($(date +%s) / 60 * 60))
 nodes_up 2
 need python3
 trade_between
