@@ -67,6 +67,10 @@ cat >logs/slurmd.log <<-'END'
 	[2026-11-21T10:00:06.600] debug: later
 END
 printf '%s\n' 'time="2026-11-21T10:00:02Z" level=info msg="Starting k3s"' 'E1121 10:00:03.000001       1 main.go:1] klog' >logs/k3s.log
+# klog has no year: what it says is of the last twelve months.
+day=$(date -u -d '7 days ago' +%F)
+klog=E$(date -u -d "$day" +%m%d)
+sed -i "s/2026-11-21/$day/; s/E1121/$klog/" logs/*.log
 run logs lab slurmctld --no-label
 is "$status" 0 "a word of a stack"
 is "$out" "$(cat logs/slurmctld.log)" "is the file that it says"
@@ -76,11 +80,11 @@ run logs lab slurmctld slurmd k3s -o jsonl
 is "$(jq -r '[.time[14:23], .node, .what, .priority // "-"] | join(" ")' "$TMP/.out" | grep -v n3 | head -4)" \
 	"$(printf '%s\n' '00:01.100 n1 slurmctld -' '00:02.000 n1 k3s 6' '00:02.200 n2 slurmd -' '00:03.000 n1 k3s 3')" "merged by their times, with names and severities"
 run logs lab slurmctld slurmd k3s -p err --no-label
-is "$(sort -u "$TMP/.out")" "$(printf '%s\n' '  and what belongs to it' 'E1121 10:00:03.000001       1 main.go:1] klog' \
-	'[2026-11-21T10:00:03.300] error: Nodes n3 not responding' '[2026-11-21T10:00:04.400] error: cannot reach slurmctld' \
-	'[2026-11-21T10:00:05.500] fatal: it ends' | sort -u)" "-p: what is that bad in Slurm's, klog's and logrus' ways, and what belongs to it"
-run logs lab slurmd --since 2026-11-21T10:00:05Z --no-label -w n3
-is "$out" "[2026-11-21T10:00:06.600] debug: later" "--since leaves out what is older, and -w n3 other nodes"
+is "$(sort -u "$TMP/.out")" "$(printf '%s\n' '  and what belongs to it' "$klog 10:00:03.000001       1 main.go:1] klog" \
+	"[${day}T10:00:03.300] error: Nodes n3 not responding" "[${day}T10:00:04.400] error: cannot reach slurmctld" \
+	"[${day}T10:00:05.500] fatal: it ends" | sort -u)" "-p: what is that bad in Slurm's, klog's and logrus' ways, and what belongs to it"
+run logs lab slurmd --since "${day}T10:00:05Z" --no-label -w n3
+is "$out" "[${day}T10:00:06.600] debug: later" "--since leaves out what is older, and -w n3 other nodes"
 run logs lab missing
 is "$status" 3 "a file that is not there"
 like "$err" "n1! '$TMP/logs/missing' is not there" "is said"
@@ -241,7 +245,7 @@ follower=$!
 at_exit "kill $follower 2>/dev/null"
 ok "errors of both" wait_for 20 said 'cannot reach slurmctld'
 mv logs/slurmctld.log logs/slurmctld.log.1
-printf '[2026-11-21T10:01:00.000] all well\n[2026-11-21T10:01:01.000] error: after the rotation\n' >logs/slurmctld.log
+printf "[${day}T10:01:00.000] all well\n[${day}T10:01:01.000] error: after the rotation\n" >logs/slurmctld.log
 ok "over a rotation" wait_for 20 said 'after the rotation'
 not_ok "and what is well is left out" said 'all well'
 kill -TERM $follower
