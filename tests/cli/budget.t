@@ -67,13 +67,15 @@ held() {
 	killed
 	rules_off
 }
-arrives() { touch go; ok "(it arrives)" wait_for 30 came " $1\$"; }
+# arrives STATUS [N]: so many requests were answered like that; the next command's own may be the first.
+answered() { [ "$(keyed " $1\$")" -ge "$2" ]; }
+arrives() { touch go; ok "(it arrives)" wait_for 30 answered "$1" "${2-1}"; }
 bought late
 held late -d 1h --auto-extend 14.4
 auto late -d 1h --auto-extend 14.4
 ends
 is "$status $(paid late)" "0 $HOUR_COSTS" "a killed command's request is on its way: the next one extends"
-arrives 201
+arrives 201 2
 is "$(paid late) $(end_of late)" "$HOUR_COSTS $((end + HOUR))" "the late one buys nothing"
 
 bought step
@@ -90,7 +92,7 @@ auto back -d 1h --auto-extend 14.4
 ends
 market POST "/np/v1/pools/$(pool back)/release" "{\"from\":$end}" >/dev/null
 is "$(end_of back)" "$end" "(somebody gives it back)"
-arrives 201
+arrives 201 2
 is "$(paid back) $(end_of back)" "$HOUR_COSTS $end" "the late one does not buy it again"
 
 # While its request hangs somebody extends by hand and gives that back: it ends as before, and the budget is less.
