@@ -2,7 +2,6 @@
 /* nanopod host drain, undrain and list: hosts go out of service, after a plan says what that ends and costs. */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/frame/cell.h"
 #include "cli/cmd/admin/admin.h"
@@ -37,11 +36,11 @@ static const struct column host_list_columns[] = {
 	{ 0 },
 };
 
-static const char *service_state(const struct model_host *h)
+static const char *service_state(const struct nanopod *np, const struct model_host *h)
 {
 	if (!h->drain || (h->state && strcmp(h->state, "up") != 0))
 		return h->state;
-	return h->drain > (int64_t)time(NULL) ? "draining" : "drained";
+	return h->drain > command_now(np) ? "draining" : "drained";
 }
 
 static int add_host(void *arg, struct doc *d, long at, struct fail *f)
@@ -53,7 +52,7 @@ static int add_host(void *arg, struct doc *d, long at, struct fail *f)
 
 	if (!rc)
 		rows_add(l->rows,
-			(const char *[]){ h.name, h.id, h.sku.name ? h.sku.name : h.sku.id, service_state(&h),
+			(const char *[]){ h.name, h.id, h.sku.name ? h.sku.name : h.sku.id, service_state(l->np, &h),
 				cell_time(l->np, h.down_since ? h.down_since : h.drain, since),
 				h.down_reason ? h.down_reason : h.drain_reason, cell_time(l->np, h.sold_until, sold),
 				cell_price(h.on_sale, 1, price), cell_price(h.floor, 1, floor), h.on_sale_order,
