@@ -13,7 +13,7 @@ moved() { ledger "$ACME" | jq -s --arg s "$1" --arg b "$2" \
 last_lease() { ledger "$ACME" | jq -r 'select(.book == "capacity" and .amount > 0) | .subject' | tail -n 1; }
 
 # ---- The market is away ------------------------------------------------------------------------------------------
-life_begin
+life_begin --listen 127.0.0.1:$((PORTS + 39)) # a port that is still its own after a while
 agentd_join m1 2
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
 agentd_buy away 1 600
@@ -99,7 +99,7 @@ done
 curl() { within market curl --cacert "$TMP/tls.crt" "$@"; }
 MARKETD=$TMP/in-market
 REAL=$AGENTD
-agentd_market --agent-silent 30 --listen 0.0.0.0:8471 --tls-cert "$TMP/tls.crt" --tls-key "$TMP/tls.key"
+agentd_market --agent-silent 45 --listen 0.0.0.0:8471 --tls-cert "$TMP/tls.crt" --tls-key "$TMP/tls.key"
 is "$(as "$ACME" GET /np/v1/balance | jq -r .object)" balance "(a market in a network of its own)" ||
 	diag "$NANOPOD_URL"
 PIN=$(curl -s "$NANOPOD_URL/np/v1" | jq -r .tls_public_key)

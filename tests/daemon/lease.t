@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/agentd.sh"
 . "$(dirname "$0")/../lib/life.sh"
-life_begin --agent-silent 30
+life_begin --agent-silent 45 # it calls each 25 s
 agentd_join m1 4
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
 
