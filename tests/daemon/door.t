@@ -239,6 +239,6 @@ kill -CONT "$MARKETD_PID"
 ok "and again" wait_for 20 back_again
 marketd_stop
 market_start --rate 5 --policy "$TMP/policy.yaml"
-curl -sS -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $good" "http://127.0.0.1:$front/v1/x?[1-40]" | sort -u >"$TMP/codes"
+curl -sS -Z -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $good" "http://127.0.0.1:$front/v1/x?[1-40]" | sort -u >"$TMP/codes"
 is "$(tr '\n' ' ' <"$TMP/codes")" "200 429 " "an account over its rate gets 429"
 done_testing
