@@ -37,16 +37,16 @@ struct pace {
 
 static const struct pace paces[] = {
 	{ .d = &driver_process,
-		.boot_ms = 15000,
+		.boot_ms = 60000,
 		.stop_ms = 4000,
 		.memory = 256 << 20,
 		.cpu_milli = 500,
 		.too_much = "400M",
 		.little = "50M",
 		.kills = 36 },
-	{ .d = &driver_host, .boot_ms = 15000, .stop_ms = 4000, .kills = 36, .machine = true },
+	{ .d = &driver_host, .boot_ms = 60000, .stop_ms = 4000, .kills = 36, .machine = true },
 	{ .d = &driver_ns,
-		.boot_ms = 60000,
+		.boot_ms = 120000,
 		.stop_ms = 10000,
 		.memory = 256 << 20,
 		.cpu_milli = 500,
@@ -162,7 +162,7 @@ static void test_processes(struct way *w, struct one *a, struct one *b)
 	is_str(buf_text(&out), "1\n", "and sees it itself");
 	one_ssh(w, a, 0, line, &out);
 	is_str(buf_text(&out), "0\n", "the other tenant does not");
-	pid = w->holds & HOLDS_KERNEL ? way_sleeper(number) : way_wait_sleeper(number, 5000);
+	pid = w->holds & HOLDS_KERNEL ? way_sleeper(number) : way_wait_sleeper(number, 60000);
 	if (w->holds & HOLDS_KERNEL) {
 		is_int(pid, 0, "nor does this machine: it is in another kernel");
 	} else {
@@ -175,12 +175,12 @@ static void test_processes(struct way *w, struct one *a, struct one *b)
 		if (!(w->holds & HOLDS_SYSTEM)) {
 			one_ssh(w, a, 0, "kill -9 -1", NULL);
 			is_int(way_sleeper(number), pid, "not even by ending all that it can");
-			is_int(way_wait_is(w, a, NODE_STOPPED, 10000), 0, "which is its own node");
+			is_int(way_wait_is(w, a, NODE_STOPPED, 60000), 0, "which is its own node");
 			good(w->d->start(&a->n, &f), &f, "it is started again");
-			is_int(one_wait(w, a, 0, 20000), 0, "and answers");
+			is_int(one_wait(w, a, 0, 120000), 0, "and answers");
 		}
 	}
-	is_int(one_wait(w, b, 1, 20000), 0, "and the other's node goes on");
+	is_int(one_wait(w, b, 1, 120000), 0, "and the other's node goes on");
 	buf_release(&out);
 }
 
@@ -272,7 +272,7 @@ static void test_limits(struct way *w, struct one *o, const struct pace *p)
 		is_int(one_ssh(w, o, 0, line, NULL), 0, "a process takes a little memory");
 		snprintf(line, sizeof line, "dd if=/dev/zero of=/dev/null bs=%s count=1", p->too_much);
 		ok(one_ssh(w, o, 0, line, NULL) != 0, "and none takes more than the node has");
-		is_int(one_wait(w, o, 0, 20000), 0, "the node outlives it");
+		is_int(one_wait(w, o, 0, 120000), 0, "the node outlives it");
 	}
 	buf_release(&out);
 }
@@ -340,7 +340,7 @@ static void test_rekey(struct way *w, struct one *o, const struct pace *p)
 	one_keys(o, w, 1);
 	good(w->d->rekey(&o->n, &f), &f, "rekey");
 	good(w->d->rekey(&o->n, &f), &f, "rekey again");
-	is_int(one_wait(w, o, 1, 20000), 0, "the new key opens");
+	is_int(one_wait(w, o, 1, 120000), 0, "the new key opens");
 	ok(one_ssh(w, o, 0, "true", NULL) != 0, "the old one does not");
 	if (!p->slow) {
 		o->n.keys = "";
@@ -349,7 +349,7 @@ static void test_rekey(struct way *w, struct one *o, const struct pace *p)
 	}
 	one_keys(o, w, 0);
 	good(w->d->rekey(&o->n, &f), &f, "rekey back");
-	is_int(one_wait(w, o, 0, 20000), 0, "the first key opens again");
+	is_int(one_wait(w, o, 0, 120000), 0, "the first key opens again");
 }
 
 /* ---- It ends ------------------------------------------------------------------------------------------------ */
@@ -441,12 +441,12 @@ static void test_destroy(struct way *w, struct one *o, struct one *b)
 	ok(!way_lists(w, o->id), "list does not name it");
 	good(w->d->destroy(&o->n, &f), &f, "destroy again");
 	if (b) {
-		is_int(one_wait(w, b, 1, 20000), 0, "the other node goes on");
+		is_int(one_wait(w, b, 1, 120000), 0, "the other node goes on");
 		good(w->d->destroy(&b->n, &f), &f, "destroy the other");
 	}
 	good(w->d->tidy(&w->setup, &f), &f, "tidy");
 	good(w->d->tidy(&w->setup, &f), &f, "tidy again");
-	is_int(way_clean(w, 5000), 0, "nothing is left on this machine");
+	is_int(way_clean(w, 60000), 0, "nothing is left on this machine");
 	snprintf(path, sizeof path, "%s/node.json", o->dir);
 	ok(access(path, F_OK) == 0, "but the agent's own node.json");
 	snprintf(path, sizeof path, "%s/lock", o->dir);
@@ -469,7 +469,7 @@ static bool run_machine(struct way *w, const struct pace *p, struct one *a)
 	snprintf(number, sizeof number, "7%07u", way_random(10000000));
 	snprintf(line, sizeof line, "setsid sleep %s </dev/null >/dev/null 2>&1 &", number);
 	is_int(one_ssh(w, a, 0, line, NULL), 0, "the tenant leaves a process");
-	ok(way_wait_sleeper(number, 5000) > 0, "which runs");
+	ok(way_wait_sleeper(number, 60000) > 0, "which runs");
 	test_stop(w, a, p);
 	is_int(way_sleeper(number), 0, "it ended with the lease");
 	good(w->d->stop(&a->n, 0, &f), &f, "stop");

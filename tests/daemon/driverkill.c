@@ -84,7 +84,7 @@ static bool gone(struct way *w, struct one *o)
 		diag("%s", f.text);
 		return false;
 	}
-	return way_clean(w, 5000) == 0;
+	return way_clean(w, 60000) == 0;
 }
 
 /* It answers now, and still does after the time in which anything asked to end would have ended. */

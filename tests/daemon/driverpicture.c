@@ -84,7 +84,7 @@ static void said_by(const struct way *w, const char *const argv[], const char *k
 	struct buf b;
 
 	buf_init(&b, 8 << 20);
-	if (spawn_run(&(struct spawn){ .argv = argv }, 10000, &b, NULL) == 0)
+	if (spawn_run(&(struct spawn){ .argv = argv }, 60000, &b, NULL) == 0)
 		lines_with(w, buf_text(&b), kind, out);
 	buf_release(&b);
 }

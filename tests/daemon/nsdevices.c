@@ -22,7 +22,7 @@
 #include "../lib/tap.h"
 
 /* Devices that every program may open without harm: btrfs-control, autofs. */
-enum { MAJOR = 10, MINOR_A = 234, MINOR_B = 235, BOOT_MS = 60000 };
+enum { MAJOR = 10, MINOR_A = 234, MINOR_B = 235, BOOT_MS = 240000 };
 
 #define LIBRARIES "/opt/gpu:lib"
 
@@ -122,7 +122,7 @@ static void test_after(struct way *w, struct one *a, struct one *b, const char *
 	is_int(w->d->destroy(&a->n, &f), 0, "A goes");
 	is_int(w->d->destroy(&b->n, &f), 0, "B goes");
 	w->d->tidy(&w->setup, &f);
-	is_int(way_clean(w, 5000), 0, "and leaves nothing");
+	is_int(way_clean(w, 60000), 0, "and leaves nothing");
 }
 
 static int suite(struct way *w)
@@ -138,7 +138,7 @@ static int suite(struct way *w)
 	snprintf(device, sizeof device, "%s/device", w->tmp);
 	snprintf(file, sizeof file, "%s/library", w->tmp);
 	ok(mknod(device, S_IFCHR | 0600, makedev(MAJOR, MINOR_A)) == 0, "(a device to try)");
-	ok(spawn_words(5000, &f, "cp", "-L", getenv("LIBRARY"), file, NULL) == 0, "(a library)");
+	ok(spawn_words(60000, &f, "cp", "-L", getenv("LIBRARY"), file, NULL) == 0, "(a library)");
 	one_init(&a, w, 1, "acct_a", 0);
 	one_init(&b, w, 2, "acct_b", 1);
 	devices_of(&da, MINOR_A, file);
