@@ -52,6 +52,7 @@ cat >"$TMP/gateway.yaml" <<-END
 END
 gateway_start
 code() { json '"\(.error.code) \(.error.message)"'; }
+gateway_day 60
 codes=
 for i in 1 2 3; do chat "$few" llama 'n=1' >"$TMP/answer"; codes="$codes$(http_status) "; done
 is "$codes" "200 200 429 " "requests a day, though the gateway asks the market but now and then"

@@ -40,6 +40,13 @@ gateway_end() { # gateway_end [SIGNAL]
 }
 at_exit gateway_end
 
+# gateway_day SECONDS: what a gateway counts by the day begins anew at midnight (UTC); where that is less than so many
+# seconds away, waits for it.
+gateway_day() {
+	gateway_left=$((86400 - $(date +%s) % 86400))
+	[ $gateway_left -gt "$1" ] || sleep $((gateway_left + 1))
+}
+
 # chat TOKEN MODEL WORDS [MEMBERS]: prints the body; http_status and http_header say the rest.
 chat() { ask "$1" /v1/chat/completions "{\"model\":\"$2\",\"messages\":[{\"role\":\"user\",\"content\":\"$3\"}]${4:+,$4}}"; }
 ask() { # ask TOKEN PATH JSON [CURL OPTION…]
