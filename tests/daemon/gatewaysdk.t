@@ -31,7 +31,7 @@ cat >"$TMP/gateway.yaml" <<-END
 	market: $NANOPOD_URL
 	listen: 127.0.0.1:$PORTS
 	spool: $spool
-	timeout: 3
+	timeout: 10
 	models:
 	  - {name: llama, aliases: [gpt-4o], backends: ["127.0.0.1:$a"]}
 	  - {name: both, backends: ["127.0.0.1:$a", "127.0.0.1:$b"]}
