@@ -39,6 +39,7 @@ END
 nginx -c "$TMP/back.conf" 2>"$TMP/back.err" &
 back_pid=$!
 at_exit 'kill $back_pid 2>/dev/null; wait $back_pid 2>/dev/null'
+wait_for 30 curl -s -o /dev/null "http://$first:$port/" || diag "$(cat "$TMP/back.err")"
 
 # ---- Once ---------------------------------------------------------------------------------------------------
 servers() { sed -n 's/^\tserver \([^ ]*\) weight=2 .*/\1/p' "$1" | tr '\n' ' '; }
@@ -174,7 +175,7 @@ ok "SIGHUP reads the file again" again "read '$TMP/said.yaml' again" || { diag "
 weighs() { grep -q "weight=$1 " "$TMP/said.to"; }
 ok "and what is new in it counts" wait_for 60 weighs 3
 ok "a 'reload' that hangs longer than it may" wait_for 60 told "failed, and is tried again"
-ok "is killed" dead
+ok "is killed" wait_for 20 dead
 twice() { [ "$(wc -l <"$TMP/hung")" -ge 2 ]; }
 ok "and tried again" wait_for 60 twice
 had=$(wc -l <"$TMP/runs")
@@ -242,6 +243,7 @@ patience 1
 watch_named
 ok "after 'names-timeout' those without an answer hold up nobody: names become addresses, of several the lowest" wait_for 60 writes "127.0.0.2:$port 127.0.0.7:$port 127.0.0.8:$port " ||
 	diag "$(cat "$TMP/watch.log"; servers "$TMP/said.to")"
+looks_again
 had=$(wc -l <"$TMP/runs")
 : >"$TMP/hosts"
 looks_again
