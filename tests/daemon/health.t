@@ -31,7 +31,7 @@ is "$(host .state)" up "but not the host, which has another GPU"
 gpus 19:00.0
 agentd_stop m1
 agentd_start m1 --driver fake --first-port $PORTS --kmsg "$TMP/kmsg"
-ok "its host is down before a minute of the market has passed" wait_for 60 host_is down || diag "$(cat "$TMP/m1.log")"
+ok "its host is down before a minute of the market has passed" wait_for 120 host_is down || diag "$(cat "$TMP/m1.log")"
 like "$(host .down_reason)" "^unfit: Xid 79 of the GPU '0000:19:00' on .* UTC: the GPU fell off the bus" "the owner reads why"
 is "$(host .down_since)" $((START + 600)) "and since when"
 like "$(node train-1 .status_message)" "its host is down \(unfit: Xid 79 .*\); you get the minutes until it is back refunded; 'replace'" \
@@ -53,7 +53,7 @@ well() { [ "$(as "$FOUNDRY" GET /np/v1/agents/m1 | json .health)" != unhealthy ]
 ok "the agent says that it is well" wait_for 60 well
 is "$(host .state)" down "which is not enough yet"
 agentd_clock $((START + 1260))
-ok "but ten minutes later" wait_for 60 host_is up
+ok "but ten minutes later" wait_for 120 host_is up
 is "$(refunded)" $((11 * MINUTE)) "the buyer has eleven minutes back"
 is "$(as "$FOUNDRY" GET /np/v1/balance | json '.available_micros + .unsettled_micros')" "$before" "and its owner was not paid for them"
 is "$(node train-1 .status_message)" null "nothing is wrong with the node"
@@ -71,11 +71,11 @@ ok "the market hears of it" wait_for 60 said_is draining
 is "$(host .state)" up "while its buyer has the host, it stays his"
 is "$(refunded)" $((11 * MINUTE)) "and he is not refunded"
 agentd_clock $((START + 36060))
-ok "then a host whose probe fails is not sold" wait_for 60 host_is down
+ok "then a host whose probe fails is not sold" wait_for 120 host_is down
 like "$(host .down_reason)" "^unfit for new nodes: the disk of .* does not keep what is written" "and says why"
 rmdir "$TMP/m1/probe.tmp"
 ok "it is tried until it passes" wait_for 60 probe_is true
 agentd_clock $(($(cat "$TMP/clock") + 660))
-ok "then the host is sold again" wait_for 60 host_is up
+ok "then the host is sold again" wait_for 120 host_is up
 
 done_testing
