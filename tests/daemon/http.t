@@ -53,7 +53,7 @@ like "$(operator GET '/healthz?verbose=1')" '"field":"verbose","code":"unknown_f
 # The operator's socket is for its owner, whatever its mode says.
 if [ "$(id -u)" -eq 0 ] && have setpriv; then
 	chmod 711 "$TMP"; chmod 666 "$MARKETD_SOCKET"
-	run setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS --max-time 10 --unix-socket "$MARKETD_SOCKET" http://x/np/v1/accounts
+	run setpriv --reuid=65534 --regid=65534 --clear-groups curl -sS --max-time 60 --unix-socket "$MARKETD_SOCKET" http://x/np/v1/accounts
 	like "$out" '"code":"forbidden"' "another user is refused there, even if the socket lets it in"
 	chmod 700 "$TMP"; chmod 600 "$MARKETD_SOCKET"
 else
@@ -181,21 +181,21 @@ if have openssl; then
 	marketd_start --test-clock --tls-cert "$TMP/cert.pem" --tls-key "$TMP/key.pem"
 	like "$NANOPOD_URL" '^https://' "with a certificate it is https"
 	cp "$TMP/cert.pem" "$TMP/first.pem"
-	run_is 0 "and is believed" curl -sS --max-time 10 --cacert "$TMP/first.pem" "$NANOPOD_URL/healthz"
+	run_is 0 "and is believed" curl -sS --max-time 60 --cacert "$TMP/first.pem" "$NANOPOD_URL/healthz"
 	like "$out" ready "and answers"
 	run curl -sS --max-time 12 "http://${NANOPOD_URL#https://}/healthz"
 	isnt "$status" 0 "who does not speak TLS is not answered"
-	run curl -sS --max-time 10 --tls-max 1.1 -k "$NANOPOD_URL/healthz"
+	run curl -sS --max-time 60 --tls-max 1.1 -k "$NANOPOD_URL/healthz"
 	isnt "$status" 0 "nor who speaks an old one"
 	certificate second
 	kill -HUP "$MARKETD_PID"
-	renewed() { curl -sS --max-time 10 --cacert "$TMP/cert.pem" "$NANOPOD_URL/healthz"; }
+	renewed() { curl -sS --max-time 60 --cacert "$TMP/cert.pem" "$NANOPOD_URL/healthz"; }
 	ok "SIGHUP reads the certificate anew" wait_for 10 renewed
 	echo nonsense >"$TMP/cert.pem"
 	kill -HUP "$MARKETD_PID"
 	said() { grep -q 'keeping the old certificate' "$MARKETD_LOG"; }
 	ok "one that cannot be used is told" wait_for 10 said
-	run_is 0 "and the old one stays" curl -sS --max-time 10 -k "$NANOPOD_URL/healthz"
+	run_is 0 "and the old one stays" curl -sS --max-time 60 -k "$NANOPOD_URL/healthz"
 	marketd_stop
 	is "$marketd_status" 0 "it ends cleanly with TLS too"
 	run_is 1 "it does not start with such a one" "$MARKETD" --data "$MARKETD_DATA" --listen 127.0.0.1:0 --socket "$MARKETD_SOCKET" \
