@@ -11,7 +11,7 @@
 PATH=$PATH:/usr/sbin:/sbin
 command -v sshd >/dev/null || skip_all "sshd is not installed (Debian: openssh-server)"
 
-agentd_market --agent-silent 600
+agentd_market --agent-silent 600 --listen 127.0.0.1:$((PORTS + 39))
 agentd_join m1 2
 agentd_start m1 --driver process --listen 127.0.0.1 --first-port $PORTS || done_testing
 marketd_account poor 5.00

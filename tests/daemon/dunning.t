@@ -16,7 +16,8 @@ trade_start 1
 DAY=$((24 * HOUR))
 admin() { NANOPOD_TOKEN='' NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" admin "$@"; }
 account() { operator GET /np/v1/accounts/acme | jq -r '[.state, .debt.step, .debt.suspends_at] | map(tostring) | join(" ")'; }
-url=$NANOPOD_URL # it is one market to whoever is told
+. "$SRC/tests/lib/ports.sh"
+url=http://127.0.0.1:$PORTS # it is one market to whoever is told
 begin() { marketd_start --listen "${url#http://}" --test-clock --dunning 7,14,30 "$@" || exit 1; NANOPOD_URL=$url; }
 mkdir bin
 cat >bin/sendmail <<'S'

@@ -25,7 +25,7 @@ show() { cp "$TMP/$1.key" "$TMP/tls.key" && cp "$TMP/$1.crt" "$TMP/tls.crt"; }
 curl() { command curl --cacert "$TMP/ca.crt" "$@"; }
 TLS=(--tls-cert "$TMP/tls.crt" --tls-key "$TMP/tls.key" --tls-next-key "$TMP/next.pem" --agent-silent 60)
 show one
-agentd_market "${TLS[@]}"
+agentd_market "${TLS[@]}" --listen 127.0.0.1:$((PORTS + 39))
 PORT=${NANOPOD_URL##*:}
 AGENTD_URL="https://localhost:$PORT#$(curl -s "$NANOPOD_URL/np/v1" | jq -r .tls_public_key)"
 is "${AGENTD_URL#*#}" "$(pin_of one)" "(the market tells its key)"
