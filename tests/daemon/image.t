@@ -25,7 +25,7 @@ ok "what is not there cannot be removed" run 3 image remove debian-12
 
 # Does nothing of a build run any more? Each of its programs has the folder in its command line.
 none_left() {
-	for tries in $(seq 100); do
+	for tries in $(seq 600); do
 		pgrep -f "[m]mdebstrap.*$I/" >/dev/null || return 0
 		sleep 0.1
 	done
