@@ -29,8 +29,10 @@ is "$(http_status)" 200 "and that is no error"
 ok "after a wait, which ended in time" test $(($(date +%s) - begin)) -le 40
 stream waits "$NANOPOD_URL/np/v1/events?since_seq=$seq&wait=50"
 ok "a request that waits is counted" wait_for 10 waiting waiting 1
+begin=$(date +%s)
 credit 1.00 >/dev/null
 ok "and answered as soon as something happens" wait_for 5 lines waits account.credited 1
+ok "(and not as its time ends)" test $(($(date +%s) - begin)) -le 35
 wait $stream_pid
 ok "once: nobody waits any more" wait_for 5 waiting waiting 0
 
