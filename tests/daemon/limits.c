@@ -94,7 +94,7 @@ static int exchange_bytes(const char *bytes, size_t len)
 	if (fd < 0)
 		return -1;
 	put(fd, bytes, len);
-	get(fd, "\r\n\r\n", 1, 5000);
+	get(fd, "\r\n\r\n", 1, 30000);
 	close(fd);
 	return strncmp(room, "HTTP/1.", 7) == 0 ? (int)strtol(room + 9, NULL, 10) : 0;
 }
@@ -123,7 +123,7 @@ static void test_large_body(void)
 	bool took = true;
 
 	put(fd, head, strlen(head));
-	get(fd, "\r\n\r\n", 1, 5000);
+	get(fd, "\r\n\r\n", 1, 30000);
 	has_str(room, " 413 ", "a body that says that it is too large is refused before it comes");
 	close(fd);
 
@@ -136,7 +136,7 @@ static void test_large_body(void)
 	for (int i = 0; i < 17 && took; i++)
 		took = put(fd, chunk, 65536 + 9) == 65536 + 9;
 	put(fd, "0\r\n\r\n", 5);
-	get(fd, "\r\n\r\n", 1, 5000);
+	get(fd, "\r\n\r\n", 1, 30000);
 	has_str(room, " 413 ", "one that does not say is refused when it is");
 	close(fd);
 
@@ -268,7 +268,7 @@ static void test_pieces(void)
 		put(fd, head + at, len - at < 333 ? len - at : 333);
 		web_nap(2);
 	}
-	get(fd, "\r\n\r\n", 1, 5000);
+	get(fd, "\r\n\r\n", 1, 30000);
 	has_str(room, " 200 ", "a long head in pieces is taken");
 	close(fd);
 }
