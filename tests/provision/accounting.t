@@ -70,8 +70,9 @@ ok "-f of one that runs" wait_for 30 grep -q 'tick 2' "$TMP/job" || diag "$(cat 
 run_is 0 "and what it said so far" logs lab "job/$JOB" -n 1
 like "$out" '^train-[12] job/[0-9]+: tick [0-9]+$' "with its node"
 is "$(grep -c . <<<"$out")" 1 "of one line as -n says"
-step() { on_both "pgrep -f 'slurmstepd: .$JOB[.]0'"; }
-ok "(its step is there)" wait_for 20 test "$(step | wc -l)" -ge 1
+step() { on_nodes "pgrep -f 'slurmstepd: .$JOB[.]0'"; }
+tasks() { on_nodes "pgrep -f '^[^ ]*sh -c until'"; } # before they are, a process of the step stands for each
+ok "(its step is there)" wait_for 20 tasks || says
 STEP=$(step)
 one 'mv /var/log/slurm/slurmctld.log /var/log/slurm/slurmctld.log.1; scontrol reconfigure'
 has_log() { one 'test -s /var/log/slurm/slurmctld.log'; }
@@ -93,7 +94,7 @@ run_is 0 "upgrade --dry-run" provision upgrade lab --airgap "$TMP/newer" --dry-r
 like "$err" "upgrade to newer packages of the new package sources" "what it would do"
 like "$err" "base/repo +upload packages" "and what comes first"
 is "$(on_both "dpkg-query -W -f '\${Version}\n' slurmd" | grep -c np1)" 0 "nothing is done"
-NOW=$(date +%s) MOMENT=$(date +%s.%N)
+NOW=$(date +%s)
 run_is 0 "upgrade" provision upgrade lab --airgap "$TMP/newer" -y || { diag "$out" "$err"; says; }
 diag "upgrade: $(($(date +%s) - NOW)) s"
 like "$err" "train-1 slurm/upgrade: .* to .*np1" "from which to which" || diag "$err"
@@ -105,7 +106,7 @@ is "$(on_both 'for p in $(pidof slurmdbd slurmctld slurmd); do readlink /proc/$p
 is "$(step)" "$STEP" "the job's processes are those of before"
 is "$(one "squeue -h -j $JOB -o %T")" RUNNING "it runs" || says
 run_is 0 "logs since then" logs lab slurmctld --since "@$NOW" -o jsonl
-is "$(jq -r --arg t "$(date -u -d "@${MOMENT%.*}" +%FT%T)" 'select(.time < $t) | .line' <<<"$out")" "" "have nothing older"
+is "$(jq -r --arg t "$(date -u -d "@$NOW" +%FT%T)" 'select(.time < $t) | .line' <<<"$out")" "" "have nothing older"
 like "$out" 'Running as primary controller' "and the new start"
 on_nodes ': >/run/stop'
 ok "the job comes to its end" wait_for 60 accounted "$JOB" 'COMPLETED|.*'
