@@ -57,8 +57,8 @@ not_ok "but nobody becomes somebody else" as_user bob train-1 'ssh -o BatchMode=
 # ---- What Slurm knows -------------------------------------------------------------------------------------------------------
 assoc() { one "sacctmgr -n -P show assoc cluster=lab format=account,user,share,maxjobs | grep -E '\|(ada|bob|cy|dan|dee|eli)\||^physics\|\|'" | sort | xargs; }
 is "$(assoc)" "physics|ada|3| physics|bob|1| physics|eli|1| physics||4| users|cy|1|1 users|dee|2|" "accounts, users, shares, limits"
-# Each works a little, ada on both nodes: what they used counts from the next minute on.
-as_user cy train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 20'" >"$TMP/job.cy"
+# Each works a little, ada on both nodes: what they used counts from the next minute on. Cy's lasts until his limit was seen.
+as_user cy train-1 "sbatch --parsable -o /dev/null --wrap 'until [ -e /tmp/seen ]; do sleep 1; done'" >"$TMP/job.cy"
 runs() { one "squeue -h -j $(cat "$TMP/job.cy") -o %T" | grep -qx RUNNING; }
 ok "(a job runs)" wait_for 30 runs
 for user in ada bob dee eli; do as_user $user train-1 "sbatch --parsable -o /dev/null --wrap 'sleep 4'" >"$TMP/job.$user"; done
@@ -66,6 +66,7 @@ like "$(cat "$TMP/job.bob")" '^[0-9]+$' "a person submits from the first node" |
 as_user cy train-1 "sbatch -o /dev/null -J second --wrap true" >/dev/null
 limited() { one 'squeue -h -n second -o "%T %r"' | grep -qx 'PENDING AssocMaxJobsLimit'; }
 ok "whose limit is one job has one" wait_for 20 limited || diag "$(one 'squeue -a; sinfo -R')" "$(on_nodes 'tail -n 30 /var/log/slurm/slurmd.log')"
+on_nodes ': >/tmp/seen'
 one 'useradd -m eve' 2>/dev/null
 unlike "$(one 'cd /tmp && runuser -u eve -- sbatch --wrap true 2>&1')" 'Submitted' "whom the file does not name may not work"
 one 'userdel -r eve' 2>/dev/null
@@ -81,10 +82,12 @@ is "$(assoc)" "physics|ada|3| physics|bob|1| physics|dan|5| physics|eli|1| physi
 run_is 0 "the same again: nothing to do" provision adduser lab dan --key "$TMP/dan.pub" -y
 like "$err" "nothing to do" "it says so"
 as_user bob train-2 'echo mine >mine; nohup sleep 1000 >/dev/null 2>&1 &'
+BOB=$(one 'id -u bob')
+ok "(he has a process)" in_node train-2 "pgrep -x sleep -U $BOB"
 run_is 3 "one who is not there" provision deluser lab bbo -y
 run_is 0 "one less" provision deluser lab bob -y || diag "$out" "$err"
 like "$out$err" "/home/bob: the files of bob" "it says what stays"
-is "$(on_nodes 'getent passwd bob; pgrep -x sleep -U 1-99999 | wc -l')" "$(printf '0\n0')" "no user, no process"
+is "$(on_nodes "getent passwd bob; pgrep -U $BOB | wc -l")" "$(printf '0\n0')" "no user, no process"
 not_ok "he is out" as_user bob train-2 true
 is "$(in_node train-2 'cat /home/bob/mine')" mine "his files stay"
 run_is 0 "plan: nothing to do" provision plan lab --detailed-exitcode || diag "$out"
