@@ -19,10 +19,10 @@ export NANOPOD_STACKS
 mkdir "$NANOPOD_STACKS"
 ln -s "$SRC"/stacks/* "$SRC"/tests/provision/stacks/* "$NANOPOD_STACKS"
 
-provision() { timeout -k 5 120 "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}"; }
+provision() { timeout -k 5 300 "$NANOPOD" provision "$@" "${CLUSTER_WAY[@]}"; }
 # By names of OpenSSH's config, which here has nodes that are none, too.
 HOSTS=(--ssh-config "$CLUSTER_CONFIG" --agent none)
-by_name() { timeout -k 5 120 "$NANOPOD" provision "$@" "${HOSTS[@]}"; }
+by_name() { timeout -k 5 300 "$NANOPOD" provision "$@" "${HOSTS[@]}"; }
 said() {
 	[ -z "${TEST_SHOW-}" ] || diag "$out" "$err"
 	like "$out
@@ -47,7 +47,7 @@ is "$status" 10 "a node that is down: done for some" || diag "$out" "$err"
 said 'gone.*(refused|reach|connect)' "it is named, with the reason"
 is "$(has train-1 /etc/tiny.last; has train-2 /etc/tiny.last)" "last
 last" "the others are done"
-ok "without a long wait" test $(($(date +%s) - FROM)) -lt 40
+ok "without a long wait" test $(($(date +%s) - FROM)) -lt 100
 run by_name remove down -y
 unsaid 'Assertion|Sanitizer' "(remove with a node that is down)"
 is "$(has train-1 /etc/tiny.conf)$(has train-2 /etc/tiny.conf)" "" "what could be removed was"
@@ -57,8 +57,8 @@ forget
 FROM=$(date +%s)
 run provision -r train tiny --name hang --set tiny.hang=train-2 -y
 is "$status" 10 "a step that never ends" || diag "$out" "$err"
-said 'train-2.*(5 s|timed out|took|time)|slow.*(5 s|timed out|time)' "is ended, and said"
-ok "at its limit" test $(($(date +%s) - FROM)) -lt 45
+said 'train-2.*(15 s|timed out|took|time)|slow.*(15 s|timed out|time)' "is ended, and said"
+ok "at its limit" test $(($(date +%s) - FROM)) -lt 150
 is "$(has train-1 /etc/tiny.last; has train-3 /etc/tiny.last)" "last
 last" "the others went on"
 is "$(has train-2 /etc/tiny.last)" "" "what comes after it was not done there"
@@ -92,7 +92,7 @@ run provision -r train slurm --name mirror -y --skip-gate names --skip-gate rout
 isnt "$status" 0 "no mirror within reach" || diag "$out"
 said '(mirror|fetch|candidate|package).*' "says what it lacks"
 said 'airgap' "and what may help"
-ok "without a long wait" test $(($(date +%s) - FROM)) -lt 100
+ok "without a long wait" test $(($(date +%s) - FROM)) -lt 200
 run provision remove mirror -y
 forget
 
@@ -108,7 +108,7 @@ forget
 
 if unshare -m true 2>/dev/null; then
 	mkdir -p "$HOME/.local/state/nanopod/clusters"
-	run timeout -k 5 120 unshare -m sh -c 'mount -t tmpfs -o size=16k tmpfs "$HOME/.local/state/nanopod/clusters" && dd if=/dev/zero of="$HOME/.local/state/nanopod/clusters/fill" 2>/dev/null; exec "$@"' sh \
+	run timeout -k 5 300 unshare -m sh -c 'mount -t tmpfs -o size=16k tmpfs "$HOME/.local/state/nanopod/clusters" && dd if=/dev/zero of="$HOME/.local/state/nanopod/clusters/fill" 2>/dev/null; exec "$@"' sh \
 		"$NANOPOD" provision -r train tiny --name here -y "${CLUSTER_WAY[@]}"
 	isnt "$status" 0 "this machine's disk is full: nothing is begun without a journal" || diag "$out" "$err"
 	said '[Nn]o space|full' "and that is said"
@@ -213,7 +213,7 @@ run by_name -w train-3 tiny --name bob -y -l bob
 isnt "$status" 0 "a user who may not" || diag "$out"
 said 'sudo|root' "is told"
 forget
-for node in $N123; do in_node $node 'loginctl terminate-user bob; pkill -9 -u bob; rm -f /etc/sudoers.d/bob; for i in 1 2 3 4 5 6 7 8 9; do userdel -r bob && exit; sleep 0.3; done' >/dev/null; done
+for node in $N123; do in_node $node 'loginctl terminate-user bob; pkill -9 -u bob; rm -f /etc/sudoers.d/bob; for i in $(seq 100); do userdel -r bob; id -u bob || exit; sleep 0.3; done' >/dev/null; done
 
 pictures after
 for node in $N123; do same_picture before after "$node" "$node is as it was, after all that"; done
