@@ -24,7 +24,7 @@ grep -qx 'Package: bubblewrap' "$CLUSTER_REPO/debs/Packages" && SOFTWARE+=(--set
 run_is 0 "provision" "$NANOPOD" provision -r train slurm --name train --set slurm.accounting=no "${SOFTWARE[@]}" --role 'workers=train-[1-2]' \
 	--airgap "$CLUSTER_REPO" -y "${CLUSTER_WAY[@]}" || { diag "$(tail -c 3000 "$TMP/.err")"; done_testing; }
 HEALTHY='idle|none'
-ok "(both nodes are idle)" is_node train-2 "$HEALTHY" || says
+ok "(both nodes are idle)" wait_for 60 is_node train-2 "$HEALTHY" || says
 
 # ---- Modules, MPI ----
 # A program of MPI without its headers: each rank adds its number to all others'.
@@ -135,7 +135,7 @@ in_node train-2 'rm /etc/nanopod-health.d/away'
 # ---- After a job ----
 JOB=$(one 'cd /root && sbatch --parsable -w train-2 --wrap "printf \"#!/bin/sh\nexit 1\n\" >/etc/nanopod-health.d/links && chmod 755 /etc/nanopod-health.d/links"')
 ok "a job that leaves its node sick" wait_for 60 is_node train-2 'drained|nanopod: links fails' || says
-ok "has ended well itself" is_job "$JOB" 'COMPLETED .*' || diag "$(job "$JOB")"
+ok "has ended well itself" wait_for 20 is_job "$JOB" 'COMPLETED .*' || diag "$(job "$JOB")"
 is "$(state_of train-1)" "$HEALTHY" "the other node goes on"
 in_node train-2 'rm -r /etc/nanopod-health.d'
 look train-2
@@ -155,6 +155,8 @@ run_is 0 "a third node joins" "$NANOPOD" provision add train -w train-3 --role w
 is "$(one 'scontrol show topology | sed "s/ *Level=\([0-9]\).*Nodes=\([^ ]*\).*/ \1 \2/"')" "SwitchName=machine1 0 train-1
 SwitchName=machine2 0 train-[2-3]
 SwitchName=all 1 train-[1-3]" "machines are switches for Slurm" || diag "$(one 'scontrol show topology; cat /etc/slurm/topology.conf')"
+all_idle() { is_node train-1 "$HEALTHY" && is_node train-2 "$HEALTHY" && is_node train-3 "$HEALTHY"; }
+ok "(all of them are idle)" wait_for 60 all_idle || says
 is "$(one 'cd /root && timeout 60 srun -N2 hostname | sort | xargs')" "train-2 train-3" "a job that fits on one machine runs there" || says
 
 # With a whole node well, Slurm's commands are not called around a job, as its pages ask.
