@@ -22,9 +22,8 @@ ns_step verify monitoring server train-1 S_interval=2s
 ok "verify: Prometheus reaches all that it watches" ns_ended
 like "$said" '^NP.ok.Prometheus reaches all its targets' "and says so"
 up() { in_node train-1 "promtool query instant http://${ns_address[1]}:9090 'sum by (job) (up)'" | sort; }
-is "$(up | sed 's/ @.*//')" '{job="alertmanager"} => 1
-{job="node"} => 2
-{job="prometheus"} => 1' "the real Prometheus scrapes itself, Alertmanager and two nodes"
+all_up() { [ "$(up | sed 's/ @.*//' | xargs)" = '{job=alertmanager} => 1 {job=node} => 2 {job=prometheus} => 1' ]; }
+ok "the real Prometheus scrapes itself, Alertmanager and two nodes" wait_for 30 all_up || diag "$(up)"
 is "$(in_node train-2 "ss -Hltn 'sport = :9100'" | awk '{ print $4 }')" "${ns_address[2]}:9100" "a node exporter listens on its inside address alone"
 is "$(in_node train-1 "ss -Hltn" | awk '{ print $4 }' | grep -E ':(9090|9093|9094)$' | sort)" "${ns_address[1]}:9090
 ${ns_address[1]}:9093" "so do Prometheus and Alertmanager, and nothing gossips"
