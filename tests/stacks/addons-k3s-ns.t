@@ -21,7 +21,7 @@ ns_roles k3s.servers,gpu-operator.nodes,monitoring.server,monitoring.nodes,stora
 	k3s.agents,gpu-operator.nodes,monitoring.nodes,storage.nodes,ray.workers
 ns_facts train-2 'gpu_0=nvidia h100 0000:18:00.0 nvidia' 'gpu_1=nvidia h100 0000:2a:00.0 nvidia' 'gpu_2=amd mi300x 0000:c1:00.0 amdgpu' 'gpu_3=intel max1550 0000:d1:00.0 xe'
 disk=/dev/disk/by-id/nvme-double
-common=(S_charts=/x NP_UPLOAD=/run/charts NP_UPLOAD_ID=abc S_ready_timeout=4 S_pods_timeout=20 S_chart_timeout=20)
+common=(S_charts=/x NP_UPLOAD=/run/charts NP_UPLOAD_ID=abc S_ready_timeout=60 S_pods_timeout=60 S_chart_timeout=60)
 gpu=("${common[@]}" S_mig=h100 S_mig_h100=all-1g.10gb S_test_image='')
 rook=("${common[@]}" S_kind=rook-ceph S_replicas=1 S_devices='train-1' S_devices_train_1=$disk)
 charts='nfd cert-manager nvidia-gpu-operator amd-gpu-operator intel-device-plugins-gpu intel-device-plugins-operator kube-prometheus-stack rook-ceph rook-ceph-cluster kuberay-operator'
