@@ -73,7 +73,7 @@ ok "a node on which a pod runs is extended" says "extended $NODE"
 kubectl_on train-1 'delete pod half-2' >/dev/null
 wait_for 200 alone || show
 ok "then it is drained, dropped and given back" alone
-ok "it says why" says "gave $NODE back: nothing has used it for"
+ok "it says why" wait_for 20 says "gave $NODE back: nothing has used it for"
 is "$(kubectl_on train-1 'get nodes -o name')" "node/train-1" "Kubernetes knows it no more"
 is "$(bought)" 2 "one order a node and extension" || show
 
