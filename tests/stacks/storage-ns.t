@@ -112,7 +112,7 @@ s3_is='DOUBLE of S3' s3_server=(python3 "$SRC/tests/lib/s3double.py")
 mkdir "$TMP/objects"
 nsenter -t "$(node_init train-1)" -n "${s3_server[@]}" -d "$TMP/objects" -a "${ns_address[1]}" -p 4568 --configure-bucket train >"$TMP/s3.log" 2>&1 &
 s3_pid=$!
-at_exit "kill $s3_pid 2>/dev/null"
+at_exit '[ -z "$s3_pid" ] || kill $s3_pid 2>/dev/null'
 s3_up() { in_node train-2 "bash -c '</dev/tcp/${ns_address[1]}/4568'"; }
 ok "(a server of S3 in the nodes' network: $s3_is)" wait_for 30 s3_up
 s3=(S_kind=s3 "S_endpoint=http://${ns_address[1]}:4568" S_bucket=train S_credentials=/x S_mount=/srv/bucket NP_UPLOAD=/run/s3 NP_UPLOAD_ID=1)
@@ -152,6 +152,7 @@ for n in 1 2; do
 	like "$said" "^NP.left.the files in the bucket 'train'" "train-$n: undo leaves what is in the bucket, and says so"
 done
 kill $s3_pid; wait $s3_pid 2>/dev/null
+s3_pid=''
 is "$(on_nodes 'rm -rf /run/s3; findmnt -rn /srv/bucket; ls -d /srv/bucket /etc/nanopod-s3.key 2>&1 | grep -v "cannot access"')" "" "nothing is mounted, nor left on the nodes"
 ok "the file is in the bucket" sh -c "grep -rq 'loss=0.1' '$TMP/objects'"
 else
