@@ -108,7 +108,7 @@ is "$(steps_of train)" "" "none at all"
 
 # Its own name: a name server that does not answer is asked where its file does not know it, and not waited for.
 host=$(cat /proc/sys/kernel/hostname)
-printf '#!/bin/sh\n: >%s\nexec sleep 60\n' "$TMP/asked" >"$TMP/ask"
+printf '#!/bin/sh\n: >%s\nexec sleep 600\n' "$TMP/asked" >"$TMP/ask"
 resolves() {
 	rm -f "$TMP/asked"
 	printf '%s\n' "$1" >"$TMP/hosts"
@@ -121,7 +121,7 @@ began=$(date +%s)
 is "$(resolves "127.0.0.1 localhost
 #127.0.1.1 $host
 127.0.1.1 not$host $host.example # $host" | tr '\n' ' ')" "asked " "a name in a comment, or a part of another, is none"
-ok "a name server that does not answer is not waited for" [ $(($(date +%s) - began)) -lt 30 ]
+ok "a name server that does not answer is not waited for" [ $(($(date +%s) - began)) -lt 300 ]
 
 # Device nodes of the driver are what makes one usable.
 mkdir -p "$TMP/dev/dri" "$TMP/sys/bus/pci/devices" "$TMP/sys/bus/pci/drivers/nvidia"
