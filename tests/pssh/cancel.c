@@ -44,17 +44,17 @@ static const struct {
 	const char *text;
 	unsigned grace;
 } cases[] = {
-	{ "a plain sleep", "exec perl -e 'sleep 1000' $M", 1, "signal TERM", "", 3000 },
+	{ "a plain sleep", "exec perl -e 'sleep 1000' $M", 1, "signal TERM", "", 20000 },
 	{ "a shell with children and grandchildren",
 		"nap & (nap & nap; :) & bash -c 'perl -e \"sleep 1000\" '$M' & wait' & wait", 4, "signal TERM", "",
-		3000 },
+		20000 },
 	{ "one that ignores TERM",
 		"trap '' TERM; perl -e '$SIG{TERM}=\"IGNORE\"; sleep 1000 while 1' $M; perl -e 'sleep 1000 while 1' $M",
 		2, "signal KILL", "", 500 },
 	{ "one that leaves a background process", "perl -e 'sleep 1000' $M >/dev/null 2>&1 </dev/null & nap", 2,
-		"signal TERM", "", 3000 },
+		"signal TERM", "", 20000 },
 	{ "one in another process group", "set -m; nap & nap", 2, NULL, "", 3000 },
-	{ "one that handles TERM", "trap 'exit 42' TERM; nap & wait", 2, "exit 42", "ended", 3000 },
+	{ "one that handles TERM", "trap 'exit 42' TERM; nap & wait", 2, "exit 42", "ended", 20000 },
 };
 
 static void check_cancel(struct pssh_host *h)
@@ -83,7 +83,7 @@ static void check_cancel(struct pssh_host *h)
 		has_str(s->type == PSSH_EV_SIGNAL ? "" : s->text, cases[i].text, "%s: what is said of it",
 			cases[i].what);
 		is_int(s->cancelled, 1, "%s: the end is marked as asked for", cases[i].what);
-		is_int(wait_marked(marker, 0, 1000), 0, "%s: nothing of it is left", cases[i].what);
+		is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "%s: nothing of it is left", cases[i].what);
 	}
 }
 
@@ -106,7 +106,7 @@ static void check_orphans(struct pssh_host *h)
 	diag("%s '%s'", end_of(s), s->text);
 	ends(s, "exit 0", "ends as that one did");
 	has_str(s->text, "were killed", "and its other processes end");
-	is_int(wait_marked(marker, 0, 1000), 0, "nothing of it is left");
+	is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "nothing of it is left");
 }
 
 /*
@@ -151,7 +151,7 @@ static void check_services(struct pssh_host *h)
 	snprintf(marker, sizeof marker, "%s", mark());
 	s = cancel_orphan(h, marker);
 	diag("%s '%s'", end_of(s), s->text);
-	is_int(wait_marked(marker, 0, 1000), 0, "cancelled, its processes end");
+	is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "cancelled, its processes end");
 	is_int(count_marked(logged), 1, "the service, whose pipe another of its processes reads, goes on");
 
 	start_service(h, loose,
@@ -208,7 +208,7 @@ static void check_escaped(struct pssh_host *h)
 	ok(pid && kill((pid_t)pid, 0) == 0, "which is true");
 	kill((pid_t)pid, SIGKILL);
 	is_int(drive_seen(&d, t, h)->ends, 0, "another command on this connection goes on");
-	pssh_task_cancel(t, "TERM", 1000);
+	pssh_task_cancel(t, "TERM", 20000);
 	drive_done(&d, 1);
 	ends(drive_seen(&d, t, h), "signal TERM", "until it is cancelled");
 }
@@ -231,14 +231,14 @@ static void check_one_of_two(struct pssh_host *h)
 	drive_for(&d, 200); /* by now they have started all their processes */
 	alive = count_marked(second);
 	pssh_task_cancel(t, "TERM", 2000);
-	ok(drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 15000), "one is cancelled and ends");
-	is_int(wait_marked(first, 0, 1000), 0, "nothing of it is left");
+	ok(drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS), "one is cancelled and ends");
+	is_int(wait_marked(first, 0, DRIVE_PATIENCE_MS), 0, "nothing of it is left");
 	drive_for(&d, 100);
 	is_int(drive_seen(&d, u, h)->ends, 0, "the other goes on");
 	is_int(count_marked(second), alive, "with all its processes");
 	pssh_task_cancel(u, "TERM", 2000);
-	ok(drive_until(&d, &drive_seen(&d, u, h)->ends, 1, 15000), "until it is cancelled as well");
-	is_int(wait_marked(second, 0, 1000), 0, "nothing of that is left");
+	ok(drive_until(&d, &drive_seen(&d, u, h)->ends, 1, DRIVE_PATIENCE_MS), "until it is cancelled as well");
+	is_int(wait_marked(second, 0, DRIVE_PATIENCE_MS), 0, "nothing of that is left");
 	drive_until(&d, &d.done, d.done + (pssh_task_left(u) != 0), 100);
 	drive_for(&d, 50);
 }
@@ -252,7 +252,7 @@ static void check_not_begun(void)
 	pssh_task_add(t, b);
 	pssh_task_start(t);
 	pssh_task_cancel(t, "INT", 1000);
-	ok(drive_until(&d, &d.done, d.done + 1, 2000), "hosts that have not begun end at once");
+	ok(drive_until(&d, &d.done, d.done + 1, 20000), "hosts that have not begun end at once");
 	ends(drive_seen(&d, t, a), "PSSH_ECANCEL", "as cancelled");
 	is_int(drive_seen(&d, t, a)->started, 0, "without a start");
 	is_int(pssh_task_cancel(t, "INT", 1000), 0, "cancelling what is over does nothing");
@@ -262,7 +262,8 @@ static void check_not_begun(void)
 	pssh_task_add(u, a);
 	pssh_task_cancel(u, "TERM", 0);
 	pssh_task_start(u);
-	ok(drive_until(&d, &d.done, d.done + 1, 10000), "a task that is cancelled before its start is over with it");
+	ok(drive_until(&d, &d.done, d.done + 1, DRIVE_PATIENCE_MS),
+		"a task that is cancelled before its start is over with it");
 	is_int(pssh_task_add(u, b), PSSH_EINVAL, "no host can be added to it afterwards");
 	has_str(pssh_error(d.p), "cancelled", "with the reason");
 	lacks_str(drive_seen(&d, u, a)->out ? drive_seen(&d, u, a)->out : "", "never", "and has done nothing");
@@ -275,22 +276,22 @@ static void check_deadline(struct pssh_host *h)
 	struct seen *s;
 	int64_t begin;
 
-	pssh_task_set_deadline(t, 700);
+	pssh_task_set_deadline(t, 3000); /* long enough for it to have begun */
 	pssh_task_add(t, h);
 	pssh_task_start(t);
 	begin = now_ms();
 	drive_done(&d, 1);
 	s = drive_seen(&d, t, h);
 	ends(s, "PSSH_ETIMEOUT", "a task past its deadline");
-	ok(now_ms() - begin >= 700, "not before it (%d ms)", (int)(now_ms() - begin));
+	ok(now_ms() - begin >= 3000, "not before it (%d ms)", (int)(now_ms() - begin));
 	has_str(s->text, "ended", "its sentence says what became of the processes");
 	is_int(s->cancelled, 1, "the end is marked as asked for");
-	is_int(wait_marked(marker, 0, 1000), 0, "nothing of it is left");
+	is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "nothing of it is left");
 }
 
 static void check_stop(struct pssh_host *h)
 {
-	struct pssh_task *t = command(&d, "sleep 3");
+	struct pssh_task *t = command(&d, "sleep 60");
 	int64_t begin;
 
 	pssh_task_add(t, h);
@@ -298,7 +299,7 @@ static void check_stop(struct pssh_host *h)
 	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
 	begin = now_ms();
 	pssh_task_stop(t);
-	ok(drive_until(&d, &d.done, d.done + 1, 1000), "a task that is stopped is over at once (%d ms)",
+	ok(drive_until(&d, &d.done, d.done + 1, 30000), "a task that is stopped is over at once (%d ms)",
 		(int)(now_ms() - begin));
 	ends(drive_seen(&d, t, h), "PSSH_ECANCEL", "as cancelled");
 	ends(once(&d, h, "echo on"), "exit 0", "its host serves on");

@@ -67,7 +67,7 @@ static void check_env_and_pty(struct pssh_host *h)
 	is_int(pssh_task_resize(t, h, 9, 9), PSSH_ENOENT, "nothing to resize before the start");
 	pssh_task_start(t);
 	s = drive_seen(&d, t, h);
-	for (int64_t end = now_ms() + 20000; !s->ends && now_ms() < end; drive_for(&d, 50)) {
+	for (int64_t end = now_ms() + DRIVE_PATIENCE_MS; !s->ends && now_ms() < end; drive_for(&d, 50)) {
 		if (!resized && s->out && strstr(s->out, "ready")) {
 			resized = true;
 			is_int(pssh_task_resize(t, h, 120, 50), 0, "it is resized");
@@ -227,7 +227,7 @@ static void check_many_at_once(struct pssh_host *h)
 	unsigned good = 0, up = d.up, most = 0;
 
 	for (size_t i = 0; i < 25; i++) {
-		snprintf(text, sizeof text, "sleep 0.2; echo %zu; exit %zu", i, i);
+		snprintf(text, sizeof text, "sleep 1; echo %zu; exit %zu", i, i);
 		t[i] = command(&d, text);
 		pssh_task_add(t[i], h);
 		pssh_task_start(t[i]);
@@ -269,9 +269,16 @@ static void check_login_shell(struct pssh_host *h)
 static void check_dead_idle(struct pssh_host *h)
 {
 	unsigned up = d.up;
+	char here[1024], text[1300];
 
-	once(&d, h, "P=$PPID; (sleep 0.3; kill -9 $P) >/dev/null 2>&1 </dev/null &");
-	poll(NULL, 0, 800);
+	snprintf(text, sizeof text,
+		"P=$PPID; (sleep 0.3; kill -9 $P; while kill -0 $P; do sleep 0.05; done; : >%s/dead) >/dev/null 2>&1 "
+		"</dev/null &",
+		getcwd(here, sizeof here));
+	unlink("dead");
+	once(&d, h, text);
+	for (int i = 0; i < DRIVE_PATIENCE_MS / 20 && access("dead", F_OK) != 0; i++)
+		poll(NULL, 0, 20);
 	ends(once(&d, h, "echo again"), "exit 0", "a task on a connection that died meanwhile");
 	is_int(d.up, up + 1, "gets a new one");
 }
