@@ -51,6 +51,8 @@ static void check_opening(void)
 		pssh_task_add(t, light_host_number(&d, &l, 71, i));
 	before = count_fds();
 	pssh_task_start(t);
+	for (int i = 0; i < 3000 && count_fds() - before < 5; i++)
+		drive_for(&d, 20);
 	drive_for(&d, 300);
 	is_int(count_fds() - before, 5, "five connections open at once where the server is silent");
 	pssh_task_stop(t);
@@ -69,7 +71,7 @@ static void check_idle(void)
 	h = light_host_number(&d, &l, 70, 1);
 	once(&d, h, "sleep 1");
 	is_int(d.down, 0, "a connection in use is not idle");
-	ok(drive_until(&d, &d.down, 1, 2000), "an idle one is closed");
+	ok(drive_until(&d, &d.down, 1, DRIVE_PATIENCE_MS), "an idle one is closed");
 	ok(!pssh_host_connected(h), "the host says so");
 	ends(once(&d, h, "true"), "exit 0", "and is connected to again");
 	is_int(d.up, 2, "by another connection");
@@ -117,8 +119,8 @@ static void check_keepalive(void)
 	drive_for(&d, 3000);
 	is_int(d.down, 0, "a server that lives is left alone");
 	kill(own.pid, SIGSTOP);
-	ok(drive_until(&d, &d.down, 2, 12000), "a stopped server is noticed");
-	drive_until(&d, &d.done, 2, 1000);
+	ok(drive_until(&d, &d.down, 2, DRIVE_PATIENCE_MS), "a stopped server is noticed");
+	drive_until(&d, &d.done, 2, 20000);
 	ends(drive_seen(&d, t, h), "PSSH_ETIMEOUT", "its task ends");
 	drive_end(&d, "keepalive");
 	light_down(&own);
