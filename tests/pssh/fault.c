@@ -72,14 +72,14 @@ static void check_phases(void)
 	struct pssh_task *t[CASES];
 	int64_t begin = now_ms();
 
-	short_deadlines(d.p, 1500);
-	pssh_set_deadline(d.p, PSSH_PHASE_TASK, 2500);
+	short_deadlines(d.p, 6000);
+	pssh_set_deadline(d.p, PSSH_PHASE_TASK, 8000);
 	for (size_t i = 0; i < CASES; i++) {
 		t[i] = command(&d, cases[i].command);
 		pssh_task_add(t[i], fault_host(&d, i));
 		pssh_task_start(t[i]);
 	}
-	drive_until(&d, &d.done, CASES, 15000);
+	drive_until(&d, &d.done, CASES, DRIVE_PATIENCE_MS);
 	is_int(d.done, CASES, "every fault ends (%d ms)", (int)(now_ms() - begin));
 	for (size_t i = 0; i < CASES; i++) {
 		struct seen *s = drive_seen(&d, t[i], fault_host(&d, i));
@@ -171,10 +171,10 @@ static void check_unreachable(void)
 	pssh_task_add(t, h);
 	pssh_task_start(t);
 	s = drive_seen(&d, t, h);
-	for (int i = 0; i < 200 && s->out_len < 100000; i++)
+	for (int i = 0; i < 3000 && s->out_len < 100000; i++)
 		drive_for(&d, 20);
 	kill(own.pid, SIGKILL);
-	ok(drive_until(&d, &s->ends, 1, 5000), "the end of the server is noticed");
+	ok(drive_until(&d, &s->ends, 1, DRIVE_PATIENCE_MS), "the end of the server is noticed");
 	ends(s, "PSSH_ECLOSED", "a connection lost during a command");
 	is_int(s->out_len, 100000, "what came before is not lost");
 	light_down(&own);
