@@ -15,7 +15,7 @@ int main(void)
 	snprintf(key, sizeof key, "%.280s.pub", env("SSHD_KEY"));
 	light_up(&l, "resolve", (const char *const[]){ "--authorized", key, NULL });
 	light_fleet(&d, &l);
-	pssh_set_deadline(d.p, PSSH_PHASE_RESOLVE, 1000);
+	pssh_set_deadline(d.p, PSSH_PHASE_RESOLVE, 5000);
 	silent = light_host(&d, &l, "silent.example");
 	good = light_host(&d, &l, "127.90.0.1");
 	t = command(&d, "hostname");
@@ -23,13 +23,13 @@ int main(void)
 	pssh_task_add(t, good);
 	begin = now_ms();
 	pssh_task_start(t);
-	drive_until(&d, &drive_seen(&d, t, good)->ends, 1, 5000);
+	drive_until(&d, &drive_seen(&d, t, good)->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, good), "exit 0", "another host is done");
-	ok(now_ms() - begin < 900, "without waiting for the name server (%d ms)", (int)(now_ms() - begin));
-	drive_until(&d, &d.done, 1, 5000);
+	ok(now_ms() - begin < 4500, "without waiting for the name server (%d ms)", (int)(now_ms() - begin));
+	drive_until(&d, &d.done, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, silent), "PSSH_ETIMEOUT", "the name that nobody resolves ends at its deadline");
 	has_str(drive_seen(&d, t, silent)->text, "looking up its name", "the sentence says with what");
-	ok(now_ms() - begin >= 1000 && now_ms() - begin < 3000, "then, not before (%d ms)", (int)(now_ms() - begin));
+	ok(now_ms() - begin >= 5000 && now_ms() - begin < 30000, "then, not before (%d ms)", (int)(now_ms() - begin));
 
 	/* More silent names than threads. */
 	t = command(&d, "hostname");
@@ -41,11 +41,11 @@ int main(void)
 	}
 	pssh_task_add(t, good);
 	pssh_task_start(t);
-	ok(drive_until(&d, &d.done, 2, 5000), "fifty of them end as well");
+	ok(drive_until(&d, &d.done, 2, DRIVE_PATIENCE_MS), "fifty of them end as well");
 	ends(drive_seen(&d, t, good), "exit 0", "and an address needs no name server");
 	begin = now_ms();
 	drive_end(&d, "resolve");
-	ok(now_ms() - begin < 500, "the fleet does not wait for them in its end");
+	ok(now_ms() - begin < 3000, "the fleet does not wait for them in its end");
 	light_down(&l);
 	return done();
 }
