@@ -113,15 +113,15 @@ static void check_passphrases(void)
 	h = fresh("n1");
 	pssh_add_identity(d.p, "k-locked");
 	pssh_set_prompts(d.p, 1);
-	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 800);
+	pssh_set_deadline(d.p, PSSH_PHASE_AUTH, 5000);
 	d.hold_answers = true;
 	t = command(&d, "true");
 	pssh_task_add(t, h);
 	pssh_task_start(t);
-	ok(drive_until(&d, &d.prompts, 1, 10000), "a person is asked");
+	ok(drive_until(&d, &d.prompts, 1, DRIVE_PATIENCE_MS), "a person is asked");
 	has_str(d.question, "k-locked", "for the key by its name");
 	is_int(d.last_echo, 0, "without an echo");
-	drive_for(&d, 1500);
+	drive_for(&d, 6000);
 	is_int(drive_seen(&d, t, h)->ends, 0, "who may think longer than the deadline of signing in");
 	is_int(pssh_answer(d.p, d.last_prompt + 99, "x"), PSSH_ENOENT, "an answer to another question is refused");
 	is_int(pssh_answer(d.p, d.last_prompt, "secret"), 0, "the answer is taken");
@@ -176,14 +176,14 @@ static void check_shared_question(void)
 	for (char name[] = "n1"; name[1] <= '3'; name[1]++)
 		pssh_task_add(t, host(&d, name));
 	pssh_task_start(t);
-	drive_until(&d, &d.prompts, 1, 10000);
+	drive_until(&d, &d.prompts, 1, DRIVE_PATIENCE_MS);
 	drive_for(&d, 1000);
 	for (char name[] = "n1"; name[1] <= '2'; name[1]++)
 		pssh_host_close(host(&d, name));
 	drive_for(&d, 300);
 	if (pssh_answer(d.p, d.last_prompt, "secret") != 0)
 		diag("the question was taken back and nobody else was asked");
-	drive_until(&d, &d.done, 1, 5000);
+	drive_until(&d, &d.done, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n3")), "exit 0", "the question outlives the host that asked first");
 	drive_end(&d, "asker closed");
 }
@@ -207,7 +207,7 @@ static void check_agent(void)
 	struct pssh_host *h;
 	int fd;
 
-	for (int i = 0; i < 200 && access("agent.sock", F_OK) != 0; i++)
+	for (int i = 0; i < 6000 && access("agent.sock", F_OK) != 0; i++)
 		poll(NULL, 0, 10);
 	setenv("SSH_AUTH_SOCK", "agent.sock", 1);
 	make_key("k-agent", "ecdsa", "384", "", "RFC4716");
@@ -352,7 +352,7 @@ static void check_agent_certificate(void)
 	struct pssh_host *h;
 	struct seen *s;
 
-	for (int i = 0; i < 200 && access("cert.sock", F_OK) != 0; i++)
+	for (int i = 0; i < 6000 && access("cert.sock", F_OK) != 0; i++)
 		poll(NULL, 0, 10);
 	make_certificate("k-certed", "ed25519");
 	setenv("SSH_AUTH_SOCK", "cert.sock", 1);
