@@ -53,11 +53,16 @@ static bool wait_sockets(int want)
 static size_t kept(struct pssh_kept *first)
 {
 	struct pssh_kept *list = NULL;
-	size_t n = 0, silent = 0;
+	size_t n = 0, silent = 1;
 
 	begin();
-	if (pssh_keep_list(d.p, &list, &n, &silent) != 0)
-		exit(99);
+	/* A keeper that gets no processor for a while does not answer. */
+	for (int i = 0; i < 30 && !n && silent; i++) {
+		free(list);
+		list = NULL;
+		if (pssh_keep_list(d.p, &list, &n, &silent) != 0)
+			exit(99);
+	}
 	if (n && first)
 		*first = list[0];
 	free(list);
