@@ -30,7 +30,7 @@ static void check_cancel(void)
 	pssh_task_start(t);
 	all_begun(t);
 	is_int(pssh_task_cancel_host(t, n[1], "BOGUS", 3000), PSSH_EINVAL, "an unknown signal is refused");
-	is_int(pssh_task_cancel_host(t, n[1], "TERM", 3000), 0, "one host is cancelled");
+	is_int(pssh_task_cancel_host(t, n[1], "TERM", 20000), 0, "one host is cancelled");
 	drive_until(&d, &drive_seen(&d, t, n[1])->ends, 1, 30000);
 	ends(drive_seen(&d, t, n[1]), "signal TERM", "its command ends");
 	is_int(drive_seen(&d, t, n[1])->cancelled, 1, "and the end is marked as asked for");

@@ -74,12 +74,12 @@ static void check_none_and_late(void)
 	struct pssh_task *t = command(&d, "true");
 
 	pssh_task_start(t);
-	ok(drive_until(&d, &d.done, d.done + 1, 1000), "a task without hosts is done at once");
+	ok(drive_until(&d, &d.done, d.done + 1, 20000), "a task without hosts is done at once");
 	drive_for(&d, 50);
 	t = command(&d, "sleep 1");
 	pssh_task_add(t, at(1));
 	pssh_task_start(t);
-	drive_until(&d, &drive_seen(&d, t, at(1))->started, 1, 10000);
+	drive_until(&d, &drive_seen(&d, t, at(1))->started, 1, DRIVE_PATIENCE_MS);
 	is_int(pssh_task_add(t, at(2)), 0, "a host comes after the start");
 	is_int(pssh_task_left(t), 2, "and is counted");
 	drive_done(&d, 1);
@@ -100,10 +100,10 @@ static void check_free_task(void)
 	}
 	pssh_task_start(t);
 	pssh_task_start(u);
-	drive_until(&d, &d.events, d.events + 200, 10000);
+	drive_until(&d, &d.events, d.events + 200, DRIVE_PATIENCE_MS);
 	drive_free(&d, t);
 	before = d.done;
-	ok(drive_until(&d, &d.done, before + 1, 20000), "a task is freed in the middle, the other goes on");
+	ok(drive_until(&d, &d.done, before + 1, DRIVE_PATIENCE_MS), "a task is freed in the middle, the other goes on");
 	for (unsigned i = 0; i < 10; i++)
 		before += strcmp(end_of(drive_seen(&d, u, at(i))), "exit 0") == 0 &&
 			drive_seen(&d, u, at(i))->out_len == 6;
@@ -125,7 +125,7 @@ static void check_close_host(void)
 	pssh_task_add(u, h);
 	pssh_task_start(t);
 	pssh_task_start(u);
-	drive_until(&d, &drive_seen(&d, u, h)->started, 1, 10000);
+	drive_until(&d, &drive_seen(&d, u, h)->started, 1, DRIVE_PATIENCE_MS);
 	ok(pssh_host_connected(h), "a host is connected");
 	up = d.up;
 	pssh_host_close(h);
@@ -140,7 +140,7 @@ static void check_close_host(void)
 	pssh_task_start(v);
 	drive_for(&d, 100);
 	pssh_host_close(far);
-	ok(drive_until(&d, &d.done, d.done + 1, 1000), "a host is closed while it connects");
+	ok(drive_until(&d, &d.done, d.done + 1, 20000), "a host is closed while it connects");
 	ends(drive_seen(&d, v, far), "PSSH_ECLOSED", "its task ends at once");
 }
 

@@ -146,7 +146,7 @@ static void check_clock(void)
 	unlink("busy");
 	diag("%s '%s'", end_of(s), s->text);
 	ends(s, "signal KILL", "on a machine that is slow the processes are killed after the grace");
-	is_int(wait_marked(marker, 0, 1000), 0, "and nothing is left");
+	is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "and nothing is left");
 }
 
 /* However long the script needs to find the processes, it kills them before it gives up. */
@@ -193,7 +193,7 @@ static void check_orphan(void)
 	ok(access("late", F_OK) != 0, "on a busy host");
 	ends(s, "exit 0", "ends as that process did");
 	has_str(s->text, "its processes ended", "and the others end");
-	is_int(wait_marked(marker, 0, 1000), 0, "nothing is left");
+	is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "nothing is left");
 	kill_marked(marker);
 }
 

@@ -173,7 +173,7 @@ static struct pssh_task *open_tunnel(struct pssh_host *h, const char *where, uns
 	is_int(pssh_task_add(t, h), 0, "through a host");
 	is_int(pssh_task_add(t, host(&d, "n2")), PSSH_EINVAL, "and no other");
 	pssh_task_start(t);
-	ok(drive_until(&d, &drive_seen(&d, t, h)->started, 1, 10000), "it listens");
+	ok(drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS), "it listens");
 	return t;
 }
 
@@ -187,15 +187,15 @@ static void check_visitors(unsigned port, unsigned to, bool socks, const char *w
 		if (pids[i] == 0)
 			_exit(visit(socks ? visit_socks(port, i % 2 ? 4 : 5, to) : visit_fd(NULL, port), i));
 	}
-	is_int(content(pids, VISITORS, 60000), VISITORS, "%s: %d visitors at once, to the end of each way", what,
-		VISITORS);
+	is_int(content(pids, VISITORS, 2 * DRIVE_PATIENCE_MS), VISITORS,
+		"%s: %d visitors at once, to the end of each way", what, VISITORS);
 }
 
 static struct seen *begin(struct pssh_task *t, struct pssh_host *h)
 {
 	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
 		exit(99);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 10000);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
 	return drive_seen(&d, t, h);
 }
 
@@ -219,14 +219,14 @@ static void check_socks(struct pssh_host *h, unsigned to)
 				? 0
 				: 1);
 	}
-	is_int(content(&pid, 1, 10000), 1, "a port where nobody listens: SOCKS says 'refused'");
+	is_int(content(&pid, 1, DRIVE_PATIENCE_MS), 1, "a port where nobody listens: SOCKS says 'refused'");
 	pid = fork();
 	if (pid == 0) {
 		int fd = visit_fd(NULL, pssh_tunnel_port(t));
 
 		_exit(write(fd, "GET / HTTP/1.0\r\n\r\n", 18) == 18 && read(fd, &c, 1) <= 0 ? 0 : 1);
 	}
-	is_int(content(&pid, 1, 10000), 1, "what is no SOCKS is sent away");
+	is_int(content(&pid, 1, DRIVE_PATIENCE_MS), 1, "what is no SOCKS is sent away");
 	drive_free(&d, t);
 }
 
@@ -345,10 +345,10 @@ static void check_refused(struct pssh_host *h)
 
 		_exit(fd >= 0 && read(fd, &c, 1) <= 0 ? 0 : 1);
 	}
-	is_int(content(&pid, 1, 5000), 1, "where nobody listens behind it the visitor is sent away");
+	is_int(content(&pid, 1, DRIVE_PATIENCE_MS), 1, "where nobody listens behind it the visitor is sent away");
 	is_int(drive_seen(&d, t, h)->ends, 0, "the tunnel stays");
 	pssh_task_stop(t);
-	drive_until(&d, &d.done, d.done + 1, 2000);
+	drive_until(&d, &d.done, d.done + 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, h), "PSSH_ECANCEL", "until it is stopped");
 }
 
@@ -446,21 +446,21 @@ int main(void)
 	port = pssh_tunnel_port(t);
 	ok(port > 0, "its port is known");
 	pids[0] = send_visitor(NULL, port, 0);
-	is_int(content(pids, 1, 20000), 1, "a visitor is served both ways, to the end of each");
+	is_int(content(pids, 1, DRIVE_PATIENCE_MS), 1, "a visitor is served both ways, to the end of each");
 	for (unsigned i = 0; i < VISITORS; i++)
 		pids[i] = send_visitor(NULL, port, i);
-	is_int(content(pids, VISITORS, 40000), VISITORS, "so are %d at once", VISITORS);
+	is_int(content(pids, VISITORS, 2 * DRIVE_PATIENCE_MS), VISITORS, "so are %d at once", VISITORS);
 	ends(once(&d, h, "echo beside"), "exit 0", "a command runs beside it");
 	is_int(d.up, 1, "all over one connection");
 	pssh_task_cancel(t, "TERM", 100);
-	drive_until(&d, &d.done, d.done + 1, 5000);
+	drive_until(&d, &d.done, d.done + 1, DRIVE_PATIENCE_MS);
 	is_int(drive_seen(&d, t, h)->ends, 1, "it ends when it is cancelled");
 	is_int(visit_fd(NULL, port), -1, "then nobody listens");
 
 	t = open_tunnel(h, "./door", to);
 	ok(stat("door", &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 077) == 0, "its socket is for nobody else");
 	pids[0] = send_visitor("door", 0, 5);
-	is_int(content(pids, 1, 20000), 1, "a visitor of a unix socket");
+	is_int(content(pids, 1, DRIVE_PATIENCE_MS), 1, "a visitor of a unix socket");
 	drive_free(&d, t);
 	ok(access("door", F_OK) != 0, "the socket goes with the task");
 	check_refused(h);

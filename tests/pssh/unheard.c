@@ -10,7 +10,7 @@
 
 #include "drive.h"
 
-enum { VISITORS = 10, ROUNDS = 60, PATIENCE_S = 60 };
+enum { VISITORS = 10, ROUNDS = 60, PATIENCE_S = 200 };
 
 static struct drive d;
 static bool deaf;
