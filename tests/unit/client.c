@@ -280,7 +280,7 @@ static void what_is_repeated(struct client *c)
 
 static void time_and_place(const char *url)
 {
-	struct client *c = make(url, "sesame", 300);
+	struct client *c = make(url, "sesame", 1500);
 	int stop[2];
 
 	is_int(call(c, "POST", "/slow", "{}", NULL), CLIENT_LOST, "no answer in time: %s", f.text);
@@ -346,18 +346,18 @@ static void streams(struct client *c)
 	size_t len;
 
 	is_int(client_stream_open(c, &q, &a, &f), 0, "a stream opens: %s", f.text);
-	is_int(client_stream_line(c, &line, &len, 5000, &f), 1, "a line");
+	is_int(client_stream_line(c, &line, &len, 60000, &f), 1, "a line");
 	is_str(line, "{\"a\":1}", "the first");
-	is_int(client_stream_line(c, &line, &len, 5000, &f), 1, "another");
+	is_int(client_stream_line(c, &line, &len, 60000, &f), 1, "another");
 	is_str(line, "{\"a\":2}", "put together from two pieces");
 	is_int(call(c, "GET", "/fine", NULL, NULL), 0, "a request beside it");
-	is_int(client_stream_line(c, &line, &len, 5000, &f), 1, "the last");
+	is_int(client_stream_line(c, &line, &len, 60000, &f), 1, "the last");
 	is_str(line, "{\"a\":3}", "without an end of line");
-	is_int(client_stream_line(c, &line, &len, 5000, &f), 0, "and the end");
+	is_int(client_stream_line(c, &line, &len, 60000, &f), 0, "and the end");
 	client_stream_close(c);
 	is_int(client_stream_open(c, &cut, &a, &f), 0, "a stream that will break");
-	is_int(client_stream_line(c, &line, &len, 5000, &f), 1, "gives what is whole");
-	is_int(client_stream_line(c, &line, &len, 5000, &f), CLIENT_LOST, "and no half of a line: %s", f.text);
+	is_int(client_stream_line(c, &line, &len, 60000, &f), 1, "gives what is whole");
+	is_int(client_stream_line(c, &line, &len, 60000, &f), CLIENT_LOST, "and no half of a line: %s", f.text);
 	client_stream_close(c);
 	is_int(client_stream_open(c, &no, &a, &f), REASON_FUNDS, "a refusal of a stream is one: %s", f.text);
 	is_int(client_stream_line(c, &line, &len, 10, &f), CLIENT_LOST, "there is nothing to read from it then");

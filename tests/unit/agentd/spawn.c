@@ -34,7 +34,7 @@ static bool wait_file(const char *path, off_t size)
 	const struct timespec tick = { .tv_nsec = 10000000 };
 	struct stat st;
 
-	for (int i = 0; i < 1000; i++, nanosleep(&tick, NULL))
+	for (int i = 0; i < 6000; i++, nanosleep(&tick, NULL))
 		if (stat(path, &st) == 0 && st.st_size >= size)
 			return true;
 	return false;
@@ -44,7 +44,7 @@ static bool wait_gone(pid_t pid)
 {
 	const struct timespec tick = { .tv_nsec = 10000000 };
 
-	for (int i = 0; i < 500; i++, nanosleep(&tick, NULL)) {
+	for (int i = 0; i < 6000; i++, nanosleep(&tick, NULL)) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (kill(pid, 0) != 0 && errno == ESRCH)
@@ -57,19 +57,19 @@ static void test_ends(struct buf *out)
 {
 	struct fail f;
 
-	is_int(sh("echo hello; echo not that >&2", 5000, out, &f), 0, "it ends well");
+	is_int(sh("echo hello; echo not that >&2", 60000, out, &f), 0, "it ends well");
 	is_str(buf_text(out), "hello\n", "standard output is told, and nothing else");
-	is_int(sh("echo 'first line' >&2; echo 'no such disk' >&2; exit 3", 5000, NULL, &f), -EIO, "it ends with 3");
+	is_int(sh("echo 'first line' >&2; echo 'no such disk' >&2; exit 3", 60000, NULL, &f), -EIO, "it ends with 3");
 	has_str(f.text, "status 3", "the sentence says so");
 	has_str(f.text, "no such disk", "and what it said last");
-	is_int(sh("kill -SEGV $$", 5000, NULL, &f), -EIO, "a signal ends it");
+	is_int(sh("kill -SEGV $$", 60000, NULL, &f), -EIO, "a signal ends it");
 	has_str(f.text, "signal 11", "the sentence names it");
-	is_int(spawn_words(1000, &f, "no-such-program-here", "x", (char *)NULL), -ENOENT, "not installed");
-	is_int(spawn_words(5000, &f, "true", (char *)NULL), 0, "words");
-	ok(spawn_words(5000, &f, "sh", "-c", "test \"$0\" = 'a b' -a \"$1\" = '$HOME;*'", "a b", "$HOME;*",
+	is_int(spawn_words(60000, &f, "no-such-program-here", "x", (char *)NULL), -ENOENT, "not installed");
+	is_int(spawn_words(60000, &f, "true", (char *)NULL), 0, "words");
+	ok(spawn_words(60000, &f, "sh", "-c", "test \"$0\" = 'a b' -a \"$1\" = '$HOME;*'", "a b", "$HOME;*",
 		   (char *)NULL) == 0,
 		"words are not split nor read");
-	ok(spawn_words(1000, &f, "/etc/passwd", (char *)NULL) < 0, "what is no program does not start");
+	ok(spawn_words(60000, &f, "/etc/passwd", (char *)NULL) < 0, "what is no program does not start");
 }
 
 static void test_time(struct buf *out)
@@ -77,15 +77,15 @@ static void test_time(struct buf *out)
 	int64_t begun = clock_ms();
 	struct fail f;
 
-	is_int(sh("sleep 30 & sleep 30", 300, NULL, &f), -ETIMEDOUT, "it takes too long");
-	ok(clock_ms() - begun < 5000, "and is not waited for");
+	is_int(sh("sleep 90 & sleep 90", 300, NULL, &f), -ETIMEDOUT, "it takes too long");
+	ok(clock_ms() - begun < 60000, "and is not waited for");
 	has_str(f.text, "took longer", "the sentence says so");
 	begun = clock_ms();
-	is_int(sh("exec >&- 2>&-; sleep 30", 300, NULL, &f), -ETIMEDOUT, "nor does it help to close what it says");
-	ok(clock_ms() - begun < 5000, "it is not waited for either");
+	is_int(sh("exec >&- 2>&-; sleep 90", 300, NULL, &f), -ETIMEDOUT, "nor does it help to close what it says");
+	ok(clock_ms() - begun < 60000, "it is not waited for either");
 	begun = clock_ms();
-	is_int(sh("echo before; sleep 5 & exit 0", 20000, out, &f), 0, "it ends while a child of it holds its output");
-	ok(clock_ms() - begun < 4000, "the child is not waited for");
+	is_int(sh("echo before; sleep 50 & exit 0", 60000, out, &f), 0, "it ends while a child of it holds its output");
+	ok(clock_ms() - begun < 40000, "the child is not waited for");
 	is_str(buf_text(out), "before\n", "what it said is there");
 }
 
@@ -96,12 +96,12 @@ static void test_much(void)
 
 	buf_init(&small, 1000);
 	buf_init(&big, 4 << 20);
-	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2", 20000, &big, &f), 0,
+	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero >&2", 60000, &big, &f), 0,
 		"much on both ends");
 	is_int(big.len, 3000000, "all of it came");
-	is_int(sh("head -c 100000 /dev/zero", 5000, &small, &f), -EFBIG,
+	is_int(sh("head -c 100000 /dev/zero", 60000, &small, &f), -EFBIG,
 		"more than there is room for is a failure, not a piece");
-	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' y >&2; echo the end >&2; exit 1", 20000, NULL, &f), -EIO,
+	is_int(sh("head -c 3000000 /dev/zero | tr '\\0' y >&2; echo the end >&2; exit 1", 60000, NULL, &f), -EIO,
 		"it complains at length");
 	has_str(f.text, "the end", "the last of it is told");
 	buf_release(&small);
@@ -121,17 +121,17 @@ static void test_given(struct buf *out)
 	ok(fd >= 0 && pipe(in) == 0 && write(in[1], "input\n", 6) == 6, "(a descriptor that is not closed, and input)");
 	close(in[1]);
 	buf_clear(out);
-	is_int(spawn_run(&(struct spawn){ .argv = argv, .env = env, .dir = "/usr", .in = in[0] }, 5000, out, &f), 0,
+	is_int(spawn_run(&(struct spawn){ .argv = argv, .env = env, .dir = "/usr", .in = in[0] }, 60000, out, &f), 0,
 		"with all that it can be given");
 	is_str(buf_text(out), "blue C none /usr\ninput\n", "it has that, and nothing of ours");
 	close(in[0]);
 	buf_clear(out);
-	spawn_run(&(struct spawn){ .argv = list }, 5000, out, &f);
+	spawn_run(&(struct spawn){ .argv = list }, 60000, out, &f);
 	is_str(buf_text(out), "0\n1\n2\n3\n", "no descriptor of ours is open in it (3 is its own look at them)");
 	sigfillset(&set);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	signal(SIGPIPE, SIG_IGN);
-	sh("grep -E 'SigBlk|SigIgn' /proc/self/status", 5000, out, &f);
+	sh("grep -E 'SigBlk|SigIgn' /proc/self/status", 60000, out, &f);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	/* 32 and 33 belong to the C library, which lets nobody change them: they are as they were for this test. */
 	ok(strcmp(buf_text(out), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n") == 0 ||
@@ -151,12 +151,12 @@ static void test_net(struct buf *out)
 		return;
 	}
 	buf_clear(out);
-	is_int(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 5000, out, &f), 0,
+	is_int(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 60000, out, &f), 0,
 		"in a network namespace by its descriptor");
 	has_str(buf_text(out), "net:[", "it runs there");
 	close(fd);
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	ok(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 5000, out, &f) < 0,
+	ok(spawn_run(&(struct spawn){ .argv = argv, .net = fd }, 60000, out, &f) < 0,
 		"what is no namespace: it does not start");
 	close(fd);
 }
@@ -288,6 +288,6 @@ int main(void)
 	test_orphans();
 	buf_release(&out);
 	snprintf(room, sizeof room, "%s", folder);
-	spawn_words(5000, NULL, "rm", "-rf", room, (char *)NULL);
+	spawn_words(60000, NULL, "rm", "-rf", room, (char *)NULL);
 	return done();
 }

@@ -261,7 +261,7 @@ static void test_bad(void)
 	has_str(text_of(d, "ssh", "mend"), "forwarding", "and what to do behind a router");
 	is_result(d, "drivers", "failed", "no answer within", "a probe that hangs");
 	is_result(d, "network", "skipped", "cannot measure to", "a market by a socket has no network");
-	ok(clock_ms() - began < 20000, "in time");
+	ok(clock_ms() - began < 60000, "in time");
 	json_decref(d);
 }
 

@@ -218,7 +218,7 @@ static void wait_until_ready(struct market *m, int64_t now)
 {
 	struct timespec nap = { 0, 20000000 };
 
-	for (int i = 0; i < 250 && !market_ready(m); i++) {
+	for (int i = 0; i < 3000 && !market_ready(m); i++) {
 		market_time(m, now, &f);
 		if (!market_ready(m))
 			nanosleep(&nap, NULL);

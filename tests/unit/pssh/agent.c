@@ -323,7 +323,7 @@ static void test_full_backlog(struct loop *loop)
 	for (int i = 0; i < 3; i++)
 		ok(agent_new(loop, KIND, "full", &a[i], NULL) == 0, "agent %d of three, where one is let in", i);
 	first = accept(listener, NULL, NULL);
-	for (int64_t end = clock_ms() + 100; clock_ms() < end;)
+	for (int64_t end = clock_ms() + 1000; clock_ms() < end;)
 		for (int i = 0; i < 3; i++)
 			agent_due(a[i]);
 	second = accept(listener, NULL, NULL);
