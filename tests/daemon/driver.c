@@ -213,7 +213,7 @@ out:
 	buf_release(&out);
 }
 
-#define REACH "reach() { timeout 3 bash -c \"exec 3<>/dev/tcp/$1/$2\" 2>/dev/null && echo reached $1; }; "
+#define REACH "reach() { timeout 10 bash -c \"exec 3<>/dev/tcp/$1/$2\" 2>/dev/null && echo reached $1; }; "
 
 static void test_network(struct way *w, struct one *a, struct one *b)
 {

@@ -73,7 +73,7 @@ void way_init(struct way *w, const struct driver *d)
 	must(file_replace(path, "of the agent\n", 13, 0600) == 0, "secret");
 	for (int i = 0; i < 2; i++) {
 		snprintf(w->key[i], sizeof w->key[i], "%s/person%d", tmp, i);
-		must(spawn_words(20000, NULL, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "person", "-f",
+		must(spawn_words(60000, NULL, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "person", "-f",
 			     w->key[i], (char *)NULL) == 0,
 			"ssh-keygen");
 		snprintf(path, sizeof path, "%s.pub", w->key[i]);
