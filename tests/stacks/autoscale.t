@@ -110,10 +110,10 @@ NEW=$(newcomer | head -n 1) # two are bought, which may come one after the other
 market_jump $(($(end_of "$NODE") - 250))
 wait_for 200 says "extended $NODE" || show
 like "$(newcomer)" "^$NEW\$" "a node that works is extended while another joins" || show
-sed -i 's/late: yes/late: no/' "$XDG_STATE_HOME/nanopod/clusters/train/cluster.yaml"
 go_on() { for name in $(newcomer); do life_in "$name" ': >/run/go'; done; more_done; }
 wait_for 300 go_on || show
 ok "then the job that needed the other is done" more_done
+sed -i 's/late: yes/late: no/' "$XDG_STATE_HOME/nanopod/clusters/train/cluster.yaml"
 BOUGHT=$((BOUGHT + $(sayings 'bought a node') - SAID))
 
 # ---- Given back ----------------------------------------------------------------------------------------------
