@@ -530,7 +530,7 @@ static int suite(struct way *w, const struct pace *p)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (p->d->probe(&w->setup, &w->holds, &f))
 		skip_all("driver '%s' does not work here: %s", p->d->name, f.text);
-	is_int(way_clean(w, 0), 0, "the probe leaves nothing");
+	is_int(way_clean(w, 60000), 0, "the probe leaves nothing");
 	diag("holds:%s%s%s%s%s%s%s%s", w->holds & HOLDS_PROCESSES ? " processes" : "",
 		w->holds & HOLDS_FILES ? " files" : "", w->holds & HOLDS_NETWORK ? " network" : "",
 		w->holds & HOLDS_CPU ? " cpu" : "", w->holds & HOLDS_MEMORY ? " memory" : "",
