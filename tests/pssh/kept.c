@@ -115,16 +115,23 @@ static int logins(void)
 	return n;
 }
 
+/* A keeper that gets no processor for two seconds lends nothing, so there are some tries. */
+enum { TRIES = 5 };
+
 static void check_memory(void)
 {
-	int before;
+	int more = 1;
 
 	ends(once(&d, with_key(env("SSHD_KEY")), "true"), "exit 0", "a key from memory");
 	end();
-	before = logins();
-	ends(once(&d, with_key(env("SSHD_KEY")), "true"), "exit 0", "the same one");
-	is_int(logins() - before, 0, "uses the connection that was kept");
-	end();
+	for (int i = 0; i < TRIES && more; i++) {
+		int before = logins();
+
+		ends(once(&d, with_key(env("SSHD_KEY")), "true"), "exit 0", "the same one");
+		more = logins() - before;
+		end();
+	}
+	is_int(more, 0, "uses the connection that was kept");
 	ends(once(&d, with_key("strange"), "true"), "PSSH_EAUTH", "another one does not use what the first signed in");
 	stop_all();
 }
@@ -331,7 +338,7 @@ static void begin_mykey(void)
 /* A key is read once, so what a fleet signs in with may no longer be in the file of that name. */
 static void check_replaced(void)
 {
-	int before;
+	int before, more = 1;
 
 	rename("first", "mykey");
 	begin_mykey();
@@ -344,10 +351,15 @@ static void check_replaced(void)
 	ends(once(&d, host(&d, "n2"), "true"), "exit 0", "the other key");
 	is_int(logins() - before, 1, "uses no connection that the first key made");
 	end();
-	before = logins();
-	begin_mykey();
-	ends(once(&d, host(&d, "n2"), "true"), "exit 0", "and then its own");
-	is_int(logins() - before, 0, "without signing in");
+	for (int i = 0; i < TRIES && more; i++) {
+		before = logins();
+		begin_mykey();
+		ends(once(&d, host(&d, "n2"), "true"), "exit 0", "and then its own");
+		more = logins() - before;
+		if (more)
+			end();
+	}
+	is_int(more, 0, "without signing in");
 	stop_all();
 }
 
