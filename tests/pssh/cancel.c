@@ -27,7 +27,7 @@ static bool begun(struct pssh_task *t, struct pssh_host *h, const char *marker, 
 {
 	int64_t end = now_ms() + 60000;
 
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
 	/* Once is enough: between the first shell's end and the exec of its child none has a command line. */
 	while (count_marked(marker) < processes) {
 		if (now_ms() > end)
@@ -160,7 +160,7 @@ static void check_services(struct pssh_host *h)
 	t = command(&d, "while set -- $(cat /proc/$PPID/task/$PPID/children); [ $# -lt 2 ]; do :; done; exit 7");
 	pssh_task_add(t, h);
 	pssh_task_start(t);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
 	pssh_task_cancel(t, "TERM", 2000);
 	drive_done(&d, 1);
 	s = drive_seen(&d, t, h);
@@ -191,10 +191,10 @@ static void check_escaped(struct pssh_host *h)
 
 	pssh_task_add(t, h);
 	pssh_task_start(t);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
 	pssh_task_add(u, h);
 	pssh_task_start(u);
-	drive_until(&d, &drive_seen(&d, u, h)->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, u, h)->started, 1, DRIVE_PATIENCE_MS);
 	snprintf(text, sizeof text, "away-%s", marker); /* what it is called once it has its session */
 	for (int i = 0; i < 3000 && !find_marked(text, &pid); i++)
 		drive_for(&d, 20);
@@ -296,7 +296,7 @@ static void check_stop(struct pssh_host *h)
 
 	pssh_task_add(t, h);
 	pssh_task_start(t);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
 	begin = now_ms();
 	pssh_task_stop(t);
 	ok(drive_until(&d, &d.done, d.done + 1, 30000), "a task that is stopped is over at once (%d ms)",

@@ -93,7 +93,7 @@ static void check_talk(enum pssh_channel_kind kind, const char *target, const ch
 	struct pssh_task *t = channel(kind, target, "n1", &fd);
 
 	is_int((long long)put(fd, "hello ", 6), 6, "%s: it can be written to before it is open", what);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->started, 1, DRIVE_PATIENCE_MS);
 	put(fd, "there ", 6);
 	shutdown(fd, SHUT_WR);
 	take_all(fd, text, sizeof text);
@@ -141,7 +141,7 @@ static void check_many(void)
 	for (int i = 0; i < PARTS; i++) {
 		struct seen *s = drive_seen(&d, t[i], host(&d, i % 2 ? "n1" : "n2"));
 
-		drive_until(&d, &s->ends, 1, 20000);
+		drive_until(&d, &s->ends, 1, DRIVE_PATIENCE_MS);
 		ended += strcmp(end_of(s), "exit 0") == 0;
 	}
 	is_int(ended, PARTS, "and all end");
@@ -159,12 +159,12 @@ static void check_command(void)
 	take_all(fd, text, sizeof text);
 	is_str(text, "QUIET", "a command's output");
 	s = drive_seen(&d, t, host(&d, "n1"));
-	drive_until(&d, &s->ends, 1, 20000);
+	drive_until(&d, &s->ends, 1, DRIVE_PATIENCE_MS);
 	ends(s, "exit 3", "its exit status");
 	is_str(s->err, "aside\n", "its standard error as events");
 	close(fd);
 	t = channel(PSSH_CHANNEL_COMMAND, "kill -TERM $$", "n1", &fd);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n1")), "signal TERM", "a signal");
 	close(fd);
 }
@@ -185,11 +185,11 @@ static void check_subsystem(void)
 	}
 	ok(n >= 9 && answer[4] == 2 && answer[8] == 3, "the sftp subsystem answers version 3");
 	shutdown(fd, SHUT_WR);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n1")), "exit 0", "and ends with our end of file");
 	close(fd);
 	t = channel(PSSH_CHANNEL_SUBSYSTEM, "no-such-thing", "n1", &fd);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n1")), "PSSH_EREFUSED", "one that the server lacks is refused");
 	is_int(read(fd, answer, 1), 0, "and the descriptor ends");
 	close(fd);
@@ -216,12 +216,12 @@ static void check_pressure(void)
 
 	before = peak_kib();
 	t = channel(PSSH_CHANNEL_COMMAND, "exec yes", "n1", &fd);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->started, 1, DRIVE_PATIENCE_MS);
 	for (int i = 0; i < 5; i++)
 		ends(once(&d, host(&d, "n1"), "true"), "exit 0", "beside one that we do not read, a command runs");
 	ok(peak_kib() - before < 32 * 1024, "and memory stays bounded (%ld KiB more)", peak_kib() - before);
 	close(fd);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n1")), "PSSH_ECANCEL", "closing the descriptor ends it");
 }
 
@@ -231,15 +231,15 @@ static void check_close(void)
 	struct pssh_task *t = channel(PSSH_CHANNEL_TCP, tcp, "n1", &fd);
 	char byte;
 
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->started, 1, DRIVE_PATIENCE_MS);
 	drive_free(&d, t);
 	is_int(read(fd, &byte, 1), 0, "freeing the task ends the descriptor");
 	close(fd);
 
 	t = channel(PSSH_CHANNEL_COMMAND, "cat >/dev/null; exec sleep 1000", "n2", &fd);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n2"))->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n2"))->started, 1, DRIVE_PATIENCE_MS);
 	close(fd);
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n2"))->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n2"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n2")), "PSSH_ECANCEL", "a closed descriptor ends a channel that is quiet");
 }
 
@@ -255,7 +255,7 @@ static void check_errors(void)
 	ok(fd == -7 && !t, "leave the results alone");
 	t = channel(PSSH_CHANNEL_TCP, "127.0.0.1:1", "n1", &fd);
 	is_int(pssh_task_add(t, host(&d, "n2")), PSSH_EINVAL, "one host only");
-	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n1")), "PSSH_ECONNECT", "an address where nobody listens");
 	has_str(drive_seen(&d, t, host(&d, "n1"))->text, "127.0.0.1:1", "which the sentence names");
 	close(fd);

@@ -235,6 +235,13 @@ static DRIVE_UNUSED bool drive_until(struct drive *d, const unsigned *counter, u
 	return true;
 }
 
+/* Pulls events until it has started, or ended without. */
+static DRIVE_UNUSED void drive_begun(struct drive *d, const struct seen *s)
+{
+	for (int64_t end = now_ms() + DRIVE_PATIENCE_MS; !s->started && !s->ends && now_ms() < end;)
+		drive_until(d, &s->started, 1, 20);
+}
+
 /* Pulls events for ms. */
 static DRIVE_UNUSED void drive_for(struct drive *d, int ms)
 {

@@ -159,7 +159,7 @@ static void check_own_input(void)
 	is_int(pssh_task_write(t, host(&d, "n3"), "x", 1), PSSH_ENOENT, "a host that is not in the task takes none");
 	pssh_task_end_input(t, a);
 	is_int(pssh_task_write(t, a, "x", 1), PSSH_EINVAL, "after its end it takes none");
-	drive_until(&d, &drive_seen(&d, t, a)->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, a)->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, a), "exit 0", "the one whose input ended is over");
 	is_int(drive_seen(&d, t, b)->ends, 0, "the other still waits");
 	pssh_task_end_input(t, b);
@@ -212,7 +212,7 @@ static void check_closed_input(struct pssh_host *h)
 		drive_for(&d, rc ? 10 : 0);
 	}
 	pssh_task_end_input(t, NULL);
-	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, h), "exit 5", "a command that leaves before its input ends");
 	drive_until(&d, &d.done, d.done + (pssh_task_left(t) != 0), 1000);
 	drive_free(&d, t);

@@ -29,7 +29,7 @@ static void check_used(struct drive *d)
 	pssh_task_add(t, h);
 	is_int(pssh_host_free(h), PSSH_EINVAL, "a host of a task that has not started is refused");
 	pssh_task_start(t);
-	ok(drive_until(d, &drive_seen(d, t, h)->started, 1, 20000), "its task runs");
+	ok(drive_until(d, &drive_seen(d, t, h)->started, 1, DRIVE_PATIENCE_MS), "its task runs");
 	is_int(pssh_host_free(h), PSSH_EINVAL, "a host with a running task is refused");
 	has_str(pssh_error(d->p), "still in a task", "and the sentence says why");
 	pssh_task_write(t, NULL, "still here\n", 11);

@@ -140,7 +140,7 @@ static void check_volume(void)
 	for (unsigned i = 0; i < 4; i++)
 		pssh_task_add(t, behind(i % 2 ? "n1" : "n1,n2", 42, i));
 	pssh_task_start(t);
-	ok(drive_until(&d, &d.done, 1, 4 * DRIVE_PATIENCE_MS), "10 MB from each of four over jump hosts");
+	ok(drive_until(&d, &d.done, 1, DRIVE_PATIENCE_MS), "10 MB from each of four over jump hosts");
 	for (size_t i = 0; i < d.count; i++)
 		good += strcmp(end_of(&d.seen[i]), "exit 0") == 0 && d.seen[i].out_len == 10000000;
 	is_int(good, 4, "all of it arrives");

@@ -150,7 +150,7 @@ static struct pssh_task *started(struct pssh_task *t, struct pssh_host *h)
 {
 	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
 		exit(99);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	drive_begun(&d, drive_seen(&d, t, h));
 	return t;
 }
 
@@ -163,11 +163,11 @@ static void check_refused(void)
 	if (pssh_channel(d.p, PSSH_CHANNEL_TCP, "127.0.0.1:1", &fd, &refused) != 0)
 		exit(99);
 	started(refused, h);
-	drive_until(&d, &drive_seen(&d, refused, h)->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, refused, h)->ends, 1, DRIVE_PATIENCE_MS);
 	is_int(drive_seen(&d, refused, h)->status, PSSH_ECONNECT, "a channel to where nobody listens is refused");
 	is_int(drive_seen(&d, t, h)->ends, 0, "a command beside it goes on");
 	pssh_task_cancel(t, "TERM", 2000);
-	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS);
 	close(fd);
 	stop_all();
 }
@@ -222,12 +222,12 @@ static void check_in_use(void)
 		drive_for(&d, 20);
 	is_int(drive_seen(&d, t, h)->ends, 0, "but not one with an open channel");
 	close(fd);
-	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS);
 	t = command(&d, "exit 3");
 	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
 		exit(99);
 	pssh_keep(d.p);
-	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, h), "exit 3", "nor one with a task that was started just before");
 	stop_all();
 }

@@ -17,7 +17,7 @@ struct light {
 /* Starts one with these options after our own; its messages go to the file l->said. */
 static DRIVE_UNUSED void light_up(struct light *l, const char *name, const char *const *options)
 {
-	const char *argv[64] = { env("LIGHTSSHD"), "--life", "280", "--known-hosts", l->known };
+	const char *argv[64] = { env("LIGHTSSHD"), "--life", "1400", "--known-hosts", l->known };
 	char line[128] = "";
 	size_t n = 5;
 	int out[2];

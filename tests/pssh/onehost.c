@@ -17,7 +17,7 @@ static struct pssh_task *on_all(const char *text)
 static void all_begun(struct pssh_task *t)
 {
 	for (int i = 0; i < 3; i++)
-		drive_until(&d, &drive_seen(&d, t, n[i])->started, 1, 20000);
+		drive_begun(&d, drive_seen(&d, t, n[i]));
 }
 
 static void check_cancel(void)
@@ -31,7 +31,7 @@ static void check_cancel(void)
 	all_begun(t);
 	is_int(pssh_task_cancel_host(t, n[1], "BOGUS", 3000), PSSH_EINVAL, "an unknown signal is refused");
 	is_int(pssh_task_cancel_host(t, n[1], "TERM", 20000), 0, "one host is cancelled");
-	drive_until(&d, &drive_seen(&d, t, n[1])->ends, 1, 30000);
+	drive_until(&d, &drive_seen(&d, t, n[1])->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, n[1]), "signal TERM", "its command ends");
 	is_int(drive_seen(&d, t, n[1])->cancelled, 1, "and the end is marked as asked for");
 	is_int((long long)pssh_task_left(t), 2, "two are left");
@@ -79,7 +79,7 @@ static void check_deadline(void)
 	pssh_task_start(t);
 	all_begun(t);
 	is_int(pssh_task_set_host_command(t, n[1], "true"), PSSH_EINVAL, "a command that runs is not changed");
-	drive_until(&d, &drive_seen(&d, t, n[0])->ends, 1, 30000);
+	drive_until(&d, &drive_seen(&d, t, n[0])->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, n[0]), "PSSH_ETIMEOUT", "only that host runs out of time");
 	pssh_task_end_input(t, NULL);
 	drive_done(&d, 1);

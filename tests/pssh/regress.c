@@ -220,7 +220,7 @@ static void check_given_up(bool answers)
 	for (int i = answers; i < 5; i++)
 		close(fds[i]);
 	s = drive_seen(&d, t, h);
-	drive_until(&d, &s->ends, 1, 30000);
+	drive_until(&d, &s->ends, 1, DRIVE_PATIENCE_MS);
 	ends(s, "exit 0", "%s: the next target through it is reached", what);
 	snprintf(at, sizeof at, " %s ", pssh_host_address(h));
 	has_str(s->out ? s->out : "", at, "%s: at its own address", what);
@@ -281,7 +281,7 @@ static void check_idle(void)
 		exit(99);
 	pssh_task_add(t, h);
 	pssh_task_start(t);
-	ok(drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000), "a tunnel listens");
+	ok(drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS), "a tunnel listens");
 	idle("a tunnel");
 	drive_end(&d, "idle tunnel");
 
@@ -332,7 +332,7 @@ static void begin(struct pssh_task *t, struct pssh_host *h)
 {
 	pssh_task_add(t, h);
 	pssh_task_start(t);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, 20000);
+	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
 }
 
 static void check_two_cancelled(void)

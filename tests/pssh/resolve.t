@@ -12,7 +12,7 @@ need perl
 sshd_setup
 perl -MIO::Socket::INET -e '
 	$s = IO::Socket::INET->new(Proto => "udp", LocalAddr => "127.91.53.53", LocalPort => 53) or die;
-	open F, ">", $ARGV[0]; close F; sleep 200' "$TMP/bound" 2>"$TMP/perl" &
+	open F, ">", $ARGV[0]; close F; sleep 1500' "$TMP/bound" 2>"$TMP/perl" &
 server=$!
 at_exit "kill $server 2>/dev/null; wait $server 2>/dev/null"
 wait_for 5 test -e "$TMP/bound" || skip_all "port 53 cannot be had: $(cat "$TMP/perl")"

@@ -98,7 +98,7 @@ static void check_many(unsigned hosts)
 	for (unsigned i = 0; i < hosts; i++)
 		t[i] = start_marked(&d, marker, i);
 	for (unsigned i = 0; i < hosts; i++)
-		drive_until(&d, &drive_seen(&d, t[i], number(&d, i))->outputs, 1, 60000);
+		drive_until(&d, &drive_seen(&d, t[i], number(&d, i))->outputs, 1, DRIVE_PATIENCE_MS);
 	begin = now_ms();
 	for (unsigned i = 0; i < hosts; i++)
 		pssh_task_cancel(t[i], "TERM", 2000);
@@ -140,7 +140,7 @@ static void check_clock(void)
 	snprintf(marker, sizeof marker, "sweep-clock-%d", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
-	drive_until(&d, &s->outputs, 1, 60000);
+	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
 	pssh_task_cancel(t, "TERM", 3000);
 	drive_done(&d, 1);
 	unlink("busy");
@@ -159,7 +159,7 @@ static void check_late(void)
 	snprintf(marker, sizeof marker, "sweep-late-%d", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
-	drive_until(&d, &s->outputs, 1, 60000);
+	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
 	touch("late");
 	pssh_task_cancel(t, "TERM", 500);
 	drive_done(&d, 1);
@@ -181,7 +181,7 @@ static void check_orphan(void)
 	pssh_task_add(t, number(&d, 0));
 	pssh_task_start(t);
 	s = drive_seen(&d, t, number(&d, 0));
-	drive_until(&d, &s->outputs, 1, 60000);
+	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
 	snprintf(text, sizeof text, "echo here"); /* in no command line but the first shell's */
 	is_int(wait_marked(text, 0, 20000), 0, "a command whose first process has ended");
 	touch("busy");
@@ -207,7 +207,7 @@ static void check_endless(void)
 	snprintf(marker, sizeof marker, "sweep-endless-%d", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
-	drive_until(&d, &s->outputs, 1, 60000);
+	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
 	touch("endless");
 	pssh_task_cancel(t, "TERM", 500);
 	ok(drive_done(&d, 1), "a host that looks for the processes for ever");
@@ -228,7 +228,7 @@ static void check_hostile(void)
 	snprintf(marker, sizeof marker, "sweep-hostile-%d", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
-	drive_until(&d, &s->outputs, 1, 60000);
+	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
 	touch("hostile");
 	pssh_task_cancel(t, "TERM", 500);
 	drive_done(&d, 1);
@@ -253,7 +253,7 @@ static void check_killed(void)
 		drive_start(&own);
 		pssh_read_config(own.p, env("SSHD_CONFIG"));
 		t = start_marked(&own, marker, 0);
-		drive_until(&own, &drive_seen(&own, t, number(&own, 0))->outputs, 1, 60000);
+		drive_until(&own, &drive_seen(&own, t, number(&own, 0))->outputs, 1, DRIVE_PATIENCE_MS);
 		pssh_task_cancel(t, "TERM", 90000);
 		drive_for(&own, 120000);
 		_exit(0);

@@ -187,15 +187,15 @@ static void check_visitors(unsigned port, unsigned to, bool socks, const char *w
 		if (pids[i] == 0)
 			_exit(visit(socks ? visit_socks(port, i % 2 ? 4 : 5, to) : visit_fd(NULL, port), i));
 	}
-	is_int(content(pids, VISITORS, 2 * DRIVE_PATIENCE_MS), VISITORS,
-		"%s: %d visitors at once, to the end of each way", what, VISITORS);
+	is_int(content(pids, VISITORS, DRIVE_PATIENCE_MS), VISITORS, "%s: %d visitors at once, to the end of each way",
+		what, VISITORS);
 }
 
 static struct seen *begin(struct pssh_task *t, struct pssh_host *h)
 {
 	if (pssh_task_add(t, h) != 0 || pssh_task_start(t) != 0)
 		exit(99);
-	drive_until(&d, &drive_seen(&d, t, h)->started, 1, DRIVE_PATIENCE_MS);
+	drive_begun(&d, drive_seen(&d, t, h));
 	return drive_seen(&d, t, h);
 }
 
@@ -449,7 +449,7 @@ int main(void)
 	is_int(content(pids, 1, DRIVE_PATIENCE_MS), 1, "a visitor is served both ways, to the end of each");
 	for (unsigned i = 0; i < VISITORS; i++)
 		pids[i] = send_visitor(NULL, port, i);
-	is_int(content(pids, VISITORS, 2 * DRIVE_PATIENCE_MS), VISITORS, "so are %d at once", VISITORS);
+	is_int(content(pids, VISITORS, DRIVE_PATIENCE_MS), VISITORS, "so are %d at once", VISITORS);
 	ends(once(&d, h, "echo beside"), "exit 0", "a command runs beside it");
 	is_int(d.up, 1, "all over one connection");
 	pssh_task_cancel(t, "TERM", 100);
