@@ -27,9 +27,36 @@ mkdir -m 700 "$HOME"
 # at_exit COMMAND: run before $TMP goes, latest first.
 at_exit() { tap_cleanups="$1; $tap_cleanups"; }
 
+# tap_ours PID: a process of this test, which is below us or has our $TMP; not one that has got the number since.
+tap_ours() {
+	tap_up=$1
+	while [ "$tap_up" -gt 1 ]; do
+		# In a trap, bash's plain `return` says what was before the trap.
+		{ read -r tap_line <"/proc/$tap_up/stat"; } 2>/dev/null || return 1
+		set -- "$1" ${tap_line##*) }
+		[ "$3" != $$ ] || return 0
+		tap_up=$3
+	done
+	[ ! -r "/proc/$1/environ" ] || grep -qszFx "TMP=$TMP" "/proc/$1/environ"
+}
+# kill for cleanups: processes may have ended long before, and numbers come again after 32,768 processes.
+tap_kill() {
+	tap_any=
+	for tap_word; do
+		shift
+		case $tap_word in
+		[0-9]*) tap_ours "$tap_word" || continue; tap_any=1 ;;
+		-[0-9][0-9][0-9]*) [ ! -e "/proc/${tap_word#-}" ] || tap_ours "${tap_word#-}" || continue; tap_any=1 ;; # a group
+		esac
+		set -- "$@" "$tap_word"
+	done
+	[ -n "$tap_any" ] && command kill "$@"
+}
+
 tap_exit() {
 	tap_status=$?
 	trap - EXIT
+	kill() { tap_kill "$@"; }
 	eval "$tap_cleanups"
 	cd / && rm -rf "$TMP"
 	exit $tap_status
