@@ -297,7 +297,8 @@ static int volume_resize_do(struct market_link *m, const struct options *o, cons
 		return market_fail(m, "cannot ask what that costs");
 	}
 	volume_plan_money(m, &p, gib, c.offer.month);
-	plan_add(&p, "nodes", "see it so large within seconds, or, where their machine cannot do that, when they start again");
+	plan_add(&p, "nodes",
+		"see it so large within seconds, or when they start again, where their machine cannot do that");
 	plan_show(m->np, &p);
 	plan_release(&p);
 	rc = plan_agree(m->np, o, "Resize it?");

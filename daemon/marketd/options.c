@@ -385,6 +385,11 @@ static int options_flag(struct options *o, int opt)
 	return -1;
 }
 
+static int read_level(struct options *o, const char *text)
+{
+	return log_level_read(text, &o->level) ? -1 : options_complain("log-level", text, "error, warn, info or debug");
+}
+
 static int read_option(struct options *o, int opt, const char *text)
 {
 	switch (opt) {
@@ -438,9 +443,7 @@ static int read_option(struct options *o, int opt, const char *text)
 			? -1
 			: options_complain("public-url", text, "https://HOST, as people type it");
 	case OPT_LEVEL:
-		return log_level_read(text, &o->level)
-			? -1
-			: options_complain("log-level", text, "error, warn, info or debug");
+		return read_level(o, text);
 	case OPT_HELP: fputs(help, stdout); return fflush(stdout) != 0;
 	case OPT_VERSION: puts("nanopod-marketd " PACKAGE_VERSION); return fflush(stdout) != 0;
 	case '?':

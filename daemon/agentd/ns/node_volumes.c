@@ -273,8 +273,8 @@ static int node_volumes_lengthen(const struct node_volumes *x, const struct kept
 }
 
 /*
- * Was it bought larger since it was mounted? Where this machine keeps root from making a mounted file system larger, only
- * the device becomes longer, and the next mount does the rest.
+ * Was it bought larger since it was mounted? Where this machine keeps root from making a mounted file system larger,
+ * only the device becomes longer, and the next mount does the rest.
  */
 static bool node_volumes_short(const char device[static NS_DEVICE], const struct kept_volume *v)
 {
