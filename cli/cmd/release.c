@@ -20,7 +20,7 @@
 #include "cli/trade/window.h"
 #include "market/when.h"
 
-enum { BODY_MAX = 65536, OFFERS_NAMED = 5, YEAR = 366 * 86400 };
+enum { BODY_MAX = 65536, OFFERS_NAMED = 5, WEEK = 7 * 86400, YEAR = 366 * 86400 };
 
 extern const struct command cmd_release;
 
@@ -404,18 +404,32 @@ static int release_find(struct releasing *r)
 	return rc || !r->one ? rc : release_find_one(r);
 }
 
+static int release_from(const char *typed, int64_t now, int64_t *from, struct fail *f)
+{
+	int rc = when_start(typed, strchr("+i", *typed) ? window_first(now) : now, from, f);
+
+	return rc ? rc : when_grid(*from, WINDOW_STEP, strcmp(typed, "now") == 0 ? WHEN_UP : WHEN_NO, from, f);
+}
+
 static int release_read_from(struct releasing *r, int64_t now)
 {
 	struct fail f = { 0 };
 
-	if (!option_given(r->o, "from"))
-		return 0;
-	if (when_start(option_text(r->o, "from"), strchr("+i", *option_text(r->o, "from")) ? window_first(now) : now,
-		    &r->from, &f) ||
-		when_grid(r->from, WINDOW_STEP, strcmp(option_text(r->o, "from"), "now") == 0 ? WHEN_UP : WHEN_NO,
-			&r->from, &f))
+	if (option_given(r->o, "from") && release_from(option_text(r->o, "from"), now, &r->from, &f))
 		return print_fail_field(r->np, STATUS_USAGE, "--from", NULL, "cannot use '--from': %s", f.text);
 	return 0;
+}
+
+/* Before the market has told its time: a date that is past by this machine's clock alone is left to the market's. */
+static int release_check_from(struct releasing *r)
+{
+	int64_t now = (int64_t)time(NULL), then = now - YEAR, from;
+	struct fail f = { 0 };
+
+	if (option_given(r->o, "from") && release_from(option_text(r->o, "from"), then, &from, &f) == 0 &&
+		from > then + WEEK)
+		return 0;
+	return release_read_from(r, now);
 }
 
 static int release_go(struct releasing *r)
@@ -471,8 +485,7 @@ static int release_command(struct nanopod *np, const struct options *o)
 		return release_several(np, o);
 	if (signals_begin())
 		command_nomem();
-	/* Only the words: the market's clock decides what is past. */
-	rc = release_read_from(&r, (int64_t)time(NULL) - YEAR);
+	rc = release_check_from(&r);
 	rc = rc ? rc : plan_can_ask(np, o);
 	r.from = 0;
 	if (!rc && rows_check(np, o, columns, &rc))

@@ -146,7 +146,7 @@ int window_parse_early(const struct window_words *words, struct window *out, con
 	struct window w;
 
 	/* A date is the same at any time; one of the next days is not. */
-	if (rc && window_parse(words, then, &w, &other, &why) == 0 && (words->start ? w.start : w.end) > then + WEEK) {
+	if (rc && window_parse(words, then, &w, &other, &why) == 0 && (w.now ? w.end : w.start) > then + WEEK) {
 		*out = w;
 		rc = 0;
 	}

@@ -46,6 +46,8 @@ like "$err" "cannot release 'same-1': it waits for later time of a host that ano
 later=$(printf '%s\n' "$err" | sed -n "s/.*--from \([^']*\)'.*/\1/p")
 run_is 0 "which works" np release same --from "$later" --dry-run
 is "$(plan | grep nodes)" "nodes same-1 ends without having started" "and stops no other"
+run_is 2 "no time" np release same --from soon --dry-run
+ok "what is suggested is to come" test "$(printf '%s\n' "$err" | sed -n 's/.*or @\([0-9]*\).*/\1/p')" -gt "$(date +%s)"
 run_is 0 "both" np release same -n 1 --dry-run
 is "$(plan | sed 1,2d)" "nodes same-0 stops at Fri 15 Jan 08:05 UTC, and everything on its disk is lost
 same-1 ends without having started" "go with their host"

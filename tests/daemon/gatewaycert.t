@@ -62,6 +62,11 @@ wait $asker
 is "$? $(json '.choices[0].message.content' <"$TMP/answer")" "0 t0 t1 t2 " "which comes whole"
 ok "then the old door is gone" wait_for 60 doors_are "$sleeping"
 
+read_times() { [ "$(grep -c "read '$TMP/gateway.yaml' again" "$GATEWAY_LOG")" -ge "$1" ]; }
+kill -HUP "$GATEWAY_PID"
+ok "SIGHUP without a new one" wait_for 60 read_times 2
+is "$(doors) $(answers "$TMP/tls.pem")" "$sleeping t0 " "opens no other door"
+
 # ---- What is wrong changes nothing ----------------------------------------------------------------------------------
 certificate spare 3
 cp "$TMP/tls.key" "$TMP/good.key"
@@ -87,12 +92,12 @@ ok "another answer is under way" wait_for 60 held b
 sed -i "s#$TMP/tls\.#$TMP/spare.#" "$TMP/gateway.yaml"
 kill -HUP "$GATEWAY_PID"
 ok "other files than before" wait_for 60 serial_is 3
-read_times() { [ "$(grep -c "read '$TMP/gateway.yaml' again" "$GATEWAY_LOG")" -ge "$1" ]; }
 for i in $(seq 20); do
+	certificate spare $((i + 10))
 	kill -HUP "$GATEWAY_PID"
-	wait_for 60 read_times $((i + 2)) || break
+	wait_for 60 read_times $((i + 3)) || break
 done
-ok "twenty times more" read_times 22
+ok "twenty times more" read_times 23
 ok "leave the first door, as somebody is there, and the last" wait_for 60 doors_are $((sleeping + 1))
 kill -TERM "$GATEWAY_PID"
 ok "SIGTERM" wait_for 60 grep -q "stopping after" "$GATEWAY_LOG"

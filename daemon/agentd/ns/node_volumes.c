@@ -255,7 +255,7 @@ static int node_volumes_enter(const struct node_volumes *x, const struct kept_vo
 	return node_volumes_mount(&there, v);
 }
 
-/* In a child: one mount more makes the file system as long as its file. */
+/* In a child: one mount more makes the file system as long as its file. It goes on when the agent ends. */
 static int node_volumes_lengthen(const struct node_volumes *x, const struct kept_volume *v)
 {
 	char file[VOLUME_PATH], raw[NS_PATH];
@@ -263,10 +263,14 @@ static int node_volumes_lengthen(const struct node_volumes *x, const struct kept
 
 	if (fd < 0)
 		return fd;
+	prctl(PR_SET_PDEATHSIG, 0);
 	node_volumes_file(x->n, v, file);
 	rc = ns_path(x->n, "volume.disk", raw, x->f);
 	rc = rc ? rc : ns_folder(raw, 0700, 0, x->f);
 	rc = rc ? rc : mount_alone(x->f);
+	/* By the device that has it: two of them would be two file systems in one file. */
+	if (!rc && !mount_file_busy(file))
+		rc = fail_set(x->f, -EBUSY, "the device of volume '%s' is not found", v->name);
 	rc = rc ? rc : mount_file_shared(file, raw, x->f);
 	close(fd);
 	return rc;

@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "market/reason.h"
 #include "marketd/http/http_hooks.h"
+#include "marketd/http/listen.h"
 
 enum { SWEEP_MS = 1000, FAILURES_PER_SECOND = 1, FAILURES_BURST = 20, SPARE = 64, ACCEPTS = 10, RUNS_MAX = 16 };
 
@@ -137,16 +139,17 @@ int http_new_certificate(struct http *h, const char *cert, const char *key, stru
 
 	for (size_t i = 0; i < count; i++) {
 		struct listener *l = h->listeners[i];
+		struct listen_id id = listen_id(l->fd);
 		int fd, rc;
 
 		if (!l->tls || l->fd < 0)
 			continue;
-		fd = dup(l->fd);
+		fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)
 			return fail_errno(f, -errno, errno, "cannot listen again");
 		rc = http_listen(h, fd, l->local, cert, key, f);
 		if (rc != 0) {
-			close(fd);
+			listen_drop(fd, id);
 			return rc;
 		}
 		listener_quiesce(l);

@@ -102,6 +102,24 @@ int listen_tcp(const char *text, int *fd, bool *loopback, char where[LISTEN_TEXT
 	return 0;
 }
 
+struct listen_id listen_id(int fd)
+{
+	struct listen_id id = { 0 };
+	struct stat st;
+
+	if (fstat(fd, &st) == 0)
+		id = (struct listen_id){ st.st_dev, st.st_ino };
+	return id;
+}
+
+void listen_drop(int fd, struct listen_id id)
+{
+	struct listen_id is = listen_id(fd);
+
+	if (is.number && is.device == id.device && is.number == id.number)
+		close(fd);
+}
+
 static bool somebody_listens(const struct sockaddr_un *where)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

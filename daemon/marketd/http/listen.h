@@ -14,6 +14,14 @@ enum { LISTEN_TEXT = 160, LISTEN_KEY_TEXT = 64 };
 /* "127.0.0.1:8443", "[::1]:0", "localhost:80". *loopback: only this machine reaches it. where: with its port. */
 int listen_tcp(const char *text, int *fd, bool *loopback, char where[LISTEN_TEXT], struct fail *f);
 
+/* Which socket a descriptor is. libmicrohttpd closes the one that it is given for some of its failures, not for all. */
+struct listen_id {
+	dev_t device;
+	ino_t number;
+};
+struct listen_id listen_id(int fd);
+void listen_drop(int fd, struct listen_id id); /* closes it, where it is that one still */
+
 /* Replaces the stale socket of a market that has ended, never one that somebody listens on. Mode 0600. */
 int listen_unix(const char *path, int *fd, struct fail *f);
 

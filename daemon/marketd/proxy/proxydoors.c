@@ -4,7 +4,9 @@
  * same socket. The old door lets nobody in any more, and goes when its last client has left.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
+#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +20,12 @@ struct proxy_door {
 	struct MHD_Daemon *daemon;
 	struct loop_watch watch;
 	int fd; /* -1: it lets nobody in any more */
+	unsigned char digest[2][EVP_MAX_MD_SIZE]; /* of its certificate and key */
+};
+
+struct door_pair {
+	struct buf cert, key;
+	unsigned char digest[2][EVP_MAX_MD_SIZE];
 };
 
 static void door_shut(struct proxy_door *d)
@@ -39,22 +47,25 @@ static void door_free(struct proxy *p, struct proxy_door *d)
 }
 
 /* Takes fd, also where it fails. */
-static int door_open(struct proxy *p, int fd, const char *cert, const char *key, struct fail *f)
+static int door_open(struct proxy *p, int fd, const struct door_pair *pair, struct fail *f)
 {
 	struct proxy_door *d = calloc(1, sizeof *d);
+	struct listen_id id = listen_id(fd);
 	const union MHD_DaemonInfo *info;
 
 	if (d)
-		d->daemon = relay_listen(p, fd, p->loopback, cert, key);
+		d->daemon = relay_listen(p, fd, p->loopback, pair ? buf_text(&pair->cert) : NULL,
+			pair ? buf_text(&pair->key) : NULL);
 	if (!d || !d->daemon) {
+		listen_drop(fd, id);
 		free(d);
-		close(fd);
-		return d ? fail_set(f, -EINVAL,
-				   cert ? "cannot use the certificate and key; are both PEM, and do they match?"
-					: "cannot start the HTTP server")
-			 : fail_set(f, -ENOMEM, "out of memory");
+		return fail_set(f, -EINVAL,
+			pair ? "cannot use the certificate and key; are both PEM, and do they match?"
+			     : "cannot start the HTTP server");
 	}
 	d->fd = fd;
+	if (pair)
+		memcpy(d->digest, pair->digest, sizeof d->digest);
 	list_append(&p->doors, &d->link);
 	info = MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (info && loop_watch(p->loop, &d->watch, info->epoll_fd, LOOP_READ) == 0)
@@ -63,54 +74,77 @@ static int door_open(struct proxy *p, int fd, const char *cert, const char *key,
 	return fail_set(f, -EINVAL, "cannot wait for the HTTP server");
 }
 
-static int door_open_with(struct proxy *p, int fd, const struct proxyfile *file, struct fail *f)
+static bool door_digest(const struct buf *b, unsigned char out[static EVP_MAX_MD_SIZE])
 {
-	struct buf cert, key;
+	return EVP_Digest(b->data, b->len, out, NULL, EVP_sha256(), NULL) == 1;
+}
+
+/* The caller releases it, also where that fails. */
+static int door_pair_read(struct door_pair *pair, const struct proxyfile *file, struct fail *f)
+{
 	int rc;
 
-	buf_init(&cert, DOOR_PEM);
-	buf_init(&key, DOOR_PEM);
-	rc = buf_read_file(&cert, file->cert);
-	rc = rc ? rc : buf_read_file(&key, file->cert_key);
+	memset(pair->digest, 0, sizeof pair->digest);
+	buf_init(&pair->cert, DOOR_PEM);
+	buf_init(&pair->key, DOOR_PEM);
+	rc = buf_read_file(&pair->cert, file->cert);
+	rc = rc ? rc : buf_read_file(&pair->key, file->cert_key);
 	if (rc)
-		close(fd);
-	rc = rc ? fail_errno(f, rc, -rc, "cannot read '%s' and '%s'", file->cert, file->cert_key)
-		: door_open(p, fd, buf_text(&cert), buf_text(&key), f);
-	if (key.data)
-		explicit_bzero(key.data, key.len);
-	buf_release(&cert);
-	buf_release(&key);
-	return rc;
+		return fail_errno(f, rc, -rc, "cannot read '%s' and '%s'", file->cert, file->cert_key);
+	return door_digest(&pair->cert, pair->digest[0]) && door_digest(&pair->key, pair->digest[1])
+		? 0
+		: fail_set(f, -ENOMEM, "out of memory");
+}
+
+static void door_pair_release(struct door_pair *pair)
+{
+	if (pair->key.data)
+		explicit_bzero(pair->key.data, pair->key.len);
+	buf_release(&pair->cert);
+	buf_release(&pair->key);
 }
 
 int doors_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
 {
 	const struct proxyfile *file = &p->served->file;
+	struct door_pair pair;
 	int fd, rc = listen_tcp(file->listen, &fd, &p->loopback, where, f);
 
 	if (rc)
 		return rc;
-	if (*file->cert)
-		return door_open_with(p, fd, file, f);
-	if (p->loopback)
-		return door_open(p, fd, NULL, NULL, f);
-	close(fd);
-	return fail_set(f, -EPERM,
-		"'%s' is a public address, and without TLS others could read every key; give 'tls-cert' and 'tls-key'",
-		file->listen);
+	if (!*file->cert && p->loopback)
+		return door_open(p, fd, NULL, f);
+	if (!*file->cert) {
+		close(fd);
+		return fail_set(f, -EPERM,
+			"'%s' is a public address, and without TLS others could read every key; give 'tls-cert' and "
+			"'tls-key'",
+			file->listen);
+	}
+	rc = door_pair_read(&pair, file, f);
+	if (rc)
+		close(fd);
+	rc = rc ? rc : door_open(p, fd, &pair, f);
+	door_pair_release(&pair);
+	return rc;
 }
 
 int doors_renew(struct proxy *p, const struct proxyfile *file, struct fail *f)
 {
 	struct proxy_door *was = list_entry(p->doors.prev, struct proxy_door, link);
+	struct door_pair pair;
 	int fd, rc;
 
 	if (!*file->cert || was->fd < 0)
 		return 0;
-	fd = dup(was->fd);
-	rc = fd < 0 ? fail_errno(f, -errno, errno, "cannot listen again") : door_open_with(p, fd, file, f);
-	if (rc == 0)
-		door_shut(was);
+	rc = door_pair_read(&pair, file, f);
+	if (!rc && memcmp(pair.digest, was->digest, sizeof pair.digest) != 0) {
+		fd = fcntl(was->fd, F_DUPFD_CLOEXEC, 0);
+		rc = fd < 0 ? fail_errno(f, -errno, errno, "cannot listen again") : door_open(p, fd, &pair, f);
+		if (!rc)
+			door_shut(was);
+	}
+	door_pair_release(&pair);
 	return rc;
 }
 
