@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "marketd/gateway/reserved.h"
-#include "marketd/http/listen.h"
 #include "marketd/outward/outward.h"
 #include "marketd/proxy/tokenbudget.h"
 #include "marketd/proxy/proxyfile.h"
@@ -195,7 +194,7 @@ struct proxy {
 };
 
 /* proxydoors.c */
-int doors_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f);
+int doors_open(struct proxy *p, char *where, struct fail *f);                   /* where: LISTEN_TEXT bytes */
 int doors_renew(struct proxy *p, const struct proxyfile *file, struct fail *f); /* its certificate as it is now */
 void doors_shut(struct proxy *p);                                               /* nobody comes in any more */
 void doors_sweep(struct proxy *p);                                              /* old ones that nobody uses */

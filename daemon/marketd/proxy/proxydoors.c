@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "marketd/http/listen.h"
 #include "marketd/proxy/proxy_own.h"
 
 enum { DOOR_PEM = 1 << 20 };
@@ -104,7 +105,7 @@ static void door_pair_release(struct door_pair *pair)
 	buf_release(&pair->key);
 }
 
-int doors_open(struct proxy *p, char where[LISTEN_TEXT], struct fail *f)
+int doors_open(struct proxy *p, char *where, struct fail *f)
 {
 	const struct proxyfile *file = &p->served->file;
 	struct door_pair pair;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "marketd/http/listen.h"
 #include "marketd/proxy/proxy_own.h"
 
 enum { PROXY_SWEEP_MS = 500, PROXY_DRAIN_MS = 30000 };

@@ -365,7 +365,7 @@ static void test_ahead(void)
 	};
 
 	shell("truncate -s 48M src");
-	/* This machine may be busy, too, which looks like another way: root goes before others, and there are many tries. */
+	/* A busy machine looks like another way, too: where root may, this goes first, and there are many tries. */
 	setpriority(PRIO_PROCESS, 0, -15);
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		time_t until = time(NULL) + 120;
