@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies against a real sftp-server on a socketpair: no SSH, no port. */
 #include <arpa/inet.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "copyway.h"
@@ -309,12 +309,26 @@ static uint64_t bytes_asked(const char *data, size_t len)
 	return sum;
 }
 
-/* All that comes within a moment; of a slow way so many bytes at most, and then nothing until the next look. */
+/* A way has a time of its own, in nanoseconds: a busy machine looks like a slow way. 0: the machine's. */
+static int64_t way_ns;
+
+int clock_gettime(clockid_t clock, struct timespec *ts)
+{
+	if (!way_ns || clock != CLOCK_MONOTONIC)
+		return (int)syscall(SYS_clock_gettime, clock, ts);
+	*ts = (struct timespec){ .tv_sec = way_ns / 1000000000, .tv_nsec = way_ns % 1000000000 };
+	return 0;
+}
+
+/* All that comes, a byte in a nanosecond; of a slow way so many bytes at most, and then nothing until the next look. */
 static void read_ahead(struct way *w, struct copy *c, bool slow)
 {
-	do
+	do {
+		uint64_t before = w->got;
+
 		way_read(w, c);
-	while (!slow && !copy_finished(c) && poll(&(struct pollfd){ .fd = w->fd, .events = POLLIN }, 1, 2) > 0);
+		way_ns += (int64_t)(w->got - before);
+	} while (!slow && !copy_finished(c) && poll(&(struct pollfd){ .fd = w->fd, .events = POLLIN }, 1, 50) > 0);
 }
 
 /* The most MiB outstanding of a file from a server whose answers take so long. */
@@ -330,6 +344,7 @@ static int asked_ahead(int ms, bool slow)
 	if (copy_new_get(at("src"), at("dst"), 0, &c, &f))
 		abort();
 	way_open(&w);
+	way_ns = 1;
 	for (const char *data; !copy_finished(c); read_ahead(&w, c, slow)) {
 		for (copy_output(c, &data, &len); len; copy_output(c, &data, &len)) {
 			asked += bytes_asked(data, len);
@@ -339,9 +354,10 @@ static int asked_ahead(int ms, bool slow)
 		}
 		copy_progress(c, &got);
 		most = asked - got.done > most ? asked - got.done : most;
-		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+		way_ns += ms * 1000000L + 10000;
 		poll(&(struct pollfd){ .fd = w.fd, .events = POLLIN }, 1, 10000);
 	}
+	way_ns = 0;
 	copy_free(c);
 	way_close(&w);
 	shell("rm -f dst*");
@@ -365,13 +381,11 @@ static void test_ahead(void)
 	};
 
 	shell("truncate -s 48M src");
-	/* A busy machine looks like another way, too: where root may, this goes first, and there are many tries. */
-	setpriority(PRIO_PROCESS, 0, -15);
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-		time_t until = time(NULL) + 120;
 		int most = 0;
 
-		for (int tries = 0; (tries < 20 || time(NULL) < until) && most != ways[i].most; tries++)
+		/* Where this machine stops for long, one answer comes with the next. */
+		for (int tries = 0; tries < 20 && most != ways[i].most; tries++)
 			most = asked_ahead(ways[i].ms, ways[i].slow);
 		is_int(most, ways[i].most, "%s", ways[i].what);
 	}
