@@ -293,8 +293,7 @@ static int price_window(struct pricing *p, int64_t now)
 
 	if (!p->side)
 		return order_args_window(p->np, p->o, now, &p->args);
-	if (now ? window_parse(&words, now, &p->args.window, &field, &f)
-		: window_parse_early(&words, &p->args.window, &field, &f))
+	if (window_parse(&words, now, &p->args.window, &field, &f))
 		return print_fail_field(p->np, STATUS_USAGE, field, NULL, "%s", f.text);
 	return 0;
 }

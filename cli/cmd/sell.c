@@ -299,7 +299,7 @@ static int sell_check_line(struct sell *s)
 			"cannot use '--last': it is not a whole number of minutes");
 	if (words.end && !option_given(o, "duration"))
 		words.duration = NULL;
-	if (window_parse_early(&words, &window, &field, &f))
+	if (window_parse(&words, 0, &window, &field, &f))
 		return print_fail_field(np, STATUS_USAGE, field, NULL, "%s", f.text);
 	rc = order_args_check_wait(np, o);
 	return rc;

@@ -21,8 +21,7 @@ int order_args_window(struct nanopod *np, const struct options *o, int64_t now, 
 	const char *field = NULL;
 	struct fail f = { 0 };
 
-	if (now ? window_parse(&words, now, &w->window, &field, &f)
-		: window_parse_early(&words, &w->window, &field, &f))
+	if (window_parse(&words, now, &w->window, &field, &f))
 		return print_fail_field(np, STATUS_USAGE, field, NULL, "%s", f.text);
 	return 0;
 }

@@ -104,7 +104,8 @@ static int window_read_duration(const char *typed, enum when_round how, int64_t 
 	return 0;
 }
 
-int window_parse(const struct window_words *words, int64_t now, struct window *out, const char **field, struct fail *f)
+static int window_read(const struct window_words *words, int64_t now, struct window *out, const char **field,
+	struct fail *f)
 {
 	struct window w = { 0 };
 	struct fail why = { 0 };
@@ -137,20 +138,25 @@ int window_parse(const struct window_words *words, int64_t now, struct window *o
 	return rc;
 }
 
-int window_parse_early(const struct window_words *words, struct window *out, const char **field, struct fail *f)
+static int window_read_early(const struct window_words *words, struct window *out, const char **field, struct fail *f)
 {
 	int64_t now = (int64_t)time(NULL), then = now - LONG_AGO;
-	int rc = window_parse(words, now, out, field, f);
+	int rc = window_read(words, now, out, field, f);
 	const char *other = NULL;
 	struct fail why = { 0 };
 	struct window w;
 
 	/* A date is the same at any time; one of the next days is not. */
-	if (rc && window_parse(words, then, &w, &other, &why) == 0 && (w.now ? w.end : w.start) > then + WEEK) {
+	if (rc && window_read(words, then, &w, &other, &why) == 0 && (w.now ? w.end : w.start) > then + WEEK) {
 		*out = w;
 		rc = 0;
 	}
 	return rc;
+}
+
+int window_parse(const struct window_words *words, int64_t now, struct window *out, const char **field, struct fail *f)
+{
+	return now ? window_read(words, now, out, field, f) : window_read_early(words, out, field, f);
 }
 
 bool window_move(struct window *w, int64_t now)

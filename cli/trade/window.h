@@ -29,14 +29,11 @@ struct window_words {
 /* The first second that can be bought at this time. */
 int64_t window_first(int64_t now);
 
-/* 0, or -EINVAL with a sentence that names the option; *field: that option, for JSON errors. */
-int window_parse(const struct window_words *words, int64_t now, struct window *out, const char **field, struct fail *f);
-
 /*
- * The same before the market has told its time: a date that is past by this machine's clock alone may be to come by the
- * market's, which decides later.
+ * 0, or -EINVAL with a sentence that names the option; *field: that option, for JSON errors. now: by the market's
+ * clock; 0 before that is known: then a date that is past by this machine's clock alone is left to the market's.
  */
-int window_parse_early(const struct window_words *words, struct window *out, const char **field, struct fail *f);
+int window_parse(const struct window_words *words, int64_t now, struct window *out, const char **field, struct fail *f);
 
 /* Moves a window that starts "now" to the first minute at this time. False: nothing changed. */
 bool window_move(struct window *w, int64_t now);

@@ -481,7 +481,7 @@ static int extend_check_line(struct extend *x)
 	struct window w;
 	int rc = order_args_read(x->d.np, o, ORDER_ARGS_PRICE | ORDER_ARGS_SPENDS, &x->d.args);
 
-	if (!rc && window_parse_early(&words, &w, &field, &f))
+	if (!rc && window_parse(&words, 0, &w, &field, &f))
 		rc = print_fail_field(x->d.np, STATUS_USAGE, field, NULL, "%s", f.text);
 	rc = rc ? rc : order_args_check_wait(x->d.np, o);
 	if (!rc && option_given(o, "auto-extend")) {

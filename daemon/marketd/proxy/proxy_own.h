@@ -198,8 +198,8 @@ int doors_open(struct proxy *p, char *where, struct fail *f);                   
 int doors_renew(struct proxy *p, const struct proxyfile *file, struct fail *f); /* its certificate as it is now */
 void doors_shut(struct proxy *p);                                               /* nobody comes in any more */
 void doors_sweep(struct proxy *p);                                              /* old ones that nobody uses */
-bool doors_watch(const struct proxy *p,
-	const struct loop_watch *w);          /* one of theirs: it stays ready until doors_run() */
+/* Is it one of theirs? It stays ready until doors_run(). */
+bool doors_watch(const struct proxy *p, const struct loop_watch *w);
 int64_t doors_timeout(const struct proxy *p); /* in milliseconds */
 void doors_run(struct proxy *p);
 void doors_free(struct proxy *p);

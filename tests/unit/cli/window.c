@@ -93,13 +93,13 @@ static void early(void)
 	struct fail f = { 0 };
 
 	snprintf(date, sizeof date, "@%" PRId64, at);
-	is_int(window_parse_early(&words, &w, &field, &f), 0, "a date that is past here may be to come there");
+	is_int(window_parse(&words, 0, &w, &field, &f), 0, "a date that is past here may be to come there");
 	is_int(w.start, at, "it is that date");
 	words = (struct window_words){ NULL, date, NULL, NULL };
-	is_int(window_parse_early(&words, &w, &field, &f), 0, "an end, too");
+	is_int(window_parse(&words, 0, &w, &field, &f), 0, "an end, too");
 	is_int(w.end, at, "and that one");
 	words = (struct window_words){ "yesterday", NULL, "1h", NULL };
-	ok(window_parse_early(&words, &w, &field, &f) < 0, "what is no time is none anywhere");
+	ok(window_parse(&words, 0, &w, &field, &f) < 0, "what is no time is none anywhere");
 	has_str(f.text, "'yesterday' is not a time", "and that is said");
 }
 
