@@ -41,11 +41,11 @@ run nanopod_run -b -- id -un
 is "$out" "$(printf -- '---- n[1-2] (2 hosts)\nbob')" "bob signs in"
 run sudo_there -q -- true
 is "$status" 0 "with the password"
-run sudo_there --no-label -- 'id -un; cat; echo over'
-is "$status $out" "0 $(printf 'root\nover\nroot\nover')" "root, with an empty input"
+run sudo_there --no-label -- 'echo "$(id -un)" "$(cat)" over'
+is "$status $out" "0 $(printf 'root  over\nroot  over')" "root, with an empty input"
 unlike "$err" "nanopod-[0-9a-f]" "no mark shows"
-run sudo_there --no-label -w n1 --become-user games -- 'id -un; echo $HOME; exit 5'
-is "$out" "$(printf 'games\n/usr/games\ngames\n/usr/games')" "--become-user, with that user's home"
+run sudo_there --no-label -w n1 --become-user games -- 'echo "$(id -un) $HOME"; exit 5'
+is "$out" "$(printf 'games /usr/games\ngames /usr/games')" "--become-user, with that user's home"
 is "$status" 10 "and the command's status"
 printf '#!/bin/bash\nid -un; echo "$1"; cat\n' >script
 run sudo_there -b --script script -- 'a b'
