@@ -236,9 +236,9 @@ static int local_wait_for_nodes(struct local *l, struct market_link *m)
 		rc = local_look(l, m, &h, &failed);
 		if (rc)
 			return rc;
-		/* Nodes that were bought before come back too. */
+		/* Nodes that were bought before come back too. A signal breaks the question off: it has no answer. */
 		if (h.all && h.up == h.all && (localmarket_silent(m) == 0 || clock_ms() > until - READY_MS / 2))
-			return 0;
+			return signals_asked() ? STATUS_INT : 0;
 		if (failed.at)
 			return local_say_failed(l, &h, &failed);
 		if (!localproc_runs(l->s.agent_pid, &p))
@@ -411,6 +411,7 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 		rc = print_fail(np, STATUS_INT, "repeat the command to continue", "interrupted");
 	if (rc)
 		local_end_begun(&l);
+	signals_end();
 	if (!rc) {
 		print_note(np,
 			l.did ? "the local market is running: driver '%s' (%s), %s"
@@ -423,7 +424,6 @@ static int local_start(struct nanopod *np, const struct options *o, char **words
 		if (!rc && (np->format == FORMAT_TABLE || np->format == FORMAT_WIDE))
 			local_next_steps(&l, bought);
 	}
-	signals_end();
 	localagent_close(&l.agent);
 	localstate_close(&l.s);
 	return rc;

@@ -7,7 +7,7 @@
 sshd_up 4 || { fail "sshd is up"; done_testing; }
 cd "$TMP" || exit 99
 PTY=${TEST_PTY:-$BUILD/tests/lib/pty}
-cp_() { timeout -k 5 100 "$NANOPOD" cp -F "$SSHD_CONFIG" "$@"; }
+cp_() { timeout -k 5 300 "$NANOPOD" cp -F "$SSHD_CONFIG" "$@"; }
 mkdir there
 D=$TMP/there
 

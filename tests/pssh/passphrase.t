@@ -3,6 +3,8 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/sshd.sh"
 . "$(dirname "$0")/with.sh"
+# Trying a passphrase takes minutes on a busy machine: sshd must not hang up meanwhile.
+SSHD_EXTRA='LoginGraceTime 0'
 sshd_up 4
 # Keys whose passphrases cost a second and more, which sshd accepts.
 ssh-keygen -q -t ed25519 -a 100 -N 'open sesame' -C slow -f "$TMP/slow"
