@@ -56,8 +56,8 @@ static void kill_after(struct way *w, struct one *o, enum victim what, int64_t u
 	pid_t pid = begin(w, o, what);
 
 	nanosleep(&ts, NULL);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	if (pid > 0 && kill(pid, SIGKILL) == 0)
+		waitpid(pid, NULL, 0);
 }
 
 /* At once, while what the killed call had started may still be ending. false: the driver failed. */

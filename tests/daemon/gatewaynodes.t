@@ -58,9 +58,12 @@ kill -HUP "$GATEWAY_PID"
 again() { grep -q "read '$TMP/gateway.yaml' again" "$GATEWAY_LOG"; }
 wait_for 10 again
 is "$(chat "$ACME" llama 'n=1' | json '.choices[0].message.content')" "t0 " "after SIGHUP it still knows them"
+had=$(($(asked "$first") + $(asked "$other")))
 mkdir "$TMP/aside" # for this one's answer, as others come meanwhile
 (TMP=$TMP/aside && chat "$ACME" llama 'n=300 wait=50' '"stream":true') >"$TMP/long" &
 long=$!
+begun() { [ $(($(asked "$first") + $(asked "$other"))) -gt "$had" ]; }
+ok "(a stream is under way)" wait_for 60 begun
 as "$ACME" POST /v2/instances/serve-1/terminate >"$TMP/deleted"
 ok "a node that goes" wait_for 60 left "$first" || diag "$(cat "$GATEWAY_LOG" "$TMP/deleted")"
 had=$(asked "$first")

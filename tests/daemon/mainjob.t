@@ -53,6 +53,8 @@ is "$("$NANOPOD" run -r job -- 'cat data/blob | sha256sum | cut -c1-64' | sed 's
 	"$(sha256sum <"$TMP/data/blob" | cut -c1-64)" "it is the same on both"
 run_is 0 "and back" "$NANOPOD" cp job-1:data/small "$TMP/back"
 is "$(cat "$TMP/back" 2>/dev/null)" small "(it came)"
+both() { "$NANOPOD" logs -r job >"$TMP/said" && grep -q job-0 "$TMP/said" && grep -q job-1 "$TMP/said"; }
+wait_for 60 both # agents send what consoles say a moment later
 run_is 0 "logs" "$NANOPOD" logs -r job
 like "$out" 'job-0' "of the one"
 like "$out" 'job-1' "and the other"

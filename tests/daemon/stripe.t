@@ -332,6 +332,7 @@ driver=$!
 kills=0
 while kill -0 "$driver" 2>/dev/null && [ "$kills" -lt 25 ]; do
 	sleep "0.$((RANDOM % 9))"
+	: >"$TMP/.url" # where it was another test's market may be soon
 	marketd_kill
 	kills=$((kills + 1))
 	marketd_start --test-clock=$((NOW + HOUR)) "${STRIPE[@]}" || break
