@@ -4,7 +4,7 @@
 #
 # hostname machine_id os_id os_version os_codename arch kernel   boot_id (one of all nodes that share a kernel)
 # init systemd|sysv|none   ssh_port   hostkey (sshd's, ed25519)
-# cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made)
+# cgroup v1|v2|hybrid|none   cgroup_write yes|no (as root a group could be made; where NP_GATES has cgroup)
 # cgroup_devices yes|no (devices can be denied to a group)   user_namespace yes|no (its root is not the machine's)
 # cpus sockets cores threads (cores a socket, threads a core)   memory_mb swap_mb   disk_free_mb (least of /, /var, /usr/local)
 # address (by which others reach it)   route yes|no (a default route)   mtu (of its interface)   resolves yes|no (its own name)
@@ -26,6 +26,8 @@ say() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$2"; }
 first() { text=; { IFS= read -r text <"$1"; } 2>/dev/null; }
 # ask KEY COMMAND…: says whether the command succeeds.
 ask() { asked=$1; shift; if "$@" >/dev/null 2>&1; then say "$asked" yes; else say "$asked" no; fi; }
+# facts_gate NAME: whether a stack asks for it.
+facts_gate() { case " ${NP_GATES-$1} " in *" $1 "*) ;; *) return 1 ;; esac; }
 may() { if [ "$user" = 0 ]; then "$@"; elif [ "$root" = sudo ]; then sudo -k -n "$@"; else return 1; fi; }
 
 facts_system() {
@@ -86,6 +88,7 @@ facts_cgroup() {
 	[ -n "$at" ] || return 0
 	# The kernel takes programs that deny devices from the machine's root alone.
 	case $inside in yes) say cgroup_devices no ;; *) say cgroup_devices yes ;; esac
+	facts_gate cgroup || return 0
 	if [ "$user" = 0 ]; then ask cgroup_write facts_group; else ask cgroup_write may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$"; fi
 }
 
@@ -279,11 +282,8 @@ facts_fuse() { if [ -e "${NP_DEV-/dev}/fuse" ]; then (: <>"${NP_DEV-/dev}/fuse")
 facts_mounts() {
 	filesystems=' '
 	{ while read -r text more; do filesystems="$filesystems$text $more "; done <"${NP_FILESYSTEMS-/proc/filesystems}"; } 2>/dev/null
-	case " ${NP_GATES-nfs fuse} " in *" nfs "*)
-		ask nfs_server facts_filesystem nfsd nfsd
-		ask nfs_client facts_filesystem nfs4 nfs ;;
-	esac
-	case " ${NP_GATES-nfs fuse} " in *" fuse "*) ask fuse facts_fuse ;; esac
+	! facts_gate nfs || { ask nfs_server facts_filesystem nfsd nfsd; ask nfs_client facts_filesystem nfs4 nfs; }
+	! facts_gate fuse || ask fuse facts_fuse
 	[ ! -d /shared ] || ! mountpoint -q /shared 2>/dev/null || say shared "$(stat -f -c %i /shared 2>/dev/null)"
 }
 

@@ -407,7 +407,7 @@ np_replace() {
 }
 
 np_about() { stat -c '%a %U:%G' "$1" 2>/dev/null; }
-# For a script that changes nothing: one program says mode and owner of all that steps made here, for np_as_said.
+# For a script that changes nothing: one program says mode, owner and size of all that steps made here, for np_known.
 np_look() {
 	set --
 	for np_word in "$NP_STATE"/undo/*; do [ ! -f "$np_word" ] || set -- "$@" "$np_word"; done
@@ -416,17 +416,21 @@ np_look() {
 	set -f
 	IFS=$np_newline
 	# shellcheck disable=SC2086
-	[ -z "$np_word" ] || np_looked=$np_newline$(stat -c "%n$np_tab%a %U %u %G %g" $np_word 2>/dev/null)$np_newline
+	[ -z "$np_word" ] || np_looked=$np_newline$(stat -c "%n$np_tab%a %U %u %G %g %s" $np_word 2>/dev/null)$np_newline
 	set +f
 	unset IFS
+}
+# np_known PATH: what np_look found of it, into $np_line.
+np_known() {
+	case $np_looked in
+	*"$np_newline$1$np_tab"*) np_line=${np_looked#*"$np_newline$1$np_tab"} np_line=${np_line%%"$np_newline"*} ;;
+	*) return 1 ;;
+	esac
 }
 # np_as_said PATH MODE OWNER: whether it has that mode and owner, who may be named or numbered, without a user or a group.
 np_as_said() {
 	np_owner=$3 np_word=${2#"${2%%[!0]*}"}
-	case $np_looked in
-	*"$np_newline$1$np_tab"*) np_line=${np_looked#*"$np_newline$1$np_tab"} np_line=${np_line%%"$np_newline"*} ;;
-	*) np_line=$(stat -c '%a %U %u %G %g' "$1" 2>/dev/null) ;;
-	esac
+	np_known "$1" || np_line=$(stat -c '%a %U %u %G %g' "$1" 2>/dev/null)
 	# shellcheck disable=SC2086
 	set -- "${np_word:-0}" $np_line
 	[ "$1" = "${2-}" ] || return 1
@@ -478,7 +482,7 @@ np_file_check() {
 	if [ ! -e "$1" ]; then
 		np_why="write $1"
 		if [ "$np_diff" = secret ]; then np_diff=''; cat >/dev/null; else np_diff=$(np_compare "$1" /dev/null); fi
-	elif if [ "$np_diff" = secret ]; then cmp -s - "$1"; else np_diff=$(np_compare "$1" "$1"); fi; then
+	elif if [ "$np_diff" = secret ]; then np_same "$1" secret; else np_diff=$(np_same "$1"); fi; then
 		! np_as_said "$1" "$2" "$3" || return 0
 		np_why="make $1 $2 $3" np_diff=''
 	else
@@ -494,6 +498,28 @@ np_file_check() {
 np_show() {
 	[ ${#np_diff} -lt 10000 ] || np_diff=$(printf '%s\n' "$np_diff" | head -n 400)
 	np_record diff "$np_diff"
+}
+# np_same PATH [secret] <NEW: fails if the file has not that, and prints how they differ unless it is secret. A short text
+# that steps made here is compared without a program.
+np_same() {
+	if [ -f "$1" ] && np_known "$1" && [ "${np_line##* }" -le 400 ] && np_text <"$1" &&
+		[ ${#np_text} -eq "${np_line##* }" ]; then
+		np_old=$np_text
+		np_text
+		[ "$np_text" != "$np_old" ] || return 0
+		[ "${2-}" = secret ] || { printf '%s' "$np_text"; cat; } | np_compare "$1" "$1"
+		return 1
+	fi
+	if [ "${2-}" = secret ]; then cmp -s - "$1"; else np_compare "$1" "$1"; fi
+}
+# Reads standard input into $np_text, without what is beyond 400 bytes.
+np_text() {
+	np_text=''
+	while IFS= read -r np_word; do
+		np_text=$np_text$np_word$np_newline
+		[ ${#np_text} -le 400 ] || return 0
+	done
+	np_text=$np_text$np_word
 }
 # np_compare PATH OLD <NEW: prints how they differ; fails if they do.
 np_compare() { diff -u --label "$1" --label "$1" "$2" - 2>/dev/null; }
@@ -527,9 +553,7 @@ np_block() {
 	np_uses "$1" "$1 $2"
 	! np_has_failed || return 1
 	if ! np_changing; then
-		np_old=$1
-		[ -e "$1" ] || np_old=/dev/null
-		! np_diff=$(np_blocked "$1" "$2" | np_compare "$1" "$np_old") || return 0
+		! np_diff=$(np_blocked "$1" "$2" | if [ -e "$1" ]; then np_same "$1"; else np_compare "$1" /dev/null; fi) || return 0
 		np_note_change
 		np_differs "change $1"
 		[ -n "$np_terse" ] || np_show

@@ -455,9 +455,16 @@ like "$err$out" "a1" "what is there is looked at all the same"
 # ---- A check that hangs, as one does on a file system whose server is gone ----
 forget
 cp -r stacks kept.stacks
-sed -i 's/timeout: 300/timeout: 6/' stacks/toy/stack.yaml
 sed -i 's|^check() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|; s|^verify() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|' stacks/toy/slow.sh
 : >c/state/hang
+hangs() { ours c | grep -q 'sleep 100'; }
+for signal in KILL INT; do
+	"$NANOPOD" provision plan -F "$TMP/config" $skip toys.yaml </dev/null >out 2>&1 & pid=$!
+	ok "(it hangs)" wait_for 60 hangs || diag "$(cat out)"
+	kill -$signal $pid; wait $pid 2>/dev/null
+	ok "$signal: nothing of it stays on the nodes" wait_for 60 alone || diag "$(ours)"
+done
+sed -i 's/timeout: 300/timeout: 6/' stacks/toy/stack.yaml
 run p plan toys.yaml
 like "$err" "c1 toy/slow: .*it took longer than 6 s, so nanopod ended it" "has its own time, and is named"
 like "$out" "^b1" "the others are planned"

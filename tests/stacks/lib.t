@@ -293,6 +293,37 @@ did add group np-people (987653)" "$shell: a group of the system, and of people"
 	try : undo
 	ok "$shell: until it is undone" test ! -e "$TMP/state"
 
+	# ---- Short texts, which the shell compares itself -------------------------------------------------------------
+	# short TEXT [FUNCTION]: what is written, or said to differ, and which programs compare.
+	short() {
+		printf 'np_look\ndiff() { np_say diff; command diff "$@"; }\ncmp() { np_say cmp; command cmp "$@"; }\n%s\n' \
+			"want() { printf '$1' | np_file \"\$R/etc/short\" 0644 \"\$ME\"; }" >"$TMP/.text"
+		np "${2:-check}" <"$TMP/.text"
+	}
+	long=$(printf '%0300d\\n%0300d' 1 2)
+	for text in 'a b\n\\n  c\n' 'no end' 'one\n\nmore\n\n' '' '\303\251\n' 'a\\b\n' '\n'; do
+		short "$text" apply
+		short "$text"
+		is "$out" "work demo one check
+done 0
+end 0" "$shell: '$text' is as said, without a program"
+		for other in "${text}x" "x$text" "$text\n" "x" "$long"; do
+			short "$other"
+			like "$out" 'differs change .*/etc/short.*' "$shell: '$text' is not '$(printf %.20s "$other")'"
+			like "$out" '^diff --- .*%0A' "$shell: and it says how"
+		done
+		printf "$text" >"$TMP/.is"; printf "$long" >"$TMP/.new"
+		is "$(printf '%s\n' "$out" | sed -n 's/^diff --- [^%]*%0A+++ [^%]*%0A//p' | sed 's/%0A/\n/g')" \
+			"$(diff -u "$TMP/.is" "$TMP/.new" | sed 1,2d)" "$shell: all of it, where the new text is long"
+		try : undo
+	done
+	short 'a\0b\n' apply
+	short 'a\0b\n'
+	like "$out" 'say diff
+done' "$shell: what the shell cannot hold is left to a program"
+	unlike "$out" differs "$shell: which finds it as said"
+	try : undo
+
 	# ---- Causes --------------------------------------------------------------------------------------------
 	cause() { # TEXT PATTERN
 		try "$(printf 'verify() { np_rooms; cat >"$np_room/apt" <<"EOT"\n%s\nEOT\nnp_apt_cause "no packages"; }\n' "$1")" verify

@@ -73,7 +73,7 @@ static void contact_event(const struct contact *c, struct fanout *f, struct outc
 		buf_clear(&first->out);
 		first->sent = 0;
 		first->heard_us = first->ended_ms = 0;
-		first->flooded = false;
+		first->flooded = first->told = false;
 		first->began_ms = clock_ms();
 		first->started_us = contact_now_us();
 		contact_send(c, p, ev);
@@ -132,7 +132,10 @@ static void contact_made(struct contact *c, const struct fanout *f)
 	}
 }
 
-/* The node itself ends the script before that. */
+/*
+ * The node itself ends the script before CONTACT_MS. The line begins to count there: see remote_job_text(), and a shell
+ * whose script has just ended takes it for an empty one.
+ */
 static void contact_late(struct contact *c, const struct fanout *f)
 {
 	int64_t now = clock_ms();
@@ -143,7 +146,11 @@ static void contact_late(struct contact *c, const struct fanout *f)
 	for (size_t i = 0; i < c->count; i++) {
 		struct remote_first *first = &c->peers[i].first;
 
-		if (outcome_ended(&f->hosts[i]) || !first->began_ms || now - first->began_ms < CONTACT_MS)
+		if (outcome_ended(&f->hosts[i]) || !first->began_ms)
+			continue;
+		if (!first->told && first->sent == c->script.len)
+			first->told = pssh_task_write(f->task, f->hosts[i].host, "\n", 1) == 0;
+		if (now - first->began_ms < CONTACT_MS)
 			continue;
 		first->late = true;
 		pssh_task_stop_host(f->task, f->hosts[i].host);
@@ -202,7 +209,7 @@ int remote_contact(struct contact *c, const struct pssh_list *list, const char *
 	int status;
 
 	buf_init(&c->script, len + 8192);
-	remote_job_text(&c->script, script, len, REMOTE_USER, REMOTE_FIRST, 0);
+	remote_job_text(&c->script, script, len, REMOTE_USER | REMOTE_LOOK, REMOTE_FIRST, 0);
 	if (c->count && c->peers[0].alone && buf_adds(&c->script, "exit 0\n") != 0)
 		command_nomem();
 	status = contact_run(c, list);

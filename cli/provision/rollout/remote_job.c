@@ -33,12 +33,14 @@ static const char *const commands[] = {
  * which nanopod sends a line every few seconds. When a line says "exit", when the channel ends, and when it is silent
  * for $np_cut seconds (a connection can be lost without a word), the watch ends the script and all that it started:
  * the session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the
- * watch does the same.
+ * watch does the same. Of a script that changes nothing the watch starts bash only with the first line: most are over
+ * by then.
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\n}\n";
+static const char look[] = "trap np_x=exit TERM HUP; read -r np_x; ";
 static const char watch[] =
-	" bash -c '\n"
+	"export np_cut np_x; exec bash -c '\n"
 	"look() { read -r line <\"/proc/$1/stat\" && set -- ${line##*) } && state=$1 session=$4; }\n"
 	"each() {\n"
 	"\tleft=\n"
@@ -66,8 +68,8 @@ static const char watch[] =
 	"\texit\n"
 	"}\n"
 	"trap finish TERM HUP INT\n"
-	"while read -r -t $np_cut x && [ \"$x\" != exit ]; do :; done\n"
-	"finish' nanopod-watch <&9 9<&- >/dev/null 2>&1 &\n"
+	"while [ \"$np_x\" != exit ] && read -r -t $np_cut np_x; do :; done\n"
+	"finish' nanopod-watch) <&9 9<&- >/dev/null 2>&1 &\n"
 	"np_watch=$!\n"
 	"np_script 9<&-\nnp_end=$?\n"
 	"{ kill -KILL $np_watch; wait $np_watch; } 2>/dev/null\n"
@@ -96,8 +98,10 @@ void remote_job_text(struct buf *b, const char *script, size_t len, unsigned fla
 	if (flags & REMOTE_HOLD) {
 		remote_job_say(b, "np_script\nnp_end=$?\n");
 	} else {
-		remote_job_say(b, "np_cut=");
+		remote_job_say(b, "(np_x='' np_cut=");
 		remote_job_say(b, cut);
+		remote_job_say(b, "; ");
+		remote_job_say(b, flags & REMOTE_LOOK ? look : "");
 		remote_job_say(b, watch);
 	}
 	/* The last thing of its session, and of both its streams, before another script may come. */

@@ -116,7 +116,7 @@ static void try_root(struct rollout *e, size_t m)
 	buf_init(&b, 64);
 	if (buf_adds(&b, ":") != 0)
 		command_nomem();
-	rollout_task_run(e, t, &b, 0, FACTS_MS);
+	rollout_task_run(e, t, &b, REMOTE_LOOK, FACTS_MS);
 	buf_release(&b);
 }
 

@@ -133,7 +133,7 @@ static void rollout_plan_begin(struct rollout *e, size_t m, int round)
 		t = rollout_task_new(e, m, NULL, rollout_plan_ended);
 		t->record = rollout_plan_looked;
 		t->each = true;
-		rollout_task_run(e, t, &b, 0, ENGINE_BEGIN_MS);
+		rollout_task_run(e, t, &b, REMOTE_LOOK, ENGINE_BEGIN_MS);
 	}
 	buf_release(&b);
 }
