@@ -3,9 +3,10 @@
 # FOLDER/mode is read anew for each request: ok, 500, close (no answer), hang (until it says something else), redirect,
 # half (an answer that is cut off), kill (process FOLDER/pid, instead of answering), kill-after (it answers first). Each request
 # is a line of FOLDER/log: mode, event id, attempt, event, rule, name, whether its signature is right. FOLDER/port has the port.
-import hashlib, hmac, http.server, json, os, re, signal, sys, time
+import hashlib, hmac, http.server, json, os, re, signal, sys, threading, time
 
 folder, secret = sys.argv[1], sys.argv[2].encode()
+dying = threading.Lock()
 
 
 def mode():
@@ -56,8 +57,9 @@ class Sink(http.server.BaseHTTPRequestHandler):
         elif now == "kill":
             kill()
         elif now == "kill-after":
-            self.answer(204)
-            kill()
+            with dying:  # nothing more is answered before
+                self.answer(204)
+                kill()
         elif now.isdigit():
             self.answer(int(now))
         elif now == "ok":
