@@ -39,7 +39,7 @@ for gate in name machine-id address root dpkg system disk route mtu names clock 
 p() { verb=$1; shift; timeout -k 5 300 "$NANOPOD" provision "$verb" -F "$TMP/config" $skip "$@" </dev/null; }
 state() { ls "$TMP/$1/state" | grep -v '^np$' | tr '\n' ' '; }
 # In the background, as this shell's own child: $pid.
-p_begin() { "$NANOPOD" provision apply -y -F "$TMP/config" $skip "$@" </dev/null >out 2>&1 & pid=$!; }
+p_begin() { rm -f out; "$NANOPOD" provision apply -y -F "$TMP/config" $skip "$@" </dev/null >out 2>&1 & pid=$!; }
 forget() { rm -rf a/state/* b/state/* c/state/* "$XDG_STATE_HOME"; }
 applying() { [ -e "$TMP/$1/state/applying" ]; }
 # Processes that sshd's commands left on a node: all have its folder in their environment.
@@ -246,7 +246,7 @@ rm -rf stacks && mv kept.stacks stacks
 ok "and no other was left" wait_for 20 alone || diag "$(ours)"
 
 forget
-p_begin --set toy.slow=300 toys.yaml
+p_begin --set toy.slow=6000 toys.yaml
 wait_for 20 applying b || diag "$(cat out)"
 kill -INT $pid
 wait_for 10 grep -q stopping out
@@ -283,14 +283,16 @@ cp -r stacks kept.stacks
 does ': >"$NANOPOD_STATE/applying"; until [ -e "$NANOPOD_STATE/go" ]; do sleep 0.1; done'
 p_begin toys.yaml
 wait_for 20 applying b || diag "$(cat out)"
+wait_for 20 grep -q '^a1 toy/slow: was slow' out || diag "$(cat out)"
 is "$(stat -c %a a/run/nanopod-lock)" 700 "locks are where nobody else may write"
-kill "$(cut -f 1 "$(lock_of a)")"
+locker() { locker=$(cut -f 1 "$(lock_of a)") && [ -n "$locker" ]; } # it writes the file anew every few seconds
+wait_for 10 locker
+kill "$locker"
 exec 7>>"$(lock_of a)"
 flock -w 10 7 || diag "a's lock is still held"
 beats() { while sleep 0.5; do printf '1\tother\tpat@home\ttoday\n' >"$(lock_of a)"; done; }
 beats 7>&- &
 beats=$!
-wait_for 60 grep -q "now pat@home" out || diag "$(cat out)"
 : >b/state/go
 wait $pid; status=$?
 rm -rf stacks && mv kept.stacks stacks
@@ -392,7 +394,7 @@ roles: {head: b1, work: 'a1,c1'}
 stacks: {toy: {}}
 END
 sed '/^Host b1$/,/^Host c1$/s/Port .*/Port 1/' config >config.away
-run_is 10 "a role that goes to a node that cannot be reached" timeout 60 "$NANOPOD" provision apply -y -F "$TMP/config.away" $skip --skip-gate reach moved.yaml
+run_is 10 "a role that goes to a node that cannot be reached" timeout 300 "$NANOPOD" provision apply -y -F "$TMP/config.away" $skip --skip-gate reach moved.yaml
 is "$(state a)" "applied key last slow " "stays where it was until then" || diag "$out$err"
 run_is 0 "to one that can" p apply -y moved.yaml
 is "$(state a)" "applied key slow " "leaves the old one"
