@@ -32,7 +32,7 @@ like "$err" "timed out while waiting.*it continues to start" "ends after its tim
 is "$out" train-1 "and the name is printed all the same"
 { sleep 1; node_runs train-1 2; } &
 run_is 0 "--wait until it runs" replace train-0 -y --wait=1s --dry-run
-run_is 0 "(it does)" "$NANOPOD" ssh $WHERE --wait=30s train-1 -- true
+run_is 0 "(it does)" "$NANOPOD" ssh $WHERE --wait=100s train-1 -- true
 wait $! 2>/dev/null
 
 # ---- A connection that is lost after the request ----
