@@ -36,7 +36,10 @@ for gate in name machine-id address root dpkg system disk route mtu names clock 
 buy() { timeout -k 5 120 "$NANOPOD" buy --stack toy -t h100 -p 1.80 -d 4h --ssh-key "$KEY.pub" $skip "$@" </dev/null; }
 # In the background, as this shell's own child: $pid.
 # shellcheck disable=SC2086
-buy_begin() { "$NANOPOD" buy --stack toy -t h100 -p 1.80 -d 4h --ssh-key "$KEY.pub" $skip "$@" </dev/null >out 2>err & pid=$!; }
+buy_begin() {
+	rm -f out err # what the last one said is not waited for
+	"$NANOPOD" buy --stack toy -t h100 -p 1.80 -d 4h --ssh-key "$KEY.pub" $skip "$@" </dev/null >out 2>err & pid=$!
+}
 # The shell's child ignores Ctrl-C until it is the program and hears it.
 hears() {
 	case $(readlink /proc/$pid/exe) in */nanopod) ;; *) return 1 ;; esac
