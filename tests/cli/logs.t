@@ -79,7 +79,7 @@ echo 'line 4' >>logs/f
 ok "and what is written then" wait_for 20 said "line 4"
 
 # Its connection is killed in the middle, and the file rotated while it is away.
-session() { pgrep -f "nanopod-logs $TMP/logs/f" | head -1; }
+session() { pgrep -of "nanopod-logs $TMP/logs/f"; }
 shell=$(session)
 parent=$(ps -o ppid= -p "$shell" | tr -d ' ')
 ok "the reader is there" test -n "$parent"
