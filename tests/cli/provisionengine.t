@@ -466,15 +466,15 @@ for signal in KILL INT; do
 	kill -$signal $pid; wait $pid 2>/dev/null
 	ok "$signal: nothing of it stays on the nodes" wait_for 60 alone || diag "$(ours)"
 done
-sed -i 's/timeout: 300/timeout: 6/' stacks/toy/stack.yaml
+sed -i 's/timeout: 300/timeout: 20/' stacks/toy/stack.yaml
 run p plan toys.yaml
-like "$err" "c1 toy/slow: .*it took longer than 6 s, so nanopod ended it" "has its own time, and is named"
+like "$err" "c1 toy/slow: .*it took longer than 20 s, so nanopod ended it" "has its own time, and is named"
 like "$out" "^b1" "the others are planned"
 rm c/state/hang
 run_is 0 "it hangs no more" p apply -y toys.yaml
 : >c/state/hang
 run p verify toys.yaml
-like "$out$err" "c1.*slow.*: it took longer than 6 s" "verify's own, too"
+like "$out$err" "c1.*slow.*: it took longer than 20 s" "verify's own, too"
 rm -rf c/state/hang stacks && mv kept.stacks stacks
 
 # ---- A node that says nonsense ----
