@@ -157,12 +157,12 @@ marketd_stop
 # How often.
 marketd_start --test-clock --rate 1
 second=$(marketd_token acme read)
-curl -sS --max-time 30 -o /dev/null -D "$TMP/many" -H "Authorization: Bearer $token" "$NANOPOD_URL/v2/pools?limit=[1-40]"
-# Less than one was left then, and one comes back a second; a token with a rate of its own would have two more.
+# The account had two, and one comes back a second; a token with a rate of its own would have two more.
 since=$(date +%s%N)
+curl -sS --max-time 30 -o /dev/null -D "$TMP/many" -H "Authorization: Bearer $token" "$NANOPOD_URL/v2/pools?limit=[1-40]"
 curl -sS --max-time 30 -o /dev/null -D "$TMP/both" -H "Authorization: Bearer $second" "$NANOPOD_URL/v2/pools?limit=[1-4]"
-most=$((1 + ($(date +%s%N) - since) / 1000000000))
-ok "another token of the same account does not help" test "$(grep -c '^HTTP/1\.1 200' "$TMP/both")" -le "$most"
+most=$((2 + ($(date +%s%N) - since) / 1000000000))
+ok "another token of the same account does not help" test "$(cat "$TMP/many" "$TMP/both" | grep -c '^HTTP/1\.1 200')" -le "$most"
 limited=$(grep -c '^HTTP/1\.1 429' "$TMP/many")
 ok "a token that asks too often is told to wait ($limited of 40)" test "$limited" -ge 3
 ok "but not the first times" test "$(grep -c '^HTTP/1\.1 200' "$TMP/many")" -ge 2
