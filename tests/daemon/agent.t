@@ -137,11 +137,13 @@ agentd_clock "$END"
 : >"$TMP/m1/fake/inst_stranger"
 "$AGENTD" listener $((PORTS + 30)) "$TMP/m1/fake/inst_stranger" "$TMP/stranger.console" &
 STRANGER=$!
-agentd_start m1 --driver fake --grace 1 --first-port $PORTS --unknown-grace 3
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS
 ok "what runs and is in no journal is found" wait_for 10 said m1 "inst_stranger runs here"
 ended() { ! kill -0 "$1" 2>/dev/null; }
 ok "and stopped" wait_for 10 ended "$STRANGER"
 ok "reported" wait_for 10 eval '[ "$(as "$FOUNDRY" GET "/np/v1/agents/$AGT" | jq .status.unknown)" = 1 ]'
+agentd_stop m1
+agentd_start m1 --driver fake --grace 1 --first-port $PORTS --unknown-grace 1 # not before it is reported
 ok "and wiped after a while" wait_for 15 gone m1 inst_stranger
 
 # ---- Its own children ------------------------------------------------------------------------------------------------
