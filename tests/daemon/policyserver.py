@@ -29,10 +29,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with open(mode) as how:  # before it counts: whoever sees the count may set another mode
+            how = how.read().strip()
         with open(count, "a") as out:
             out.write(self.path + " " + json.dumps(asked) + "\n")
-        with open(mode) as how:
-            how = how.read().strip()
         if how.startswith("token "):  # OPA with --authentication=token, where its system.authz knows one
             good = self.headers["Authorization"] == "Bearer " + how.split()[1]
             self.reply(200 if good else 401, '{"result":{"allow":true}}' if good else '{"code":"unauthorized"}')
