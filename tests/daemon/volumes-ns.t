@@ -79,8 +79,9 @@ agentd_clock $((now + 3720))
 is "$(paid state)" paid "paid in time, it is back"
 mounted() { jq -e .mounted "$TMP/m1/volumes/$VOLUME/volume.json" >/dev/null; }
 wait_for 60 mounted || life_say m1
-hide() { mv "$TMP/m1/volumes/$VOLUME/volume.json" "$TMP/volume.json" && mkdir "$TMP/m1/volumes/$VOLUME/volume.json"; } # nobody reads that
-show() { rmdir "$TMP/m1/volumes/$VOLUME/volume.json" && mv "$TMP/volume.json" "$TMP/m1/volumes/$VOLUME/volume.json"; }
+# Nobody reads a folder. By one rename: were it away for a moment, the agent would put the volume aside, or a node start.
+hide() { ln "$TMP/m1/volumes/$VOLUME/volume.json" "$TMP/volume.json" && ln -s / "$TMP/folder" && mv -T "$TMP/folder" "$TMP/m1/volumes/$VOLUME/volume.json"; }
+show() { mv -T "$TMP/volume.json" "$TMP/m1/volumes/$VOLUME/volume.json"; }
 hide
 agentd_buy away 1 3600
 refused() { as "$ACME" GET /np/v1/nodes/away-1 | grep -q "start: volume 'data' cannot be read"; }
