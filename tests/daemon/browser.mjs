@@ -29,9 +29,10 @@ async function deed(page, opener, fields, picture) {
 		await look(page, picture, { whole: false });
 	const plan = await text(page, '#deed'), go = await text(page, '#deed .buttons .main');
 
-	await page.evaluate(() => { document.getElementById('done').hidden = true; });
+	// It hides after some seconds, and keeps its text.
+	await page.evaluate(() => { document.getElementById('done').textContent = ''; });
 	await page.click('#deed .buttons .main');
-	await page.locator('#done:not([hidden])').first().waitFor();
+	await page.locator('#done').filter({ hasText: /\S/ }).waitFor({ state: 'attached' });
 	return { typed, plan, go, done: await text(page, '#done') };
 }
 
@@ -56,6 +57,7 @@ await customer.click('#views a[href="#nodes"]');
 await customer.locator('#view .none:visible').first().waitFor();
 await look(customer, 'nodes-none');
 await customer.click('#views a[href="#book"]');
+await customer.locator('#rows .pick').waitFor(); // another click of it would close what was opened before
 if (!await customer.locator('#rows .buy').isVisible())
 	await customer.click('#rows .pick');
 const bought = await deed(customer, customer.locator('#rows .buy'), { nodes: '1', duration: '2h', price: '1.60',

@@ -299,8 +299,8 @@ static void test_promise(struct way *w, struct one *o)
 /* ---- Console, keys ------------------------------------------------------------------------------------------ */
 
 static const char first_script[] =
-	"#!/bin/sh\ni=1\nwhile [ $i -le 20 ]; do echo \"console-line-$i.\"; i=$((i + 1)); done\n"
-	"echo once >> ~/script-ran\n";
+	"#!/bin/sh\necho once >> ~/script-ran\n"
+	"i=1\nwhile [ $i -le 20 ]; do echo \"console-line-$i.\"; i=$((i + 1)); done\n";
 
 static void test_console(struct way *w, struct one *o, const struct pace *p)
 {

@@ -284,12 +284,12 @@ is "$(http_status)" 404 "a stranger reads nothing"
 poll 30 "$TMP/woken"
 marketd_kill
 wait $POLL
-marketd_start --test-clock --rate 0 --agent-silent 4
+marketd_start --test-clock --rate 0 --agent-silent 10
 is "$(as "$S2" GET /np/v1/agent/work | json '.nodes | length')" 1 "after kill -9 the session works"
 is "$(as "$S2" POST "/np/v1/instances/$INST/console" "$(lines 7 3)" | json .next)" 10 "and the console goes on"
 marketd_stop
 ok "all is well with the market's files" "$MARKETD" check --data "$MARKETD_DATA"
-marketd_start --test-clock --rate 0 --agent-silent 4
+marketd_start --test-clock --rate 0 --agent-silent 10
 T2=$(session "$AGT2" two 2 m2 | json .token)
 as "$S2" GET /np/v1/agent/work >/dev/null
 

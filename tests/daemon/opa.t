@@ -115,14 +115,22 @@ door() {
 }
 away="403 the market's policy server does not answer; try again in a minute (policy 'opa')"
 again() { [ "$(door)" = "200 default 1" ]; }
-is "$(door)" "200 default 1" "what the agent decides holds"
+# answered: as door, where the agent answers, which may take longer than its second on a busy machine.
+answered() {
+	for _ in 1 2 3; do
+		answered_got=$(door)
+		[ "$answered_got" = "$away" ] || break
+	done
+	printf '%s' "$answered_got"
+}
+is "$(answered)" "200 default 1" "what the agent decides holds"
 kill -STOP "$opa_pid"
 is "$(door)" "$away" "an agent that hangs: denied"
 kill -CONT "$opa_pid"
 ok "and when it goes on, it decides again" wait_for 30 again
 policy_id=$(ask http://localhost/v1/policies | jq -r '.result[0].id | @uri')
 ask -X DELETE "http://localhost/v1/policies/$policy_id" >/dev/null
-is "$(door)" "403 the market's policy does not decide this (policy 'opa')" \
+is "$(answered)" "403 the market's policy does not decide this (policy 'opa')" \
 	"an agent without the policy: denied"
 kill -9 "$opa_pid"
 wait "$opa_pid" 2>/dev/null

@@ -83,7 +83,7 @@ ok "reservations of an account have nodes" wait_for 240 up || { life_say m1; don
 in1() { life_in ours-1 "$1"; }
 # tcp, udp ADDRESS [PORT]: "here", or nothing, as the node sees it.
 TRY='tcp() { timeout 10 bash -c "exec 3<>/dev/tcp/$1/${2-'$ANSWER'} && head -n1 <&3" 2>/dev/null; }
-udp() { timeout ${3-5} bash -c "exec 3<>/dev/udp/$1/${2-'$ANSWER'} && echo ask >&3 && head -n1 <&3" 2>/dev/null; }
+udp() { timeout 10 bash -c "exec 3<>/dev/udp/$1/${2-'$ANSWER'} && echo ask >&3 && head -n1 <&3" 2>/dev/null; }
 each() { for a; do for w in tcp udp; do { [ "$($w $a)" != here ] || echo "$w $a"; } & done; done | sort | tr "\n" " "; echo end; }; '
 try() { in1 "$TRY$1"; }
 
@@ -94,7 +94,7 @@ is "$(try "each $OWN $OWN_PRIVATE 198.51.100.1 127.0.0.1 10.0.2.2 10.0.2.100 10.
 	"nor this machine at any of its addresses, public ones too"
 is "$(try "tcp fd00:77::1; tcp ::ffff:$OWN; echo end")" end "nor by IPv6"
 if [ -n "$RESOLVER" ]; then
-	is "$(try 'udp 10.0.2.3 53 10; tcp 10.0.2.3 53; grep ^nameserver /etc/resolv.conf')" "$(printf 'here\nhere\nnameserver 10.0.2.3')" \
+	is "$(try 'udp 10.0.2.3 53; tcp 10.0.2.3 53; grep ^nameserver /etc/resolv.conf')" "$(printf 'here\nhere\nnameserver 10.0.2.3')" \
 		"it reaches this machine's resolver"
 	is "$(try "each 10.0.2.3 $RESOLVER")" end "at no other port, and not by its own address"
 else
@@ -123,7 +123,7 @@ ok "an address that this machine gets later is closed too" wait_for 60 closed
 # ---- Reservations -------------------------------------------------------------------------------------------------
 address() { life_in "$1" 'hostname -I' | grep -o '10\.88\.[0-9.]*' | head -n 1; }
 SECOND=$(address ours-2) OTHER=$(address other-1)
-SSH='ssh_at() { timeout 5 bash -c "exec 3<>/dev/tcp/$1/22 && head -c4 <&3" 2>/dev/null; }; '
+SSH='ssh_at() { timeout 20 bash -c "exec 3<>/dev/tcp/$1/22 && head -c4 <&3" 2>/dev/null; }; '
 is "$(in1 "${SSH}ssh_at $SECOND")" "SSH-" "nodes of one reservation reach each other"
 is "$(in1 "${SSH}ssh_at $OTHER; ip route add $OTHER dev host0; ssh_at $OTHER; echo end")" end \
 	"those of another reservation of the account are not reached"
@@ -167,7 +167,7 @@ is "$(try "tcp $PRIVATE")" here "(it had no wall)"
 agentd_start m1 "${LIFE_OPTIONS[@]}" --grace 1
 ok "its nodes are walled in" wait_for 60 walled $PRIVATE
 if [ -n "$RESOLVER" ]; then
-	is "$(try 'udp 10.0.2.3 53 10')" here "and still reach the resolver"
+	is "$(try 'udp 10.0.2.3 53')" here "and still reach the resolver"
 else
 	skip "no resolver with an IPv4 address in /etc/resolv.conf"
 fi
