@@ -16,7 +16,7 @@ const SILENCE = 45000, TRIES = 3, ALERTS_EVERY = 30000, ALERT_PAGES = 3, ALERTS_
 const SEVERITIES = ['critical', 'warning', 'info'];
 const views = {};
 const me = { who: null, view: 'book', root: null, last: '', turn: 0, at: 0, failures: 0, why: '', since: 0, wrong: '',
-	reading: false, again: false, later: 0, invitation: '' };
+	reading: false, again: false, later: 0, told: 0, invitation: '' };
 
 // ---- Texts: functions of their arguments alone, for tests, too ----------------------------------
 
@@ -632,7 +632,8 @@ function tell(text) {
 	say(text);
 	put(by('done'), text);
 	by('done').hidden = false;
-	setTimeout(() => { by('done').hidden = true; }, 8000);
+	clearTimeout(me.told);
+	me.told = setTimeout(() => { by('done').hidden = true; }, 8000);
 }
 
 async function signOut() {
