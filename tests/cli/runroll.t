@@ -12,7 +12,7 @@ here='here=$(echo "$SSH_CONNECTION" | cut -d" " -f3); here=${here##*.};'
 # A host's turn: an empty file for it, and how many others are at work.
 turn="$here : >$TMP/at.\$here; ls $TMP | grep -c '^at' >>$TMP/most; echo \$here >>$TMP/order; sleep 0.3; rm $TMP/at.\$here;"
 turns() { sort -n order 2>/dev/null | paste -sd ' '; }
-begin() { rm -f order most; }
+begin() { rm -f order most came.*; }
 
 # ---- Batches ----
 # Each waits for its partner, so that a slow machine's two are at work together, too.
@@ -43,8 +43,10 @@ run_stdin in nanopod_run --batch 2 -b --stdin --script script.sh
 is "$out" "$(printf -- '---- n[1-5] (5 hosts)\nscript\nin put')" "and a script before it"
 
 # ---- Too many failures ----
+# The first fails when the second is at work, too: what a slow machine has not begun by then is not begun any more.
+late="$both $turn sleep 1; [ \$here -ne 1 ]"
 begin
-run nanopod_run --batch 2 --max-fail 0 -- "$turn [ \$here -ne 1 ]"
+run nanopod_run --batch 2 --max-fail 0 -- "$late"
 is "$status" 10 "--max-fail 0"
 is "$(turns)" "1 2" "the batch ends, and no further host begins"
 like "$err" '^nanopod: 1 of 5 hosts failed, 3 were not begun:$' "those are counted apart"
@@ -62,11 +64,11 @@ run nanopod_run -f 1 --max-fail 0 -- "$turn [ \$here -ne 2 ]"
 is "$(turns)" "1 2" "with --fanout too"
 like "$err" '^nanopod: 1 of 5 hosts failed, 3 were not begun:$' "which counts the same"
 begin
-run nanopod_run --batch 2 --max-fail 0 -o jsonl -- "$turn [ \$here -ne 1 ]"
+run nanopod_run --batch 2 --max-fail 0 -o jsonl -- "$late"
 is "$(grep -c '"type":"error".*not begun.*"cancelled":true' "$TMP/.out") $(grep -c '"type":"exit"' "$TMP/.out")" "3 2" \
 	"jsonl has one end for each host"
 begin
-run nanopod_run --batch 2 --max-fail 0 --save saved -- "$turn [ \$here -ne 1 ]"
+run nanopod_run --batch 2 --max-fail 0 --save saved -- "$late"
 begin
 run timeout 60 "$NANOPOD" run -F "$SSHD_CONFIG" --failed-from saved -- "$turn"
 is "$(turns)" "1 3 4 5" "--failed-from goes on with them"
