@@ -116,8 +116,9 @@ run by clush -nw 'n[1-3]' -b "$here echo same; [ \$here -ne 2 ] || { echo other;
 is "$out" "$(printf -- '---------------\nn[1,3] (2)\n---------------\nsame\n---------------\nn2\n---------------\nsame\nother')" \
 	"clush -b: a block for each output"
 is "$(sort "$TMP/.err")" "$(printf 'clush: n2: exited with exit code 3\nn1: err\nn3: err')" "and standard error by host"
-run by clush -nw 'n[1-2]' -B 'echo a; echo b >&2'
-is "$(sed 4,5d "$TMP/.out"; sed -n 4,5p "$TMP/.out" | sort)" "$(printf -- '---------------\nn[1-2] (2)\n---------------\na\nb')" "clush -B"
+# Which of the two streams comes first is not promised, and may differ from host to host.
+run by clush -nw 'n[1-2]' -B 'echo a; echo a >&2'
+is "$out$err" "$(printf -- '---------------\nn[1-2] (2)\n---------------\na\na')" "clush -B"
 run by clush -nw 'n[1-3]' -L "$here echo \$here"
 is "$out" "$(printf 'n%d: %d\n' 1 1 2 2 3 3)" "clush -L: host by host"
 run by clush -nw 'n[1-3]' -bL "$here echo same; [ \$here -eq 2 ] && echo x || echo y"
