@@ -77,9 +77,22 @@ rm -rf "$TREE"/n*/data/*
 head -c 150000000 /dev/urandom >huge
 grown() { local f; for f in "$TREE/n$1/data/".*part; do [ -f "$f" ] && [ "$(stat -c %s "$f")" -gt "$2" ] && return; done; return 1; }
 begin() { "$NANOPOD" cp -F "$SSHD_CONFIG" --tree "$@" 2>err & pid=$!; }
+# Until $TMP/go is there, no host has more than that of it: a fast machine has no moment between begun and whole.
+cp "$(command -v cat)" "$TMP/cat"
+cat >stuck <<END
+#!/bin/sh
+[ -f /dev/stdout ] && [ ! -e "$TMP/go" ] || exec "$TMP/cat" "\$@"
+head -c \$((100000000 - \$(stat -L -c %s /dev/stdout)))
+[ \$(stat -L -c %s /dev/stdout) -ge 100000000 ] || exit 0
+while [ ! -e "$TMP/go" ] && kill -0 \$PPID 2>/dev/null; do sleep 0.1; done
+exec "$TMP/cat"
+END
+chmod 755 stuck
+for i in 1 2 3 4 5 6 7 8; do eval "nsenter -t \$treehosts_pid_$i -m mount --bind '$TMP/stuck' '$(readlink -f "$(command -v cat)")'"; done
 begin huge "n[1-8]:$DATA/"
-wait_for 60 grown 4 20000000
+ok "(n4 has a part of it)" wait_for 60 grown 4 20000000
 treehosts_kill 4
+: >go
 status=0; wait $pid || status=$?
 is "$status" 10 "one host dies on the way"
 like "$(cat err)" "n4" "which is told"
@@ -88,14 +101,14 @@ not_ok "it has no half file" test -e "$TREE/n4/data/huge"
 ok "nothing temporary is left on the others" eval 'rm -rf "$TMP/tmp"/*; clean 4'
 
 # ---- The command is killed ----
-rm -rf "$TREE"/n*/data/*
+rm -rf "$TREE"/n*/data/* go
 begin huge "n[1-3,5-8]:$DATA/"
-wait_for 60 grown 6 20000000
+ok "(n6 has a part of it)" wait_for 60 grown 6 20000000
 kill -KILL $pid; wait $pid 2>/dev/null
 ok "kill -9 of the command: the hosts clean up" wait_for 30 clean 4
 not_ok "no half file" ls "$TREE"/n[1-8]/data/huge
 begin --resume huge "n[1-3,5-8]:$DATA/"
-wait_for 60 grown 6 50000000
+ok "(n6 has a part of it)" wait_for 60 grown 6 50000000
 kill -INT $pid
 status=0; wait $pid || status=$?
 is "$status" 130 "Ctrl-C"
@@ -103,6 +116,7 @@ keys_clean() { local i; for i in 1 2 3 5 6 7 8; do cmp -s "$SSHD_KEY.pub" "$TREE
 ok "leaves no keys" wait_for 30 keys_clean
 ok "with --resume it keeps the parts" grown 6 50000000
 part=$(stat -c %i "$TREE"/n6/data/.*part)
+: >go
 run_is 0 "--resume" tree --resume huge "n[1-3,5-8]:$DATA/"
 ok "ends in the same file" same huge 4
 is "$(stat -c %i "$TREE/n6/data/huge")" "$part" "which is the part that was there, continued"
