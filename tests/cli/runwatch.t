@@ -22,10 +22,11 @@ case \$here in
 esac
 END
 watched() { timeout 200 "$PTY" keys "$NANOPOD" run --watch=1s -F "$SSHD_CONFIG" -w 'n[1-5]' "$@" 2>&1; }
-# The first frame with that text, without what only moves the cursor, and with one time for all.
+# The first frame with that text, without what only moves the cursor, and with one time for all; of progress, which a
+# slow round draws again and again on one line, what was drawn last.
 frame() {
-	awk -v RS='\033\\[H' -v text="$1" 'index($0, text) { print; exit }' seen | tr -d '\r' |
-		sed 's/\x1b\[[0-9;?]*[A-Za-z]//g; s/^[0-9][0-9]:[0-9][0-9]:[0-9][0-9]/12:00:00/; s/ *$//'
+	awk -v RS='\033\\[H' -v text="$1" 'index($0, text) { print; exit }' seen |
+		sed 's/\x1b\[[0-9;?]*[A-Za-z]//g; s/\r*$//; s/.*\r//; s/^[0-9][0-9]:[0-9][0-9]:[0-9][0-9]/12:00:00/; s/ *$//'
 }
 
 # ---- At three widths ----
