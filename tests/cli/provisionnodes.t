@@ -235,10 +235,11 @@ run_is 0 "(the two are what is left of it)" np "${TWO[@]}" toy --name train -y
 # ---- How many may fail --------------------------------------------------------------------------------------------------------------
 MANY=(-r train toy --name many --set toy.text=many --set 'toy.early=train-2 train-3' -y)
 run_is 0 "(the two are free again)" npc remove train -y
-run_is 10 "--max-fail" npc "${MANY[@]}" --max-fail 1
+# The node that is well is not at its last step before another one failed.
+run_is 10 "--max-fail" npc "${MANY[@]}" --set toy.slow=30 --max-fail 1
 like "$err" "--max-fail.*nothing more starts" "says that it stops" || diag "$err"
 ok "the node that is well is not gone on with" in_node train-1 '[ ! -e /etc/toy.fragile ]'
-run_is 10 "without it" npc "${MANY[@]}"
+run_is 10 "without it" npc "${MANY[@]}" --set toy.slow=0
 ok "it is" in_node train-1 '[ -e /etc/toy.fragile ]'
 like "$err" "2 of 3 nodes failed" "of three"
 run_is 0 "remove" npc remove many -y
