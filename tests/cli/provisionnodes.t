@@ -168,7 +168,7 @@ run_is 0 "mended" npc apply train --set toy.break= -y
 
 # ---- Ctrl-C, and two at once --------------------------------------------------------------------------------------------
 on_nodes 'rm -f /etc/toy.slow /run/toy.begun'
-"$NANOPOD" provision apply train --set toy.slow=100 "${CLUSTER_WAY[@]}" -y </dev/null >"$TMP/slow.out" 2>"$TMP/slow.err" &
+"$NANOPOD" provision apply train --set toy.slow=900 "${CLUSTER_WAY[@]}" -y </dev/null >"$TMP/slow.out" 2>"$TMP/slow.err" &
 slow=$!
 wait_for 30 in_node train-1 '[ -e /run/toy.begun ]'
 run_is 5 "a second one here" npc apply train -y
