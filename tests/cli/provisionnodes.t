@@ -110,7 +110,7 @@ is "$(jq -rs 'map(select(.event == "differs" and .step == "conf")) | length' <<<
 is "$(jq -rs '(map(.seq) == [range(1; length + 1)]) and all(.time | test("^20.*Z$"))' <<<"$out")" true "numbered, with times"
 run_is 2 "nobody to ask" np "${TWO[@]}" toy --name train
 ok "nothing was changed" in_node train-1 '[ ! -e /etc/toy.conf ] && [ ! -e /var/lib/nanopod ]'
-ok "and nothing is kept" test ! -e "$STATE"
+ok "and nothing is kept" test ! -e "$STATE" || diag "$(tail -n +1 "$STATE"/*.jsonl "$STATE"/logs/* 2>&1)"
 
 # ---- Apply, repeat, verify -----------------------------------------------------------------------------------------
 run_is 0 "apply" np "${TWO[@]}" toy --name train -y
