@@ -51,6 +51,10 @@ run p plan toys.yaml
 is "$status" 0 "plan"
 like "$out" "toy/take +take the key" "it says what would be done"
 is "$(state a)$(state b)" "" "and does nothing"
+sed -i.was 's|^check() {|& echo a word;|' stacks/toy/slow.sh
+run_is 0 "plan, where a check says something" p plan toys.yaml
+not_ok "looking leaves no folder here" test -e "$XDG_STATE_HOME/nanopod/clusters/toys" || diag "$(ls -R "$XDG_STATE_HOME")"
+mv stacks/toy/slow.sh.was stacks/toy/slow.sh
 run_is 10 "--detailed-exitcode" p plan --detailed-exitcode toys.yaml
 mkdir -p folder/sub && echo hello >folder/sub/file
 run p apply -y --set toy.file="$TMP/folder" toys.yaml

@@ -303,6 +303,12 @@ int runlog_log(struct runlog *j, const char *stack, const char *step, const char
 	return fd < 0 ? -errno : fd;
 }
 
+void runlog_drop_log(const struct runlog *j, const char *path)
+{
+	if (!j->kept)
+		unlink(path);
+}
+
 /* ---- What was applied ------------------------------------------------------------------------ */
 
 int runlog_keep(struct runlog *j, const char *text, size_t len, char *const *members, size_t count, struct fail *f)
@@ -422,7 +428,7 @@ int runlog_forget(struct runlog *j, struct fail *f)
 	return rc ? fail_errno(f, rc, -rc, "cannot remove the folder '%s'", j->folder) : 0;
 }
 
-/* True if nothing was applied and the journal is empty: merely looking at nodes leaves no folder. */
+/* Merely looking at nodes leaves no folder, unless a log says what went wrong. */
 static void runlog_tidy(struct runlog *j)
 {
 	char path[PATH_MAX];

@@ -28,6 +28,8 @@ int runlog_note(struct runlog *j,
 	const struct note *n); /* appends, and syncs after an end; ignores ticks and log lines */
 /* Opens and empties the log of a step on a node; room gets its path. A descriptor or -errno. */
 int runlog_log(struct runlog *j, const char *stack, const char *step, const char *node, char *room, size_t size);
+/* Removes that of a look that went well, where nothing was ever applied: see runlog_close(). */
+void runlog_drop_log(const struct runlog *j, const char *path);
 
 /* The file as last applied, and its members. -ENOENT if never applied. */
 int runlog_keep(struct runlog *j, const char *text, size_t len, char *const *members, size_t count, struct fail *f);

@@ -78,6 +78,7 @@ void rollout_lose_task(struct rollout *e, const struct rollout_task *t, const st
 
 static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const struct remote_event *ev)
 {
+	bool good = ev->ok;
 	char why[600];
 
 	for (size_t i = 0; i < e->g->count; i++) {
@@ -87,9 +88,12 @@ static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const 
 		if (w->member == t->member && own->failed) {
 			snprintf(why, sizeof why, "cannot check step '%s' of '%s'", w->step->name, w->use->stack->name);
 			rollout_lose(e, t->member, why);
+			good = false;
 			break;
 		}
 	}
+	if (good)
+		rollout_task_drop_log(e, t);
 	if (!ev->ok && !e->stops)
 		rollout_lose_task(e, t, ev);
 	rollout_task_free(e, t);
