@@ -83,7 +83,7 @@ run_is 0 "the same again: nothing to do" provision adduser lab dan --key "$TMP/d
 like "$err" "nothing to do" "it says so"
 as_user bob train-2 'echo mine >mine; nohup sleep 1000 >/dev/null 2>&1 &'
 BOB=$(one 'id -u bob')
-ok "(he has a process)" in_node train-2 "pgrep -x sleep -U $BOB"
+ok "(he has a process)" wait_for 20 in_node train-2 "pgrep -x sleep -U $BOB"
 run_is 3 "one who is not there" provision deluser lab bbo -y
 run_is 0 "one less" provision deluser lab bob -y || diag "$out" "$err"
 like "$out$err" "/home/bob: the files of bob" "it says what stays"

@@ -215,7 +215,7 @@ static void check_escaped(struct pssh_host *h)
 
 static void check_one_of_two(struct pssh_host *h)
 {
-	char first[64], second[64];
+	char first[64], second[64], naps[80];
 	struct pssh_task *t, *u;
 	int alive;
 
@@ -228,7 +228,8 @@ static void check_one_of_two(struct pssh_host *h)
 	pssh_task_start(t);
 	pssh_task_start(u);
 	ok(begun(t, h, first, 3) && begun(u, h, second, 3), "two tasks on one connection");
-	drive_for(&d, 200); /* by now they have started all their processes */
+	snprintf(naps, sizeof naps, "%snap", second); /* the last that it starts */
+	ok(wait_marked(naps, 2, DRIVE_PATIENCE_MS) == 2, "with all their processes");
 	alive = count_marked(second);
 	pssh_task_cancel(t, "TERM", 2000);
 	ok(drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS), "one is cancelled and ends");

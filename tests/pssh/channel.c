@@ -98,8 +98,7 @@ static void check_talk(enum pssh_channel_kind kind, const char *target, const ch
 	shutdown(fd, SHUT_WR);
 	take_all(fd, text, sizeof text);
 	is_str(text, "hello there end", "%s: the answer comes after our end of file", what);
-	if (!drive_seen(&d, t, host(&d, "n1"))->ends)
-		drive_done(&d, 1);
+	drive_until(&d, &drive_seen(&d, t, host(&d, "n1"))->ends, 1, DRIVE_PATIENCE_MS);
 	ends(drive_seen(&d, t, host(&d, "n1")), "exit 0", "%s: both ends are its end", what);
 	close(fd);
 	drive_free(&d, t);

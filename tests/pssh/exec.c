@@ -219,15 +219,25 @@ static void check_closed_input(struct pssh_host *h)
 	free(data);
 }
 
+static void touch(const char *name)
+{
+	close(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
 /* More at once than a server's usual ten channels, on one connection. */
 static void check_many_at_once(struct pssh_host *h)
 {
 	struct pssh_task *t[25];
-	char text[64], want[64];
+	char here[1024], text[1200], want[64];
 	unsigned good = 0, up = d.up, most = 0;
 
+	/* The first wait for each other, so that starting them may take long. */
+	unlink("go");
+	if (!getcwd(here, sizeof here))
+		exit(99);
 	for (size_t i = 0; i < 25; i++) {
-		snprintf(text, sizeof text, "sleep 1; echo %zu; exit %zu", i, i);
+		snprintf(text, sizeof text, "until [ -e %s/go ]; do sleep 0.05; done; sleep 1; echo %zu; exit %zu", here, i,
+			i);
 		t[i] = command(&d, text);
 		pssh_task_add(t[i], h);
 		pssh_task_start(t[i]);
@@ -239,6 +249,8 @@ static void check_many_at_once(struct pssh_host *h)
 		for (size_t i = 0; i < 25; i++)
 			now += drive_seen(&d, t[i], h)->started - drive_seen(&d, t[i], h)->ends;
 		most = now > most ? now : most;
+		if (most >= 5 && access("go", F_OK) != 0)
+			touch("go");
 	}
 	for (size_t i = 0; i < 25; i++) {
 		struct seen *s = drive_seen(&d, t[i], h);
@@ -271,12 +283,16 @@ static void check_dead_idle(struct pssh_host *h)
 	unsigned up = d.up;
 	char here[1024], text[1300];
 
+	if (!getcwd(here, sizeof here))
+		exit(99);
 	snprintf(text, sizeof text,
-		"P=$PPID; (sleep 0.3; kill -9 $P; while kill -0 $P; do sleep 0.05; done; : >%s/dead) >/dev/null 2>&1 "
-		"</dev/null &",
-		getcwd(here, sizeof here));
+		"P=$PPID; (cd %s; until [ -e die ]; do sleep 0.05; done; kill -9 $P; while kill -0 $P; do sleep 0.05; done; "
+		": >dead) >/dev/null 2>&1 </dev/null &",
+		here);
 	unlink("dead");
+	unlink("die");
 	once(&d, h, text);
+	touch("die");
 	for (int i = 0; i < DRIVE_PATIENCE_MS / 20 && access("dead", F_OK) != 0; i++)
 		poll(NULL, 0, 20);
 	ends(once(&d, h, "echo again"), "exit 0", "a task on a connection that died meanwhile");

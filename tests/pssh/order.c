@@ -76,7 +76,7 @@ static void check_none_and_late(void)
 	pssh_task_start(t);
 	ok(drive_until(&d, &d.done, d.done + 1, 20000), "a task without hosts is done at once");
 	drive_for(&d, 50);
-	t = command(&d, "sleep 1");
+	t = command(&d, "sleep 5");
 	pssh_task_add(t, at(1));
 	pssh_task_start(t);
 	drive_until(&d, &drive_seen(&d, t, at(1))->started, 1, DRIVE_PATIENCE_MS);

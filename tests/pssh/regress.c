@@ -384,7 +384,8 @@ static void check_one_ends_meanwhile(void)
 		if (i >= 4)
 			drive_for(&d, 20 * (i - 3));
 		pssh_task_end_input(own, NULL);
-		drive_done(&d, 2);
+		drive_until(&d, &drive_seen(&d, own, h)->ends, 1, DRIVE_PATIENCE_MS);
+		drive_until(&d, &drive_seen(&d, t, h)->ends, 1, DRIVE_PATIENCE_MS);
 		ends(drive_seen(&d, own, h), "exit 0", "one ends by itself");
 		ends(drive_seen(&d, t, h), deaf ? "signal KILL" : "signal TERM", "the other by the signal");
 		is_int(wait_marked(marker, 0, DRIVE_PATIENCE_MS), 0, "nothing of it is left");

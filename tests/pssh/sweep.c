@@ -94,7 +94,7 @@ static void check_many(unsigned hosts)
 	unsigned count[TOLD_TRUTH + 1] = { 0 };
 	int64_t begin;
 
-	snprintf(marker, sizeof marker, "sweep-mark-%d", (int)getpid());
+	snprintf(marker, sizeof marker, "sweep-mark-%dx", (int)getpid());
 	for (unsigned i = 0; i < hosts; i++)
 		t[i] = start_marked(&d, marker, i);
 	for (unsigned i = 0; i < hosts; i++)
@@ -137,7 +137,7 @@ static void check_clock(void)
 	struct seen *s;
 
 	touch("busy");
-	snprintf(marker, sizeof marker, "sweep-clock-%d", (int)getpid());
+	snprintf(marker, sizeof marker, "sweep-clock-%dx", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
 	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
@@ -156,7 +156,7 @@ static void check_late(void)
 	struct pssh_task *t;
 	struct seen *s;
 
-	snprintf(marker, sizeof marker, "sweep-late-%d", (int)getpid());
+	snprintf(marker, sizeof marker, "sweep-late-%dx", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
 	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
@@ -175,14 +175,14 @@ static void check_orphan(void)
 	struct pssh_task *t;
 	struct seen *s;
 
-	snprintf(marker, sizeof marker, "sweep-orphan-%d", (int)getpid());
-	snprintf(text, sizeof text, "perl -e 'sleep 1000' %s & echo here; exit", marker);
+	snprintf(marker, sizeof marker, "sweep-orphan-%dx", (int)getpid());
+	snprintf(text, sizeof text, "perl -e 'sleep 1000' %s & echo first-%dx; exit", marker, (int)getpid());
 	t = command(&d, text);
 	pssh_task_add(t, number(&d, 0));
 	pssh_task_start(t);
 	s = drive_seen(&d, t, number(&d, 0));
 	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
-	snprintf(text, sizeof text, "echo here"); /* in no command line but the first shell's */
+	snprintf(text, sizeof text, "echo first-%dx", (int)getpid()); /* in no command line but the first shell's */
 	is_int(wait_marked(text, 0, 20000), 0, "a command whose first process has ended");
 	touch("busy");
 	touch("late");
@@ -204,7 +204,7 @@ static void check_endless(void)
 	struct pssh_task *t;
 	struct seen *s;
 
-	snprintf(marker, sizeof marker, "sweep-endless-%d", (int)getpid());
+	snprintf(marker, sizeof marker, "sweep-endless-%dx", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
 	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
@@ -225,7 +225,7 @@ static void check_hostile(void)
 	struct pssh_task *t;
 	struct seen *s;
 
-	snprintf(marker, sizeof marker, "sweep-hostile-%d", (int)getpid());
+	snprintf(marker, sizeof marker, "sweep-hostile-%dx", (int)getpid());
 	t = start_marked(&d, marker, 0);
 	s = drive_seen(&d, t, number(&d, 0));
 	drive_until(&d, &s->outputs, 1, DRIVE_PATIENCE_MS);
@@ -244,7 +244,7 @@ static void check_killed(void)
 	char marker[64];
 	pid_t child;
 
-	snprintf(marker, sizeof marker, "sweep-killed-%d", (int)getpid());
+	snprintf(marker, sizeof marker, "sweep-killed-%dx", (int)getpid());
 	child = fork();
 	if (child == 0) {
 		static struct drive own;
