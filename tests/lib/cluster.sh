@@ -63,6 +63,8 @@ cluster_more() {
 	done
 	for cluster_node in $cluster_new; do
 		wait_for 180 in_node "$cluster_node" true || { fail "($cluster_node answers)"; life_say m1; done_testing; }
+		# SSH answers before all units have started, which pictures would have later.
+		in_node "$cluster_node" 'timeout 60 systemctl is-system-running --wait' >/dev/null
 	done
 	[ "$CLUSTER_USER" = root ] || for cluster_node in $cluster_new; do cluster_sudo "$cluster_node"; done
 	CLUSTER_NODES="${CLUSTER_NODES:+$CLUSTER_NODES }${cluster_new# }"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies over several connections beside kept connections, signers, and questions about host keys. */
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "../lib/tool.h"
 #include "drive.h"
@@ -24,6 +25,16 @@ static void hear(void *arg, enum pssh_log_level level, const char *text)
 	(void)arg;
 	(void)level;
 	verified += strstr(text, "key exchange") != NULL;
+}
+
+/* This program's disk is slow until all streams are there: else a copy may be over before. */
+static bool slow;
+
+__attribute__((visibility("default"))) ssize_t pread(int fd, void *data, size_t len, off_t at)
+{
+	if (slow && verified < STREAMS)
+		poll(NULL, 0, 5);
+	return syscall(SYS_pread64, fd, data, len, at);
 }
 
 static void begin(const char *config)
@@ -182,8 +193,10 @@ static void check_learnt(void)
 	pssh_add_known_hosts(d.p, "learnt");
 	pssh_add_identity(d.p, env("SSHD_KEY"));
 	h = host(&d, "n1");
+	slow = true;
 	t = put(h, "new");
 	drive_done(&d, 1);
+	slow = false;
 	ends(drive_seen(&d, t, h), "exit 0", "a copy to a new host");
 	came_whole("new");
 	is_int(verified, STREAMS, "over %d connections", STREAMS);

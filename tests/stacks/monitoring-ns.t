@@ -40,8 +40,11 @@ in_node train-1 'mkdir /srv/canary && echo mine >/srv/canary/slurm.prom && chmod
 canary() { in_node train-1 'ls -lR --time-style=full-iso /srv/canary | diff /root/canary - && cat /srv/canary/slurm.prom'; }
 lay() { in_node train-1 "setpriv --reuid prometheus --regid prometheus --clear-groups sh -c '$1'"; }
 ok "(prometheus cannot put another folder in its place)" in_node train-1 "! setpriv --reuid prometheus --regid prometheus --clear-groups mv $text $text.old"
+# Not while the timer's program renames its file to one of them.
+in_node train-1 'systemctl stop nanopod-slurm-metrics.timer nanopod-slurm-metrics.service'
 ok "(prometheus lays links)" lay "rm -f $text/slurm.prom; ln -s /srv/canary $text/folder; mkdir -p $text/x/y; perl -e \"symlink q(/srv/canary/slurm.prom), qq($text/slurm.prom\\\$_) for q(), map qq(.\\\$_), \\\$\\\$ .. \\\$\\\$ + 3000\""
 ok "(3003 of them)" [ "$(in_node train-1 "find $text -type l | wc -l")" = 3003 ]
+in_node train-1 'systemctl start nanopod-slurm-metrics.timer'
 ns_step verify monitoring collectors train-1
 in_node train-1 '/usr/local/lib/nanopod/slurm-metrics'
 ns_step apply monitoring collectors train-1
