@@ -163,6 +163,27 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+/* Asks one of these keepers, and the next where it got no processor in the time that it has to answer. */
+static pid_t answered(void (*keeps)(int *listeners), struct pssh_kept **list, const char *what)
+{
+	pid_t pid = keeper(TOGETHER, keeps);
+	size_t count = 0, silent = 0;
+	struct fail f = { 0 };
+	int rc = keeplist_ask(folder, false, list, &count, &silent, &f);
+
+	for (int tries = 1; rc == 0 && silent && tries < 5; tries++) {
+		free(*list);
+		*list = NULL;
+		end(pid);
+		pid = keeper(TOGETHER, keeps);
+		rc = keeplist_ask(folder, false, list, &count, &silent, &f);
+	}
+	is_int(rc, 0, "%s", what);
+	is_int((long)count, TOGETHER, "all of its connections are told");
+	is_int((long)silent, 0, "of none nothing is heard");
+	return pid;
+}
+
 static struct pssh_kept *one_of(struct pssh_kept *list, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
@@ -174,12 +195,10 @@ static struct pssh_kept *one_of(struct pssh_kept *list, size_t count, const char
 /* Names of algorithms have 64 characters at most. */
 static void check_agreed(void)
 {
-	pid_t pid = keeper(TOGETHER, keep_together);
 	struct pssh_kept *list = NULL, *k;
-	size_t count = 0, silent;
-	struct fail f = { 0 };
+	pid_t pid = answered(keep_together, &list, "algorithms");
+	const size_t count = list ? TOGETHER : 0;
 
-	is_int(keeplist_ask(folder, false, &list, &count, &silent, &f), 0, "algorithms");
 	k = one_of(list, count, "me@n0");
 	is_str(k->kex, "curve25519-sha256", "the key exchange is told");
 	is_str(k->hostkey, "ssh-ed25519", "the host key's type");
@@ -226,14 +245,15 @@ static void check_still(void)
 int main(void)
 {
 	char path[] = "/tmp/nanopod-keeplist.XXXXXX";
+	struct pssh_kept *list = NULL;
 	struct fail f = { 0 };
 	pid_t pid;
 
 	signal(SIGPIPE, SIG_IGN);
 	if (!mkdtemp(path) || keepfolder_open(path, &folder, &f) != 0)
 		return 99;
-	pid = keeper(TOGETHER, keep_together);
-	asked(false, TOGETHER, 0, "a keeper that answers when it has heard all questions");
+	pid = answered(keep_together, &list, "a keeper that answers when it has heard all questions");
+	free(list);
 	end(pid);
 	asked(false, 0, 0, "what it leaves behind is no keeper");
 	check_agreed();
