@@ -236,8 +236,8 @@ static void check_many_at_once(struct pssh_host *h)
 	if (!getcwd(here, sizeof here))
 		exit(99);
 	for (size_t i = 0; i < 25; i++) {
-		snprintf(text, sizeof text, "until [ -e %s/go ]; do sleep 0.05; done; sleep 1; echo %zu; exit %zu", here,
-			i, i);
+		snprintf(text, sizeof text, "until [ -e %s/go ]; do sleep 0.05; done; sleep 1; echo %zu; exit %zu",
+			here, i, i);
 		t[i] = command(&d, text);
 		pssh_task_add(t[i], h);
 		pssh_task_start(t[i]);
