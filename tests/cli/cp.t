@@ -103,31 +103,50 @@ head -c 300000000 /dev/urandom >huge
 grown() { local f; for f in "$1"/.*huge* "$1"/*huge*; do [ -f "$f" ] && [ "$(stat -c %s "$f")" -gt 5000000 ] && return; done; return 1; }
 # The part that was there is gone on with: the file keeps its inode from then on.
 part_of() { stat -c %i "$1"/.*huge* 2>/dev/null | head -n 1; }
-"$NANOPOD" cp -F "$SSHD_CONFIG" --resume huge "n1:$D/" 2>/dev/null &
+# stall BYTES: for who has ./stalls as configuration, n1 says no more than that and then hears nothing any more: a copy is
+# begun and never over, however fast this machine is.
+stall() {
+	rm -f ports
+	"$BUILD/tests/lib/badproxy" ports 1 "stall@$1" 1 "$(sshd_address 1):$SSHD_PORT" &
+	proxy=$!
+	at_exit "kill $proxy 2>/dev/null"
+	wait_for 20 test -s ports || fail "a network that stalls"
+	port=$(cut -d' ' -f1 ports)
+	echo "[127.0.0.1]:$port $sshd_key" >>"$SSHD_KNOWN"
+	{ printf 'Host n1\n HostName 127.0.0.1\n Port %s\n' "$port"; cat "$SSHD_CONFIG"; } >stalls
+}
+stall_end() { kill $proxy; wait $proxy 2>/dev/null; }
+stall 200000
+"$NANOPOD" cp -F stalls --resume huge "n1:$D/" 2>/dev/null &
 pid=$!
 wait_for 20 grown there
 kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
+stall_end
 not_ok "killed on the way: the name does not exist" test -e there/huge
 part=$(part_of there)
 run_is 0 "--resume" cp_ --resume --checksum huge "n1:$D/"
 ok "ends in the same file" cmp huge there/huge
 is "$(stat -c %i there/huge)" "$part" "and goes on with what was there"
-"$NANOPOD" cp -F "$SSHD_CONFIG" --resume "n1:$D/huge" gotdir/ 2>/dev/null &
+stall 100000000
+"$NANOPOD" cp -F stalls --resume "n1:$D/huge" gotdir/ 2>/dev/null &
 pid=$!
 wait_for 20 grown gotdir
 kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
+stall_end
 part=$(part_of gotdir)
 run_is 0 "--resume of a get" cp_ --resume --checksum "n1:$D/huge" gotdir/
 ok "ends in the same file" cmp huge gotdir/huge
 is "$(stat -c %i gotdir/huge)" "$part" "and goes on with what was there"
-"$NANOPOD" cp -F "$SSHD_CONFIG" --resume huge "n[1-2]:$D/intr" 2>err &
+stall 200000
+"$NANOPOD" cp -F stalls --resume huge "n[1-2]:$D/intr" 2>err &
 pid=$!
 wait_for 20 eval 'ls -A there | grep -q intr'
 kill -INT $pid
 status=0; wait $pid || status=$?
 is "$status" 130 "Ctrl-C"
 like "$(cat err)" "repeat the command to continue" "with --resume: how it goes on is said"
-rm -f huge there/huge there/.*intr* gotdir/huge
+stall_end
+rm -f huge there/huge there/intr there/.*intr* gotdir/huge
 
 # ---- A full disk ----
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=1m none small 2>/dev/null; then
@@ -145,8 +164,10 @@ fi
 
 if [ -x "$PTY" ]; then
 	head -c 60000000 /dev/zero >big
-	printf 'expect %% \nexpect /s\n' >watch
-	timeout 60 "$PTY" watch "$NANOPOD" cp -F "$SSHD_CONFIG" big "n[1-4]:$D/{}" >.shown 2>&1
+	stall 30000
+	printf 'expect %% \nexpect iB of \nexpect /s\nsend \\x03\n' >watch
+	timeout 60 "$PTY" watch "$NANOPOD" cp -F stalls big "n[1-4]:$D/{}" >.shown 2>&1
+	stall_end
 	like "$(tr '\r' '\n' <.shown)" '[0-9]+% [0-9.]+ [KM]iB of [0-9.]+ MiB, .*/s' "progress: part, bytes, rate"
 else
 	skip "tests/lib/pty is not built"
