@@ -11,12 +11,13 @@ SCREENS_DIR=$SRC/tests/fixtures/screens
 trade_start 3
 cd "$TMP" || exit 99
 
-# screen COLUMNS COMMAND…: what it shows on a terminal of so many columns, with ids and hashes made alike, in ./screen.
+# screen COLUMNS COMMAND…: what it shows on a terminal of so many columns, with ids and hashes made alike, in ./screen;
+# without lines that it erased again: a busy machine sees how far it is, and for what it waits.
 screen() {
 	printf 'size %s 24\nsend go\\n\n' "$1" >script
 	shift
 	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" >raw 2>pty.err
-	sed -e 's/\r//g; s/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' \
+	sed -e 's/\r[^\r]*\x1b\[K//g; s/\r//g; s/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' \
 		-e '/^true /{:a;s/\([0-9]-[0-9]* x*\)[0-9a-f]/\1x/;ta;}' raw | sed '1{/^go$/d;}' >screen
 }
 # shows NAME COLUMNS COMMAND…: compares it with the text of that name.
@@ -102,7 +103,7 @@ is "$wide" "" "no line is wider than its terminal"
 
 # ---- What a narrow terminal leaves out ----
 printf 'size 80 24\nsend go\\n\n' >script
-narrow() { "$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" 2>/dev/null | tr -d '\r' | sed '1{/^go$/d;}'; }
+narrow() { "$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" 2>/dev/null | sed 's/\r[^\r]*\x1b\[K//g; s/\r//g; 1{/^go$/d;}'; }
 full=$(np orders -a -o wide | head -n 1 | tr -s ' ')
 is "$(narrow "$NANOPOD" orders -a -o wide | head -n 1 | tr -s ' ')" "$full" "-o wide shows every column"
 is "$(narrow "$NANOPOD" orders -a --fields order,start,end,limit,paid,total | head -n 1 | tr -s ' ')" \
