@@ -103,8 +103,8 @@ head -c 300000000 /dev/urandom >huge
 grown() { local f; for f in "$1"/.*huge* "$1"/*huge*; do [ -f "$f" ] && [ "$(stat -c %s "$f")" -gt 5000000 ] && return; done; return 1; }
 # The part that was there is gone on with: the file keeps its inode from then on.
 part_of() { stat -c %i "$1"/.*huge* 2>/dev/null | head -n 1; }
-# stall BYTES: for who has ./stalls as configuration, n1 says no more than that and then hears nothing any more: a copy is
-# begun and never over, however fast this machine is.
+# stall BYTES: for who has ./stalls as configuration, n1 says no more than that and then hears nothing any more: a copy
+# is begun and never over, however fast this machine is.
 stall() {
 	rm -f ports
 	"$BUILD/tests/lib/badproxy" ports 1 "stall@$1" 1 "$(sshd_address 1):$SSHD_PORT" &

@@ -174,8 +174,8 @@ lie() {
 	*" '"$at"' "*) printf "\nnanopod-via ready 1\n"; head -c 1 >/dev/null; '"$1"'; cat >/dev/null ;;
 	*) exec '"$NANOPOD"' "$@" ;; esac'
 }
-for what in 'printf "\1"; head -c 100000 /dev/urandom' 'printf "\0\0\0\4x\0\0\0\1000\0000\0"' 'printf "\377\377\377\377"' \
-	'printf "\0\0\0\4x\0\0\0\0000\0000\0"' 'printf "\0\0\0\1b\0\0\0\0\0\0\0\0\1b\0\0\0\0\0"' exit; do
+for what in 'printf "\1"; head -c 100000 /dev/urandom' 'printf "\0\0\0\4x\0\0\0\1000\0000\0"' \
+	'printf "\377\377\377\377"' 'printf "\0\0\0\4x\0\0\0\0000\0000\0"' 'printf "\0\0\0\1b\0\0\0\0\0\0\0\0\1b\0\0\0\0\0"' exit; do
 	lie "$what"
 	run_is 10 "a gateway that says: $what" via -w 'n[1-4]' -- echo x
 	like "$err" "gateway 'gw1' died" "is not believed"
