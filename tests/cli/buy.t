@@ -253,6 +253,8 @@ run_is 3 "a type with a slip in it" buy -t richmont -d 1h -p 2 -y
 like "$err" "no type '.*'; did you mean 'richmond'[?]" "names the nearest"
 
 # ---- On a terminal ----
+# Without 'waiting for the market', which a busy machine shows and erases again.
+entered() { run "$PTY" entered "$@"; out=$(sed 's/\r[^\r]*\x1b\[K//g' "$TMP/.out"); }
 if [ -x "$PTY" ]; then
 	before=$(orders_count)
 	printf 'expect Buy it?\nsend no\\n\n' >no
@@ -279,7 +281,7 @@ if [ -x "$PTY" ]; then
 	is "$status $(($(orders_count) - before)) $(instances_of led)" "0 1 1" "without options it asks, and buys what was answered"
 	like "$out" "nanopod buy -t richmond -n 1 -d 90m -p 3.5 --name=led --no-wait" "and prints the command line"
 	printf 'expect Type\nsend \\n\nexpect Nodes\nsend 3\\n\nexpect Hours, or\nsend \\n\nexpect Limit, in\nsend \\n\nexpect Buy it?\nsend no\\n\n' >entered
-	run "$PTY" entered "$NANOPOD" buy --name enter
+	entered "$NANOPOD" buy --name enter
 	like "$out" '^    1 +\$49\.80' "times to choose from have their price now"
 	like "$out" '^  168 +not on sale' "or are not to be bought"
 	like "$out" '^ +3\.00  fills now: \$49\.80' "limits what they buy"
@@ -287,7 +289,7 @@ if [ -x "$PTY" ]; then
 	like "$out" '^ +3\.75  .*25 % dearer: up to \$90\.00' "both that are higher"
 	like "$(printf %s "$out" | tr -d '\r\n')" "nanopod buy -t richmond -n 3 -d 1h -p 3.00 --name=enter" "Enter takes the first of each"
 	printf 'expect Type\nsend cpu\\n\nexpect Nodes\nsend 1\\n\nexpect Hours, or\nsend 4\\n\nexpect Limit, in\nsend 0.66\\n\nexpect Buy it?\nsend no\\n\n' >entered
-	run "$PTY" entered "$NANOPOD" buy
+	entered "$NANOPOD" buy
 	like "$out" '^Limits per node-hour' "nodes without GPUs have limits per node"
 	like "$out" '^ +0\.66  fills, too, if offers become 10 % dearer: up to \$2\.64' "of the time that was chosen"
 	like "$(printf %s "$out" | tr -d '\r\n')" "nanopod buy -t cpu -n 1 -d 4h -p 0.66" "and they go into the command line"
