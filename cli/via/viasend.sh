@@ -31,13 +31,17 @@ clean() {
 	rmdir "$d" 2>/dev/null
 }
 # What another user made there would run as us.
-mkdir "$d" 2>/dev/null
-[ -O "$d" ] && [ ! -L "$d" ] || cannot "'$d' is not ours"
-case $(ls -ld "$d") in drwx------*) ;; *) cannot "'$d' is open to others" ;; esac
-trap clean EXIT
-trap 'exit 1' HUP INT TERM PIPE
-rm -rf "$use"
-mkdir "$use" 2>/dev/null || { mkdir "$d" 2>/dev/null; mkdir "$use" || cannot "cannot write to '$base'"; }
+enter() {
+	mkdir "$d" 2>/dev/null
+	[ -O "$d" ] && [ ! -L "$d" ] || { why="'$d' is not ours"; return 1; }
+	case $(ls -ld "$d" 2>/dev/null) in drwx------*) ;; *) why="'$d' is open to others"; return 1 ;; esac
+	trap clean EXIT
+	trap 'exit 1' HUP INT TERM PIPE
+	rm -rf "$use"
+	mkdir "$use" 2>/dev/null || { why="cannot write to '$base'"; return 1; }
+}
+# Who ends takes the folder away where nobody uses it, maybe between two of these lines.
+enter || enter || enter || enter || cannot "$why"
 whole() { [ "$(cat "$use"/nanopod "$use"/libpssh.so.0 2>/dev/null | sha256sum | cut -d' ' -f1)" = "$sum" ]; }
 if ! { ln "$d/nanopod" "$d/libpssh.so.0" "$use/" 2>/dev/null && whole; }; then
 	rm -f "$use/nanopod" "$use/libpssh.so.0"
