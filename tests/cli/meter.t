@@ -165,6 +165,7 @@ while [ "$(lago | jq .count.faults)" -lt "$want" ] && [ $rounds -lt 20 ]; do # 2
 	month 3
 	all=$(ledger)
 	until grep -q "^events $all$" "$book"; do
+		[ "$(lago | jq .count.faults)" -lt "$want" ] || echo 0 >faults # enough: the rest of the month without
 		NANOPOD_URL=unix:$MARKETD_SOCKET "$NANOPOD" admin meter --to "$TO" --state lago.book --watch --every 1ms --batch 2 2>>watch.err </dev/null & pid=$!
 		echo $pid >pid.new && mv pid.new pid
 		finished() { grep -q "^events $all$" "$book" || ! kill -0 $pid 2>/dev/null; }
