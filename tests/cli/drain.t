@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib/told.sh"
 . "$(dirname "$0")/../lib/npagent.sh"
 NOW=$(($(date +%s) / 3600 * 3600 + 7200)) # the command reads times by its own clock: a test clock in the near future
-v2_start
+v2_start --agent-silent 86400
 H=$(v2_host rack1 "$SKU")
 v2_host rack2 "$SKU" >"$TMP/.made"
 v2_offer "$H" 12.000000 >"$TMP/.made"

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/marketd.sh"
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/npagent.sh"
-v2_start --rate 0 --quota acme:volumes=2
+v2_start --rate 0 --quota acme:volumes=2 --agent-silent 86400
 key rack
 AGENT=$(join "$(join_token)" rack rack rack | json .id)
 S=$(session "$AGENT" rack 1 rack | json .token)

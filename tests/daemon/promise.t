@@ -8,7 +8,7 @@
 
 GIB=1073741824
 WELL='{"health":"ok","driver":"ns","nodes":0,"unknown":0,"oldest_unknown_seconds":0,"rss_bytes":1}'
-v2_start --rate 0
+v2_start --rate 0 --agent-silent 86400
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
 curl -sS --max-time 60 "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
 

@@ -6,7 +6,8 @@
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/npagent.sh"
 
-v2_start --rate 0 --quota foundry:text=1
+# Its agents are asked by hand: none is silent meanwhile.
+v2_start --rate 0 --quota foundry:text=1 --agent-silent 86400
 told() { shape_why=$(printf '%s' "$2" | "$BUILD/tests/daemon/fits" "$TMP/openapi.json" "$1" 2>&1); is "$shape_why" "" "$3"; }
 curl -sS --max-time 60 "$NANOPOD_URL/openapi.json" >"$TMP/openapi.json"
 

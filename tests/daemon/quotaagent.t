@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/v2.sh"
 . "$(dirname "$0")/../lib/npagent.sh"
 
-v2_start --rate 0 --quota acme:leases=4 --quota foundry:agent-journal=1 --quota foundry:speed=2
+v2_start --rate 0 --quota acme:leases=4 --quota foundry:agent-journal=1 --quota foundry:speed=2 --agent-silent 86400
 HOST=$(v2_host h1 "$SKU")
 v2_offer "$HOST" 2.000000 >/dev/null
 
