@@ -463,7 +463,7 @@ forget
 cp -r stacks kept.stacks
 sed -i 's|^check() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|; s|^verify() {|& [ ! -e "$NANOPOD_STATE/hang" ] \|\| sleep 100;|' stacks/toy/slow.sh
 : >c/state/hang
-hangs() { ours c | grep -q 'sleep 100'; }
+hangs() { ours c | grep -q 'sleep \(/proc/[^ ]*:\)*100 '; }
 for signal in KILL INT; do
 	"$NANOPOD" provision plan -F "$TMP/config" $skip toys.yaml </dev/null >out 2>&1 & pid=$!
 	ok "(it hangs)" wait_for 60 hangs || diag "$(cat out)"
