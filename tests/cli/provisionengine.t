@@ -95,6 +95,9 @@ rm -f b/shells
 mkdir -p "$HOME/.config/nanopod" && echo 'fanout: 1' >"$HOME/.config/nanopod/config.yaml" && chmod 600 "$HOME/.config/nanopod/config.yaml"
 run p plan toys.yaml
 is "$status $(shells)" "0 3" "where few hosts may be connected at once, none stays open, which would keep others out"
+sed 's|/bin/sh "|bash --posix "|' b/bin/sh >b/bin/sh.bash && chmod +x b/bin/sh.bash && mv b/bin/sh.bash b/bin/sh
+run_is 0 "also where sh takes no more of its input than a command" p plan toys.yaml
+printf '#!/bin/sh\necho >>%s/b/shells\nexec /bin/sh "$@"\n' "$TMP" >b/bin/sh
 rm -f "$HOME/.config/nanopod/config.yaml"
 rm -f b/shells b/state/key
 run p apply -y toys.yaml

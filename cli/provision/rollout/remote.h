@@ -70,6 +70,7 @@ enum remote_flags {
 	REMOTE_HOLD = 1,
 	REMOTE_USER = 2, /* as the signed-in user, not as root */
 	REMOTE_LOOK = 4, /* it changes nothing */
+	REMOTE_LAST = 8, /* its shell ends with it, and waits for no other script */
 };
 #define REMOTE_SILENT "60"
 /* A script without that flag ends after this many: a client that only stood still must not lose half a step. */

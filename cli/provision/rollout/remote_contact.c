@@ -206,12 +206,11 @@ static int contact_run(struct contact *c, const struct pssh_list *list)
 
 int remote_contact(struct contact *c, const struct pssh_list *list, const char *script, size_t len)
 {
+	unsigned flags = REMOTE_USER | REMOTE_LOOK | (c->count && c->peers[0].alone ? REMOTE_LAST : 0);
 	int status;
 
 	buf_init(&c->script, len + 8192);
-	remote_job_text(&c->script, script, len, REMOTE_USER | REMOTE_LOOK, REMOTE_FIRST, 0);
-	if (c->count && c->peers[0].alone && buf_adds(&c->script, "exit 0\n") != 0)
-		command_nomem();
+	remote_job_text(&c->script, script, len, flags, REMOTE_FIRST, 0);
 	status = contact_run(c, list);
 	buf_release(&c->script);
 	return status;

@@ -106,10 +106,11 @@ void remote_job_text(struct buf *b, const char *script, size_t len, unsigned fla
 	}
 	/* The last thing of its session, and of both its streams, before another script may come. */
 	remote_job_say(b, "printf '\\036NP\\tend\\t%s\\n' $np_end\n");
-	if (flags & REMOTE_HOLD)
-		remote_job_say(b, "exit 0\n");
-	else if (buf_addf(b, "printf '" REMOTE_MARK "%u\\n' >&2\n", turn) != 0)
+	if (!(flags & REMOTE_HOLD) && buf_addf(b, "printf '" REMOTE_MARK "%u\\n' >&2\n", turn) != 0)
 		command_nomem();
+	/* In here: the watch would read it where the shell has not read that far. */
+	if (flags & (REMOTE_HOLD | REMOTE_LAST))
+		remote_job_say(b, "exit 0\n");
 	remote_job_say(b, "}\n");
 }
 
