@@ -31,14 +31,19 @@ clean() {
 	rmdir "$d" 2>/dev/null
 }
 # What another user made there would run as us.
-enter() {
-	mkdir "$d" 2>/dev/null
+ours() {
 	[ -O "$d" ] && [ ! -L "$d" ] || { why="'$d' is not ours"; return 1; }
 	case $(ls -ld "$d" 2>/dev/null) in drwx------*) ;; *) why="'$d' is open to others"; return 1 ;; esac
-	trap clean EXIT
-	trap 'exit 1' HUP INT TERM PIPE
+}
+enter() {
+	mkdir "$d" 2>/dev/null
+	ours || return 1
 	rm -rf "$use"
 	mkdir "$use" 2>/dev/null || { why="cannot write to '$base'"; return 1; }
+	# Once more: from here on nobody can put another folder in its place.
+	ours || return 1
+	trap clean EXIT
+	trap 'exit 1' HUP INT TERM PIPE
 }
 # Who ends takes the folder away where nobody uses it, maybe between two of these lines.
 enter || enter || enter || enter || cannot "$why"

@@ -500,7 +500,7 @@ np_show() {
 	np_record diff "$np_diff"
 }
 # np_same PATH [secret] <NEW: fails if the file has not that, and prints how they differ unless it is secret. A short text
-# that steps made here is compared without a program.
+# that steps made here is compared without a program; of NEW it sees no NUL bytes.
 np_same() {
 	if [ -f "$1" ] && np_known "$1" && [ "${np_line##* }" -le 400 ] && np_text <"$1" &&
 		[ ${#np_text} -eq "${np_line##* }" ]; then

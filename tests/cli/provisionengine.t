@@ -473,6 +473,14 @@ for signal in KILL INT; do
 	kill -$signal $pid; wait $pid 2>/dev/null
 	ok "$signal: nothing of it stays on the nodes" wait_for 60 alone || diag "$(ours)"
 done
+# Its facts hang, below a program that makes a process group of its own: the session gets SIGTERM as nanopod ends.
+cp stacks/common/facts.sh facts.was
+sed -i 's|^facts_root$|[ ! -e "$NANOPOD_STATE/hang" ] \|\| timeout 300 sleep 100; &|' stacks/common/facts.sh
+"$NANOPOD" provision plan -F "$TMP/config" $skip toys.yaml </dev/null >out 2>&1 & pid=$!
+ok "(its facts hang)" wait_for 60 hangs || diag "$(cat out)"
+kill -INT $pid; wait $pid 2>/dev/null
+ok "nothing of them stays" wait_for 60 alone || diag "$(ours)"
+mv facts.was stacks/common/facts.sh
 sed -i 's/timeout: 300/timeout: 20/' stacks/toy/stack.yaml
 run p plan toys.yaml
 like "$err" "c1 toy/slow: .*it took longer than 20 s, so nanopod ended it" "has its own time, and is named"

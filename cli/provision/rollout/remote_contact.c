@@ -12,7 +12,7 @@
 #include "cli/frame/print.h"
 #include "cli/remote/fanout.h"
 
-enum { PIECE = 128 << 10, CONTACT_MS = 90000, LOOK_S = 5 };
+enum { PIECE = 128 << 10, CONTACT_MS = 90000, LOOK_S = 5, LINES = 2 };
 
 static int make_contact(void *arg, struct fanout *f, struct pssh_task **out)
 {
@@ -73,7 +73,8 @@ static void contact_event(const struct contact *c, struct fanout *f, struct outc
 		buf_clear(&first->out);
 		first->sent = 0;
 		first->heard_us = first->ended_ms = 0;
-		first->flooded = first->told = false;
+		first->flooded = false;
+		first->told = 0;
 		first->began_ms = clock_ms();
 		first->started_us = contact_now_us();
 		contact_send(c, p, ev);
@@ -133,8 +134,8 @@ static void contact_made(struct contact *c, const struct fanout *f)
 }
 
 /*
- * The node itself ends the script before CONTACT_MS. The line begins to count there: see remote_job_text(), and a shell
- * whose script has just ended takes it for an empty one.
+ * The node itself ends the script before CONTACT_MS: it counts from the first line (remote_job.c). The shell may read that
+ * with the end of the script, so there is another one. A shell whose script has just ended takes it for an empty command.
  */
 static void contact_late(struct contact *c, const struct fanout *f)
 {
@@ -148,8 +149,8 @@ static void contact_late(struct contact *c, const struct fanout *f)
 
 		if (outcome_ended(&f->hosts[i]) || !first->began_ms)
 			continue;
-		if (!first->told && first->sent == c->script.len)
-			first->told = pssh_task_write(f->task, f->hosts[i].host, "\n", 1) == 0;
+		if (first->told < LINES && first->sent == c->script.len && now - first->began_ms >= LOOK_S * 1000)
+			first->told += pssh_task_write(f->task, f->hosts[i].host, "\n", 1) == 0;
 		if (now - first->began_ms < CONTACT_MS)
 			continue;
 		first->late = true;

@@ -33,14 +33,14 @@ static const char *const commands[] = {
  * which nanopod sends a line every few seconds. When a line says "exit", when the channel ends, and when it is silent
  * for $np_cut seconds (a connection can be lost without a word), the watch ends the script and all that it started:
  * the session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the
- * watch does the same. Of a script that changes nothing the watch starts bash only with the first line: most are over
- * by then.
+ * watch does the same. Of a script that changes nothing the watch starts bash, and counts, only with the first line: most
+ * are over by then. One that hangs as the connection is lost without a word before that line stays until sshd hears of it.
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\n}\n";
 static const char look[] = "trap np_x=exit TERM HUP; read -r np_x; ";
 static const char watch[] =
-	"export np_cut np_x; exec bash -c '\n"
+	"export np_cut np_x np_main; exec bash -c '\n"
 	"look() { read -r line <\"/proc/$1/stat\" && set -- ${line##*) } && state=$1 session=$4; }\n"
 	"each() {\n"
 	"\tleft=\n"
@@ -57,11 +57,11 @@ static const char watch[] =
 	"\town=$session\n"
 	"\tread -r leader <\"/proc/$own/comm\"\n"
 	"\tcase $own:$leader in\n"
-	"\t$PPID:* | *:sudo*) ;;\n"
+	"\t$np_main:* | *:sudo*) ;;\n"
 	"\t*) kill -TERM 0; sleep 5; kill -KILL 0 ;;\n" /* a server that makes no session of its own for a command */
 	"\tesac\n"
 	/* The shell first, which would end the watch when its script ends before it: as text, 998 comes after 1003. */
-	"\tlook $PPID && [ $session = $own ] && kill -TERM $PPID\n"
+	"\tlook $np_main && [ $session = $own ] && kill -TERM $np_main\n"
 	"\teach TERM\n"
 	"\tfor rest in .1 .2 .4 .8 1.5 2; do [ -n \"$left\" ] || exit; sleep $rest; each; done\n"
 	"\teach KILL\n"
@@ -98,7 +98,7 @@ void remote_job_text(struct buf *b, const char *script, size_t len, unsigned fla
 	if (flags & REMOTE_HOLD) {
 		remote_job_say(b, "np_script\nnp_end=$?\n");
 	} else {
-		remote_job_say(b, "(np_x='' np_cut=");
+		remote_job_say(b, "(np_main=$$ np_x='' np_cut=");
 		remote_job_say(b, cut);
 		remote_job_say(b, "; ");
 		remote_job_say(b, flags & REMOTE_LOOK ? look : "");

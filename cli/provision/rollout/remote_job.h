@@ -17,8 +17,8 @@ enum { REMOTE_TEXT = 512, REMOTE_IDLE_MS = 30000 };
 struct remote_first {
 	struct buf out;
 	size_t sent;
-	bool flooded; /* it said more than it may */
-	bool told;    /* a line followed the script: its watch counts from there */
+	unsigned told; /* lines after the script: its watch counts from there */
+	bool flooded;  /* it said more than it may */
 	bool passed;  /* its script has ended, and its shell waits */
 	bool late;
 	int64_t started_us, heard_us, began_ms, ended_ms;

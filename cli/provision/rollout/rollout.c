@@ -53,8 +53,6 @@ static void facts_came(struct rollout *e, struct rollout_task *t, const struct r
 	buf_release(t->gather);
 	free(t->gather);
 	t->gather = NULL;
-	if (f->known)
-		rollout_task_drop_log(e, t);
 	rollout_task_free(e, t);
 }
 
