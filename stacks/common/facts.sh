@@ -92,7 +92,7 @@ facts_cgroup() {
 	if [ "$user" = 0 ]; then ask cgroup_write facts_group; else ask cgroup_write may sh -c "mkdir $at/nanopod.$$ && rmdir $at/nanopod.$$"; fi
 }
 
-# Reads the kernel's tables with one program: processors, memory, disks, and holders of dpkg's locks (it takes no lock itself).
+# Reads the kernel's tables with one program: processors, memory, disks, and who holds locks (it takes none itself).
 facts_machine() {
 	# The host of a node tells what was sold, whatever the kernel shows of the machine below.
 	sold_cpus=0 sold_memory=0
@@ -106,13 +106,9 @@ facts_machine() {
 		esac
 	done 2>/dev/null <"${NP_RESOURCES:-/etc/nanopod/resources}"
 	say boot_id "$boot"
-	# shellcheck disable=SC2046
-	set -- $(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null)
-	locks=$*
 	set -- /proc/self/status /proc/cpuinfo /proc/meminfo
 	[ ! -r /proc/locks ] || set -- "$@" /proc/locks
-	df -Pk / /var /usr/local 2>/dev/null | awk -v sold_cpus="$sold_cpus" -v sold="$sold_memory" -v locks="$locks" '
-		BEGIN { split(locks, word, " "); for (i in word) lock[word[i]] = 1 }
+	df -Pk / /var /usr/local 2>/dev/null | awk -v sold_cpus="$sold_cpus" -v sold="$sold_memory" '
 		# A container sees all processors even if it may use only some.
 		FILENAME == "/proc/self/status" {
 			if (/^Cpus_allowed_list:/) for (i = split($2, range, ","); i > 0; i--) { split(range[i], end, "-"); allowed += (end[2] == "" ? end[1] : end[2]) - end[1] + 1 }
@@ -130,7 +126,7 @@ facts_machine() {
 			if (/^SwapTotal/) printf "swap_mb=%d\n", $2 / 1024
 			next
 		}
-		FILENAME == "/proc/locks" { n = split($6, at, ":"); if (at[n] in lock && $5 > 0) holder = $5; next }
+		FILENAME == "/proc/locks" { n = split($6, at, ":"); if ($2 != "FLOCK" && $5 + 0 > 0) held = held " " $5 ":" at[n]; next }
 		FNR > 1 && (!disks++ || $4 < least) { least = $4 }
 		END {
 			if (sold_cpus > 0 && (!allowed || allowed > sold_cpus)) allowed = sold_cpus
@@ -140,7 +136,7 @@ facts_machine() {
 			if (cpus % cores || cores % sockets) { sockets = 1; cores = cpus }
 			printf "cpus=%d\nsockets=%d\ncores=%d\nthreads=%d\n", cpus, sockets, cores / sockets, cpus / cores
 			if (disks) printf "disk_free_mb=%d\n", least / 1024
-			printf "holder=%s", holder
+			printf "held=%s", held
 		}' "$@" -
 }
 
@@ -189,7 +185,16 @@ facts_way() {
 	done
 }
 
+# Who has a lock of dpkg, among those who have any ($held: "PID:INODE …").
+facts_holder() {
+	holder=''
+	[ -n "$held" ] || return 0
+	for inode in $(stat -c %i /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock 2>/dev/null); do
+		case "$held " in *":$inode "*) holder=${held%%":$inode "*} holder=${holder##* } ;; esac
+	done
+}
 facts_dpkg() {
+	facts_holder
 	if [ -n "$holder" ]; then
 		first "/proc/$holder/comm"; say dpkg held; say dpkg_holder "$holder $text"
 	elif [ -e /var/lib/dpkg/updates/0000 ] || grep -qE '^Status: [a-z]+ [a-z]+ (unpacked|half-configured|half-installed|triggers-awaited|triggers-pending)' /var/lib/dpkg/status 2>/dev/null; then
@@ -327,8 +332,8 @@ facts_root
 facts_system
 facts_cgroup
 machine=$(facts_machine)
-holder=${machine##*holder=}
-printf '%s' "${machine%holder=*}"
+held=${machine##*held=}
+printf '%s' "${machine%held=*}"
 facts_network
 facts_dpkg
 facts_packages

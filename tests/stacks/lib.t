@@ -323,6 +323,15 @@ end 0" "$shell: '$text' is as said, without a program"
 done' "$shell: what the shell cannot hold is left to a program"
 	unlike "$out" differs "$shell: which finds it as said"
 	try : undo
+	many='np_look
+diff() { np_say diff; command diff "$@"; }
+want() { for i in $(seq 30); do echo $i | np_file "$R/etc/many/$i" 0644 "$ME"; done; }'
+	try "$many" apply
+	try "$many" check
+	is "$out" "work demo one check
+done 0
+end 0" "$shell: one of many files, too"
+	try : undo
 
 	# ---- Causes --------------------------------------------------------------------------------------------
 	cause() { # TEXT PATTERN
