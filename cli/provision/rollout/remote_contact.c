@@ -134,8 +134,9 @@ static void contact_made(struct contact *c, const struct fanout *f)
 }
 
 /*
- * The node itself ends the script before CONTACT_MS: it counts from the first line (remote_job.c). The shell may read that
- * with the end of the script, so there is another one. A shell whose script has just ended takes it for an empty command.
+ * The node itself ends the script before CONTACT_MS: it counts from the first line (remote_job.c). The shell may read
+ * that with the end of the script, so there is another one. A shell whose script has just ended takes it for an empty
+ * command.
  */
 static void contact_late(struct contact *c, const struct fanout *f)
 {

@@ -33,8 +33,9 @@ static const char *const commands[] = {
  * which nanopod sends a line every few seconds. When a line says "exit", when the channel ends, and when it is silent
  * for $np_cut seconds (a connection can be lost without a word), the watch ends the script and all that it started:
  * the session that sshd or sudo made for it. Thus neither a process nor a lock outlives its connection. On TERM the
- * watch does the same. Of a script that changes nothing the watch starts bash, and counts, only with the first line: most
- * are over by then. One that hangs as the connection is lost without a word before that line stays until sshd hears of it.
+ * watch does the same. Of a script that changes nothing the watch starts bash, and counts, only with the first line:
+ * most are over by then. One that hangs as the connection is lost without a word before that line stays until sshd
+ * hears of it.
  */
 static const char before[] = "np_script() {\n(\n";
 static const char after[] = "\n)\n}\n";
