@@ -130,9 +130,9 @@ like "$status $err" "^2 .*'lease_ends' is a time, from 60s" "nor 95% a time"
 run_is 2 "a severity that is none" alerts --severity bad
 
 # What people see.
-seen() { # without 'waiting for the market', which a busy machine shows and erases
+seen() {
 	printf 'size %s 40\nsend go\\n\n' "$1" >script
-	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$NANOPOD" alerts 2>pty.err | sed 's/\r[^\r]*\x1b\[K//g; s/\r//g; 1{/^go$/d;}' >screen
+	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$NANOPOD" alerts 2>pty.err | erased | sed '1{/^go$/d;}' >screen
 }
 for columns in 40 80; do
 	seen $columns

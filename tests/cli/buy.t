@@ -253,8 +253,7 @@ run_is 3 "a type with a slip in it" buy -t richmont -d 1h -p 2 -y
 like "$err" "no type '.*'; did you mean 'richmond'[?]" "names the nearest"
 
 # ---- On a terminal ----
-# Without 'waiting for the market', which a busy machine shows and erases again.
-entered() { run "$PTY" entered "$@"; out=$(sed 's/\r[^\r]*\x1b\[K//g' "$TMP/.out"); }
+entered() { run "$PTY" entered "$@"; out=$(erased <"$TMP/.out"); }
 if [ -x "$PTY" ]; then
 	before=$(orders_count)
 	printf 'expect Buy it?\nsend no\\n\n' >no

@@ -37,9 +37,8 @@ run "$NANOPOD" invoice 2027-01
 is "$out" "$again" "again it is the same"
 if [ -x "$PTY" ]; then
 	printf 'size 40 24\n' >script
-	# From \r to \e[K: that it waits for the market.
 	"$PTY" script sh -c 'stty cols 40; "$@"' sh "$NANOPOD" invoice 2027-01 2>/dev/null |
-		sed 's/\r[^\r]*\x1b\[K//g; s/\x1b\[[0-9;]*m//g' | tr -d '\r' >narrow
+		erased | sed 's/\x1b\[[0-9;]*m//g' >narrow
 	is "$(awk 'length > 40' narrow)" "" "it fits 40 columns, too"
 	like "$(cat narrow)" '^Total +\$427\.00$' "and is whole there"
 fi

@@ -17,8 +17,8 @@ screen() {
 	printf 'size %s 24\nsend go\\n\n' "$1" >script
 	shift
 	"$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" >raw 2>pty.err
-	sed -e 's/\r[^\r]*\x1b\[K//g; s/\r//g; s/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' \
-		-e '/^true /{:a;s/\([0-9]-[0-9]* x*\)[0-9a-f]/\1x/;ta;}' raw | sed '1{/^go$/d;}' >screen
+	erased <raw | sed -e 's/\(ordr\|pool\|inst\|tok\|acct\|hsku\|sku\)_[0-9a-z]*/\1_xxxxxxxxxxxxx/g' \
+		-e '/^true /{:a;s/\([0-9]-[0-9]* x*\)[0-9a-f]/\1x/;ta;}' | sed '1{/^go$/d;}' >screen
 }
 # shows NAME COLUMNS COMMAND…: compares it with the text of that name.
 shows() {
@@ -103,7 +103,7 @@ is "$wide" "" "no line is wider than its terminal"
 
 # ---- What a narrow terminal leaves out ----
 printf 'size 80 24\nsend go\\n\n' >script
-narrow() { "$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" 2>/dev/null | sed 's/\r[^\r]*\x1b\[K//g; s/\r//g; 1{/^go$/d;}'; }
+narrow() { "$PTY" script sh -c 'stty -echo; read go; exec "$@"' sh "$@" 2>/dev/null | erased | sed '1{/^go$/d;}'; }
 full=$(np orders -a -o wide | head -n 1 | tr -s ' ')
 is "$(narrow "$NANOPOD" orders -a -o wide | head -n 1 | tr -s ' ')" "$full" "-o wide shows every column"
 is "$(narrow "$NANOPOD" orders -a --fields order,start,end,limit,paid,total | head -n 1 | tr -s ' ')" \

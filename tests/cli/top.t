@@ -71,8 +71,6 @@ frame() {
 		sed 's/\x1b\[J.*//' | tr -d '\r' | sed 's/\x1b\[[0-9;?]*[A-Za-z]//g; s/ *$//'
 }
 wide() { LC_ALL=C.UTF-8 wc -L <"$1"; }
-# Without 'waiting for the market', which a busy machine shows and erases again.
-erased() { sed 's/\r[^\r]*\x1b\[K//g; s/\r//g'; }
 
 # ---- At four widths ----
 for columns in 40 80 120 200; do

@@ -77,18 +77,7 @@ rm -rf "$TREE"/n*/data/*
 head -c 150000000 /dev/urandom >huge
 grown() { local f; for f in "$TREE/n$1/data/".*part; do [ -f "$f" ] && [ "$(stat -c %s "$f")" -gt "$2" ] && return; done; return 1; }
 begin() { "$NANOPOD" cp -F "$SSHD_CONFIG" --tree "$@" 2>err & pid=$!; }
-# Until $TMP/go is there, no host has more than that of it: a fast machine has no moment between begun and whole.
-cp "$(command -v cat)" "$TMP/cat"
-cat >stuck <<END
-#!/bin/sh
-[ -f /dev/stdout ] && [ ! -e "$TMP/go" ] || exec "$TMP/cat" "\$@"
-head -c \$((100000000 - \$(stat -L -c %s /dev/stdout)))
-[ \$(stat -L -c %s /dev/stdout) -ge 100000000 ] || exit 0
-while [ ! -e "$TMP/go" ] && kill -0 \$PPID 2>/dev/null; do sleep 0.1; done
-exec "$TMP/cat"
-END
-chmod 755 stuck
-for i in 1 2 3 4 5 6 7 8; do eval "nsenter -t \$treehosts_pid_$i -m mount --bind '$TMP/stuck' '$(readlink -f "$(command -v cat)")'"; done
+treehosts_stuck 100000000 1 2 3 4 5 6 7 8
 begin huge "n[1-8]:$DATA/"
 ok "(n4 has a part of it)" wait_for 60 grown 4 20000000
 treehosts_kill 4

@@ -159,6 +159,9 @@ run_is() {
 	return 1
 }
 
+# What a terminal shows in the end, without lines that were erased: 'waiting for the market' on a busy machine.
+erased() { sed 's/\r[^\r]*\x1b\[K//g; s/\r//g'; }
+
 # wait_for SECONDS COMMAND…: until it succeeds, looking twenty times in the first second and then less often; fails at
 # the deadline, which is a minute at least: what takes two seconds takes ten on a busy machine.
 wait_for() {

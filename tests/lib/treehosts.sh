@@ -4,6 +4,7 @@
 #
 #     treehosts_up 8       hosts n1 … n8; $TREE/n1/home and $TREE/n1/data are what n1 sees as ~ and $DATA
 #     treehosts_break 3 ssh         n3 has no working ssh, until treehosts_mend 3 ssh
+#     treehosts_stuck 1000 3 4      n3 and n4 take no more than 1,000 bytes of a file for now
 #     treehosts_kill 3     n3's sshd and all its sessions
 
 treehosts_up() {
@@ -61,6 +62,25 @@ treehosts_break() {
 }
 
 treehosts_mend() { eval "nsenter -t \$treehosts_pid_$1 -m umount '$(readlink -f "$(command -v "$2")")'"; }
+
+# treehosts_stuck BYTES 3…: these hosts take no more than that of a file by cat, until $TMP/go is there or their connection
+# ends: a fast machine has no moment between begun and whole.
+treehosts_stuck() {
+	cp "$(command -v cat)" "$TMP/cat"
+	cat >"$TMP/stuck" <<-END
+		#!/bin/sh
+		[ -f /dev/stdout ] && [ ! -e "$TMP/go" ] || exec "$TMP/cat" "\$@"
+		head -c \$(($1 - \$(stat -L -c %s /dev/stdout)))
+		[ \$(stat -L -c %s /dev/stdout) -ge $1 ] || exit 0
+		while [ ! -e "$TMP/go" ] && kill -0 \$PPID 2>/dev/null; do sleep 0.1; done
+		exec "$TMP/cat"
+	END
+	chmod 755 "$TMP/stuck"
+	shift
+	for treehosts_i; do
+		eval "nsenter -t \$treehosts_pid_$treehosts_i -m mount --bind '$TMP/stuck' '$(readlink -f "$(command -v cat)")'"
+	done
+}
 
 treehosts_kill() { eval "treehosts_end \$treehosts_pid_$1"; }
 

@@ -19,7 +19,7 @@ struct remote_first {
 	size_t sent;
 	unsigned told; /* lines after the script: its watch counts from there */
 	bool flooded;  /* it said more than it may */
-	bool passed;  /* its script has ended, and its shell waits */
+	bool passed;   /* its script has ended, and its shell waits */
 	bool late;
 	int64_t started_us, heard_us, began_ms, ended_ms;
 	enum pssh_event_type ended; /* EXIT or SIGNAL */

@@ -446,12 +446,6 @@ static void open_log(struct rollout *e, struct rollout_task *t)
 	}
 }
 
-void rollout_task_drop_log(struct rollout *e, struct rollout_task *t)
-{
-	if (*t->log_path)
-		runlog_drop_log(e->j, t->log_path);
-}
-
 static void rollout_core_take_line(struct rollout *e, struct rollout_task *t, const char *line)
 {
 	const struct work *w = t->now ? t->now : t->work;

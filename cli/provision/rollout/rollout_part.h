@@ -128,7 +128,6 @@ struct rollout_task *rollout_task_new(struct rollout *e, size_t member, struct w
 void rollout_task_run(struct rollout *e, struct rollout_task *t, const struct buf *script, unsigned flags,
 	int64_t limit_ms);
 void rollout_task_free(struct rollout *e, struct rollout_task *t);
-void rollout_task_drop_log(struct rollout *e, struct rollout_task *t); /* of a look that went well */
 int64_t rollout_task_ms(const struct work *w, const char *function); /* its time limit */
 /*
  * Why a script stopped, with the function that ran. Why a function failed: its own cause, else a timeout or the

@@ -92,8 +92,8 @@ static void rollout_plan_ended(struct rollout *e, struct rollout_task *t, const 
 			break;
 		}
 	}
-	if (good)
-		rollout_task_drop_log(e, t);
+	if (good && *t->log_path)
+		runlog_drop_log(e->j, t->log_path);
 	if (!ev->ok && !e->stops)
 		rollout_lose_task(e, t, ev);
 	rollout_task_free(e, t);
