@@ -145,13 +145,15 @@ np_run() {
 	case $1 in check|apply) np_defined "$1" || ! np_defined want || np_function=want ;; esac
 	shift
 	case $NP_MODE in
-	check) ! { IFS= read -r np_word <"$np_marker"; } 2>/dev/null || case $np_word in begun*) np_differs "finish an interrupted step" ;; esac ;;
+	check) ! np_begun || np_differs "finish an interrupted step" ;;
 	# Do not undo a step that never began here, since similar files are somebody else's; nor one that another cluster did since.
 	undo)
 		[ -e "$np_marker" ] || grep -q "^$NP_STEP$np_tab" "$(np_book)" 2>/dev/null || return 0
 		np_word=$(sed -n '1s/^done [0-9]* //p; 1s/^begun //p' "$np_marker" 2>/dev/null)
 		if [ -n "$np_word" ] && [ -n "$NP_CLUSTER" ] && [ "$np_word" != "$NP_CLUSTER" ]; then np_say "left alone: it belongs to the cluster '$np_word' now"; return 0; fi ;;
-	apply) np_state && np_keep_settings && np_mark "begun $NP_CLUSTER" || return ;;
+	apply)
+		! np_begun || np_shadowed
+		np_state && np_keep_settings && np_mark "begun $NP_CLUSTER" || return ;;
 	esac
 	if np_defined "$np_function"; then
 		"$np_function" "$@" || np_note_failure
@@ -164,6 +166,7 @@ np_run() {
 	undo) np_undo && rm -f "$np_marker.owed" "$np_marker.set" "$np_marker.table" "$np_marker.took" && rm -f "$np_marker" && np_tidy ;;
 	esac
 }
+np_begun() { { IFS= read -r np_word <"$np_marker"; } 2>/dev/null && case $np_word in begun*) ;; *) return 1 ;; esac; }
 # Keeps the settings of this apply, because the undo needs them, not later ones.
 np_keep_settings() { [ -z "${NP_SETTINGS-}" ] || { (umask 077; printf '%s\n' "$NP_SETTINGS" >"$np_marker.set.new") && mv -f "$np_marker.set.new" "$np_marker.set"; } || np_fail "cannot write '$np_marker.set'$(np_disk "$NP_STATE")"; }
 np_keep_taken() {
@@ -667,7 +670,8 @@ np_apt_cause() {
 		/Hash Sum mismatch/ { print "the mirror gave other bytes than its list promises: it is being changed, or a proxy is in between"; exit }
 		/404 +Not Found/ { print "the mirror does not have a package that its list names"; exit }
 		/unmet dependencies|held broken packages/ { print "packages of this node do not go together with what is needed"; exit }' "$np_room/apt")
-	[ -n "$np_why" ] || np_why=$(grep -E '^(E:|dpkg: error)' "$np_room/apt" | head -n 1)
+	# What dpkg's line ends with a colon for is in the next one.
+	[ -n "$np_why" ] || np_why=$(awk 'l { sub(/^ */, ""); print l " " $0; exit } /^(E:|dpkg: error)/ { l = $0; if (!/:$/) { print; exit } }' "$np_room/apt")
 	case $np_why in "the package mirror"*) np_hint "nanopod provision bundle … -d DIR, on a machine with internet; then the same command with --airgap DIR" ;; esac
 	np_fail "$1: ${np_why:-apt-get failed}"
 }

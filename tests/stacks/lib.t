@@ -342,6 +342,9 @@ end 0" "$shell: one of many files, too"
   Temporary failure resolving 'mirror'" "cannot be found by its name: 'mirror'"
 	cause "  Could not connect to 10.0.0.1:80 (10.0.0.1). - connect (111: Connection refused)" "mirror cannot be reached: Could not connect to 10.0.0.1"
 	cause "E: You don't have enough free space in /var/cache/apt/archives/." "no space left"
+	cause "dpkg: error processing package munge (--configure):
+ installed munge package post-installation script subprocess returned error exit status 1
+Errors were encountered while processing:" "package munge .--configure.: installed munge package .* exit status 1\$"
 	cause "dpkg: error processing archive x.deb: cannot copy: failed to write (No space left on device)" "no space left"
 	cause "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 123 (apt-get)" "installing packages there: 123 .apt-get.$"
 	cause "W: GPG error: http://m x InRelease: The following signatures were invalid: EXPKEYSIG 648ACFD622F3D138 Key" "has expired"
