@@ -273,7 +273,8 @@ np_number() { ls "$NP_STATE"/undo/*.d 2>/dev/null | awk -F . '/^[0-9]+\./ && $1 
 # Prints "BOOK STEP COPY" of the next step that saved this file after this one, so has this one's text as what was before it.
 np_next() {
 	WHAT=$np_what HOW=${np_how##*/} STEP=$NP_STEP BOOK=$np_file awk -F '\t' '
-		function turn(how) { return how == "absent" ? 0 : how ~ /^[0-9]+\./ ? how + 0 : 1 }
+		# Not how + 0: in "2.e9ABCD" that is two thousand millions.
+		function turn(how) { return how == "absent" ? 0 : how ~ /^[0-9]+\./ ? substr(how, 1, index(how, ".") - 1) + 0 : 1 }
 		$2 != "file" || $3 != ENVIRON["WHAT"] || (FILENAME == ENVIRON["BOOK"] && $1 == ENVIRON["STEP"]) { next }
 		{ how = $4; sub(/.*\//, "", how); n = turn(how) }
 		(n > turn(ENVIRON["HOW"]) || how == ENVIRON["HOW"]) && (next_one == "" || n < least) { least = n; next_one = FILENAME "\t" $1 "\t" $4 }

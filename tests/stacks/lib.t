@@ -240,7 +240,9 @@ S_two=\"1
 
 	# ---- Two steps that write one file ------------------------------------------------------------------------
 	# Whoever goes first, and whether the other one stays: at the end it is as it was before both.
-	ours() { try "want() { echo $1 | np_file \"\$R/etc/$2\" 0644 \"\$ME\"; }" apply "$1"; }
+	ours() { try "${3-} want() { echo $1 | np_file \"\$R/etc/$2\" 0644 \"\$ME\"; }" apply "$1"; }
+	# A name of a copy that reads as a large number.
+	e9='mktemp() { case $1 in */undo/*) set -- "${1%XXXXXX}e9ABCD"; : >"$1"; echo "$1" ;; *) command mktemp "$1" ;; esac; };'
 	printf 'demo\tuno\t%s\ndemo\tuno\t%s\n' "$TMP/root/etc/own" "$TMP/root/etc/old.conf" >"$TMP/uses"
 	for file in own old.conf; do
 		for leaves in 'uno due' 'due uno'; do
@@ -252,7 +254,7 @@ S_two=\"1
 			is "$(files)" "$before" "$shell: and then as before both"
 			ok "$shell: (nothing of ours is left)" test ! -e "$TMP/state"
 		done
-		ours uno $file
+		ours uno $file "$e9"
 		ours due $file
 		try "NP_LEAVING=yes NP_USES=$TMP/uses" undo due
 		is "$(cat "$TMP/root/etc/$file")" uno "$shell: $file of one that leaves is again that of the first, which stays"
