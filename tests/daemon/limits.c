@@ -117,17 +117,39 @@ static void good_client(const char *while_what)
 
 static void test_large_body(void)
 {
-	const char *head = "POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n";
+	const char *head = "POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 4194305\r\n\r\n";
 	char *chunk = malloc(65536 + 16);
 	int fd = dial();
 	bool took = true;
 
 	put(fd, head, strlen(head));
 	get(fd, "\r\n\r\n", 1, ANSWER_MS);
-	has_str(room, " 413 ", "a body that says that it is too large is refused before it comes");
+	has_str(room, " 413 ", "a body that says that it is far too large is refused before it comes");
 	close(fd);
 
 	fd = dial();
+	head = "POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\nExpect: 100-continue\r\n\r\n";
+	put(fd, head, strlen(head));
+	get(fd, "\r\n\r\n", 1, ANSWER_MS);
+	has_str(room, " 413 ", "a smaller one, too, of a client that waits for our word");
+	close(fd);
+
+	fd = dial();
+	head = "POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1114112\r\n\r\n";
+	memset(chunk, ' ', 65536);
+	took = put(fd, head, strlen(head)) == strlen(head);
+	for (int i = 0; i < 16 && took; i++)
+		took = put(fd, chunk, 65536) == 65536;
+	good_client("while such a body comes");
+	ok(took && recv(fd, room, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN,
+		"of one that does not wait all is read");
+	put(fd, chunk, 65536);
+	get(fd, "\r\n\r\n", 1, ANSWER_MS);
+	has_str(room, " 413 ", "so it reads why not");
+	close(fd);
+
+	fd = dial();
+	took = true;
 	memset(chunk, ' ', 65536 + 16);
 	memcpy(chunk, "10000\r\n", 7);
 	memcpy(chunk + 7 + 65536, "\r\n", 2);

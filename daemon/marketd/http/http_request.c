@@ -224,6 +224,16 @@ static enum MHD_Result ask_and_send(struct exchange *x)
 
 /* ---- What libmicrohttpd calls ------------------------------------------------------------ */
 
+/*
+ * Whether it is refused before its body. A client that does not wait for our word (Expect) may find its connection
+ * reset while it sends, and never read why: of one that is not far too large all is read.
+ */
+static bool http_request_too_long(const struct exchange *x, const char *length)
+{
+	return strlen(length) > 9 ||
+		strtol(length, NULL, 10) > (exchange_header(x, "Expect") ? HTTP_BODY_MAX : DISCARD_MAX);
+}
+
 static enum MHD_Result http_request_take_head(struct exchange *x, const char *method, const char *version)
 {
 	const char *length = exchange_header(x, "Content-Length");
@@ -245,7 +255,7 @@ static enum MHD_Result http_request_take_head(struct exchange *x, const char *me
 		x->fault_text = fault;
 		return ask_and_send(x);
 	}
-	if (length && (strlen(length) > 9 || strtol(length, NULL, 10) > HTTP_BODY_MAX)) {
+	if (length && http_request_too_long(x, length)) {
 		x->fault = REASON_TOO_LARGE;
 		return ask_and_send(x);
 	}
