@@ -5,10 +5,10 @@
  *     pty SCRIPT COMMAND [ARGUMENT...]
  *
  * SCRIPT has a step a line: `expect TEXT` waits until the output since the last match holds it,
- * `send TEXT` types it, `size COLUMNS ROWS` changes the window, `echo on|off` and `raw on|off` check
- * the terminal's modes. \n \r \t \e \\ and \xHH are understood. Then it waits for the end. What the
- * terminal showed goes to standard output; the exit status is the program's (128 + signal), 99
- * where a step failed or a minute passed.
+ * `send TEXT` types it, `size COLUMNS ROWS` changes the window (as the first step, before the program
+ * begins), `echo on|off` and `raw on|off` check the terminal's modes. \n \r \t \e \\ and \xHH are
+ * understood. Then it waits for the end. What the terminal showed goes to standard output; the exit
+ * status is the program's (128 + signal), 99 where a step failed or a minute passed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -185,6 +185,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: pty SCRIPT COMMAND [ARGUMENT...]\n");
 		return 99;
 	}
+	if (fgets(line, sizeof line, script))
+		sscanf(line, "size %hu %hu", &ws.ws_col, &ws.ws_row);
+	rewind(script);
 	child = forkpty(&terminal, NULL, NULL, &ws);
 	if (child < 0)
 		return 99;

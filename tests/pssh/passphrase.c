@@ -290,6 +290,13 @@ static void check_keeper(void)
 	drive_end(&d, "keeper");
 }
 
+/* In a child ASan's memory may be locked for ever, by another thread of its parent that was just taking some. */
+#ifdef __SANITIZE_ADDRESS__
+enum { FORKS = 0 };
+#else
+enum { FORKS = 1 };
+#endif
+
 int main(void)
 {
 	int64_t cost, left;
@@ -303,7 +310,11 @@ int main(void)
 		left = leave_while_tried(0);
 	diag("pssh_free while a passphrase was tried: %lld ms", (long long)left / 1000);
 	ok(left < cost / 16, "pssh_free does not wait until it was tried");
-	leave_while_tried(1);
-	check_keeper();
+	if (FORKS) {
+		leave_while_tried(1);
+		check_keeper();
+	} else {
+		skip("a fork while a passphrase is tried: the sanitizer may hang in the child");
+	}
 	return done();
 }
