@@ -13,6 +13,7 @@ np() {
 	{
 		cat "$lib"
 		echo "NP_STATE='$TMP/state' NP_RUN='$TMP/run' NP_CLUSTER=train NP_HOST=h2 NP_TABLE='$table'"
+		echo 'pwconv() { :; }' # never this machine's
 		echo "("
 		echo "NP_STACK=demo NP_STEP=$np_step NP_ROLES='workers login' R='$TMP/root' ME='$me'"
 		cat
@@ -149,6 +150,12 @@ end 0" "$shell: and so with $way"
 	try 'want() { echo new | np_file "$R/etc/old.conf" 0644 "$ME"; np_has_changed && np_say "restart owed"; }' check
 	like "$out" '^differs finish an interrupted step' "$shell: check says so"
 	like "$out" '^say restart owed' "$shell: and a restart is owed though the file is right"
+	whole='np_shadowed() { np_say whole; }; want() { np_say applied; }'
+	try "$whole" apply
+	is "$(printf '%s\n' "$out" | grep '^say')" "say whole
+say applied" "$shell: users are made whole before it goes on"
+	try "$whole" apply
+	is "$(printf '%s\n' "$out" | grep '^say')" "say applied" "$shell: and are left alone where nothing was cut off"
 	try 'undo() { np_kept "$R/etc/old.conf" "it is dear"; }' undo
 	like "$out" "^left $TMP/root/etc/old.conf: it is dear" "$shell: what undo keeps is said"
 	is "$(cat "$TMP/root/etc/old.conf")" new "$shell: and stays"
