@@ -185,9 +185,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: pty SCRIPT COMMAND [ARGUMENT...]\n");
 		return 99;
 	}
-	if (fgets(line, sizeof line, script))
+	/* A pipe's first step may come after something that the program shows. */
+	if (fseek(script, 0, SEEK_SET) == 0 && fgets(line, sizeof line, script)) {
 		sscanf(line, "size %hu %hu", &ws.ws_col, &ws.ws_row);
-	rewind(script);
+		rewind(script);
+	}
 	child = forkpty(&terminal, NULL, NULL, &ws);
 	if (child < 0)
 		return 99;
