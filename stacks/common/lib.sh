@@ -672,7 +672,7 @@ np_apt_cause() {
 		/404 +Not Found/ { print "the mirror does not have a package that its list names"; exit }
 		/unmet dependencies|held broken packages/ { print "packages of this node do not go together with what is needed"; exit }' "$np_room/apt")
 	# What dpkg's line ends with a colon for is in the next one.
-	[ -n "$np_why" ] || np_why=$(awk 'l { sub(/^ */, ""); print l " " $0; exit } /^(E:|dpkg: error)/ { l = $0; if (!/:$/) { print; exit } }' "$np_room/apt")
+	[ -n "$np_why" ] || np_why=$(awk 'l { sub(/^ */, ""); l = l " " $0; exit } /^(E:|dpkg: error)/ { l = $0; if (!/:$/) exit } END { if (l) print l }' "$np_room/apt")
 	case $np_why in "the package mirror"*) np_hint "nanopod provision bundle … -d DIR, on a machine with internet; then the same command with --airgap DIR" ;; esac
 	np_fail "$1: ${np_why:-apt-get failed}"
 }

@@ -120,7 +120,7 @@ static void test_large_body(void)
 	const char *head = "POST /v2/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 4194305\r\n\r\n";
 	char *chunk = malloc(65536 + 16);
 	int fd = dial();
-	bool took = true;
+	bool took;
 
 	put(fd, head, strlen(head));
 	get(fd, "\r\n\r\n", 1, ANSWER_MS);

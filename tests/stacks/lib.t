@@ -354,6 +354,7 @@ end 0" "$shell: one of many files, too"
 	cause "dpkg: error processing package munge (--configure):
  installed munge package post-installation script subprocess returned error exit status 1
 Errors were encountered while processing:" "package munge .--configure.: installed munge package .* exit status 1\$"
+	cause "dpkg: error processing package munge (--configure):" "package munge .--configure.:\$"
 	cause "dpkg: error processing archive x.deb: cannot copy: failed to write (No space left on device)" "no space left"
 	cause "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 123 (apt-get)" "installing packages there: 123 .apt-get.$"
 	cause "W: GPG error: http://m x InRelease: The following signatures were invalid: EXPKEYSIG 648ACFD622F3D138 Key" "has expired"
